@@ -1,0 +1,25 @@
+"""Algorithms, one per file, in the papers' notation; sub-packages by the question they answer.
+
+An algorithm knows nothing of batches, data types or machines, and names no joint type.
+"""
+
+from . import questions as _questions
+from .registry import Algorithm, Port, Question, algorithm, find, methods, questions
+
+from . import configuration, energy, forward_dynamics, inverse_dynamics, kinematics, mass_matrix  # isort: skip
+
+__all__ = [
+    "Algorithm",
+    "Port",
+    "Question",
+    "algorithm",
+    "configuration",
+    "energy",
+    "find",
+    "forward_dynamics",
+    "inverse_dynamics",
+    "kinematics",
+    "mass_matrix",
+    "methods",
+    "questions",
+]

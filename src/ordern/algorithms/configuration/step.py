@@ -1,0 +1,28 @@
+"""Steps on the configuration manifold, joint by joint. Cost: order n."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ..registry import algorithm
+
+__all__ = ["difference", "integrate"]
+
+
+@algorithm("integrate", "joint-by-joint", equations="Joint.integrate")
+def integrate(tree: Tree, q: Any, qd: Any, dt: Any) -> Any:
+    """The position reached from q by moving at the constant velocity qd for the time dt."""
+    out = tree.output("q")
+    for i, _ in tree.outward():
+        out[i] = i.joint.integrate(q[i], qd[i] * dt[i])
+    return out
+
+
+@algorithm("difference", "joint-by-joint", equations="Joint.difference")
+def difference(tree: Tree, q0: Any, q1: Any) -> Any:
+    """The constant velocity that leads from q0 to q1 in a unit of time."""
+    out = tree.output("v")
+    for i, _ in tree.outward():
+        out[i] = i.joint.difference(q0[i], q1[i])
+    return out

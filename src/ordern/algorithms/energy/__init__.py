@@ -1,0 +1,6 @@
+"""What energy does the robot have?"""
+
+from .kinetic import kinetic_energy
+from .potential import potential_energy
+
+__all__ = ["kinetic_energy", "potential_energy"]

@@ -1,0 +1,25 @@
+"""Kinetic energy: the sum over the bodies of v^T I v / 2, and that of the drives. Cost: order n."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ...spatial import Motion, Real
+from ...spatial.linear import dot
+from ..registry import algorithm
+
+__all__ = ["kinetic_energy"]
+
+
+@algorithm("kinetic_energy", "body-sum", paper="Jain 1991", equations="(23): V* M V / 2")
+def kinetic_energy(tree: Tree, q: Any, qd: Any) -> Any:
+    """The kinetic energy of all bodies and drives."""
+    v, E = tree.field(Motion), tree.field(Real)
+    for i, p in tree.outward():
+        v[i] = i.transform(q[i]) @ v[p] + i.subspace(q[i]) @ qd[i]
+        drive = i.armature * qd[i]
+        E[i] = (i.inertia @ v[i]).dot(v[i]) + dot(drive, qd[i])
+    for i, p in tree.inward():
+        E[p] += E[i]
+    return 0.5 * E[tree.base]

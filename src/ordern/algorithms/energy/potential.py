@@ -1,0 +1,26 @@
+"""Potential energy in the field of gravity: the sum of -m g . c, zero at the base's origin. Cost: order n."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ...spatial import Pose, Real
+from ...spatial.linear import add, dot, matvec, scale
+from ..registry import algorithm
+
+__all__ = ["potential_energy"]
+
+
+@algorithm("potential_energy", "body-sum", paper="", equations="- sum m g . c")
+def potential_energy(tree: Tree, q: Any) -> Any:
+    """The potential energy of all bodies."""
+    up = tree.base_acceleration.linear
+    P, E = tree.field(Pose), tree.field(Real)
+    for i, p in tree.outward():
+        P[i] = i.transform(q[i]).child(P[p])
+        I = i.inertia
+        E[i] = dot(up, add(scale(I.m, P[i].position), matvec(P[i].rotation, I.h)))
+    for i, p in tree.inward():
+        E[p] += E[i]
+    return E[tree.base]

@@ -1,0 +1,6 @@
+"""What joint forces does a motion take?"""
+
+from .bias_force import bias_force, gravity_force
+from .newton_euler import newton_euler
+
+__all__ = ["bias_force", "gravity_force", "newton_euler"]

@@ -1,0 +1,23 @@
+"""Bias and gravity forces: inverse dynamics of motions without acceleration, or at rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ..registry import algorithm
+from .newton_euler import newton_euler
+
+__all__ = ["bias_force", "gravity_force"]
+
+
+@algorithm("bias_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.3, C in (1)")
+def bias_force(tree: Tree, q: Any, qd: Any, external: Any) -> Any:
+    """Joint forces C(q, qd) that keep all joint accelerations at zero: Coriolis, centrifugal and gravity forces."""
+    return newton_euler(tree, q, qd, tree.zeros("v"), external)
+
+
+@algorithm("gravity_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.1 at rest")
+def gravity_force(tree: Tree, q: Any) -> Any:
+    """Joint forces that hold the robot at rest against gravity."""
+    return newton_euler(tree, q, tree.zeros("v"), tree.zeros("v"), tree.zeros("bodies"))

@@ -1,0 +1,26 @@
+"""Where a frame is: placements and joint transforms multiplied outward along its path. Cost: order of depth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import PlacedFrame, Tree
+from ...spatial import Pose
+from ..registry import algorithm
+
+__all__ = ["path_poses", "pose"]
+
+
+@algorithm("pose", "outward", paper="Featherstone-Orin 2000", equations="sec. 2", order="d")
+def pose(tree: Tree, q: Any, frame: Any) -> Any:
+    """The homogeneous matrix of a frame in the world."""
+    f = tree.frame(frame)
+    return f.pose(path_poses(tree, q, f)[f.body])
+
+
+def path_poses(tree: Tree, q: Any, frame: PlacedFrame) -> Any:
+    """The poses of the bodies between the base and a frame."""
+    P = tree.field(Pose)
+    for i, p in tree.path(frame):
+        P[i] = i.transform(q[i]).child(P[p])
+    return P

@@ -1,0 +1,51 @@
+"""How a frame moves: velocities and accelerations handed outward along its path. Cost: order of depth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import PlacedFrame, Tree
+from ...spatial import Motion, Pose
+from ...spatial.linear import ZERO3, add, cross
+from ..registry import algorithm
+from .pose import path_poses
+
+__all__ = ["acceleration", "axes_of", "velocity"]
+
+
+@algorithm("velocity", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
+def velocity(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
+    """The velocity (angular, linear) of a frame at its origin, in its own axes or the world's."""
+    f = tree.frame(frame)
+    v = tree.field(Motion)
+    for i, p in tree.path(f):
+        v[i] = i.transform(q[i]) @ v[p] + i.subspace(q[i]) @ qd[i]
+    return axes_of(tree, q, f, axes) @ (f.placement @ v[f.body])
+
+
+@algorithm("acceleration", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
+def acceleration(tree: Tree, q: Any, qd: Any, qdd: Any, frame: Any, axes: str, kind: str) -> Any:
+    """The acceleration (angular, linear) of a frame at its origin, in its own axes or the world's.
+
+    Of the kind "classical" the linear part is the second derivative of the origin's position; of the kind
+    "spatial" it is the rate of change of the velocity field at the point where the origin is.
+    """
+    f = tree.frame(frame)
+    v, a = tree.field(Motion), tree.field(Motion)
+    for i, p in tree.path(f):
+        X, vJ = i.transform(q[i]), i.subspace(q[i]) @ qd[i]
+        v[i] = X @ v[p] + vJ
+        c = v[i].cross(vJ) + i.bias(q[i], qd[i])
+        a[i] = X @ a[p] + i.subspace(q[i]) @ qdd[i] + c
+    turned = axes_of(tree, q, f, axes)
+    vf, af = f.placement @ v[f.body], f.placement @ a[f.body]
+    if kind == "classical":
+        af = Motion(af.angular, add(af.linear, cross(vf.angular, vf.linear)))
+    return turned @ af
+
+
+def axes_of(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Pose:
+    """The pose, about its own origin, of a frame in the axes asked for."""
+    if axes == "frame":
+        return Pose.zero()
+    return Pose(frame.pose(path_poses(tree, q, frame)[frame.body]).rotation, ZERO3)

@@ -1,0 +1,22 @@
+"""The questions that can be asked of a robot."""
+
+from __future__ import annotations
+
+from .registry import Port, question
+
+_q, _v, _a, _tau = Port("q", "q"), Port("v", "v"), Port("a", "v"), Port("tau", "v")
+_external = Port("external", "bodies", optional=True)
+
+question("inverse_dynamics", (_q, _v, _a, _external), "v", "newton-euler")
+question("forward_dynamics", (_q, _v, _tau, _external), "v", "articulated-body", needs_inertia=True)
+question("mass_matrix", (_q,), "symmetric", "composite-body")
+question("bias_force", (_q, _v, _external), "v", "newton-euler")
+question("gravity_force", (_q,), "v", "newton-euler")
+question("kinetic_energy", (_q, _v), "scalar", "body-sum")
+question("potential_energy", (_q,), "scalar", "body-sum")
+question("pose", (_q,), "pose", "outward", options=("frame",))
+question("velocity", (_q, _v), "motion", "outward", options=("frame", "axes"))
+question("acceleration", (_q, _v, _a), "motion", "outward", options=("frame", "axes", "kind"))
+question("jacobian", (_q,), "columns", "inward", options=("frame", "axes"))
+question("integrate", (_q, _v, Port("dt", "scalar")), "q", "joint-by-joint")
+question("difference", (Port("q0", "q"), Port("q1", "q")), "v", "joint-by-joint")

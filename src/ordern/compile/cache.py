@@ -1,0 +1,158 @@
+"""Compiled code on disk, so that the second process does not compile again.
+
+An entry is checked before LLVM sees a byte of it: a damaged object does not fail to load, it crashes or computes wrong
+numbers. Entries that are damaged, of another version, or in a directory that others can write to are ignored and
+made anew. Nothing here ever raises: without a usable directory there is no cache.
+
+`ORDERN_CACHE_DIR` moves the directory, `ORDERN_CACHE=off` turns the cache off, `ORDERN_CACHE_MB` bounds its size.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["cache_directory", "cache_key", "clear", "read", "source_digest", "write"]
+
+_MAGIC = b"ordern kernel 1\n"
+_DIGEST = hashlib.sha256().digest_size
+_SUFFIX = ".kernel"
+
+
+def cache_directory() -> Path | None:
+    """Where entries are kept; None if the cache is turned off or there is no home for it."""
+    if os.environ.get("ORDERN_CACHE", "").lower() in ("off", "0", "no", "false"):
+        return None
+    given = os.environ.get("ORDERN_CACHE_DIR")
+    if given:
+        return Path(given)
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "ordern" / "cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "ordern"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "ordern"
+
+
+def cache_key(parts: Any) -> str:
+    """A name for everything that the code depends on."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
+
+
+@cache
+def source_digest() -> str:
+    """A fingerprint of our own sources: other sources may compile to other code."""
+    h = hashlib.sha256()
+    package = Path(__file__).parent.parent
+    for path in sorted(package.rglob("*.py")):
+        h.update(str(path.relative_to(package)).encode())
+        h.update(path.read_bytes())
+    return h.hexdigest()
+
+
+def read(key: str) -> tuple[dict[str, Any], bytes] | None:
+    """The entry's description and code, if there is a sound one."""
+    directory = _usable(create=False)
+    if directory is None:
+        return None
+    path = directory / (key + _SUFFIX)
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    head = len(_MAGIC) + _DIGEST
+    body = content[head:]
+    if content[: len(_MAGIC)] != _MAGIC or hashlib.sha256(body).digest() != content[len(_MAGIC) : head]:
+        return None
+    length = int.from_bytes(body[:8], "little")
+    try:
+        meta = json.loads(body[8 : 8 + length])
+    except ValueError:
+        return None
+    if not isinstance(meta, dict) or meta.get("key") != key:
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # recently used entries are kept longest
+    return meta, body[8 + length :]
+
+
+def write(key: str, meta: dict[str, Any], code: bytes) -> None:
+    """Keep an entry: complete or not at all."""
+    directory = _usable(create=True)
+    if directory is None:
+        return
+    described = json.dumps({**meta, "key": key}).encode()
+    body = len(described).to_bytes(8, "little") + described + code
+    with contextlib.suppress(OSError):
+        handle, temporary = tempfile.mkstemp(dir=directory, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as f:
+                f.write(_MAGIC + hashlib.sha256(body).digest() + body)
+            os.replace(temporary, directory / (key + _SUFFIX))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _trim(directory)
+
+
+def clear() -> int:
+    """Remove all entries; returns how many there were."""
+    directory = _usable(create=False)
+    if directory is None:
+        return 0
+    removed = 0
+    for path in directory.glob("*" + _SUFFIX):
+        with contextlib.suppress(OSError):
+            path.unlink()
+            removed += 1
+    return removed
+
+
+def _usable(create: bool) -> Path | None:
+    """The directory if it is ours and private."""
+    directory = cache_directory()
+    if directory is None:
+        return None
+    try:
+        if create:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        info = directory.stat()
+    except OSError:
+        return None
+    if not stat.S_ISDIR(info.st_mode):
+        return None
+    if hasattr(os, "getuid") and (info.st_uid != os.getuid() or info.st_mode & 0o022):
+        return None
+    return directory
+
+
+def _trim(directory: Path) -> None:
+    """Remove the entries that were not used for longest until the rest fits."""
+    try:
+        limit = float(os.environ.get("ORDERN_CACHE_MB", "256")) * 1e6
+    except ValueError:
+        limit = 256e6
+    entries = []
+    for path in directory.glob("*" + _SUFFIX):
+        with contextlib.suppress(OSError):
+            info = path.stat()
+            entries.append((info.st_mtime, info.st_size, path))
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in sorted(entries):
+        if total <= limit:
+            break
+        with contextlib.suppress(OSError):
+            path.unlink()
+            total -= size

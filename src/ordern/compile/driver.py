@@ -1,0 +1,301 @@
+"""The functions around a kernel's body: a NumPy ufunc loop over tiles, and a Python function for one state.
+
+`@loop` has the signature of a NumPy inner loop. Lane j of the tile at t works on state min(t + j, N - 1): lanes past
+the end repeat the last state and store the same numbers, so a state's answer does not depend on its place.
+
+`@call` is a Python function (METH_FASTCALL | METH_KEYWORDS). It checks that it got exactly the arrays that it expects,
+and computes; anything else, and any keyword, it hands to a fallback. Python's and NumPy's structures are read at the
+offsets that `Probe` has found to be right for this interpreter.
+"""
+
+from __future__ import annotations
+
+from .layout import Layout, Operand
+from .target import Target
+
+__all__ = ["CONTEXT", "attributes", "call_function", "init_function", "loop_function"]
+
+CONTEXT = (
+    "fallback",
+    "vectorcall",
+    "ndarray_type",
+    "dtype",
+    "new_array",
+    "array_return",
+    "float_type",
+    "workspace",
+    "data",
+)
+"""The words that follow the method definition in `self`: addresses that @call needs."""
+
+_METHOD_DEF_BYTES = 32
+
+
+def attributes(target: Target) -> str:
+    """The attributes of every function."""
+    bits = 8 * target.lanes * target.itemsize
+    return (
+        f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" '
+        '"no-stack-arg-probe" }'
+    )
+
+
+def loop_function(layout: Layout, target: Target) -> str:
+    """IR text of @loop(args, dimensions, steps, data)."""
+    operands = [*layout.inputs, layout.output]
+    count = len(operands) + 1  # the workspace stands between inputs and output
+    place = [*range(len(layout.inputs)), count - 1]
+    lines = [
+        "define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) #0 {",
+        "entry:",
+        "  %n = load i64, ptr %dimensions",
+        "  %last = sub i64 %n, 1",
+        f"  %wsp = getelementptr ptr, ptr %args, i64 {count - 2}",
+        "  %ws = load ptr, ptr %wsp",
+    ]
+    core = count
+    for k, (operand, at) in enumerate(zip(operands, place, strict=True)):
+        lines += [
+            f"  %ap{k} = getelementptr ptr, ptr %args, i64 {at}",
+            f"  %a{k} = load ptr, ptr %ap{k}",
+            f"  %op{k} = getelementptr i64, ptr %steps, i64 {at}",
+            f"  %o{k} = load i64, ptr %op{k}",
+            f"  %l{k} = alloca [{target.lanes} x ptr], align 16",
+        ]
+        if at == count - 1:
+            core += 1  # the workspace's own core stride
+        for d in range(len(operand.shape)):
+            lines += [
+                f"  %cp{k}_{d} = getelementptr i64, ptr %steps, i64 {core}",
+                f"  %c{k}_{d} = load i64, ptr %cp{k}_{d}",
+            ]
+            core += 1
+        lines += _contiguous(k, operand, target)
+    lines += [
+        "  call void @init(ptr %data, ptr %ws)",
+        "  %some = icmp sgt i64 %n, 0",
+        "  br i1 %some, label %tile, label %end",
+        "tile:",
+        f"  %t = phi i64 [ 0, %entry ], [ %t_next, %stored{len(layout.inputs)} ]",
+    ]
+    for lane in range(target.lanes):
+        lines += [
+            f"  %s{lane} = add i64 %t, {lane}",
+            f"  %s{lane}_in = icmp slt i64 %s{lane}, %last",
+            f"  %i{lane} = select i1 %s{lane}_in, i64 %s{lane}, i64 %last",
+        ]
+    for k, operand in enumerate(layout.inputs):
+        lines += _transfer(k, operand, layout.input_tile(k), target, "load")
+    lines.append("  call void @body(ptr %data, ptr %ws)")
+    lines += _transfer(len(layout.inputs), layout.output, layout.output_tile, target, "store")
+    lines += [
+        f"  %t_next = add i64 %t, {target.lanes}",
+        "  %t_more = icmp slt i64 %t_next, %n",
+        "  br i1 %t_more, label %tile, label %end",
+        "end:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _contiguous(k: int, operand: Operand, target: Target) -> list[str]:
+    """%whole{k}: whether one state's numbers lie next to each other."""
+    lines, stride, tests = [], target.itemsize, []
+    for d in reversed(range(len(operand.shape))):
+        lines.append(f"  %w{k}_{d} = icmp eq i64 %c{k}_{d}, {stride}")
+        tests.append(f"%w{k}_{d}")
+        stride *= operand.shape[d]
+    lines.append(f"  %whole{k}_0 = and i1 true, true")
+    for n, test in enumerate(tests):
+        lines.append(f"  %whole{k}_{n + 1} = and i1 %whole{k}_{n}, {test}")
+    lines.append(f"  %whole{k} = and i1 %whole{k}_{len(tests)}, true")
+    return lines
+
+
+def _transfer(k: int, operand: Operand, tile: int, target: Target, verb: str) -> list[str]:
+    """Move operand k for the states of this tile; ends in block %stored{k}."""
+    lines = [f"  %b{k} = getelementptr {target.vector}, ptr %ws, i64 {tile}"]
+    for lane in range(target.lanes):
+        lines += [
+            f"  %x{k}_{lane} = mul i64 %i{lane}, %o{k}",
+            f"  %p{k}_{lane} = getelementptr i8, ptr %a{k}, i64 %x{k}_{lane}",
+            f"  %y{k}_{lane} = getelementptr ptr, ptr %l{k}, i64 {lane}",
+            f"  store ptr %p{k}_{lane}, ptr %y{k}_{lane}",
+        ]
+    lines += [
+        f"  br i1 %whole{k}, label %rows{k}, label %picked{k}",
+        f"rows{k}:",
+        f"  call void @{verb}_rows(ptr %l{k}, ptr %b{k}, i64 {operand.size})",
+        f"  br label %stored{k}",
+        f"picked{k}:",
+    ]
+    if len(operand.shape) < 2:
+        stride = f"%c{k}_0" if operand.shape else "0"
+        lines.append(f"  call void @{verb}_strided(ptr %l{k}, ptr %b{k}, i64 {operand.size}, i64 {stride})")
+        lines.append(f"  br label %stored{k}")
+    else:
+        lines += _row_by_row(k, operand, target, verb)
+    lines.append(f"stored{k}:")
+    return lines
+
+
+def _row_by_row(k: int, operand: Operand, target: Target, verb: str) -> list[str]:
+    """A matrix with strides of its own: one row after another."""
+    rows, columns = operand.shape
+    lines = [
+        f"  br label %row{k}",
+        f"row{k}:",
+        f"  %r{k} = phi i64 [ 0, %picked{k} ], [ %r{k}_next, %row{k} ]",
+        f"  %r{k}_tile = mul i64 %r{k}, {columns}",
+        f"  %r{k}_to = getelementptr {target.vector}, ptr %b{k}, i64 %r{k}_tile",
+        f"  call void @{verb}_strided(ptr %l{k}, ptr %r{k}_to, i64 {columns}, i64 %c{k}_1)",
+    ]
+    for lane in range(target.lanes):
+        lines += [
+            f"  %z{k}_{lane} = getelementptr ptr, ptr %l{k}, i64 {lane}",
+            f"  %u{k}_{lane} = load ptr, ptr %z{k}_{lane}",
+            f"  %v{k}_{lane} = getelementptr i8, ptr %u{k}_{lane}, i64 %c{k}_0",
+            f"  store ptr %v{k}_{lane}, ptr %z{k}_{lane}",
+        ]
+    lines += [
+        f"  %r{k}_next = add i64 %r{k}, 1",
+        f"  %r{k}_more = icmp slt i64 %r{k}_next, {rows}",
+        f"  br i1 %r{k}_more, label %row{k}, label %stored{k}",
+    ]
+    return lines
+
+
+def init_function() -> str:
+    """IR text of @prepare(workspace): the constant part of the result, once per workspace of @call."""
+    return "\n".join(
+        [
+            "define void @prepare(ptr %data, ptr %ws) #0 {",
+            "  call void @init(ptr %data, ptr %ws)",
+            "  ret void",
+            "}",
+        ]
+    )
+
+
+def call_function(layout: Layout, target: Target, head: int, bytes_head: int) -> str:
+    """IR text of @call(self, args, nargs, kwnames).
+
+    `head` is the size of PyObject's header, `bytes_head` where a bytes object's contents begin; `self` is a bytes
+    object with a method definition and the words of CONTEXT.
+    """
+    shape = layout.output.shape
+    dims = ", ".join(f"i64 {n}" for n in shape) or "i64 0"
+    lines = [
+        f"@dims = internal constant [{max(1, len(shape))} x i64] [{dims}]",
+        "define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #0 {",
+        "entry:",
+    ]
+    for n, word in enumerate(CONTEXT):
+        at = bytes_head + _METHOD_DEF_BYTES + 8 * n
+        lines += [
+            f"  %{word}_at = getelementptr i8, ptr %self, i64 {at}",
+            f"  %{word} = load ptr, ptr %{word}_at",
+        ]
+    lines += [
+        f"  %right = icmp eq i64 %nargs, {len(layout.inputs)}",
+        "  %bare = icmp eq ptr %kwnames, null",
+        "  %plain = and i1 %right, %bare",
+        "  br i1 %plain, label %check0, label %slow",
+    ]
+    for k, operand in enumerate(layout.inputs):
+        lines += _check(k, operand, target, head)
+    lines.append(f"check{len(layout.inputs)}:")
+    for k, operand in enumerate(layout.inputs):
+        lines += [
+            f"  %tile{k} = getelementptr {target.vector}, ptr %workspace, i64 {layout.input_tile(k)}",
+            f"  call void @splat(ptr %data{k}, ptr %tile{k}, i64 {operand.size})",
+        ]
+    lines += [
+        f"  %array = call ptr %new_array(ptr %ndarray_type, i32 {len(shape)}, ptr @dims, "
+        f"i32 {_TYPE_NUMBER[target.dtype]}, ptr null, ptr null, i32 0, i32 0, ptr null)",
+        "  %failed = icmp eq ptr %array, null",
+        "  br i1 %failed, label %fail, label %compute",
+        "compute:",
+        "  call void @body(ptr %data, ptr %workspace)",
+        f"  %out_at = getelementptr i8, ptr %array, i64 {head}",
+        "  %out = load ptr, ptr %out_at",
+        f"  %tile = getelementptr {target.vector}, ptr %workspace, i64 {layout.output_tile}",
+        f"  call void @extract(ptr %out, ptr %tile, i64 {layout.output.size})",
+    ]
+    if shape:
+        lines.append("  ret ptr %array")
+    else:
+        lines += ["  %number = call ptr %array_return(ptr %array)", "  ret ptr %number"]
+    lines += [
+        "fail:",
+        "  ret ptr null",
+        "slow:",
+        "  %answer = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kwnames)",
+        "  ret ptr %answer",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+_TYPE_NUMBER = {"float32": 11, "float64": 12}
+_ALIGNED = 0x100
+
+
+def _check(k: int, operand: Operand, target: Target, head: int) -> list[str]:
+    """From %check{k} on to the next check if argument k is what it should be, else to %slow; sets %data{k}."""
+    lines = [
+        f"check{k}:",
+        f"  %arg{k}_at = getelementptr ptr, ptr %args, i64 {k}",
+        f"  %arg{k} = load ptr, ptr %arg{k}_at",
+    ]
+
+    def field(name: str, offset: int, kind: str) -> str:
+        lines.append(f"  %{name}{k}_at = getelementptr i8, ptr %arg{k}, i64 {offset}")
+        lines.append(f"  %{name}{k} = load {kind}, ptr %{name}{k}_at")
+        return f"%{name}{k}"
+
+    kind = field("type", head - 8, "ptr")
+    if not operand.shape:
+        lines += [
+            f"  %data{k} = getelementptr i8, ptr %arg{k}, i64 {head}",
+            f"  %ok{k} = icmp eq ptr {kind}, %float_type",
+            f"  br i1 %ok{k}, label %check{k + 1}, label %slow",
+        ]
+        return lines
+    lines += [
+        f"  %is_array{k} = icmp eq ptr {kind}, %ndarray_type",
+        f"  br i1 %is_array{k}, label %array{k}, label %slow",
+        f"array{k}:",
+    ]
+    field("data", head, "ptr")
+    nd = field("nd", head + 8, "i32")
+    dims = field("dims", head + 16, "ptr")
+    strides = field("strides", head + 24, "ptr")
+    dtype = field("descr", head + 40, "ptr")
+    flags = field("flags", head + 48, "i32")
+    lines += [
+        f"  %good_nd{k} = icmp eq i32 {nd}, {len(operand.shape)}",
+        f"  %good_dtype{k} = icmp eq ptr {dtype}, %dtype",
+        f"  %aligned{k} = and i32 {flags}, {_ALIGNED}",
+        f"  %good_flags{k} = icmp ne i32 %aligned{k}, 0",
+        f"  %good_a{k} = and i1 %good_nd{k}, %good_dtype{k}",
+        f"  %good_b{k} = and i1 %good_a{k}, %good_flags{k}",
+        f"  br i1 %good_b{k}, label %shape{k}, label %slow",
+        f"shape{k}:",
+    ]
+    good, stride = "true", target.itemsize
+    for d in reversed(range(len(operand.shape))):
+        lines += [
+            f"  %n{k}_{d}_at = getelementptr i64, ptr {dims}, i64 {d}",
+            f"  %n{k}_{d} = load i64, ptr %n{k}_{d}_at",
+            f"  %s{k}_{d}_at = getelementptr i64, ptr {strides}, i64 {d}",
+            f"  %s{k}_{d} = load i64, ptr %s{k}_{d}_at",
+            f"  %good_n{k}_{d} = icmp eq i64 %n{k}_{d}, {operand.shape[d]}",
+            f"  %good_s{k}_{d} = icmp eq i64 %s{k}_{d}, {stride}",
+            f"  %good_ns{k}_{d} = and i1 %good_n{k}_{d}, %good_s{k}_{d}",
+            f"  %good{k}_{d} = and i1 %good_ns{k}_{d}, {good}",
+        ]
+        good, stride = f"%good{k}_{d}", stride * operand.shape[d]
+    lines.append(f"  br i1 {good}, label %check{k + 1}, label %slow")
+    return lines

@@ -1,0 +1,50 @@
+"""The interpreter: an algorithm run loop by loop on arrays, or on any other scalars.
+
+Slow, and easy to follow in a debugger; it works on longdouble and, through arrays of objects, on mpmath numbers. It is
+the oracle that compiled code is tested against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import ConcreteTree, Model, core_shape, result_scalars
+
+__all__ = ["interpret"]
+
+Array = NDArray[Any]
+
+
+def interpret(
+    model: Model,
+    function: Callable[..., Any],
+    kinds: Sequence[str],
+    arrays: Sequence[Array],
+    absent: Sequence[str],
+    output: str,
+    options: dict[str, Any],
+) -> Array:
+    """Run an algorithm on arrays with any batch shape. `absent` are the kinds of optional inputs left out."""
+    tree = ConcreteTree(model)
+    inputs, batches = [], []
+    for kind, array in zip(kinds, arrays, strict=True):
+        core = len(core_shape(model, kind))
+        batch = array.shape[: array.ndim - core]
+        flat = array.reshape((*batch, int(np.prod(array.shape[array.ndim - core :]))))
+        batches.append(batch)
+        # whole arrays with a batch; single numbers, not 0-d arrays, without: an array of objects has to
+        # give its objects away to compute with them
+        inputs.append(tree.input(kind, [flat[..., k] for k in range(flat.shape[-1])]))
+    zeros = [tree.zeros(kind) for kind in absent]
+    batch = np.broadcast_shapes(*batches)
+    with np.errstate(all="ignore"):
+        scalars = result_scalars(function(tree, *inputs, *zeros, **options))
+    dtype = np.result_type(*arrays)
+    result = np.empty((*batch, len(scalars)), object if dtype == object else np.result_type(dtype, np.float32))
+    for k, x in enumerate(scalars):
+        result[..., k] = x
+    return result.reshape((*batch, *core_shape(model, output)))

@@ -1,0 +1,117 @@
+"""Compiled loops as NumPy generalized ufuncs, and compiled functions as Python functions.
+
+Both are made through C interfaces of NumPy and Python that are reached without a compiler: NumPy's tables of functions
+(its C-API capsules, whose slots never change) and `ctypes.pythonapi`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import sysconfig
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .driver import CONTEXT
+
+__all__ = ["BYTES_HEAD", "HEAD", "fast_calls_work", "make_function", "make_ufunc"]
+
+HEAD = object.__basicsize__
+"""Bytes of PyObject's header."""
+BYTES_HEAD = bytes.__basicsize__ - 1
+"""Where the contents of a bytes object begin."""
+
+_UFUNC_FROM_SIGNATURE, _ARRAY_NEW, _ARRAY_RETURN = 31, 93, 76
+_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+_TYPE_NUMBER = {"float32": 11, "float64": 12}
+
+
+@cache
+def _api(name: str) -> Any:
+    try:
+        from numpy._core import _multiarray_umath as umath
+    except ImportError:  # NumPy 1
+        from numpy.core import _multiarray_umath as umath  # type: ignore[no-redef]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get(getattr(umath, name), None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def make_ufunc(address: int, data: int, inputs: int, signature: str, name: str, dtype: str) -> tuple[Any, Any]:
+    """A generalized ufunc with one output, and what must live as long as it."""
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object,
+        *[ctypes.c_void_p] * 3,
+        *[ctypes.c_int] * 4,
+        *[ctypes.c_char_p] * 2,
+        ctypes.c_int,
+        ctypes.c_char_p,
+    )(_api("_UFUNC_API")[_UFUNC_FROM_SIGNATURE])
+    functions = (ctypes.c_void_p * 1)(address)
+    datas = (ctypes.c_void_p * 1)(data)
+    types = (ctypes.c_char * (inputs + 1))(*[_TYPE_NUMBER[dtype]] * (inputs + 1))
+    texts = (name.encode(), b"", signature.encode())
+    ufunc = make(
+        *(ctypes.addressof(x) for x in (functions, datas, types)), 1, inputs, 1, -1, texts[0], texts[1], 0, texts[2]
+    )
+    return ufunc, (functions, datas, types, texts)
+
+
+@cache
+def fast_calls_work() -> bool:
+    """Whether Python's and NumPy's structures are where `@call` looks for them."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    if struct.calcsize("P") != 8 or HEAD != 16 or BYTES_HEAD != 32:
+        return False
+    a = np.arange(6.0).reshape(2, 3)[:, ::-1]
+    word = ctypes.c_void_p.from_address
+    dims, strides = word(id(a) + HEAD + 16).value, word(id(a) + HEAD + 24).value
+    if not dims or not strides:
+        return False
+    return (
+        word(id(a) + HEAD - 8).value == id(np.ndarray)
+        and word(id(a) + HEAD).value == a.ctypes.data
+        and ctypes.c_int.from_address(id(a) + HEAD + 8).value == 2
+        and tuple((ctypes.c_int64 * 2).from_address(dims)) == a.shape
+        and tuple((ctypes.c_int64 * 2).from_address(strides)) == a.strides
+        and word(id(a) + HEAD + 40).value == id(np.dtype(np.float64))
+        and bool(ctypes.c_int.from_address(id(a) + HEAD + 48).value & 0x100) == a.flags.aligned
+        and ctypes.c_double.from_address(id(_PROBE) + HEAD).value == _PROBE
+    )
+
+
+_PROBE = 0.5 + len(CONTEXT)
+
+
+def make_function(
+    address: int, fallback: Any, owner: Any, workspace: int, data: int, dtype: str, name: str, doc: str
+) -> Any:
+    """A Python function that runs compiled code, or calls the fallback if its arguments are not plain arrays.
+
+    Its `self` is a bytes object with the method definition and the context: no collector can clear that before the
+    function itself is gone. `owner` (the engine, the workspace) and the fallback live in its `__module__`.
+    """
+    texts = (name.encode(), doc.encode())
+    # the text of a bytes object starts at a fixed place and ends with a zero, as C wants it
+    c_name, c_doc = (id(t) + BYTES_HEAD for t in texts)
+    pointer = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
+    context = {
+        "fallback": id(fallback),
+        "vectorcall": pointer,
+        "ndarray_type": id(np.ndarray),
+        "dtype": id(np.dtype(dtype)),
+        "new_array": _api("_ARRAY_API")[_ARRAY_NEW],
+        "array_return": _api("_ARRAY_API")[_ARRAY_RETURN],
+        "float_type": id(float),
+        "workspace": workspace,
+        "data": data,
+    }
+    words = [c_name, address, _METH_FASTCALL_KEYWORDS, c_doc, *(context[word] or 0 for word in CONTEXT)]
+    self = struct.pack(f"={len(words)}Q", *words)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    return new(id(self) + BYTES_HEAD, self, (owner, fallback, texts, np.dtype(dtype)))

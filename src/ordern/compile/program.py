@@ -1,0 +1,176 @@
+"""From a question about a robot to machine code: which way of running it, the text, the object, the cache."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import Algorithm, Question
+from ..errors import CompileError
+from ..graph import Node, count
+from ..model import Frame, Model, core_shape
+from . import cache
+from .driver import attributes, call_function, init_function, loop_function
+from .emit import declarations
+from .engine import compile_object
+from .layout import Layout, Operand
+from .numpy_api import BYTES_HEAD, HEAD
+from .roll import estimate, trace_rolled
+from .roll_emit import emit_rolled
+from .target import Target
+from .tiles import tile_functions
+from .unroll import emit_unrolled, trace_unrolled
+
+__all__ = ["Code", "Request", "WAYS", "code_for", "layout_of"]
+
+WAYS = ("interpreted", "unrolled", "rolled")
+UNROLL_LIMIT = 30_000
+"""Operations up to which straight-line code compiles in a second or two."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to compile, but for the target."""
+
+    model: Model
+    question: Question
+    algorithm: Algorithm
+    present: frozenset[str]
+    """Names of the optional inputs that are given."""
+    options: tuple[tuple[str, Any], ...]
+    way: str | None
+    """One of WAYS, or None to choose by the number of operations."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of the inputs that are given."""
+        return [p.kind for p in self.question.inputs if not p.optional or p.name in self.present]
+
+    @property
+    def absent(self) -> list[str]:
+        """The kinds of the optional inputs that are left out."""
+        return [p.kind for p in self.question.inputs if p.optional and p.name not in self.present]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Machine code and what is needed to run it."""
+
+    way: str
+    object: bytes
+    workspace: int
+    """Vectors in the workspace."""
+    operations: int
+    """Arithmetic operations per state."""
+
+
+def layout_of(request: Request, lanes: int) -> Layout:
+    """The arguments and the result of a request."""
+    ports = [p for p in request.question.inputs if not p.optional or p.name in request.present]
+    inputs = tuple(Operand(p.name, core_shape(request.model, p.kind)) for p in ports)
+    return Layout(inputs, Operand("out", core_shape(request.model, request.question.output)), lanes)
+
+
+def code_for(request: Request, target: Target) -> Code:
+    """Compiled code, from the cache or made now."""
+    try:
+        key = cache.cache_key(_key(request, target))
+    except _NoSource:
+        return _compile(request, target)
+    found = cache.read(key)
+    if found is not None:
+        meta, code = found
+        return Code(meta["way"], code, meta["workspace"], meta["operations"])
+    made = _compile(request, target)
+    meta = {"way": made.way, "workspace": made.workspace, "operations": made.operations}
+    cache.write(key, {**meta, "robot": request.model.name, "question": request.question.name}, made.object)
+    return made
+
+
+def _compile(request: Request, target: Target) -> Code:
+    layout = layout_of(request, target.lanes)
+    way = request.way or _choose(request, layout)
+    if way == "unrolled":
+        results = _trace(request, trace_unrolled, layout)
+        operations = count(x for x in results if isinstance(x, Node)).total
+        body, workspace = emit_unrolled(results, layout, target)
+    elif way == "rolled":
+        program = _trace(request, trace_rolled, layout)
+        operations = estimate(program).total
+        body, workspace = emit_rolled(program, layout, target)
+    else:
+        raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
+    text = "\n".join(
+        [
+            declarations(target),
+            tile_functions(target),
+            body,
+            init_function(),
+            loop_function(layout, target),
+            call_function(layout, target, HEAD, BYTES_HEAD),
+            attributes(target),
+        ]
+    )
+    return Code(way, compile_object(text), workspace, operations)
+
+
+def _choose(request: Request, layout: Layout) -> str:
+    """Straight-line code while it is short enough to compile quickly, loops for the rest."""
+    if len(request.model.bodies) <= 10:
+        return "unrolled"
+    # loops cannot fold constants: straight-line code is about half as long
+    general = estimate(_trace(request, trace_rolled, layout)).total
+    return "unrolled" if general <= 2 * UNROLL_LIMIT else "rolled"
+
+
+def _trace(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:
+    return tracer(
+        request.model,
+        request.algorithm.function,
+        request.kinds,
+        layout,
+        request.absent,
+        dict(request.options),
+    )
+
+
+def _key(request: Request, target: Target) -> list[Any]:
+    """All that the code depends on, so that nothing needs to be traced to know it."""
+    options = [
+        (name, (value.body, value.placement) if isinstance(value, Frame) else value)
+        for name, value in request.options
+    ]
+    outside = {type(kind.joint) for kind in request.model.tables.kinds} | {request.algorithm.function}
+    h = target.host
+    return [
+        request.model.digest,
+        request.question.name,
+        request.algorithm.name,
+        sorted(request.present),
+        options,
+        request.way,
+        [target.dtype, target.lanes],
+        [h.triple, h.cpu, h.features, h.llvm],
+        [HEAD, BYTES_HEAD],
+        cache.source_digest(),
+        sorted(_outside_source(thing) for thing in outside),
+    ]
+
+
+def _outside_source(thing: Any) -> str:
+    """The text of a joint or algorithm that is not ours; our own are in `source_digest`."""
+    name = f"{thing.__module__}.{thing.__qualname__}"
+    if thing.__module__.startswith("ordern."):
+        return name
+    try:
+        file = inspect.getsourcefile(thing)
+        return name + (Path(file).read_text() if file else "")
+    except (OSError, TypeError) as e:
+        raise _NoSource(name) from e
+
+
+class _NoSource(Exception):
+    """A joint or algorithm typed at a prompt: its text cannot be known, so its code is not kept on disk."""

@@ -1,0 +1,409 @@
+"""The rolling compiler, first half: an algorithm traced with a symbolic body.
+
+Each loop is traced once per kind of joint, into a graph whose leaves are entries of the body's row, inputs, and fields
+in memory. The result does not depend on how many bodies there are: code for a chain of a hundred thousand links is
+no longer than for ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import TraceError
+from ..graph import Counts, Graph, Node, Scalar, count
+from ..model import BASE, Carry, Index, Kind, Model, PlacedFrame, Tree, result_scalars
+from ..spatial import FixedSize, Force, Freedoms, leaves, rebuild
+from .layout import Layout
+
+__all__ = ["Block", "Loop", "Program", "Store", "Walk", "estimate", "trace_rolled"]
+
+T = TypeVar("T")
+
+Leaf = tuple[Any, ...]
+"""A place in memory. The first word says which memory:
+
+("row", k, who), ("input", which, port, k, who), ("scalar", port), ("field", id, k, who), ("carry", id, k), and for
+results ("q_out", k, who), ("v_out", k, who), ("pair", r, c, who, who), ("column", r, c, who), ("result", k).
+
+Who is "i", "p" in a loop; "j", "jp" in a walk; or the number of a body.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write a value to a place."""
+
+    place: Leaf
+    value: Node
+
+
+@dataclass(slots=True)
+class Block:
+    """A loop body for one kind of joint (in a walk, for a pair of kinds); or code outside of loops."""
+
+    graph: Graph
+    kinds: dict[str, int]
+    steps: list[Store | Walk] = field(default_factory=list)
+    env: dict[Any, Any] = field(default_factory=dict)
+
+    def roots(self) -> list[Node]:
+        """The values that are stored."""
+        return [step.value for step in self.steps if isinstance(step, Store)]
+
+
+@dataclass(slots=True)
+class Walk:
+    """A loop over the ancestors of a body, inside a loop: one block per kind of ancestor."""
+
+    blocks: list[Block]
+
+
+@dataclass(slots=True)
+class Loop:
+    """A loop over bodies: one block per kind. `order` is outward, inward, path or path_inward."""
+
+    order: str
+    blocks: list[Block]
+
+
+@dataclass(slots=True)
+class Program:
+    """A traced algorithm: loops and straight code, and how much memory its fields take."""
+
+    model: Model
+    pieces: list[Loop | Block]
+    field_sizes: list[int]
+    field_bases: list[list[float] | None]
+    carry_sizes: list[int]
+    frame_body: int | None
+
+    def path(self) -> list[int]:
+        """The bodies from the base to the frame."""
+        return path_to(self.model, self.frame_body)
+
+
+def path_to(model: Model, body: int | None) -> list[int]:
+    """The bodies from the base to a body."""
+    found: list[int] = []
+    k = BASE if body is None else body
+    while k != BASE:
+        found.append(k)
+        k = model.joints[k].parent
+    return found[::-1]
+
+
+def trace_rolled(
+    model: Model,
+    function: Callable[..., Any],
+    kinds: Sequence[str],
+    layout: Layout,
+    absent: Sequence[str],
+    options: dict[str, Any],
+) -> Program:
+    """Run an algorithm on symbolic bodies."""
+    tree = RolledTree(model)
+    inputs = [tree.input(kind, k) for k, kind in enumerate(kinds)]
+    result = function(tree, *inputs, *(tree.zeros(kind) for kind in absent), **options)
+    if not isinstance(result, _Output):
+        block = tree.block
+        for k, x in enumerate(result_scalars(result)):
+            block.steps.append(Store(("result", k), block.graph.lift(x)))
+    return tree.finish()
+
+
+class RolledTree(Tree):
+    """A tree whose loops run once per kind of joint, with a symbolic body."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.kinds: tuple[Kind, ...] = model.tables.kinds
+        self.program = Program(model, [], [], [], [], None)
+        self._stack: list[Block] = []
+        self._straight: Block | None = None
+
+    @property
+    def block(self) -> Block:
+        """The block being traced."""
+        if self._stack:
+            return self._stack[-1]
+        if self._straight is None:
+            self._straight = Block(Graph("outside of loops"), {})
+            self.program.pieces.append(self._straight)
+        return self._straight
+
+    def frame(self, name: Any) -> PlacedFrame:
+        """A frame of the model; a path leads to it."""
+        found = super().frame(name)
+        self.program.frame_body = self.model.frame(name).body
+        return found
+
+    def finish(self) -> Program:
+        """The program, complete."""
+        return self.program
+
+    def _index(self, who: str, kind: int) -> Index:
+        graph = self.block.graph
+
+        def row(where: slice) -> list[Scalar]:
+            return [graph.leaf(("row", k, who)) for k in range(where.start, where.stop)]
+
+        return Index(who, self.kinds[kind], row)
+
+    def _loop(self, order: str) -> Iterator[tuple[Index, Index]]:
+        self._straight = None
+        loop = Loop(order, [])
+        self.program.pieces.append(loop)
+        for kind in range(len(self.kinds)):
+            name = f"{order} loop {len(self.program.pieces)}, {type(self.kinds[kind].joint).__name__}"
+            block = Block(Graph(name), {"i": kind})
+            loop.blocks.append(block)
+            self._stack.append(block)
+            yield self._index("i", kind), Index("p")
+            self._stack.pop()
+
+    def outward(self) -> Iterator[tuple[Index, Index]]:
+        """Bodies and their parents, parents first."""
+        return self._loop("outward")
+
+    def inward(self) -> Iterator[tuple[Index, Index]]:
+        """Bodies and their parents, children first."""
+        return self._loop("inward")
+
+    def path(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
+        """Only the bodies between the base and the frame, parents first."""
+        return self._loop("path")
+
+    def path_inward(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
+        """Only the bodies between the base and the frame, children first."""
+        return self._loop("path_inward")
+
+    def ancestors(self, i: Index) -> Iterator[tuple[Index, Index]]:
+        """The bodies from i's parent to the root."""
+        outer = self.block
+        walk = Walk([])
+        outer.steps.append(walk)
+        for kind in range(len(self.kinds)):
+            name = f"{outer.graph.name}, walk, {type(self.kinds[kind].joint).__name__}"
+            block = Block(Graph(name), {**outer.kinds, "j": kind})
+            walk.blocks.append(block)
+            self._stack.append(block)
+            yield self._index("j", kind), Index("jp")
+            self._stack.pop()
+        for key in [key for key in outer.env if key[0] == "carry"]:
+            del outer.env[key]  # the walk has changed it
+
+    def field(self, type: type[FixedSize], base: Any = None) -> Any:
+        """Memory for one value per body and one for the base."""
+        return _SharedField(self, type.zero(), base)
+
+    def own(self) -> Any:
+        """Memory for one value per body, of a structure that may differ by kind."""
+        return _OwnField(self)
+
+    def carry(self, value: T) -> Carry[T]:
+        """Memory for one value."""
+        return _RolledCarry(self, value)
+
+    def input(self, kind: str, port: int) -> Any:
+        """An argument, which is already in memory."""
+        return _Input(self, kind, port)
+
+    def output(self, kind: str) -> Any:
+        """The result, in memory."""
+        return _Output(self, kind)
+
+
+def _number(index: Index) -> Any:
+    """Who an index is: a letter in a loop, a body's number outside."""
+    return index.key
+
+
+class _SharedField:
+    """One class of value for every body and the base, at any index that a loop gives."""
+
+    def __init__(self, tree: RolledTree, zero: Any, base: Any) -> None:
+        self.tree, self.zero = tree, zero
+        self.id = len(tree.program.field_sizes)
+        tree.program.field_sizes.append(len(leaves(zero)))
+        tree.program.field_bases.append([float(x) for x in leaves(zero if base is None else base)])
+
+    def __getitem__(self, index: Index) -> Any:
+        block, who = self.tree.block, _number(index)
+        key = (self.id, who)
+        if key not in block.env:
+            size = self.tree.program.field_sizes[self.id]
+            scalars = iter([block.graph.leaf(("field", self.id, k, who)) for k in range(size)])
+            block.env[key] = rebuild(self.zero, scalars)
+        return block.env[key]
+
+    def __setitem__(self, index: Index, value: Any) -> None:
+        block, who = self.tree.block, _number(index)
+        if "j" in block.kinds:
+            raise TraceError("a walk along ancestors carries its values; it does not set fields")
+        scalars = leaves(value)
+        if type(value) is not type(self.zero) and not isinstance(value, (Node, float)):
+            raise TraceError(f"a field of {type(self.zero).__name__} was given a {type(value).__name__}")
+        block.env[self.id, who] = value
+        for k, x in enumerate(scalars):
+            block.steps.append(Store(("field", self.id, k, who), block.graph.lift(x)))
+
+
+class _OwnField:
+    """A value of a structure that may differ by kind, at a loop's own body only.
+
+    Scalars that are constants, entries of the row or inputs are not stored but read again where they are needed.
+    """
+
+    def __init__(self, tree: RolledTree) -> None:
+        self.tree = tree
+        self.id = len(tree.program.field_sizes)
+        tree.program.field_sizes.append(0)
+        tree.program.field_bases.append(None)
+        self._shape: dict[int, tuple[Any, list[Scalar | Leaf]]] = {}
+
+    def __setitem__(self, index: Index, value: Any) -> None:
+        block = self.tree.block
+        if _number(index) != "i":
+            raise TraceError("an own field is set at a loop's own body only")
+        block.env[self.id, "i"] = value
+        spec: list[Scalar | Leaf] = []
+        kept = 0
+        for x in leaves(value):
+            node = block.graph.lift(x)
+            if node.op == "constant":
+                spec.append(float(node.data))
+            elif node.op == "leaf" and node.data[0] in ("row", "input"):
+                spec.append(node.data[:-1])
+            else:
+                spec.append(("field", self.id, kept))
+                block.steps.append(Store(("field", self.id, kept, "i"), node))
+                kept += 1
+        self._shape[block.kinds["i"]] = (value, spec)
+        sizes = self.tree.program.field_sizes
+        sizes[self.id] = max(sizes[self.id], kept)
+
+    def __getitem__(self, index: Index) -> Any:
+        block, who = self.tree.block, _number(index)
+        key = (self.id, who)
+        if key not in block.env:
+            kind = block.kinds.get(who)
+            if kind is None or kind not in self._shape:
+                raise TraceError("an own field is read at a loop's own body only, after it was set there")
+            value, spec = self._shape[kind]
+            scalars = [x if isinstance(x, float) else block.graph.leaf((*x, who)) for x in spec]
+            block.env[key] = rebuild(value, iter(scalars))
+        return block.env[key]
+
+
+class _RolledCarry(Carry[T]):
+    """One value in memory, for the walk that follows."""
+
+    def __init__(self, tree: RolledTree, value: T) -> None:
+        self._tree, self._like = tree, value
+        self._id = len(tree.program.carry_sizes)
+        tree.program.carry_sizes.append(len(leaves(value)))
+        self.value = value
+
+    @property  # type: ignore[override]
+    def value(self) -> T:
+        block = self._tree.block
+        key = ("carry", self._id)
+        if key not in block.env:
+            size = self._tree.program.carry_sizes[self._id]
+            scalars = [block.graph.leaf(("carry", self._id, k)) for k in range(size)]
+            block.env[key] = rebuild(self._like, iter(scalars))
+        return block.env[key]  # type: ignore[no-any-return]
+
+    @value.setter
+    def value(self, value: T) -> None:
+        block = self._tree.block
+        block.env["carry", self._id] = value
+        for k, x in enumerate(leaves(value)):
+            block.steps.append(Store(("carry", self._id, k), block.graph.lift(x)))
+
+
+class _Input:
+    def __init__(self, tree: RolledTree, kind: str, port: int) -> None:
+        self.tree, self.kind, self.port = tree, kind, port
+
+    def __getitem__(self, i: Index) -> Any:
+        graph, who = self.tree.block.graph, _number(i)
+        if self.kind == "scalar":
+            return graph.leaf(("scalar", self.port))
+        where = {"q": "q_input", "v": "v_input", "bodies": "body_input"}[self.kind]
+        joint = i.kind.joint
+        n = 6 if self.kind == "bodies" else joint.nq if self.kind == "q" else joint.nv
+        x = [graph.leaf(("input", where, self.port, k, who)) for k in range(n)]
+        if self.kind == "bodies":
+            return Force(i.turn.apply((x[0], x[1], x[2])), i.turn.apply((x[3], x[4], x[5])))
+        return Freedoms(x)
+
+
+class _Output:
+    def __init__(self, tree: RolledTree, kind: str) -> None:
+        self.tree, self.kind = tree, kind
+
+    def __setitem__(self, where: Index | tuple[Index, Index], value: Any) -> None:
+        block = self.tree.block
+        if isinstance(where, tuple):
+            i, j = (_number(w) for w in where)
+            for r, row in enumerate(value):
+                for c, x in enumerate(row):
+                    node = block.graph.lift(x)
+                    block.steps.append(Store(("pair", r, c, i, j), node))
+                    block.steps.append(Store(("pair", c, r, j, i), node))
+            return
+        who = _number(where)
+        if self.kind == "columns":
+            for c, motion in enumerate(value):
+                for r, x in enumerate(motion.scalars):
+                    block.steps.append(Store(("column", r, c, who), block.graph.lift(x)))
+            return
+        block.env["out", who] = value
+        for k, x in enumerate(value):
+            block.steps.append(Store((f"{self.kind}_out", k, who), block.graph.lift(x)))
+
+    def __getitem__(self, i: Index) -> Freedoms:
+        found: Freedoms = self.tree.block.env["out", _number(i)]
+        return found
+
+
+def estimate(program: Program) -> Counts:
+    """Operations per state, if no constant folded."""
+    kind = program.model.tables.kind
+    bodies = np.bincount(kind, minlength=len(program.model.tables.kinds))
+    on_path = np.bincount(kind[np.array(program.path(), np.int64)], minlength=len(bodies))
+    pairs: Any = None
+    total = Counts()
+    for piece in program.pieces:
+        if isinstance(piece, Block):
+            total = total + count(piece.roots())
+            continue
+        times = on_path if piece.order.startswith("path") else bodies
+        for block in piece.blocks:
+            total = total + count(block.roots()) * int(times[block.kinds["i"]])
+            for step in block.steps:
+                if isinstance(step, Walk):
+                    pairs = _ancestor_pairs(program.model) if pairs is None else pairs
+                    for inner in step.blocks:
+                        times_inner = pairs[inner.kinds["i"], inner.kinds["j"]]
+                        total = total + count(inner.roots()) * int(times_inner)
+    return total
+
+
+def _ancestor_pairs(model: Model) -> Any:
+    """How often a body of one kind has an ancestor of another."""
+    t = model.tables
+    n, kinds = len(t.parent), len(t.kinds)
+    above = np.zeros((n + 1, kinds), np.int64)
+    found = np.zeros((kinds, kinds), np.int64)
+    for k in range(n):
+        p = int(t.parent[k])
+        above[k] = above[p] if p != BASE else 0
+        found[t.kind[k]] += above[k]
+        above[k, t.kind[k]] += 1
+    return found

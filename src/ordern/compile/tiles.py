@@ -1,0 +1,141 @@
+"""Between arrays and tiles: IR text that gathers vectors of states, and scatters results.
+
+Each function moves one operand for `lanes` states at a time; `%lanes` points to one address per state. Where a
+state's numbers lie next to each other, blocks of lanes x lanes numbers are loaded as rows and transposed in
+registers; otherwise numbers are picked one by one.
+"""
+
+from __future__ import annotations
+
+from .emit import TextEmitter
+from .target import Target
+
+__all__ = ["tile_functions"]
+
+
+def tile_functions(target: Target) -> str:
+    """IR text of @load_rows, @store_rows, @load_strided, @store_strided, @splat and @extract."""
+    return "\n".join(
+        [
+            _rows(target, store=False),
+            _rows(target, store=True),
+            _strided(target, store=False),
+            _strided(target, store=True),
+            _single(target, store=False),
+            _single(target, store=True),
+        ]
+    )
+
+
+def _transpose(e: TextEmitter, rows: list[str]) -> list[str]:
+    """Log2(lanes) rounds of interleaving row k with row k + lanes/2 transpose a square block."""
+    lanes, vector = e.target.lanes, e.target.vector
+    half = lanes // 2
+    low = ", ".join(f"i32 {k}, i32 {k + lanes}" for k in range(half))
+    high = ", ".join(f"i32 {k}, i32 {k + lanes}" for k in range(half, lanes))
+    for _ in range(lanes.bit_length() - 1):
+        mixed = []
+        for a, b in zip(rows[:half], rows[half:], strict=True):
+            for pick in (low, high):
+                mixed.append(
+                    e.value(f"shufflevector {vector} {a}, {vector} {b}, <{lanes} x i32> <{pick}>")
+                )
+        rows = mixed
+    return rows
+
+
+def _rows(target: Target, store: bool) -> str:
+    """Blocks of a contiguous operand; a mask keeps the last block within the array."""
+    lanes, vector, size = target.lanes, target.vector, target.itemsize
+    suffix, mask = f"v{lanes}f{8 * size}.p0", f"<{lanes} x i1>"
+    e = TextEmitter(target)
+    e.line("%left = sub i64 %n, %k")
+    e.line(f"%left0 = insertelement <{lanes} x i64> poison, i64 %left, i32 0")
+    e.line(
+        f"%lefts = shufflevector <{lanes} x i64> %left0, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer"
+    )
+    counting = ", ".join(f"i64 {k}" for k in range(lanes))
+    e.line(f"%mask = icmp ult <{lanes} x i64> <{counting}>, %lefts")
+    e.line(f"%block = getelementptr {vector}, ptr %tile, i64 %k")
+    pointers = []
+    for lane in range(lanes):
+        slot = e.value(f"getelementptr ptr, ptr %lanes, i64 {lane}")
+        start = e.value(f"load ptr, ptr {slot}")
+        pointers.append(e.value(f"getelementptr {target.element}, ptr {start}, i64 %k"))
+    if store:
+        columns = _transpose(e, [e.load("%block", lane) for lane in range(lanes)])
+        for column, pointer in zip(columns, pointers, strict=True):
+            e.line(
+                f"call void @llvm.masked.store.{suffix}({vector} {column}, ptr {pointer}, i32 {size}, {mask} %mask)"
+            )
+    else:
+        rows = [
+            e.value(
+                f"call {vector} @llvm.masked.load.{suffix}(ptr {p}, i32 {size}, {mask} %mask, "
+                f"{vector} zeroinitializer)"
+            )
+            for p in pointers
+        ]
+        for lane, column in enumerate(_transpose(e, rows)):
+            e.store(column, "%block", lane)
+    name = "@store_rows" if store else "@load_rows"
+    return _loop(name, "ptr %lanes, ptr %tile, i64 %n", e, step=lanes)
+
+
+def _strided(target: Target, store: bool) -> str:
+    """Number by number, `%stride` bytes apart."""
+    vector, element = target.vector, target.element
+    e = TextEmitter(target)
+    e.line("%offset = mul i64 %k, %stride")
+    e.line(f"%column = getelementptr {vector}, ptr %tile, i64 %k")
+    value = e.load("%column", 0) if store else "poison"
+    for lane in range(target.lanes):
+        slot = e.value(f"getelementptr ptr, ptr %lanes, i64 {lane}")
+        start = e.value(f"load ptr, ptr {slot}")
+        p = e.value(f"getelementptr i8, ptr {start}, i64 %offset")
+        if store:
+            x = e.value(f"extractelement {vector} {value}, i32 {lane}")
+            e.line(f"store {element} {x}, ptr {p}, align {target.itemsize}")
+        else:
+            x = e.value(f"load {element}, ptr {p}, align {target.itemsize}")
+            value = e.value(f"insertelement {vector} {value}, {element} {x}, i32 {lane}")
+    if not store:
+        e.store(value, "%column", 0)
+    name = "@store_strided" if store else "@load_strided"
+    return _loop(name, "ptr %lanes, ptr %tile, i64 %n, i64 %stride", e, step=1)
+
+
+def _single(target: Target, store: bool) -> str:
+    """One contiguous state: into every lane, or from the first."""
+    vector, element, size = target.vector, target.element, target.itemsize
+    e = TextEmitter(target)
+    e.line(f"%p = getelementptr {element}, ptr %array, i64 %k")
+    e.line(f"%column = getelementptr {vector}, ptr %tile, i64 %k")
+    if store:
+        x = e.value(f"load {element}, ptr %column, align {size}")
+        e.line(f"store {element} {x}, ptr %p, align {size}")
+    else:
+        x = e.value(f"load {element}, ptr %p, align {size}")
+        e.store(e.splat(x), "%column", 0)
+    return _loop("@extract" if store else "@splat", "ptr %array, ptr %tile, i64 %n", e, step=1)
+
+
+def _loop(name: str, arguments: str, body: TextEmitter, step: int) -> str:
+    """A function that runs its body for k = 0, step, 2 step ... below n."""
+    return "\n".join(
+        [
+            f"define internal void {name}({arguments}) #0 {{",
+            "entry:",
+            "  %some = icmp sgt i64 %n, 0",
+            "  br i1 %some, label %loop, label %end",
+            "loop:",
+            "  %k = phi i64 [ 0, %entry ], [ %next, %loop ]",
+            *body.lines,
+            f"  %next = add i64 %k, {step}",
+            "  %more = icmp slt i64 %next, %n",
+            "  br i1 %more, label %loop, label %end",
+            "end:",
+            "  ret void",
+            "}",
+        ]
+    )

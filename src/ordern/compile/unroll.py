@@ -1,0 +1,140 @@
+"""The unrolling compiler: an algorithm as straight-line code for one robot.
+
+The loops run while tracing; what remains is arithmetic. It is cut into functions of some thousand operations, which
+hand values on through scratch memory: LLVM's time grows faster than the length of a function, and the processor
+would have to keep such values in memory anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..graph import Graph, Node, Scalar, order
+from ..model import ConcreteTree, Model, result_scalars
+from .emit import TextEmitter
+from .layout import Layout
+from .target import Target
+
+__all__ = ["emit_unrolled", "trace_unrolled"]
+
+CHUNK = 1500
+"""Operations per function."""
+
+
+def trace_unrolled(
+    model: Model,
+    function: Callable[..., Any],
+    kinds: Sequence[str],
+    layout: Layout,
+    absent: Sequence[str],
+    options: dict[str, Any],
+) -> list[Scalar]:
+    """Run an algorithm on graph nodes: the result's scalars, constants as floats.
+
+    `kinds` are those of the inputs in the layout; `absent` those of optional inputs that are left out.
+    """
+    graph, tree = Graph("unrolled"), ConcreteTree(model)
+    inputs = [
+        tree.input(kind, [graph.leaf((k, n)) for n in range(operand.size)])
+        for k, (kind, operand) in enumerate(zip(kinds, layout.inputs, strict=True))
+    ]
+    zeros = [tree.zeros(kind) for kind in absent]
+    return result_scalars(function(tree, *inputs, *zeros, **options))
+
+
+def emit_unrolled(results: Sequence[Scalar], layout: Layout, target: Target) -> tuple[str, int]:
+    """IR text of @init and @body, and the number of vectors in the workspace."""
+    out = layout.output_tile
+    init = TextEmitter(target)
+    stores: dict[int, list[int]] = {}
+    roots: dict[int, Node] = {}
+    for k, x in enumerate(results):
+        if isinstance(x, Node):
+            stores.setdefault(x.index, []).append(out + k)
+            roots[x.index] = x
+        else:
+            init.store(init.constant(float(x)), "%ws", out + k)
+
+    nodes = order(list(roots.values()))
+    chunks = _cut(nodes)
+    slots, size = _assign_slots(chunks, layout.scratch)
+    texts = [_function("@init", init.lines)]
+    for number, chunk in enumerate(chunks):
+        texts.append(_emit_chunk(f"@chunk{number}", chunk, slots, stores, layout, target))
+    calls = [f"  call void @chunk{number}(ptr %data, ptr %ws)" for number in range(len(chunks))]
+    texts.append(_function("@body", calls))
+    return "\n".join(texts), size
+
+
+def _function(name: str, lines: Sequence[str]) -> str:
+    return "\n".join(
+        [f"define internal void {name}(ptr %data, ptr noalias %ws) #0 {{", *lines, "  ret void", "}"]
+    )
+
+
+def _cut(nodes: list[Node]) -> list[list[Node]]:
+    """Pieces of about equal length; constants and leaves come with their users, so they are left out."""
+    work = [node for node in nodes if node.args]
+    leaves = [node for node in nodes if node.op == "leaf"]
+    if not work:
+        return [leaves]
+    count = -(-len(work) // CHUNK)
+    size = -(-len(work) // count)
+    return [work[k : k + size] for k in range(0, len(work), size)] + ([leaves] if leaves else [])
+
+
+def _assign_slots(chunks: list[list[Node]], start: int) -> tuple[dict[int, int], int]:
+    """A scratch slot for every value that a later chunk needs; slots are used again once a value is dead."""
+    born = {node.index: number for number, chunk in enumerate(chunks) for node in chunk if node.args}
+    last: dict[int, int] = {}
+    for number, chunk in enumerate(chunks):
+        for node in chunk:
+            for arg in node.args:
+                if born.get(arg.index, number) < number:
+                    last[arg.index] = number
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    dying: dict[int, list[int]] = {}
+    size = start
+    for number, chunk in enumerate(chunks):
+        free.extend(dying.pop(number - 1, []))
+        for node in chunk:
+            if node.index in last and born.get(node.index) == number:
+                if free:
+                    slot = free.pop()
+                else:
+                    slot, size = size, size + 1
+                slots[node.index] = slot
+                dying.setdefault(last[node.index], []).append(slot)
+    return slots, size
+
+
+def _emit_chunk(
+    name: str,
+    chunk: list[Node],
+    slots: dict[int, int],
+    stores: dict[int, list[int]],
+    layout: Layout,
+    target: Target,
+) -> str:
+    e = TextEmitter(target)
+    names: dict[int, str] = {}
+    tiles = [layout.input_tile(k) for k in range(len(layout.inputs))]
+
+    def operand(node: Node) -> str:
+        if node.op == "constant":
+            return e.constant(node.data)
+        if node.index not in names:
+            where = tiles[node.data[0]] + node.data[1] if node.op == "leaf" else slots[node.index]
+            names[node.index] = e.load("%ws", where)
+        return names[node.index]
+
+    for node in chunk:
+        if node.args:
+            names[node.index] = e.lower(node, [operand(a) for a in node.args])
+            if node.index in slots:
+                e.store(names[node.index], "%ws", slots[node.index])
+        for where in stores.get(node.index, ()):
+            e.store(operand(node), "%ws", where)
+    return _function(name, e.lines)

@@ -1,0 +1,58 @@
+"""Everything that ordern raises on purpose.
+
+One base class, few children. A message says what was given, what was expected and what to do about it,
+with the names of bodies and joints, and the file and line where a file is to blame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "ModelError",
+    "OrdernError",
+    "TraceError",
+    "UnknownNameError",
+    "unknown_name",
+]
+
+
+class OrdernError(Exception):
+    """Base class of every error that ordern raises on purpose."""
+
+
+class ModelError(OrdernError, ValueError):
+    """A robot description that cannot be a robot, or cannot be used for what was asked."""
+
+    def __init__(self, message: str, where: str = "") -> None:
+        super().__init__(f"{where}: {message}" if where else message)
+        self.where = where
+
+
+class ArgumentError(OrdernError, ValueError):
+    """An argument of the wrong shape, type or value."""
+
+
+class UnknownNameError(OrdernError, LookupError):
+    """A body, joint, frame or method that does not exist; the message lists those that do."""
+
+
+class TraceError(OrdernError, TypeError):
+    """An algorithm or joint did something that cannot be traced, such as branching on a value."""
+
+
+class CompileError(OrdernError, RuntimeError):
+    """Machine code could not be made or loaded."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str], owner: str = "") -> UnknownNameError:
+    """The error for a name that does not exist, with the likely spelling first and then all names."""
+    names = list(known)
+    close = get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(names[:40]) + (f", ... ({len(names)} in all)" if len(names) > 40 else "")
+    of = f" in {owner}" if owner else ""
+    return UnknownNameError(f"unknown {kind} {name!r}{of}.{hint} Known: {listed or 'none'}.")

@@ -1,0 +1,116 @@
+"""What can be said of a graph: what is alive, what it costs, in which order to emit it, whether it is sound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .node import Graph, Node
+from .ops import OPS
+
+__all__ = ["Counts", "check", "count", "evaluate", "live", "order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Operations of a computation, exactly."""
+
+    multiplications: int = 0
+    additions: int = 0
+    divisions: int = 0
+    negations: int = 0
+    other: int = 0
+
+    @property
+    def total(self) -> int:
+        """All operations together."""
+        return self.multiplications + self.additions + self.divisions + self.negations + self.other
+
+    def __add__(self, more: Counts) -> Counts:
+        return Counts(*(getattr(self, k) + getattr(more, k) for k in self.__slots__))
+
+    def __mul__(self, times: int) -> Counts:
+        return Counts(*(getattr(self, k) * times for k in self.__slots__))
+
+
+def live(roots: Iterable[Node]) -> list[Node]:
+    """The nodes that the roots need, in creation order: everything else is dead code."""
+    seen: set[int] = set()
+    found: list[Node] = []
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.index not in seen:
+            seen.add(node.index)
+            found.append(node)
+            stack.extend(node.args)
+    found.sort(key=lambda node: node.index)
+    return found
+
+
+def count(roots: Iterable[Node]) -> Counts:
+    """Exact numbers of operations that the roots need."""
+    totals: dict[str, int] = {}
+    for node in live(roots):
+        if node.args:
+            column = OPS[node.op].counts_as
+            totals[column] = totals.get(column, 0) + 1
+    return Counts(**totals)
+
+
+def order(roots: Sequence[Node]) -> list[Node]:
+    """Live nodes in the order of emission: creation order, but each value as late as its first user allows.
+
+    Algorithms compute near what they need, so creation order is already kind to registers. Values made early
+    and used late (a table's products, say) would occupy registers in between; those move down to their use.
+    """
+    nodes = live(roots)
+    rank = {node.index: k for k, node in enumerate(nodes)}
+    when = dict(rank)
+    kept = {root.index for root in roots}
+    first_use: dict[int, int] = {}
+    for node in reversed(nodes):
+        i = node.index
+        if i not in kept:
+            when[i] = first_use[i]
+        for arg in node.args:
+            first_use[arg.index] = min(first_use.get(arg.index, len(nodes)), when[i])
+    nodes.sort(key=lambda node: (when[node.index], node.index))
+    return nodes
+
+
+def evaluate(roots: Sequence[Node], leaves: Mapping[Any, Any]) -> list[Any]:
+    """The roots' values for given leaf values: the graph, run by the interpreter."""
+    values: dict[int, Any] = {}
+    for node in live(roots):
+        if node.op == "leaf":
+            values[node.index] = leaves[node.data]
+        elif node.op == "constant":
+            values[node.index] = node.data
+        else:
+            values[node.index] = OPS[node.op].evaluate(*(values[a.index] for a in node.args))
+    return [values[root.index] for root in roots]
+
+
+def check(graph: Graph) -> None:
+    """Raise AssertionError unless the graph keeps all its promises."""
+    seen = set()
+    for position, node in enumerate(graph.nodes):
+        where = f"{graph.name}: {node!r}"
+        assert node.graph is graph, f"{where}: belongs to another graph"
+        assert node.index == position, f"{where}: stands at {position}"
+        key = (node.op, node.data, *(a.index for a in node.args))
+        assert key not in seen, f"{where}: exists twice"
+        seen.add(key)
+        if not node.args:
+            assert node.op in ("leaf", "constant"), f"{where}: has no operands"
+            continue
+        op = OPS[node.op]
+        assert len(node.args) == op.arity, f"{where}: needs {op.arity} operands"
+        assert all(a.index < node.index for a in node.args), f"{where}: comes before an operand"
+        assert any(a.op != "constant" for a in node.args), f"{where}: has only constants; should be folded"
+        if op.commutative:
+            assert node.args[0].index <= node.args[1].index, f"{where}: operands out of order"
+        plain = [a.data if a.op == "constant" else a for a in node.args]
+        assert op.simplify(*plain) is None, f"{where}: can be simplified"

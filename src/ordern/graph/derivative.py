@@ -1,0 +1,40 @@
+"""Derivatives of a graph, forward and reverse, by the partial derivatives in the table of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .analyse import live
+from .node import Node
+from .ops import OPS, Scalar
+
+__all__ = ["forward", "reverse"]
+
+
+def forward(roots: Sequence[Node], tangents: Mapping[Node, Scalar]) -> list[Scalar]:
+    """The roots' rates of change when the given leaves change at the given rates."""
+    rate: dict[int, Scalar] = {leaf.index: t for leaf, t in tangents.items()}
+    for node in live(roots):
+        if node.args:
+            total: Scalar = 0.0
+            for partial, arg in zip(OPS[node.op].partials(*_plain(node)), node.args, strict=True):
+                total = total + partial * rate.get(arg.index, 0.0)
+            rate[node.index] = total
+    return [rate.get(root.index, 0.0) for root in roots]
+
+
+def reverse(roots: Sequence[Node], weights: Sequence[Scalar], wrt: Sequence[Node]) -> list[Scalar]:
+    """The gradient, by the leaves `wrt`, of the weighted sum of the roots."""
+    gradient: dict[int, Scalar] = {}
+    for root, weight in zip(roots, weights, strict=True):
+        gradient[root.index] = gradient.get(root.index, 0.0) + weight
+    for node in reversed(live(roots)):
+        bar = gradient.get(node.index, 0.0)
+        if node.args:
+            for partial, arg in zip(OPS[node.op].partials(*_plain(node)), node.args, strict=True):
+                gradient[arg.index] = gradient.get(arg.index, 0.0) + bar * partial
+    return [gradient.get(leaf.index, 0.0) for leaf in wrt]
+
+
+def _plain(node: Node) -> list[Scalar]:
+    return [a.data if a.op == "constant" else a for a in node.args]

@@ -1,0 +1,141 @@
+"""The scalar graph: hash-consed, simplified as it grows.
+
+A `Node` behaves as a number; arithmetic on it records the operation in its `Graph`. Equal operations on equal
+operands are one node (hash-consing), identities are applied before a node is made, and constants stay Python
+floats until an operation needs them. What remains of an algorithm is the arithmetic that this robot needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from ..errors import TraceError
+from .ops import OPS, Op, Scalar
+
+__all__ = ["Graph", "Node"]
+
+_ADD, _SUB, _MUL, _DIV, _NEG = (OPS[name] for name in ("add", "sub", "mul", "div", "neg"))
+
+
+class Graph:
+    """The nodes of one traced block, operands before users.
+
+    Values of two graphs do not mix: a value that leaves its block without a field is an error here, at trace
+    time, rather than wrong numbers later.
+    """
+
+    __slots__ = ("_memo", "name", "nodes")
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.nodes: list[Node] = []
+        self._memo: dict[Hashable, Node] = {}
+
+    def leaf(self, key: Hashable) -> Node:
+        """A value from outside (an input, a table entry, a stored field), known by its key."""
+        return self._make("leaf", (), key)
+
+    def constant(self, value: float) -> Node:
+        """A constant as a node; operations make these themselves where they need them."""
+        return self._make("constant", (), float(value) + 0.0)  # -0.0 + 0.0 is 0.0: one zero, one node
+
+    def apply(self, op: Op, *operands: Scalar) -> Scalar:
+        """The operation on these operands: what it simplifies to, an equal node, or a new one."""
+        plain = [self._plain(x) for x in operands]
+        simpler = op.simplify(*plain)
+        if simpler is not None:
+            return simpler
+        args = tuple([x if isinstance(x, Node) else self.constant(x) for x in plain])
+        if op.commutative and args[0].index > args[1].index:
+            args = (args[1], args[0])
+        return self._make(op.name, args, None)
+
+    def lift(self, x: Scalar) -> Node:
+        """A number or node as a node of this graph."""
+        plain = self._plain(x)
+        return plain if isinstance(plain, Node) else self.constant(plain)
+
+    def _plain(self, x: Scalar) -> Node | float:
+        """A node of this graph, or a float."""
+        if type(x) is Node:
+            if x.graph is not self:
+                raise TraceError(
+                    f"a value of block '{x.graph.name}' is used in block '{self.name}': "
+                    "values move between loops and bodies only through fields"
+                )
+            return float(x.data) if x.op == "constant" else x
+        if type(x) is float:
+            return x
+        if isinstance(x, (int, np.floating, np.integer)):
+            return float(x)
+        raise TraceError(f"a traced value met {type(x).__name__} {x!r}: only numbers can be traced")
+
+    def _make(self, op: str, args: tuple[Node, ...], data: Hashable) -> Node:
+        key = (op, data, *[a.index for a in args])
+        node = self._memo.get(key)
+        if node is None:
+            node = self._memo[key] = Node(self, len(self.nodes), op, args, data)
+            self.nodes.append(node)
+        return node
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name!r}: {len(self.nodes)} nodes>"
+
+
+class Node:
+    """A traced scalar. `op` is a name in the table of operations, or "leaf", or "constant"."""
+
+    __slots__ = ("args", "data", "graph", "index", "op")
+    __array_ufunc__ = None  # NumPy scalars leave mixed arithmetic to us
+
+    def __init__(self, graph: Graph, index: int, op: str, args: tuple[Node, ...], data: Any) -> None:
+        self.graph, self.index, self.op, self.args, self.data = graph, index, op, args, data
+
+    def ordern_apply(self, name: str, *operands: Scalar) -> Scalar:
+        """Elementary functions over any scalar come here when one operand is a node."""
+        return self.graph.apply(OPS[name], *operands)
+
+    def __add__(self, other: Scalar) -> Scalar:
+        return self.graph.apply(_ADD, self, other)
+
+    def __radd__(self, other: Scalar) -> Scalar:
+        return self.graph.apply(_ADD, other, self)
+
+    def __sub__(self, other: Scalar) -> Scalar:
+        return self.graph.apply(_SUB, self, other)
+
+    def __rsub__(self, other: Scalar) -> Scalar:
+        return self.graph.apply(_SUB, other, self)
+
+    def __mul__(self, other: Scalar) -> Scalar:
+        return self.graph.apply(_MUL, self, other)
+
+    def __rmul__(self, other: Scalar) -> Scalar:
+        return self.graph.apply(_MUL, other, self)
+
+    def __truediv__(self, other: Scalar) -> Scalar:
+        return self.graph.apply(_DIV, self, other)
+
+    def __rtruediv__(self, other: Scalar) -> Scalar:
+        return self.graph.apply(_DIV, other, self)
+
+    def __neg__(self) -> Scalar:
+        return self.graph.apply(_NEG, self)
+
+    def __bool__(self) -> bool:
+        raise TraceError("a traced value has no truth value: use where_less(a, b, x, y) instead of `if`")
+
+    def _no_order(self, other: Scalar) -> bool:
+        raise TraceError("traced values have no order: use where_less(a, b, x, y) instead of comparing")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _no_order
+
+    def __float__(self) -> float:
+        raise TraceError("a traced value is not a float: use the functions of ordern.graph, not math or NumPy")
+
+    def __repr__(self) -> str:
+        inside = repr(self.data) if not self.args else ", ".join(f"%{a.index}" for a in self.args)
+        return f"%{self.index} = {self.op}({inside})"

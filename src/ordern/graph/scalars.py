@@ -1,0 +1,60 @@
+"""Elementary functions over any scalar: floats, NumPy arrays, longdouble, mpmath numbers, graph nodes.
+
+A further class of scalars (an interval, a jet ...) takes part by having a method `ordern_apply(name, *operands)`,
+as graph nodes do.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["atan2", "cos", "sin", "sqrt", "where_less"]
+
+
+def _apply(name: str, numpy_name: str, *operands: Any) -> Any:
+    for x in operands:
+        if hasattr(x, "ordern_apply"):
+            return x.ordern_apply(name, *operands)
+    if any(isinstance(x, np.ndarray) and x.dtype == object for x in operands):
+        return np.frompyfunc(lambda *xs: _apply(name, numpy_name, *xs), len(operands), 1)(*operands)
+    for x in operands:
+        context = getattr(x, "context", None)  # an mpmath number knows its own functions
+        if context is not None:
+            return getattr(context, name)(*operands)
+    if all(type(x) is float for x in operands):
+        return getattr(math, name)(*operands)
+    return getattr(np, numpy_name)(*operands)
+
+
+def sin(x: Any) -> Any:
+    """The sine."""
+    return _apply("sin", "sin", x)
+
+
+def cos(x: Any) -> Any:
+    """The cosine."""
+    return _apply("cos", "cos", x)
+
+
+def sqrt(x: Any) -> Any:
+    """The square root."""
+    return _apply("sqrt", "sqrt", x)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y)."""
+    return _apply("atan2", "arctan2", y, x)
+
+
+def where_less(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """The value x where a < b, else y: the only branch of a traced algorithm. Both sides are evaluated."""
+    for s in (a, b, x, y):
+        if hasattr(s, "ordern_apply"):
+            return s.ordern_apply("where_less", a, b, x, y)
+    test = a < b
+    if isinstance(test, np.ndarray):
+        return np.where(test.astype(bool), x, y)
+    return x if test else y

@@ -1,0 +1,38 @@
+"""Robots from files and text. A format is one module here and one line in the table below."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from ..errors import ModelError
+from ..model import ModelBuilder
+from .source import MissingFileError, open_source
+from .urdf import build_urdf, read_urdf
+from .warnings import ModelWarning
+from .xml import Element, parse_xml
+
+__all__ = ["MissingFileError", "ModelWarning", "load_builder", "read_urdf"]
+
+_FORMATS: dict[str, tuple[str, Callable[[Element], ModelBuilder]]] = {"robot": ("URDF (.urdf)", build_urdf)}
+"""By root element: the format's name, and what makes a robot of it."""
+
+_SUFFIXES = {".urdf": "robot", ".xml": ""}
+"""The root element that a suffix promises, if any."""
+
+
+def load_builder(source: str | os.PathLike[str]) -> ModelBuilder:
+    """A robot, ready to build, from a file; or from XML text: a string that starts with `<`."""
+    opened = open_source(source, _SUFFIXES)
+    supported = ", ".join(name for name, _ in _FORMATS.values())
+    if isinstance(opened.data, bytes) and opened.suffix not in _SUFFIXES:
+        given = f"files that end in {opened.suffix!r}" if opened.suffix else "files without a suffix"
+        hint = " (make one with `xacro template.xacro > robot.urdf`)" if opened.suffix == ".xacro" else ""
+        raise ModelError(f"{given} are not read; supported: {supported}{hint}", opened.name)
+    root = parse_xml(opened.data, opened.name)
+    tag = _SUFFIXES.get(opened.suffix) or root.tag
+    if tag not in _FORMATS:
+        raise ModelError(
+            f"the root element is <{root.tag}>, of no format that is read; supported: {supported}", root.where
+        )
+    return _FORMATS[tag][1](root)

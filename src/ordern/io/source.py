@@ -1,0 +1,115 @@
+"""What a robot is loaded from: a file, or text that is given in place of its name."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+from ..errors import ModelError
+from .xml import MAX_BYTES
+
+__all__ = ["MissingFileError", "Source", "open_source"]
+
+_BLANK = "\ufeff \t\r\n"
+
+
+class MissingFileError(ModelError, FileNotFoundError):
+    """A file that does not exist; also a `FileNotFoundError`."""
+
+    def __init__(self, message: str, filename: str = "") -> None:
+        super().__init__(message)
+        self.errno = errno.ENOENT
+        self.filename = filename
+
+    def __str__(self) -> str:  # not OSError's, which would be "[Errno 2] ..."
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[type[MissingFileError], tuple[str, str]]:
+        return type(self), (str(self), self.filename)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The contents of a file, with its name as it was given; or text, with the name `<string>`."""
+
+    name: str
+    data: bytes | str
+    suffix: str = ""
+    """In lower case, with its dot; empty for text."""
+
+
+def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) -> Source:
+    """Read a file, whole; or take a string that starts with `<` as the text itself.
+
+    `suffixes` are those of the files that would do, for the hints of errors.
+    """
+    if isinstance(source, str) and source.lstrip(_BLANK).startswith("<"):
+        return Source("<string>", _text(source))
+    if not isinstance(source, (str, os.PathLike)):
+        raise ModelError(
+            f"a robot is loaded from the path of a file or from XML text, not from {source!r:.80}"
+        )
+    path = Path(source)
+    name = str(source)
+    if not name.strip():
+        raise ModelError("the name of the file is empty")
+    try:
+        kind = path.stat()
+        if stat.S_ISDIR(kind.st_mode):
+            raise ModelError(f"this is a directory; give the file itself{_choice(path, suffixes)}", name)
+        if not stat.S_ISREG(kind.st_mode):
+            raise ModelError("this is not a regular file", name)
+        if kind.st_size > MAX_BYTES:
+            raise ModelError(f"the file has {kind.st_size:,} bytes; at most {MAX_BYTES:,} are read", name)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise MissingFileError(_missing(path, name, suffixes), name) from None
+    except OSError as e:
+        raise ModelError(f"the file cannot be read: {e.strerror or e}", f"{name:.200}") from None
+    except ModelError:
+        raise
+    except ValueError as e:  # a NUL in the name
+        raise ModelError(f"{name!r:.80} cannot be the name of a file: {e}") from None
+    if not data.strip():
+        raise ModelError("the file is empty", name)
+    return Source(name, data, path.suffix.lower())
+
+
+def _text(text: str) -> str:
+    """Text without what may precede it in Python, but not in XML; its lines keep their numbers."""
+    declaration, end, rest = text.partition("?>")
+    if end and declaration.lstrip(_BLANK).startswith("<?xml"):
+        return "\n" * declaration.count("\n") + rest  # it says nothing of a text that is decoded already
+    return text.lstrip("\ufeff")
+
+
+def _missing(path: Path, name: str, suffixes: Iterable[str]) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        hint = f"; the directory {str(folder)!r} does not exist either"
+    else:
+        close = get_close_matches(path.name, _names(folder), n=1)
+        hint = f"; did you mean {str(folder / close[0])!r}?" if close else _choice(folder, suffixes)
+    return f"there is no file {name!r}{hint}"
+
+
+def _choice(folder: Path, suffixes: Iterable[str]) -> str:
+    """The files of a directory that could be meant."""
+    wanted = tuple(suffixes)
+    found = sorted(n for n in _names(folder) if n.lower().endswith(wanted)) if wanted else []
+    return f"; it has {', '.join(found[:5])}{', ...' if len(found) > 5 else ''}" if found else ""
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in islice(entries, 1000)]
+    except OSError:
+        return []

@@ -1,0 +1,24 @@
+"""Warnings about a robot's description: it loads, but its author should know something."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+__all__ = ["ModelWarning", "warn"]
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+class ModelWarning(UserWarning):
+    """A robot description that loads, but perhaps not as its author meant it."""
+
+
+def warn(message: str) -> None:
+    """Issue a `ModelWarning` that points at the line of the user's code that called the library."""
+    level = 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, ModelWarning, stacklevel=level)

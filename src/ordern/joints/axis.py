@@ -1,0 +1,41 @@
+"""The axis of a joint, as a unit vector, and the frame in which it is z."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+
+__all__ = ["turned_frame", "unit_axis"]
+
+
+def unit_axis(axis: Sequence[float]) -> tuple[float, float, float]:
+    """The axis with length one; components that are zero but for rounding become zero."""
+    try:
+        x, y, z = (float(a) for a in axis)
+    except (TypeError, ValueError):
+        raise ModelError(f"a joint's axis must be three numbers, not {axis!r}") from None
+    length = math.sqrt(x * x + y * y + z * z)
+    if not math.isfinite(length) or length == 0.0:
+        raise ModelError(f"a joint's axis must have a direction, but it is ({x:g}, {y:g}, {z:g})")
+    x, y, z = (0.0 if abs(a) < 1e-12 * length else a / length for a in (x, y, z))
+    return (x, y, z)
+
+
+def turned_frame(axis: tuple[float, float, float]) -> NDArray[np.float64]:
+    """A rotation matrix whose third column is the axis.
+
+    For an axis along a coordinate axis it only permutes axes and signs, so that a turned body has as many zeros as
+    before.
+    """
+    z = np.array(axis)
+    k = int(np.argmax(np.abs(z)))
+    x = np.zeros(3)
+    x[(k + 1) % 3] = 1.0
+    y = np.cross(z, x)
+    y /= np.linalg.norm(y)
+    return np.column_stack([np.cross(y, z), y, z]) + 0.0

@@ -1,0 +1,90 @@
+"""What a joint is: one class, which no algorithm names.
+
+A joint type says how many coordinates it has, how they place the child (`transform`), which motions it lets
+through (`subspace`), and how its coordinates are stepped along a velocity (`integrate`, `difference`). All of it is
+written over any scalar, so that a new type, in the library or in a user's own module, works in every algorithm and
+in every way of running it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph import Scalar
+from ..spatial import Freedoms, Motion, Subspace, Transform
+
+__all__ = ["Joint"]
+
+Array = NDArray[np.float64]
+
+
+class Joint(ABC):
+    """A joint between a parent and its child. Subclasses are frozen dataclasses.
+
+    The child's frame meets the joint's frame when the coordinates are neutral. A joint with an axis works in a
+    frame turned by `turn()`, in which that axis is z; users never see that frame.
+    """
+
+    nq: ClassVar[int]
+    """Number of positions."""
+    nv: ClassVar[int]
+    """Number of velocities."""
+
+    @abstractmethod
+    def transform(self, q: Freedoms) -> Transform:
+        """From the joint's (turned) frame on the parent to the child's."""
+
+    @abstractmethod
+    def subspace(self, q: Freedoms) -> Subspace:
+        """The motions of the child relative to the parent, in the child's (turned) frame."""
+
+    def bias(self, q: Freedoms, v: Freedoms) -> Motion:
+        """The rate of change of `subspace`, seen from the child, times v. Zero where the subspace is constant."""
+        return Motion.zero()
+
+    def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """The position reached from q by moving at the constant velocity v for a unit of time."""
+        return q + v
+
+    def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        """The constant velocity that leads from q0 to q1 in a unit of time."""
+        return q1 - q0
+
+    def neutral(self) -> tuple[float, ...]:
+        """The position in which the child's frame meets the joint's."""
+        return (0.0,) * self.nq
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
+        """Positions spread over the range of the joint; unlimited coordinates stay within -1 and 1."""
+        lo = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0, -1.0))
+        hi = np.where(np.isfinite(upper), upper, lo + 2.0)
+        return rng.uniform(lo, hi, (*shape, self.nq))
+
+    def turn(self) -> Array:
+        """The rotation matrix of the working frame in the child's own frame; its third column is the axis."""
+        return np.eye(3)
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """The numbers that enter the formulas and differ between joints of one type (a screw's pitch ...)."""
+        return ()
+
+    def with_parameters(self, parameters: tuple[Scalar, ...]) -> Joint:
+        """The same joint with other parameters, which may be traced scalars."""
+        return self
+
+    @property
+    def kind(self) -> Hashable:
+        """Joints of one kind differ only in their parameters: their formulas are traced once for all."""
+        return type(self)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("nq", "nv"):
+            if not isinstance(getattr(cls, name, None), int):
+                raise TypeError(f"joint class {cls.__name__} must set the class attribute {name}")

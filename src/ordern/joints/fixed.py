@@ -1,0 +1,27 @@
+"""Fixed joints: no freedom. Models merge the bodies that they join, unless asked to keep them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..spatial import Freedoms, Identity, Subspace, Transform, Units
+from .base import Joint
+
+__all__ = ["Fixed"]
+
+
+@dataclass(frozen=True)
+class Fixed(Joint):
+    """A rigid connection."""
+
+    nq: ClassVar[int] = 0
+    nv: ClassVar[int] = 0
+
+    def transform(self, q: Freedoms) -> Transform:
+        """No motion."""
+        return Transform(Identity(), (0.0, 0.0, 0.0))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        """No motion."""
+        return Units(())

@@ -1,0 +1,37 @@
+"""Prismatic joints: sliding along an axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..spatial import Freedoms, Identity, Subspace, Transform, Units
+from .axis import turned_frame, unit_axis
+from .base import Array, Joint
+
+__all__ = ["Prismatic"]
+
+
+@dataclass(frozen=True)
+class Prismatic(Joint):
+    """Sliding along an axis, which is given in the child's frame. q is the distance, v its rate."""
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    def transform(self, q: Freedoms) -> Transform:
+        """A shift along z."""
+        return Transform(Identity(), (0.0, 0.0, q[0]))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        """Translation along z."""
+        return Units((5,))
+
+    def turn(self) -> Array:
+        """The frame in which the axis is z."""
+        return turned_frame(self.axis)

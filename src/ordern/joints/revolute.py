@@ -1,0 +1,57 @@
+"""Revolute and continuous joints: rotation about an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..graph import cos, sin
+from ..spatial import AboutZ, Freedoms, Subspace, Transform, Units
+from .axis import turned_frame, unit_axis
+from .base import Array, Joint
+
+__all__ = ["Continuous", "Revolute"]
+
+
+@dataclass(frozen=True)
+class Revolute(Joint):
+    """Rotation about an axis, which is given in the child's frame. q is the angle, v its rate."""
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    def transform(self, q: Freedoms) -> Transform:
+        """A turn about z."""
+        return Transform(AboutZ(cos(q[0]), sin(q[0])), (0.0, 0.0, 0.0))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        """Rotation about z."""
+        return Units((2,))
+
+    def turn(self) -> Array:
+        """The frame in which the axis is z."""
+        return turned_frame(self.axis)
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
+        """Angles within the limits; unlimited ones within a turn."""
+        lo = np.where(np.isfinite(lower), lower, -np.pi)
+        hi = np.where(np.isfinite(upper), upper, np.pi)
+        return rng.uniform(np.minimum(lo, hi), np.maximum(lo, hi), (*shape, 1))
+
+    @property
+    def kind(self) -> Hashable:
+        """All rotations about an axis have the same formulas."""
+        return Revolute
+
+
+@dataclass(frozen=True)
+class Continuous(Revolute):
+    """A revolute joint without limits. Its coordinate is still the angle, which may grow beyond a turn."""

@@ -1,0 +1,56 @@
+"""Spherical joints: any rotation, as a unit quaternion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..spatial import Freedoms, Subspace, Transform, Units
+from . import quaternion
+from .base import Array, Joint
+
+__all__ = ["Spherical", "random_quaternions"]
+
+
+@dataclass(frozen=True)
+class Spherical(Joint):
+    """Any rotation. q is a unit quaternion (w, x, y, z), v the angular velocity in the child's own axes."""
+
+    nq: ClassVar[int] = 4
+    nv: ClassVar[int] = 3
+
+    def transform(self, q: Freedoms) -> Transform:
+        """The rotation of the quaternion."""
+        return Transform(quaternion.turn((q[0], q[1], q[2], q[3])), (0.0, 0.0, 0.0))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        """All rotations."""
+        return Units((0, 1, 2))
+
+    def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """The quaternion turned by v, and made a unit again."""
+        turned = quaternion.multiply((q[0], q[1], q[2], q[3]), quaternion.exponential((v[0], v[1], v[2])))
+        return Freedoms(quaternion.normalised(turned))
+
+    def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        """The rotation vector from q0 to q1, the short way round."""
+        relative = quaternion.multiply(
+            quaternion.inverse((q0[0], q0[1], q0[2], q0[3])), (q1[0], q1[1], q1[2], q1[3])
+        )
+        return Freedoms(quaternion.logarithm(relative))
+
+    def neutral(self) -> tuple[float, ...]:
+        """No rotation."""
+        return (1.0, 0.0, 0.0, 0.0)
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
+        """Rotations spread evenly."""
+        return random_quaternions(rng, shape)
+
+
+def random_quaternions(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Unit quaternions of rotations that are spread evenly."""
+    x = rng.normal(size=(*shape, 4))
+    return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))

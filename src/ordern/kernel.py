@@ -1,0 +1,354 @@
+"""A compiled algorithm as a NumPy function.
+
+A `Kernel` answers one question about one robot by one method. It is a NumPy citizen: any leading shape, broadcasting
+of each argument, `out=`, any strides, float32 in and float32 out. Code is compiled for a data type when it is
+first needed, and it pickles as what it is, not as code.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .algorithms import Port, find
+from .compile import WAYS, Code, Request, code_for, interpret, layout_of, target
+from .compile.engine import Engine
+from .compile.layout import workspace_bytes
+from .compile.numpy_api import fast_calls_work, make_function, make_ufunc
+from .compile.roll_emit import Data
+from .errors import ArgumentError, unknown_name
+from .model import Frame, Model, core_shape
+
+__all__ = ["Kernel"]
+
+Array = NDArray[Any]
+
+_NS_PER_OPERATION = 0.3
+"""A guess of the time of one vector operation, to decide whether threads are worth it."""
+_WORTH_A_THREAD_NS = 1e6
+
+
+class Kernel:
+    """One question about one robot, answered by one method.
+
+    Call it with the question's arguments. `present` names the optional arguments that will be given; `options` are
+    settings such as the frame; `way` is "interpreted", "unrolled" or "rolled", or None to let the number of operations
+    decide.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        question: str,
+        method: str | None = None,
+        present: Sequence[str] = (),
+        way: str | None = None,
+        **options: Any,
+    ) -> None:
+        asked, algorithm = find(question, method)
+        if way is not None and way not in WAYS:
+            raise unknown_name("way of running", way, WAYS)
+        optional = [p.name for p in asked.inputs if p.optional]
+        for name in present:
+            if name not in optional:
+                raise unknown_name("optional argument", name, optional, question)
+        missing = set(asked.options) ^ set(options)
+        if missing:
+            raise ArgumentError(
+                f"{question} needs the settings {', '.join(asked.options) or 'none'}; got "
+                f"{', '.join(options) or 'none'}"
+            )
+        if "frame" in options:
+            options["frame"] = model.frame(options["frame"])
+        if asked.needs_inertia:
+            model.require_inertia()
+        self.model, self.question, self.algorithm = model, asked, algorithm
+        self.options = options
+        self.ports: list[Port] = [p for p in asked.inputs if not p.optional or p.name in present]
+        self._request = Request(
+            model, asked, algorithm, frozenset(present), tuple(sorted(options.items(), key=lambda o: o[0])), way
+        )
+        self._shapes = [core_shape(model, p.kind) for p in self.ports]
+        self._output = core_shape(model, asked.output)
+        self._loaded: dict[str, _Loaded] = {}
+        self._lock = threading.Lock()
+        # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
+        empty = any(0 in shape for shape in (*self._shapes, self._output))
+        self._interpreted = way == "interpreted" or empty
+
+    def __call__(self, *arguments: ArrayLike, out: Array | None = None, threads: int | None = None) -> Any:
+        """The answer, as an array of the batch shape followed by the shape of one state's answer."""
+        arrays = self._arrays(arguments)
+        dtype = np.result_type(*arrays)
+        if self._interpreted or dtype == object or dtype == np.longdouble != np.float64:
+            return self._interpret(arrays, out)
+        if dtype.kind not in "biuf":
+            bad = next(p.name for p, a in zip(self.ports, arrays, strict=True) if a.dtype == dtype)
+            raise ArgumentError(f"{self.question.name}: argument {bad!r} has data type {dtype}; give real numbers")
+        single = dtype in (np.float32, np.float16)
+        loaded = self._load("float32" if single else "float64")
+        if out is not None:
+            self._check_out(out)
+        count = self._threads(arrays, loaded, out, threads)
+        try:
+            if count > 1:
+                return self._run_threads(loaded, arrays, out, count)
+            return loaded.run(arrays, out)
+        except (ValueError, TypeError) as e:
+            self._explain(arrays, out)
+            raise ArgumentError(f"{self.question.name}: {e}") from e
+
+    @property
+    def code(self) -> Code:
+        """The compiled code for float64: how it runs, and how many operations it has."""
+        return self._load("float64").code
+
+    def fast(self, fallback: Callable[..., Any], doc: str = "") -> Callable[..., Any]:
+        """A function for one state per call that skips all it can; for anything else it calls the fallback."""
+        if self._interpreted or not fast_calls_work():
+            return fallback
+        return self._load("float64").function(fallback, self.question.name, doc)
+
+    def _load(self, dtype: str) -> _Loaded:
+        found = self._loaded.get(dtype)
+        if found is None:
+            with self._lock:
+                found = self._loaded.get(dtype)
+                if found is None:
+                    found = self._loaded[dtype] = _Loaded(self._request, dtype)
+        return found
+
+    def _arrays(self, arguments: Sequence[ArrayLike]) -> list[Array]:
+        if len(arguments) != len(self.ports):
+            names = ", ".join(p.name for p in self.ports)
+            raise ArgumentError(
+                f"{self.question.name} takes {len(self.ports)} arguments ({names}), not {len(arguments)}"
+            )
+        arrays = []
+        for port, x in zip(self.ports, arguments, strict=True):
+            try:
+                arrays.append(np.asarray(x))
+            except ValueError as e:
+                raise ArgumentError(f"{self.question.name}: argument {port.name!r} is no array: {e}") from None
+        return arrays
+
+    def _interpret(self, arrays: list[Array], out: Array | None) -> Any:
+        self._explain(arrays, out)
+        if out is not None:
+            self._check_out(out)
+        result = interpret(
+            self.model,
+            self.algorithm.function,
+            self._request.kinds,
+            arrays,
+            self._request.absent,
+            self.question.output,
+            self.options,
+        )
+        if out is None:
+            return result if result.ndim else result[()]
+        out[...] = result
+        return out
+
+    def _explain(self, arrays: Sequence[Array], out: Array | None) -> None:
+        """Raise an error that says which argument is wrong, if one is."""
+        batches = []
+        for port, shape, a in zip(self.ports, self._shapes, arrays, strict=True):
+            core = a.shape[a.ndim - len(shape) :] if a.ndim >= len(shape) else None
+            if core != shape:
+                raise ArgumentError(
+                    f"{self.question.name}: argument {port.name!r} has shape {a.shape}; for {self.model.name!r} its "
+                    f"last {len(shape)} dimension{'s' * (len(shape) > 1)} must be {shape} "
+                    f"({_MEANING[port.kind]})"
+                )
+            batches.append(a.shape[: a.ndim - len(shape)])
+        try:
+            batch = np.broadcast_shapes(*batches)
+        except ValueError:
+            listed = ", ".join(f"{p.name} {b}" for p, b in zip(self.ports, batches, strict=True))
+            raise ArgumentError(
+                f"{self.question.name}: the batch shapes of the arguments do not broadcast: {listed}"
+            ) from None
+        if out is not None and out.shape != (*batch, *self._output):
+            raise ArgumentError(
+                f"{self.question.name}: `out` has shape {out.shape}, but the result has {(*batch, *self._output)}"
+            )
+
+    def _check_out(self, out: Any) -> None:
+        if not isinstance(out, np.ndarray):
+            raise ArgumentError(f"{self.question.name}: `out` must be a NumPy array, not {type(out).__name__}")
+        if not out.flags.writeable:
+            raise ArgumentError(f"{self.question.name}: `out` is read-only")
+
+    def _threads(self, arrays: Sequence[Array], loaded: _Loaded, out: Array | None, asked: int | None) -> int:
+        """How many threads to use: one unless each has enough to do."""
+        if asked is not None:
+            if not isinstance(asked, int) or asked < 1:
+                raise ArgumentError(f"{self.question.name}: `threads` must be a whole number above 0, not {asked!r}")
+            if asked == 1:
+                return 1
+        states = max([1, *(a.size // max(1, _size(s)) for a, s in zip(arrays, self._shapes, strict=True))])
+        if out is not None and any(np.may_share_memory(out, a) for a in arrays):
+            return 1  # NumPy copies what overlaps, but only within one call
+        if asked is not None:
+            return min(asked, states)
+        work = states * loaded.code.operations * _NS_PER_OPERATION / loaded.lanes
+        if work < 2 * _WORTH_A_THREAD_NS:
+            return 1
+        return min(_cores(), int(work / _WORTH_A_THREAD_NS))
+
+    def _run_threads(self, loaded: _Loaded, arrays: list[Array], out: Array | None, count: int) -> Any:
+        """Cut the longest batch dimension into pieces, one for each worker."""
+        batches = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, self._shapes, strict=True)]
+        self._explain(arrays, out)
+        batch = np.broadcast_shapes(*batches)
+        result = np.empty((*batch, *self._output), loaded.dtype) if out is None else out
+        axis = int(np.argmax(batch)) - len(batch)  # from the right, as broadcasting aligns
+        length = batch[axis]
+        per = -(-length // count)
+        per = -(-per // loaded.lanes) * loaded.lanes
+
+        def piece(start: int) -> None:
+            parts = []
+            for a, b in zip((*arrays, result), (*batches, batch), strict=True):
+                core = a.ndim - len(b)
+                if len(b) >= -axis and b[axis] != 1:
+                    where: list[Any] = [slice(None)] * a.ndim
+                    where[a.ndim - core + axis] = slice(start, start + per)
+                    a = a[tuple(where)]
+                parts.append(a)
+            loaded.run(parts[:-1], parts[-1])
+
+        futures = [_pool().submit(piece, start) for start in range(per, length, per)]
+        piece(0)
+        for future in futures:
+            future.result()
+        return result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        r = self._request
+        return _restored, (self.model, r.question.name, r.algorithm.name, tuple(r.present), r.way, self.options)
+
+    def __repr__(self) -> str:
+        settings = "".join(f", {k}={getattr(v, 'name', v)!r}" for k, v in self.options.items())
+        return f"<Kernel {self.question.name} of {self.model.name!r} by {self.algorithm.name!r}{settings}>"
+
+
+_MEANING = {
+    "q": "positions: nq",
+    "v": "velocities or forces: nv",
+    "bodies": "a moment and a force for each body",
+    "scalar": "one number",
+}
+
+
+def _restored(
+    model: Model, question: str, method: str, present: tuple[str, ...], way: str | None, options: dict[str, Any]
+) -> Kernel:
+    return Kernel(model, question, method, present, way, **options)
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    n = 1
+    for k in shape:
+        n *= k
+    return n
+
+
+class _Loaded:
+    """Machine code in memory for one data type: owns the code, its tables and its workspaces."""
+
+    def __init__(self, request: Request, dtype: str) -> None:
+        on = target(dtype)
+        self.dtype, self.lanes = np.dtype(dtype), on.lanes
+        self.code = code_for(request, on)
+        self._engine = Engine(self.code.object)
+        layout = layout_of(request, on.lanes)
+        frame = dict(request.options).get("frame")
+        self._data = (
+            Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None)
+            if self.code.way == "rolled"
+            else None
+        )
+        self._address = self._data.address if self._data is not None else 0
+        self._bytes = max(64, workspace_bytes(self.code.workspace, on))
+        self._local = threading.local()
+        inputs, output = layout.signature.split("->")
+        signature = f"{inputs},({self._bytes // on.itemsize})->{output}"
+        self._ufunc, self._kept = make_ufunc(
+            self._engine.address("loop"),
+            self._address,
+            len(layout.inputs) + 1,
+            signature,
+            request.question.name,
+            dtype,
+        )
+
+    def run(self, arrays: Sequence[Array], out: Array | None) -> Any:
+        """Call the ufunc, in this thread."""
+        try:
+            workspace = self._local.workspace
+        except AttributeError:
+            workspace = self._local.workspace = self._new_workspace()
+        if out is None:
+            return self._ufunc(*arrays, workspace)
+        return self._ufunc(*arrays, workspace, out=out)
+
+    def _new_workspace(self) -> Array:
+        raw = np.zeros(self._bytes + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+        return raw[start : start + self._bytes].view(self.dtype)
+
+    def function(self, fallback: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+        """The emitted Python function for one state."""
+        import ctypes
+
+        workspace = self._new_workspace()
+        prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._engine.address("prepare"))
+        prepare(self._address, workspace.ctypes.data)
+        made: Callable[..., Any] = make_function(
+            self._engine.address("call"),
+            fallback,
+            (self._engine, self._data, workspace),
+            workspace.ctypes.data,
+            self._address,
+            self.dtype.name,
+            name,
+            doc,
+        )
+        return made
+
+
+_workers: ThreadPoolExecutor | None = None
+
+
+def _pool() -> ThreadPoolExecutor:
+    """Workers that stay: starting a thread costs more than most calls."""
+    global _workers
+    if _workers is None:
+        _workers = ThreadPoolExecutor(max_workers=max(1, _cores()), thread_name_prefix="ordern")
+    return _workers
+
+
+def _forget_pool() -> None:
+    global _workers
+    _workers = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+atexit.register(_forget_pool)
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

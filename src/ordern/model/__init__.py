@@ -1,0 +1,30 @@
+"""Models: bodies, joints, frames; and the tree as algorithms see it."""
+
+from .builder import ModelBuilder
+from .model import Model
+from .parts import BASE, Body, Connection, Frame, Placement, placement
+from .ports import core_shape, core_size, result_scalars
+from .tables import Kind, Tables
+from .tree import Carry, ConcreteTree, Index, PlacedFrame, Tree, placed_frame
+
+__all__ = [
+    "BASE",
+    "Body",
+    "Carry",
+    "ConcreteTree",
+    "Connection",
+    "Frame",
+    "Index",
+    "Kind",
+    "Model",
+    "ModelBuilder",
+    "PlacedFrame",
+    "Placement",
+    "Tables",
+    "Tree",
+    "core_shape",
+    "core_size",
+    "placed_frame",
+    "placement",
+    "result_scalars",
+]

@@ -1,0 +1,223 @@
+"""A model: bodies in a tree, the joints between them, frames, gravity. Immutable, hashable, picklable."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError, unknown_name
+from .parts import BASE, Body, Connection, Frame
+from .tables import Tables, tables_of
+
+__all__ = ["Model"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class Model:
+    """Bodies joined in a tree. Body k is the child of joint k; parents come before their children.
+
+    Made by `Builder` or a loader, which check it; not meant to be made by hand.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Connection, ...]
+    frames: tuple[Frame, ...]
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    base: str = "base"
+    snap: float = 1e-10
+    """Entries of placements this close to 0 or +-1 count as such."""
+    source: str = field(default="", compare=False)
+    """The file it came from."""
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of positions: the length of q."""
+        return sum(c.type.nq for c in self.joints)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocities: the length of v, a and tau."""
+        return sum(c.type.nv for c in self.joints)
+
+    @property
+    def mass(self) -> float:
+        """The mass of all moving bodies."""
+        return sum(b.mass for b in self.bodies)
+
+    @cached_property
+    def _frame_index(self) -> dict[str, Frame]:
+        return {f.name: f for f in self.frames}
+
+    @cached_property
+    def _body_index(self) -> dict[str, int]:
+        return {b.name: k for k, b in enumerate(self.bodies)}
+
+    @cached_property
+    def _joint_index(self) -> dict[str, int]:
+        return {c.name: k for k, c in enumerate(self.joints)}
+
+    def frame(self, name: str | Frame) -> Frame:
+        """The frame of this name. Every body, and every body that was merged into another, has one."""
+        if isinstance(name, Frame):
+            if not BASE <= name.body < len(self.bodies):
+                raise unknown_name("body index", name.body, (b.name for b in self.bodies), self.name)
+            return name
+        try:
+            return self._frame_index[name]
+        except (KeyError, TypeError):
+            raise unknown_name("frame", name, self._frame_index, self.name) from None
+
+    def body(self, name: str) -> Body:
+        """The body of this name."""
+        return self.bodies[self._find(self._body_index, "body", name)]
+
+    def joint(self, name: str) -> Connection:
+        """The joint of this name."""
+        return self.joints[self._find(self._joint_index, "joint", name)]
+
+    def _find(self, index: dict[str, int], kind: str, name: str) -> int:
+        try:
+            return index[name]
+        except (KeyError, TypeError):
+            raise unknown_name(kind, name, index, self.name) from None
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The model as arrays of numbers."""
+        return tables_of(self)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each body."""
+        found: list[list[int]] = [[] for _ in self.bodies]
+        for k, c in enumerate(self.joints):
+            if c.parent != BASE:
+                found[c.parent].append(k)
+        return tuple(tuple(c) for c in found)
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of all that enters the dynamics; names and limits do not."""
+        t, h = self.tables, hashlib.sha256()
+        for a in (t.parent, t.kind, t.q_start, t.v_start, t.rows, np.array(self.gravity)):
+            h.update(str(a.shape).encode())
+            h.update(np.ascontiguousarray(a).tobytes())
+        for kind in t.kinds:
+            cls = type(kind.joint)
+            h.update(f"{cls.__module__}.{cls.__qualname__} {kind.joint.kind} {kind.has_armature}".encode())
+        return h.hexdigest()
+
+    @cached_property
+    def lower(self) -> Array:
+        """Lower limits of q."""
+        return np.array([x for c in self.joints for x in c.lower])
+
+    @cached_property
+    def upper(self) -> Array:
+        """Upper limits of q."""
+        return np.array([x for c in self.joints for x in c.upper])
+
+    def neutral(self) -> Array:
+        """The position in which every child's frame is where its joint places it."""
+        return np.array([x for c in self.joints for x in c.type.neutral()])
+
+    def random(self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()) -> Array:
+        """Random positions within the joint limits, of shape (*shape, nq)."""
+        generator = np.random.default_rng(rng)
+        batch = (shape,) if isinstance(shape, int) else tuple(shape)
+        parts = [
+            c.type.random(generator, batch, np.array(c.lower), np.array(c.upper)) for c in self.joints
+        ]
+        return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
+
+    def require_inertia(self) -> None:
+        """Raise unless every joint moves some inertia: without it, accelerations are not defined."""
+        n = len(self.bodies)
+        rows = self.tables.rows
+        heavy = [bool(rows[k, 12] or rows[k, 16:22].any() or any(self.joints[k].armature)) for k in range(n)]
+        for k in reversed(range(n)):
+            c = self.joints[k]
+            if not heavy[k] and c.nv:
+                raise ModelError(
+                    f"joint {c.name!r} moves nothing that has mass (body {self.bodies[k].name!r} and all that "
+                    "it carries are massless), so its acceleration is not defined: give the body a mass and "
+                    "an inertia, give the joint an armature, or fix the joint",
+                    self.source,
+                )
+            if c.parent != BASE:
+                heavy[c.parent] = heavy[c.parent] or heavy[k]
+            if not self.children[k] and c.nv:
+                S = c.type.subspace(_neutral(c)).columns
+                six = np.array([m.scalars for m in S], float)
+                D = six @ _spatial_inertia(rows[k]) @ six.T + np.diag(c.armature)
+                if np.linalg.matrix_rank(D, hermitian=True) < c.nv:
+                    raise ModelError(
+                        f"joint {c.name!r} meets no inertia along its freedoms (body {self.bodies[k].name!r} has "
+                        f"mass {self.bodies[k].mass:g} kg, but none that this joint must turn or push), so its "
+                        "acceleration is not defined: give the body an inertia or the joint an armature",
+                        self.source,
+                    )
+
+    def summary(self) -> str:
+        """The tree of bodies and joints, as text."""
+        lines = [f"{self.name}: {len(self.bodies)} bodies, nq {self.nq}, nv {self.nv}, mass {self.mass:.4g} kg"]
+        lines.append(self.base)
+        lines.extend(self._tree_lines())
+        return "\n".join(lines)
+
+    def _tree_lines(self) -> Iterator[str]:
+        children: dict[int, list[int]] = {}
+        for k, c in enumerate(self.joints):
+            children.setdefault(c.parent, []).append(k)
+        stack = [(k, "", k == children[BASE][-1]) for k in reversed(children.get(BASE, []))]
+        while stack:
+            k, indent, last = stack.pop()
+            c, b = self.joints[k], self.bodies[k]
+            where = f"v[{c.v_start}]" if c.nv == 1 else f"v[{c.v_start}:{c.v_start + c.nv}]"
+            yield (
+                f"{indent}{'└─' if last else '├─'} {b.name}  {b.mass:.4g} kg  "
+                f"by {c.name} ({type(c.type).__name__.lower()}, {where})"
+            )
+            below = children.get(k, [])
+            more = indent + ("   " if last else "│  ")
+            stack.extend((j, more, j == below[-1]) for j in reversed(below))
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
+            f"{self.mass:.4g} kg>"
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.digest))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Only the fields: whatever was computed from them is computed again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def _neutral(c: Connection) -> Any:
+    from ..spatial import Freedoms
+
+    return Freedoms(c.type.neutral())
+
+
+def _spatial_inertia(row: Array) -> Array:
+    m, h = row[12], row[13:16]
+    xx, xy, xz, yy, yz, zz = row[16:22]
+    hx = np.array([[0.0, -h[2], h[1]], [h[2], 0.0, -h[0]], [-h[1], h[0], 0.0]])
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return np.block([[I, hx], [hx.T, m * np.eye(3)]])

@@ -1,0 +1,276 @@
+"""A robot: a model with all that can be asked of it.
+
+Every function takes and returns NumPy arrays with any leading batch shape, broadcasts, and accepts `out=`. The first
+call compiles the algorithm for this robot; the machine code is kept on disk for the next process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .algorithms import find
+from .errors import ArgumentError, unknown_name
+from .kernel import Kernel
+from .model import BASE, Frame, Model, ModelBuilder
+
+__all__ = ["Builder", "Robot"]
+
+Array = NDArray[Any]
+External = ArrayLike | Mapping[str, ArrayLike]
+
+
+class Robot(Model):
+    """Bodies joined in a tree, and their kinematics and dynamics.
+
+    Positions q, velocities v, accelerations a and joint forces tau are arrays whose last dimension is nq or nv. Spatial
+    vectors are (angular, linear). All quantities are in SI units and radians.
+    """
+
+    @classmethod
+    def of(cls, model: Model) -> Robot:
+        """The robot of a model."""
+        return cls(**model.__getstate__())
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external: External | None = None,
+        method: str = "newton-euler",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Joint forces of a motion: tau = M(q) a + C(q, v) - J^T external, of shape (..., nv).
+
+        `external` are forces on the bodies: an array (..., n, 6) of (moment, force) for each body in its own frame, or a
+        dictionary from names of bodies or frames to such six numbers in that frame.
+        """
+        return self._ask("inverse_dynamics", (q, v, a), external, method, threads, out)
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external: External | None = None,
+        method: str = "articulated-body",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Joint accelerations caused by joint forces tau and `external` forces, of shape (..., nv)."""
+        return self._ask("forward_dynamics", (q, v, tau), external, method, threads, out)
+
+    def mass_matrix(
+        self,
+        q: ArrayLike,
+        method: str = "composite-body",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The joint-space mass matrix M(q), of shape (..., nv, nv)."""
+        return self._ask("mass_matrix", (q,), None, method, threads, out)
+
+    def bias_force(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        external: External | None = None,
+        method: str = "newton-euler",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Joint forces C(q, v) that keep all joint accelerations at zero, of shape (..., nv)."""
+        return self._ask("bias_force", (q, v), external, method, threads, out)
+
+    def gravity_force(self, q: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+        """Joint forces that hold the robot at rest against gravity, of shape (..., nv)."""
+        return self._ask("gravity_force", (q,), None, None, threads, out)
+
+    def kinetic_energy(
+        self, q: ArrayLike, v: ArrayLike, threads: int | None = None, out: Array | None = None
+    ) -> Array:
+        """The kinetic energy of all bodies and drives, of the batch's shape."""
+        return self._ask("kinetic_energy", (q, v), None, None, threads, out)
+
+    def potential_energy(self, q: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+        """The potential energy in the field of gravity, zero at the base's origin, of the batch's shape."""
+        return self._ask("potential_energy", (q,), None, None, threads, out)
+
+    def pose(
+        self, q: ArrayLike, frame: str | Frame, threads: int | None = None, out: Array | None = None
+    ) -> Array:
+        """The homogeneous matrix of a frame in the world, of shape (..., 4, 4)."""
+        return self._ask("pose", (q,), None, None, threads, out, frame=frame)
+
+    def velocity(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The velocity (angular, linear) of a frame's origin, of shape (..., 6).
+
+        `axes` are the frame's own ("frame") or the world's ("world"); the point is the frame's origin in both.
+        """
+        return self._ask("velocity", (q, v), None, None, threads, out, frame=frame, axes=_axes(axes))
+
+    def acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        kind: str = "classical",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The acceleration (angular, linear) of a frame's origin, without gravity, of shape (..., 6).
+
+        The "classical" kind is the second derivative of the position; the "spatial" kind is the derivative of the
+        spatial velocity, as in the papers.
+        """
+        if kind not in ("classical", "spatial"):
+            raise unknown_name("kind of acceleration", kind, ("classical", "spatial"))
+        settings = {"frame": frame, "axes": _axes(axes), "kind": kind}
+        return self._ask("acceleration", (q, v, a), None, None, threads, out, **settings)
+
+    def jacobian(
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The matrix J with `velocity(q, v, frame) = J v`, of shape (..., 6, nv)."""
+        return self._ask("jacobian", (q,), None, None, threads, out, frame=frame, axes=_axes(axes))
+
+    def integrate(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        dt: ArrayLike = 1.0,
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The position reached from q at the constant velocity v after the time dt, of shape (..., nq)."""
+        return self._ask("integrate", (q, v, dt), None, None, threads, out)
+
+    def difference(
+        self, q0: ArrayLike, q1: ArrayLike, threads: int | None = None, out: Array | None = None
+    ) -> Array:
+        """The constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv)."""
+        return self._ask("difference", (q0, q1), None, None, threads, out)
+
+    def kernel(
+        self,
+        question: str,
+        method: str | None = None,
+        *,
+        present: Sequence[str] = (),
+        way: str | None = None,
+        **options: Any,
+    ) -> Kernel:
+        """The compiled function behind a question, made on first use.
+
+        `present` names the optional arguments that it takes; `way` is "interpreted", "unrolled", "rolled", or None to
+        let the number of operations decide; `options` are settings such as the frame.
+        """
+        chosen = find(question, method)[1].name
+        key = (question, chosen, tuple(present), way, *sorted(options.items()))
+        found = self._kernels.get(key)
+        if found is None:
+            found = Kernel(self, question, chosen, present, way, **options)
+            self._kernels[key] = found
+        return found
+
+    @cached_property
+    def _kernels(self) -> dict[Any, Kernel]:
+        return {}
+
+    def _ask(
+        self,
+        question: str,
+        arguments: tuple[ArrayLike, ...],
+        external: External | None,
+        method: str | None,
+        threads: int | None,
+        out: Array | None,
+        **options: Any,
+    ) -> Array:
+        if external is None:
+            kernel = self.kernel(question, method, **options)
+            if not options and question not in self.__dict__ and kernel.algorithm.name == kernel.question.default:
+                self._shorten(question, kernel)
+        else:
+            kernel = self.kernel(question, method, present=("external",), **options)
+            arguments = (*arguments, self._forces(external))
+        answer: Array = kernel(*arguments, out=out, threads=threads)
+        return answer
+
+    def _shorten(self, question: str, kernel: Kernel) -> None:
+        """From now on plain calls with one state go straight to machine code; all others come back here."""
+        slow: Callable[..., Any] = getattr(super(Robot, self), question, None) or getattr(
+            type(self), question
+        ).__get__(self)
+        self.__dict__[question] = kernel.fast(slow, getattr(type(self), question).__doc__ or "")
+
+    def _forces(self, external: External) -> Array:
+        """External forces as one array (..., n, 6), each in its body's frame."""
+        if not isinstance(external, Mapping):
+            return np.asarray(external)
+        shapes, placed = [], []
+        for name, wrench in external.items():
+            frame = self.frame(name)
+            w = np.asarray(wrench, float)
+            if w.shape[-1:] != (6,):
+                raise ArgumentError(
+                    f"external: the force on {name!r} has shape {w.shape}; its last dimension must be 6 "
+                    "(moment, force)"
+                )
+            if frame.body == BASE:
+                continue  # the base takes any force
+            R, p = frame.placement.R, frame.placement.p
+            force = w[..., 3:] @ R.T
+            moment = w[..., :3] @ R.T + np.cross(p, force)
+            placed.append((frame.body, np.concatenate([moment, force], axis=-1)))
+            shapes.append(w.shape[:-1])
+        total = np.zeros((*np.broadcast_shapes(*shapes), len(self.bodies), 6))
+        for body, w in placed:
+            total[..., body, :] += w
+        return total
+
+
+class Builder(ModelBuilder):
+    """Builds a robot from bodies, joints and frames, in any order.
+
+    >>> import ordern as on
+    >>> pendulum = (
+    ...     on.Builder("pendulum")
+    ...     .body("base")
+    ...     .body("bob", parent="base", joint=on.Revolute((0, 1, 0)), mass=1.0, com=(0, 0, -0.5))
+    ...     .build()
+    ... )
+    >>> round(float(pendulum.forward_dynamics([0.1], [0.0], [0.0])[0]), 3)
+    -1.959
+    """
+
+    def build(self, *, floating: bool = False, merge: bool = True, snap: float = 1e-10) -> Robot:
+        """The robot: checked, in order from the root outward, bodies behind fixed joints merged into their parents."""
+        return Robot.of(super().build(floating=floating, merge=merge, snap=snap))
+
+
+def _axes(axes: str) -> str:
+    if axes not in ("frame", "world"):
+        raise unknown_name("axes", axes, ("frame", "world"))
+    return axes

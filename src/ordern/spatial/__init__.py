@@ -1,0 +1,33 @@
+"""Spatial algebra over any scalar: motions, forces, transforms, inertias, motion subspaces."""
+
+from .inertia import ArticulatedInertia, Inertia
+from .motion import Force, Motion
+from .subspace import Columns, Factor, Forces, Freedoms, Subspace, Units, eliminate, plus_diagonal
+from .transform import AboutZ, Chain, Identity, Pose, Rotation, Transform, Turn
+from .values import FixedSize, Real, leaves, rebuild
+
+__all__ = [
+    "AboutZ",
+    "ArticulatedInertia",
+    "Chain",
+    "Columns",
+    "Factor",
+    "FixedSize",
+    "Force",
+    "Forces",
+    "Freedoms",
+    "Identity",
+    "Inertia",
+    "Motion",
+    "Pose",
+    "Real",
+    "Rotation",
+    "Subspace",
+    "Transform",
+    "Turn",
+    "Units",
+    "eliminate",
+    "leaves",
+    "plus_diagonal",
+    "rebuild",
+]
