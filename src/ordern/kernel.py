@@ -7,24 +7,17 @@ first needed, and it pickles as what it is, not as code.
 
 from __future__ import annotations
 
-import atexit
-import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .algorithms import Port, find
-from .compile import WAYS, Code, Request, code_for, interpret, layout_of, target
-from .compile.engine import Engine
-from .compile.layout import workspace_bytes
-from .compile.numpy_api import fast_calls_work, make_function, make_ufunc
-from .compile.roll_emit import Data
+from .compile import WAYS, Code, Loaded, Request, cores, fast_calls_work, interpret, workers
 from .errors import ArgumentError, unknown_name
-from .model import Frame, Model, core_shape
+from .model import Model, core_shape
 
 __all__ = ["Kernel"]
 
@@ -73,11 +66,16 @@ class Kernel:
         self.options = options
         self.ports: list[Port] = [p for p in asked.inputs if not p.optional or p.name in present]
         self._request = Request(
-            model, asked, algorithm, frozenset(present), tuple(sorted(options.items(), key=lambda o: o[0])), way
+            model,
+            asked,
+            algorithm,
+            frozenset(present),
+            tuple(sorted(options.items(), key=lambda o: o[0])),
+            way,
         )
         self._shapes = [core_shape(model, p.kind) for p in self.ports]
         self._output = core_shape(model, asked.output)
-        self._loaded: dict[str, _Loaded] = {}
+        self._loaded: dict[str, Loaded] = {}
         self._lock = threading.Lock()
         # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
         empty = any(0 in shape for shape in (*self._shapes, self._output))
@@ -87,7 +85,7 @@ class Kernel:
         """The answer, as an array of the batch shape followed by the shape of one state's answer."""
         arrays = self._arrays(arguments)
         dtype = np.result_type(*arrays)
-        if self._interpreted or dtype == object or dtype == np.longdouble != np.float64:
+        if self._interpreted or dtype.kind == "O" or (dtype.kind == "f" and dtype.itemsize > 8):
             return self._interpret(arrays, out)
         if dtype.kind not in "biuf":
             bad = next(p.name for p, a in zip(self.ports, arrays, strict=True) if a.dtype == dtype)
@@ -116,13 +114,13 @@ class Kernel:
             return fallback
         return self._load("float64").function(fallback, self.question.name, doc)
 
-    def _load(self, dtype: str) -> _Loaded:
+    def _load(self, dtype: str) -> Loaded:
         found = self._loaded.get(dtype)
         if found is None:
             with self._lock:
                 found = self._loaded.get(dtype)
                 if found is None:
-                    found = self._loaded[dtype] = _Loaded(self._request, dtype)
+                    found = self._loaded[dtype] = Loaded(self._request, dtype)
         return found
 
     def _arrays(self, arguments: Sequence[ArrayLike]) -> list[Array]:
@@ -187,27 +185,33 @@ class Kernel:
         if not out.flags.writeable:
             raise ArgumentError(f"{self.question.name}: `out` is read-only")
 
-    def _threads(self, arrays: Sequence[Array], loaded: _Loaded, out: Array | None, asked: int | None) -> int:
+    def _threads(self, arrays: Sequence[Array], loaded: Loaded, out: Array | None, asked: int | None) -> int:
         """How many threads to use: one unless each has enough to do."""
         if asked is not None:
-            if not isinstance(asked, int) or asked < 1:
+            if asked < 1 or int(asked) != asked:
                 raise ArgumentError(f"{self.question.name}: `threads` must be a whole number above 0, not {asked!r}")
             if asked == 1:
                 return 1
-        states = max([1, *(a.size // max(1, _size(s)) for a, s in zip(arrays, self._shapes, strict=True))])
+        try:
+            batch = np.broadcast_shapes(*self._batches(arrays))
+        except ValueError:
+            return 1  # the call itself will say what is wrong
+        states = _size(batch)
         if out is not None and any(np.may_share_memory(out, a) for a in arrays):
             return 1  # NumPy copies what overlaps, but only within one call
+        most = -(-states // loaded.lanes)
         if asked is not None:
-            return min(asked, states)
+            return max(1, min(asked, most))
         work = states * loaded.code.operations * _NS_PER_OPERATION / loaded.lanes
-        if work < 2 * _WORTH_A_THREAD_NS:
-            return 1
-        return min(_cores(), int(work / _WORTH_A_THREAD_NS))
+        return max(1, min(cores(), most, int(work / _WORTH_A_THREAD_NS)))
 
-    def _run_threads(self, loaded: _Loaded, arrays: list[Array], out: Array | None, count: int) -> Any:
+    def _batches(self, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
+        return [a.shape[: max(0, a.ndim - len(s))] for a, s in zip(arrays, self._shapes, strict=True)]
+
+    def _run_threads(self, loaded: Loaded, arrays: list[Array], out: Array | None, count: int) -> Any:
         """Cut the longest batch dimension into pieces, one for each worker."""
-        batches = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, self._shapes, strict=True)]
         self._explain(arrays, out)
+        batches = self._batches(arrays)
         batch = np.broadcast_shapes(*batches)
         result = np.empty((*batch, *self._output), loaded.dtype) if out is None else out
         axis = int(np.argmax(batch)) - len(batch)  # from the right, as broadcasting aligns
@@ -226,7 +230,7 @@ class Kernel:
                 parts.append(a)
             loaded.run(parts[:-1], parts[-1])
 
-        futures = [_pool().submit(piece, start) for start in range(per, length, per)]
+        futures = [workers().submit(piece, start) for start in range(per, length, per)]
         piece(0)
         for future in futures:
             future.result()
@@ -234,7 +238,14 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         r = self._request
-        return _restored, (self.model, r.question.name, r.algorithm.name, tuple(r.present), r.way, self.options)
+        return _restored, (
+            self.model,
+            r.question.name,
+            r.algorithm.name,
+            tuple(r.present),
+            r.way,
+            self.options,
+        )
 
     def __repr__(self) -> str:
         settings = "".join(f", {k}={getattr(v, 'name', v)!r}" for k, v in self.options.items())
@@ -250,7 +261,12 @@ _MEANING = {
 
 
 def _restored(
-    model: Model, question: str, method: str, present: tuple[str, ...], way: str | None, options: dict[str, Any]
+    model: Model,
+    question: str,
+    method: str,
+    present: tuple[str, ...],
+    way: str | None,
+    options: dict[str, Any],
 ) -> Kernel:
     return Kernel(model, question, method, present, way, **options)
 
@@ -260,95 +276,3 @@ def _size(shape: tuple[int, ...]) -> int:
     for k in shape:
         n *= k
     return n
-
-
-class _Loaded:
-    """Machine code in memory for one data type: owns the code, its tables and its workspaces."""
-
-    def __init__(self, request: Request, dtype: str) -> None:
-        on = target(dtype)
-        self.dtype, self.lanes = np.dtype(dtype), on.lanes
-        self.code = code_for(request, on)
-        self._engine = Engine(self.code.object)
-        layout = layout_of(request, on.lanes)
-        frame = dict(request.options).get("frame")
-        self._data = (
-            Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None)
-            if self.code.way == "rolled"
-            else None
-        )
-        self._address = self._data.address if self._data is not None else 0
-        self._bytes = max(64, workspace_bytes(self.code.workspace, on))
-        self._local = threading.local()
-        inputs, output = layout.signature.split("->")
-        signature = f"{inputs},({self._bytes // on.itemsize})->{output}"
-        self._ufunc, self._kept = make_ufunc(
-            self._engine.address("loop"),
-            self._address,
-            len(layout.inputs) + 1,
-            signature,
-            request.question.name,
-            dtype,
-        )
-
-    def run(self, arrays: Sequence[Array], out: Array | None) -> Any:
-        """Call the ufunc, in this thread."""
-        try:
-            workspace = self._local.workspace
-        except AttributeError:
-            workspace = self._local.workspace = self._new_workspace()
-        if out is None:
-            return self._ufunc(*arrays, workspace)
-        return self._ufunc(*arrays, workspace, out=out)
-
-    def _new_workspace(self) -> Array:
-        raw = np.zeros(self._bytes + 64, np.uint8)
-        start = -raw.ctypes.data % 64
-        return raw[start : start + self._bytes].view(self.dtype)
-
-    def function(self, fallback: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
-        """The emitted Python function for one state."""
-        import ctypes
-
-        workspace = self._new_workspace()
-        prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._engine.address("prepare"))
-        prepare(self._address, workspace.ctypes.data)
-        made: Callable[..., Any] = make_function(
-            self._engine.address("call"),
-            fallback,
-            (self._engine, self._data, workspace),
-            workspace.ctypes.data,
-            self._address,
-            self.dtype.name,
-            name,
-            doc,
-        )
-        return made
-
-
-_workers: ThreadPoolExecutor | None = None
-
-
-def _pool() -> ThreadPoolExecutor:
-    """Workers that stay: starting a thread costs more than most calls."""
-    global _workers
-    if _workers is None:
-        _workers = ThreadPoolExecutor(max_workers=max(1, _cores()), thread_name_prefix="ordern")
-    return _workers
-
-
-def _forget_pool() -> None:
-    global _workers
-    _workers = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
-atexit.register(_forget_pool)
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1

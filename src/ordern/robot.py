@@ -92,9 +92,7 @@ class Robot(Model):
         """Joint forces that hold the robot at rest against gravity, of shape (..., nv)."""
         return self._ask("gravity_force", (q,), None, None, threads, out)
 
-    def kinetic_energy(
-        self, q: ArrayLike, v: ArrayLike, threads: int | None = None, out: Array | None = None
-    ) -> Array:
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
         """The kinetic energy of all bodies and drives, of the batch's shape."""
         return self._ask("kinetic_energy", (q, v), None, None, threads, out)
 
@@ -102,9 +100,7 @@ class Robot(Model):
         """The potential energy in the field of gravity, zero at the base's origin, of the batch's shape."""
         return self._ask("potential_energy", (q,), None, None, threads, out)
 
-    def pose(
-        self, q: ArrayLike, frame: str | Frame, threads: int | None = None, out: Array | None = None
-    ) -> Array:
+    def pose(self, q: ArrayLike, frame: str | Frame, threads: int | None = None, out: Array | None = None) -> Array:
         """The homogeneous matrix of a frame in the world, of shape (..., 4, 4)."""
         return self._ask("pose", (q,), None, None, threads, out, frame=frame)
 
@@ -166,9 +162,7 @@ class Robot(Model):
         """The position reached from q at the constant velocity v after the time dt, of shape (..., nq)."""
         return self._ask("integrate", (q, v, dt), None, None, threads, out)
 
-    def difference(
-        self, q0: ArrayLike, q1: ArrayLike, threads: int | None = None, out: Array | None = None
-    ) -> Array:
+    def difference(self, q0: ArrayLike, q1: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
         """The constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv)."""
         return self._ask("difference", (q0, q1), None, None, threads, out)
 
@@ -220,10 +214,8 @@ class Robot(Model):
 
     def _shorten(self, question: str, kernel: Kernel) -> None:
         """From now on plain calls with one state go straight to machine code; all others come back here."""
-        slow: Callable[..., Any] = getattr(super(Robot, self), question, None) or getattr(
-            type(self), question
-        ).__get__(self)
-        self.__dict__[question] = kernel.fast(slow, getattr(type(self), question).__doc__ or "")
+        general: Callable[..., Any] = getattr(type(self), question)
+        self.__dict__[question] = kernel.fast(general.__get__(self), general.__doc__ or "")
 
     def _forces(self, external: External) -> Array:
         """External forces as one array (..., n, 6), each in its body's frame."""
@@ -235,8 +227,7 @@ class Robot(Model):
             w = np.asarray(wrench, float)
             if w.shape[-1:] != (6,):
                 raise ArgumentError(
-                    f"external: the force on {name!r} has shape {w.shape}; its last dimension must be 6 "
-                    "(moment, force)"
+                    f"external: the force on {name!r} has shape {w.shape}; its last dimension must be 6 (moment, force)"
                 )
             if frame.body == BASE:
                 continue  # the base takes any force

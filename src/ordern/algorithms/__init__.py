@@ -3,7 +3,7 @@
 An algorithm knows nothing of batches, data types or machines, and names no joint type.
 """
 
-from . import questions as _questions
+from . import questions as _questions  # noqa: F401  (declares them)
 from .registry import Algorithm, Port, Question, algorithm, find, methods, questions
 
 from . import configuration, energy, forward_dynamics, inverse_dynamics, kinematics, mass_matrix  # isort: skip

@@ -2,7 +2,25 @@
 
 from .cache import cache_directory
 from .interpret import interpret
+from .loaded import Loaded
+from .numpy_api import fast_calls_work
 from .program import WAYS, Code, Request, code_for, layout_of
 from .target import Target, host, target
+from .workers import cores, workers
 
-__all__ = ["WAYS", "Code", "Request", "Target", "cache_directory", "code_for", "host", "interpret", "layout_of", "target"]
+__all__ = [
+    "WAYS",
+    "Code",
+    "Loaded",
+    "Request",
+    "Target",
+    "cache_directory",
+    "code_for",
+    "cores",
+    "fast_calls_work",
+    "host",
+    "interpret",
+    "layout_of",
+    "target",
+    "workers",
+]

@@ -7,7 +7,7 @@ import struct
 from ..graph import OPS, Node
 from .target import Target
 
-__all__ = ["TextEmitter", "declarations", "literal"]
+__all__ = ["Constants", "TextEmitter", "declarations", "literal"]
 
 _FLAGS = "contract nsz arcp"
 """Fusing, sign of zero, reciprocals. NaN and infinity keep their meaning, and sums their order."""
@@ -23,16 +23,38 @@ def literal(value: float, target: Target) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
+class Constants:
+    """The constants of a kernel, in one table.
+
+    Functions get the table's address as an argument. Loading from there costs an instruction nothing on machines that can
+    broadcast a memory operand, while an address in the code would cost one of its own for each constant.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._places: dict[str, int] = {}
+
+    def index(self, value: float) -> int:
+        """Where a constant is in the table."""
+        return self._places.setdefault(literal(value, self._target), len(self._places))
+
+    def text(self) -> str:
+        """IR text of the table."""
+        element = self._target.element
+        numbers = ", ".join(f"{element} {x}" for x in self._places) or f"{element} 0.0"
+        return f"@constants = internal constant [{max(1, len(self._places))} x {element}] [{numbers}]"
+
+
 class TextEmitter:
     """Lowers operations of the table into lines of IR."""
 
-    def __init__(self, target: Target, prefix: str = "t") -> None:
+    def __init__(self, target: Target, constants: Constants | None = None) -> None:
         self.target = target
+        self.constants = constants
         self.dtype = target.dtype
         self.has_fma = target.host.has_fma
         self.memo: dict[tuple[str, str], tuple[str, str]] = {}
         self.lines: list[str] = []
-        self._prefix = prefix
         self._count = 0
         self._element = target.element
         self._vector = target.vector
@@ -46,7 +68,7 @@ class TextEmitter:
     def value(self, text: str) -> str:
         """A line that defines a new value; returns its name."""
         self._count += 1
-        name = f"%{self._prefix}{self._count}"
+        name = f"%t{self._count}"
         self.lines.append(f"  {name} = {text}")
         return name
 
@@ -70,7 +92,10 @@ class TextEmitter:
         return min(64, self.target.lanes * self.target.itemsize)
 
     def constant(self, value: float) -> str:
-        """A floating-point constant in every lane."""
+        """A floating-point constant in every lane: from the table if there is one."""
+        if self.constants is not None and value != 0.0:
+            at = f"getelementptr {self._element}, ptr %constants, i64 {self.constants.index(value)}"
+            return self.splat(self.value(f"load {self._element}, ptr {self.value(at)}"))
         one = f"{self._element} {literal(value, self.target)}"
         return f"<{', '.join([one] * self.target.lanes)}>"
 

@@ -44,7 +44,7 @@ def interpret(
     with np.errstate(all="ignore"):
         scalars = result_scalars(function(tree, *inputs, *zeros, **options))
     dtype = np.result_type(*arrays)
-    result = np.empty((*batch, len(scalars)), object if dtype == object else np.result_type(dtype, np.float32))
+    result = np.empty((*batch, len(scalars)), object if dtype.kind == "O" else np.result_type(dtype, np.float32))
     for k, x in enumerate(scalars):
         result[..., k] = x
     return result.reshape((*batch, *core_shape(model, output)))

@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .target import Target
-
 __all__ = ["Layout", "Operand"]
 
 
@@ -58,8 +56,3 @@ class Layout:
         """The generalized ufunc signature, without the workspace."""
         core = [f"({','.join(map(str, o.shape))})" for o in (*self.inputs, self.output)]
         return f"{','.join(core[:-1])}->{core[-1]}"
-
-
-def workspace_bytes(vectors: int, target: Target) -> int:
-    """The size of a workspace of so many vectors."""
-    return vectors * target.lanes * target.itemsize

@@ -7,6 +7,7 @@ Both are made through C interfaces of NumPy and Python that are reached without 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import struct
 import sys
 import sysconfig
@@ -31,10 +32,9 @@ _TYPE_NUMBER = {"float32": 11, "float64": 12}
 
 @cache
 def _api(name: str) -> Any:
-    try:
-        from numpy._core import _multiarray_umath as umath
-    except ImportError:  # NumPy 1
-        from numpy.core import _multiarray_umath as umath  # type: ignore[no-redef]
+    # where NumPy keeps its tables has changed its name between versions 1 and 2, what is in them has not
+    core = "numpy._core" if np.__version__ >= "2" else "numpy.core"
+    umath = importlib.import_module(f"{core}._multiarray_umath")
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return ctypes.cast(get(getattr(umath, name), None), ctypes.POINTER(ctypes.c_void_p))
@@ -52,10 +52,18 @@ def make_ufunc(address: int, data: int, inputs: int, signature: str, name: str, 
     )(_api("_UFUNC_API")[_UFUNC_FROM_SIGNATURE])
     functions = (ctypes.c_void_p * 1)(address)
     datas = (ctypes.c_void_p * 1)(data)
-    types = (ctypes.c_char * (inputs + 1))(*[_TYPE_NUMBER[dtype]] * (inputs + 1))
+    types = (ctypes.c_byte * (inputs + 1))(*[_TYPE_NUMBER[dtype]] * (inputs + 1))
     texts = (name.encode(), b"", signature.encode())
     ufunc = make(
-        *(ctypes.addressof(x) for x in (functions, datas, types)), 1, inputs, 1, -1, texts[0], texts[1], 0, texts[2]
+        *(ctypes.addressof(x) for x in (functions, datas, types)),
+        1,
+        inputs,
+        1,
+        -1,
+        texts[0],
+        texts[1],
+        0,
+        texts[2],
     )
     return ufunc, (functions, datas, types, texts)
 

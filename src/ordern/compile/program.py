@@ -20,11 +20,11 @@ from .layout import Layout, Operand
 from .numpy_api import BYTES_HEAD, HEAD
 from .roll import estimate, trace_rolled
 from .roll_emit import emit_rolled
-from .target import Target
+from .target import host, narrow_target, target
 from .tiles import tile_functions
 from .unroll import emit_unrolled, trace_unrolled
 
-__all__ = ["Code", "Request", "WAYS", "code_for", "layout_of"]
+__all__ = ["WAYS", "Code", "Request", "code_for", "layout_of"]
 
 WAYS = ("interpreted", "unrolled", "rolled")
 UNROLL_LIMIT = 30_000
@@ -65,6 +65,12 @@ class Code:
     """Vectors in the workspace."""
     operations: int
     """Arithmetic operations per state."""
+    lanes: int
+    """States per vector."""
+
+
+_STREAMED_BYTES = 5_000_000
+"""A workspace larger than this passes through memory in every loop; then fewer states at a time are faster."""
 
 
 def layout_of(request: Request, lanes: int) -> Layout:
@@ -74,55 +80,61 @@ def layout_of(request: Request, lanes: int) -> Layout:
     return Layout(inputs, Operand("out", core_shape(request.model, request.question.output)), lanes)
 
 
-def code_for(request: Request, target: Target) -> Code:
-    """Compiled code, from the cache or made now."""
+def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
+    """Compiled code, from the cache or made now. The number of lanes is chosen, unless it is given."""
     try:
-        key = cache.cache_key(_key(request, target))
+        key = cache.cache_key(_key(request, dtype, lanes))
     except _NoSource:
-        return _compile(request, target)
+        return _compile(request, dtype, lanes)
     found = cache.read(key)
     if found is not None:
         meta, code = found
-        return Code(meta["way"], code, meta["workspace"], meta["operations"])
-    made = _compile(request, target)
-    meta = {"way": made.way, "workspace": made.workspace, "operations": made.operations}
+        return Code(meta["way"], code, meta["workspace"], meta["operations"], meta["lanes"])
+    made = _compile(request, dtype, lanes)
+    meta = {name: getattr(made, name) for name in ("way", "workspace", "operations", "lanes")}
     cache.write(key, {**meta, "robot": request.model.name, "question": request.question.name}, made.object)
     return made
 
 
-def _compile(request: Request, target: Target) -> Code:
-    layout = layout_of(request, target.lanes)
-    way = request.way or _choose(request, layout)
+def _compile(request: Request, dtype: str, lanes: int | None) -> Code:
+    way = request.way or _choose(request)
     if way == "unrolled":
+        on = target(dtype, lanes)
+        layout = layout_of(request, on.lanes)
         results = _trace(request, trace_unrolled, layout)
         operations = count(x for x in results if isinstance(x, Node)).total
-        body, workspace = emit_unrolled(results, layout, target)
+        body, workspace = emit_unrolled(results, layout, on)
     elif way == "rolled":
-        program = _trace(request, trace_rolled, layout)
+        program = _trace(request, trace_rolled, layout_of(request, 1))
         operations = estimate(program).total
-        body, workspace = emit_rolled(program, layout, target)
+        for bits in (256, 128):
+            on = target(dtype, lanes) if lanes else narrow_target(dtype, bits)
+            layout = layout_of(request, on.lanes)
+            body, workspace = emit_rolled(program, layout, on)
+            if workspace * on.lanes * on.itemsize < _STREAMED_BYTES:
+                break
     else:
         raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
     text = "\n".join(
         [
-            declarations(target),
-            tile_functions(target),
+            declarations(on),
+            tile_functions(on),
             body,
             init_function(),
-            loop_function(layout, target),
-            call_function(layout, target, HEAD, BYTES_HEAD),
-            attributes(target),
+            loop_function(layout, on),
+            call_function(layout, on, HEAD, BYTES_HEAD),
+            attributes(on),
         ]
     )
-    return Code(way, compile_object(text), workspace, operations)
+    return Code(way, compile_object(text), workspace, operations, on.lanes)
 
 
-def _choose(request: Request, layout: Layout) -> str:
+def _choose(request: Request) -> str:
     """Straight-line code while it is short enough to compile quickly, loops for the rest."""
     if len(request.model.bodies) <= 10:
         return "unrolled"
     # loops cannot fold constants: straight-line code is about half as long
-    general = estimate(_trace(request, trace_rolled, layout)).total
+    general = estimate(_trace(request, trace_rolled, layout_of(request, 1))).total
     return "unrolled" if general <= 2 * UNROLL_LIMIT else "rolled"
 
 
@@ -137,14 +149,13 @@ def _trace(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:
     )
 
 
-def _key(request: Request, target: Target) -> list[Any]:
+def _key(request: Request, dtype: str, lanes: int | None) -> list[Any]:
     """All that the code depends on, so that nothing needs to be traced to know it."""
     options = [
-        (name, (value.body, value.placement) if isinstance(value, Frame) else value)
-        for name, value in request.options
+        (name, (value.body, value.placement) if isinstance(value, Frame) else value) for name, value in request.options
     ]
     outside = {type(kind.joint) for kind in request.model.tables.kinds} | {request.algorithm.function}
-    h = target.host
+    h = host()
     return [
         request.model.digest,
         request.question.name,
@@ -152,8 +163,8 @@ def _key(request: Request, target: Target) -> list[Any]:
         sorted(request.present),
         options,
         request.way,
-        [target.dtype, target.lanes],
-        [h.triple, h.cpu, h.features, h.llvm],
+        [dtype, lanes],
+        [h.triple, h.cpu, h.features, h.vector_bits, h.llvm],
         [HEAD, BYTES_HEAD],
         cache.source_digest(),
         sorted(_outside_source(thing) for thing in outside),

@@ -308,7 +308,7 @@ class _RolledCarry(Carry[T]):
         tree.program.carry_sizes.append(len(leaves(value)))
         self.value = value
 
-    @property  # type: ignore[override]
+    @property
     def value(self) -> T:
         block = self._tree.block
         key = ("carry", self._id)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph import Node, order
+from ..graph import Node, live
 from ..model import Model
 from .emit import TextEmitter
 from .layout import Layout
@@ -33,9 +33,7 @@ class Data:
         self.rows = np.ascontiguousarray(t.rows, dtype)
         self.meta = np.ascontiguousarray(np.stack([t.kind, t.parent + 1, t.q_start, t.v_start], axis=1))
         self.path = np.array(path_to(model, frame_body), np.int64)
-        self.words: NDArray[np.int64] = np.array(
-            [a.ctypes.data for a in (self.rows, self.meta, self.path)], np.int64
-        )
+        self.words: NDArray[np.int64] = np.array([a.ctypes.data for a in (self.rows, self.meta, self.path)], np.int64)
 
     @property
     def address(self) -> int:
@@ -72,7 +70,7 @@ class _Memory:
 
 
 def _fields_read(block: Block) -> set[tuple[int, int]]:
-    return {(n.data[1], n.data[2]) for n in order(block.roots()) if n.op == "leaf" and n.data[0] == "field"}
+    return {(n.data[1], n.data[2]) for n in live(block.roots()) if n.op == "leaf" and n.data[0] == "field"}
 
 
 def _inner(block: Block) -> list[Block]:
@@ -210,9 +208,7 @@ class _Writer(TextEmitter):
         kind = self._meta(where[f"{who}_meta"], _KIND)
         labels = [self._label() for _ in blocks]
         end = self._label()
-        cases = " ".join(
-            f"i64 {b.kinds[who]}, label %{label}" for b, label in zip(blocks[1:], labels[1:], strict=True)
-        )
+        cases = " ".join(f"i64 {b.kinds[who]}, label %{label}" for b, label in zip(blocks[1:], labels[1:], strict=True))
         self.line(f"switch i64 {kind}, label %{labels[0]} [ {cases} ]")
         for block, label in zip(blocks, labels, strict=True):
             self._begin(label)
@@ -227,7 +223,7 @@ class _Writer(TextEmitter):
         pending: list[Store] = []
         if any(isinstance(step, Walk) for step in block.steps):
             # what is read after a walk is meant as it was before the stores ahead of the walk
-            for node in order(block.roots()):
+            for node in live(block.roots()):
                 if node.op == "leaf" and node.data[0] == "field":
                     names[node.index] = self._node(node, names, where)
         for step in [*block.steps, None]:
@@ -244,7 +240,7 @@ class _Writer(TextEmitter):
     def _stores(self, stores: list[Store], names: dict[int, str], where: dict[str, str]) -> None:
         last = {s.place: s for s in stores}  # of several writes to one place the last one counts
         wanted = [s for s in last.values() if s.place[0] != "field" or s.place[1:3] in self.memory.slots]
-        for node in order([s.value for s in wanted]):
+        for node in live([s.value for s in wanted]):
             if node.index not in names and node.op != "constant":
                 names[node.index] = self._node(node, names, where)
         for s in wanted:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-__all__ = ["Host", "Target", "host", "target"]
+__all__ = ["Host", "Target", "host", "narrow_target", "target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,17 @@ def host() -> Host:
     elif x86 and features.get("avx"):
         bits = 256
     versions = f"{llvmlite.__version__}/{'.'.join(map(str, llvm.llvm_version_info))}"
-    return Host(
-        triple, llvm.get_host_cpu_name(), features.flatten(), bits, arm or bool(features.get("fma")), versions
-    )
+    return Host(triple, llvm.get_host_cpu_name(), features.flatten(), bits, arm or bool(features.get("fma")), versions)
 
 
 def target(dtype: str, lanes: int | None = None) -> Target:
     """A target on this machine, with as many lanes as a vector register has unless told otherwise."""
-    h = host()
-    size = {"float64": 64, "float32": 32}[dtype]
-    return Target(dtype, lanes or h.vector_bits // size, h)
+    return Target(dtype, lanes or host().vector_bits // _BITS[dtype], host())
+
+
+def narrow_target(dtype: str, bits: int) -> Target:
+    """A target of at most so many bits: what runs from memory rather than from registers gains nothing by more."""
+    return target(dtype, min(bits, host().vector_bits) // _BITS[dtype])
+
+
+_BITS = {"float64": 64, "float32": 32}

@@ -37,9 +37,7 @@ def _transpose(e: TextEmitter, rows: list[str]) -> list[str]:
         mixed = []
         for a, b in zip(rows[:half], rows[half:], strict=True):
             for pick in (low, high):
-                mixed.append(
-                    e.value(f"shufflevector {vector} {a}, {vector} {b}, <{lanes} x i32> <{pick}>")
-                )
+                mixed.append(e.value(f"shufflevector {vector} {a}, {vector} {b}, <{lanes} x i32> <{pick}>"))
         rows = mixed
     return rows
 
@@ -51,9 +49,7 @@ def _rows(target: Target, store: bool) -> str:
     e = TextEmitter(target)
     e.line("%left = sub i64 %n, %k")
     e.line(f"%left0 = insertelement <{lanes} x i64> poison, i64 %left, i32 0")
-    e.line(
-        f"%lefts = shufflevector <{lanes} x i64> %left0, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer"
-    )
+    e.line(f"%lefts = shufflevector <{lanes} x i64> %left0, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer")
     counting = ", ".join(f"i64 {k}" for k in range(lanes))
     e.line(f"%mask = icmp ult <{lanes} x i64> <{counting}>, %lefts")
     e.line(f"%block = getelementptr {vector}, ptr %tile, i64 %k")
@@ -65,14 +61,11 @@ def _rows(target: Target, store: bool) -> str:
     if store:
         columns = _transpose(e, [e.load("%block", lane) for lane in range(lanes)])
         for column, pointer in zip(columns, pointers, strict=True):
-            e.line(
-                f"call void @llvm.masked.store.{suffix}({vector} {column}, ptr {pointer}, i32 {size}, {mask} %mask)"
-            )
+            e.line(f"call void @llvm.masked.store.{suffix}({vector} {column}, ptr {pointer}, i32 {size}, {mask} %mask)")
     else:
         rows = [
             e.value(
-                f"call {vector} @llvm.masked.load.{suffix}(ptr {p}, i32 {size}, {mask} %mask, "
-                f"{vector} zeroinitializer)"
+                f"call {vector} @llvm.masked.load.{suffix}(ptr {p}, i32 {size}, {mask} %mask, {vector} zeroinitializer)"
             )
             for p in pointers
         ]

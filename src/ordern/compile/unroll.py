@@ -1,6 +1,6 @@
 """The unrolling compiler: an algorithm as straight-line code for one robot.
 
-The loops run while tracing; what remains is arithmetic. It is cut into functions of some thousand operations, which
+The loops run while tracing; what remains is arithmetic. It is cut into functions of about a thousand operations, which
 hand values on through scratch memory: LLVM's time grows faster than the length of a function, and the processor
 would have to keep such values in memory anyway.
 """
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..graph import Graph, Node, Scalar, order
+from ..graph import Graph, Node, Scalar, live
 from ..model import ConcreteTree, Model, result_scalars
-from .emit import TextEmitter
+from .emit import Constants, TextEmitter
 from .layout import Layout
 from .target import Target
 
 __all__ = ["emit_unrolled", "trace_unrolled"]
 
-CHUNK = 1500
+CHUNK = 700
 """Operations per function."""
 
 
@@ -56,21 +56,21 @@ def emit_unrolled(results: Sequence[Scalar], layout: Layout, target: Target) -> 
         else:
             init.store(init.constant(float(x)), "%ws", out + k)
 
-    nodes = order(list(roots.values()))
-    chunks = _cut(nodes)
+    chunks = _cut(live(roots.values()))
     slots, size = _assign_slots(chunks, layout.scratch)
-    texts = [_function("@init", init.lines)]
+    constants = Constants(target)
+    texts = [_function("@init", "ptr %data, ptr noalias %ws", init.lines)]
+    calls = []
     for number, chunk in enumerate(chunks):
-        texts.append(_emit_chunk(f"@chunk{number}", chunk, slots, stores, layout, target))
-    calls = [f"  call void @chunk{number}(ptr %data, ptr %ws)" for number in range(len(chunks))]
-    texts.append(_function("@body", calls))
-    return "\n".join(texts), size
+        lines = _emit_chunk(chunk, slots, stores, layout, TextEmitter(target, constants))
+        texts.append(_function(f"@chunk{number}", "ptr noalias %ws, ptr noalias %constants", lines))
+        calls.append(f"  call void @chunk{number}(ptr %ws, ptr @constants)")
+    texts.append(_function("@body", "ptr %data, ptr %ws", calls))
+    return "\n".join([constants.text(), *texts]), size
 
 
-def _function(name: str, lines: Sequence[str]) -> str:
-    return "\n".join(
-        [f"define internal void {name}(ptr %data, ptr noalias %ws) #0 {{", *lines, "  ret void", "}"]
-    )
+def _function(name: str, arguments: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"define internal void {name}({arguments}) #0 {{", *lines, "  ret void", "}"])
 
 
 def _cut(nodes: list[Node]) -> list[list[Node]]:
@@ -111,14 +111,8 @@ def _assign_slots(chunks: list[list[Node]], start: int) -> tuple[dict[int, int],
 
 
 def _emit_chunk(
-    name: str,
-    chunk: list[Node],
-    slots: dict[int, int],
-    stores: dict[int, list[int]],
-    layout: Layout,
-    target: Target,
-) -> str:
-    e = TextEmitter(target)
+    chunk: list[Node], slots: dict[int, int], stores: dict[int, list[int]], layout: Layout, e: TextEmitter
+) -> list[str]:
     names: dict[int, str] = {}
     tiles = [layout.input_tile(k) for k in range(len(layout.inputs))]
 
@@ -137,4 +131,4 @@ def _emit_chunk(
                 e.store(names[node.index], "%ws", slots[node.index])
         for where in stores.get(node.index, ()):
             e.store(operand(node), "%ws", where)
-    return _function(name, e.lines)
+    return e.lines

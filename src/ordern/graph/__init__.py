@@ -1,6 +1,6 @@
 """The scalar graph: operations in one table, hash-consing, simplification, counts, derivatives, one checker."""
 
-from .analyse import Counts, check, count, evaluate, live, order
+from .analyse import Counts, check, count, evaluate, live
 from .derivative import forward, reverse
 from .elementary import SINCOS_RANGE, Emitter
 from .node import Graph, Node
@@ -23,7 +23,6 @@ __all__ = [
     "evaluate",
     "forward",
     "live",
-    "order",
     "reverse",
     "sin",
     "sqrt",

@@ -140,9 +140,7 @@ def _emit_sincos(e: Emitter, x: str) -> tuple[str, str]:
     s = _polynomial(e, _SIN[e.dtype], r2)
     s = _fused(e, e.binary("fmul", s, r2), r, r)
     c = _polynomial(e, _COS[e.dtype], r2)
-    c = _fused(
-        e, e.binary("fmul", c, r2), r2, _fused(e, r2, e.constant(-0.5), e.constant(1.0))
-    )
+    c = _fused(e, e.binary("fmul", c, r2), r2, _fused(e, r2, e.constant(-0.5), e.constant(1.0)))
 
     top = e.integer(62 if e.dtype == "float64" else 30)  # moves bit 1 to the sign
     two = e.integer(2)

@@ -52,9 +52,7 @@ def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) ->
     if isinstance(source, str) and source.lstrip(_BLANK).startswith("<"):
         return Source("<string>", _text(source))
     if not isinstance(source, (str, os.PathLike)):
-        raise ModelError(
-            f"a robot is loaded from the path of a file or from XML text, not from {source!r:.80}"
-        )
+        raise ModelError(f"a robot is loaded from the path of a file or from XML text, not from {source!r:.80}")
     path = Path(source)
     name = str(source)
     if not name.strip():

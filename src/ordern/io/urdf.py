@@ -77,8 +77,7 @@ def build_urdf(root: Element) -> ModelBuilder:
     if mimics:
         listed = ", ".join(mimics[:40]) + (", ..." if len(mimics) > 40 else "")
         warn(
-            f"{root.source}: mimic joints are not coupled yet; treated as independent: {listed} "
-            f"({len(mimics)} in all)"
+            f"{root.source}: mimic joints are not coupled yet; treated as independent: {listed} ({len(mimics)} in all)"
         )
     return builder
 
@@ -186,9 +185,7 @@ def _child(element: Element, tag: str, what: str, expected: str) -> Element:
     found = element.only(tag, what)
     if found is None:
         inside = f"<{element.tag}>" if element.tag == "inertial" else ""
-        raise ModelError(
-            f"{what}{': ' if inside else ''}{inside} has no <{tag}>; expected {expected}", element.where
-        )
+        raise ModelError(f"{what}{': ' if inside else ''}{inside} has no <{tag}>; expected {expected}", element.where)
     return found
 
 

@@ -122,9 +122,7 @@ class _Parser:
         except ModelError:
             raise
         except (LookupError, ValueError) as e:
-            raise ModelError(
-                f"the encoding that the document declares cannot be read: {e}", self.where
-            ) from None
+            raise ModelError(f"the encoding that the document declares cannot be read: {e}", self.where) from None
         finally:  # the parser and its handlers refer to each other
             p.StartElementHandler = p.EndElementHandler = None
             p.CharacterDataHandler = p.StartDoctypeDeclHandler = None

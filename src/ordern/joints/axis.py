@@ -19,7 +19,7 @@ def unit_axis(axis: Sequence[float]) -> tuple[float, float, float]:
         x, y, z = (float(a) for a in axis)
     except (TypeError, ValueError):
         raise ModelError(f"a joint's axis must be three numbers, not {axis!r}") from None
-    length = math.sqrt(x * x + y * y + z * z)
+    length = math.hypot(x, y, z)
     if not math.isfinite(length) or length == 0.0:
         raise ModelError(f"a joint's axis must have a direction, but it is ({x:g}, {y:g}, {z:g})")
     x, y, z = (0.0 if abs(a) < 1e-12 * length else a / length for a in (x, y, z))

@@ -60,9 +60,7 @@ def exponential(r: Vector3) -> Quaternion:
     t2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
     t = sqrt(where_less(t2, _SMALL, 1.0, t2))
     k = where_less(t2, _SMALL, 0.5 - t2 * (1.0 / 48.0 - t2 * (1.0 / 3840.0)), sin(0.5 * t) / t)
-    w = where_less(
-        t2, _SMALL, 1.0 - t2 * (1.0 / 8.0 - t2 * (1.0 / 384.0 - t2 * (1.0 / 46080.0))), cos(0.5 * t)
-    )
+    w = where_less(t2, _SMALL, 1.0 - t2 * (1.0 / 8.0 - t2 * (1.0 / 384.0 - t2 * (1.0 / 46080.0))), cos(0.5 * t))
     return (w, k * r[0], k * r[1], k * r[2])
 
 

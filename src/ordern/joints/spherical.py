@@ -36,9 +36,7 @@ class Spherical(Joint):
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
         """The rotation vector from q0 to q1, the short way round."""
-        relative = quaternion.multiply(
-            quaternion.inverse((q0[0], q0[1], q0[2], q0[3])), (q1[0], q1[1], q1[2], q1[3])
-        )
+        relative = quaternion.multiply(quaternion.inverse((q0[0], q0[1], q0[2], q0[3])), (q1[0], q1[1], q1[2], q1[3]))
         return Freedoms(quaternion.logarithm(relative))
 
     def neutral(self) -> tuple[float, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,15 +78,14 @@ class ModelBuilder:
         (xyz, rpy), a 4x4 matrix or a `Placement`. Further keywords are those of `joint`.
         """
         what = f"body {name!r}"
-        if name in self._links:
-            raise ModelError(f"{what} exists already; every body needs a name of its own", where)
-        if not isinstance(name, str) or not name:
-            raise ModelError(f"a body's name must be a non-empty string, not {name!r}", where)
         try:
-            m, c, I = float(mass), _vector(com, 3, f"{what}: com"), _inertia(inertia, what)
+            if _name(name, "body") in self._links:
+                raise ModelError(f"{what} exists already; every body needs a name of its own")
+            (m,) = _numbers(mass, 1, 0.0, f"{what}: mass")
+            c, I = np.array(_vector(com, 3, f"{what}: com")), _inertia(inertia, what)
         except ModelError as e:
             raise ModelError(str(e), where) from None
-        if not math.isfinite(m) or m < 0.0:
+        if math.isinf(m) or m < 0.0:
             raise ModelError(f"{what} has mass {m:g}; a mass is a finite number, not below zero", where)
         self._links[name] = _Link(name, m, c, I, where)
         if parent is not None or joint is not None:
@@ -139,6 +139,7 @@ class ModelBuilder:
             "armature": (armature, type.nv, 0.0),
         }
         try:
+            _name(name, "joint")
             limits = {k: _numbers(x, n, default, f"{what}: {k}") for k, (x, n, default) in given.items()}
             where_to = placement(at, what)
         except ModelError as e:
@@ -149,13 +150,14 @@ class ModelBuilder:
         self._parent_joint[child] = name
         return self
 
-    def frame(
-        self, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = ""
-    ) -> ModelBuilder:
+    def frame(self, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = "") -> ModelBuilder:
         """Name a frame that is fixed to a body."""
-        if name in self._frames:
-            raise ModelError(f"frame {name!r} exists already", where)
-        self._frames[name] = (body, placement(at, f"frame {name!r}"), where)
+        try:
+            if _name(name, "frame") in self._frames:
+                raise ModelError(f"frame {name!r} exists already")
+            self._frames[name] = (body, placement(at, f"frame {name!r}"), where)
+        except ModelError as e:
+            raise ModelError(str(e), where) from None
         return self
 
     def build(self, *, floating: bool = False, merge: bool = True, snap: float = 1e-10) -> Model:
@@ -164,17 +166,19 @@ class ModelBuilder:
         `floating` gives the root a free joint. `merge=False` keeps fixed joints as joints without freedom.
         """
         root, order = self._ordered()
-        placed: dict[str, tuple[int, Placement]] = {root: (BASE, Placement())}
+        placed: dict[str, tuple[int, Placement]] = {}
         masses: list[list[tuple[_Link, Placement]]] = []
         bodies: list[str] = []
         connections: list[tuple[_Joint, int, Placement]] = []
+        neutral = Placement()
 
         def new_body(link: str, joint: _Joint, parent: int, at: Placement) -> None:
-            placed[link] = (len(bodies), Placement())
-            masses.append([(self._links[link], Placement())])
+            placed[link] = (len(bodies), neutral)
+            masses.append([(self._links[link], neutral)])
             bodies.append(link)
             connections.append((joint, parent, at))
 
+        placed[root] = (BASE, neutral)
         if floating:
             name = "root_joint" if "root_joint" not in self._joints else f"{root}_root_joint"
             limits = {k: _numbers(None, n, d, k) for k, (n, d) in _FREE_LIMITS.items()}
@@ -182,7 +186,7 @@ class ModelBuilder:
         extra: list[Frame] = []
         for joint in order:
             parent, at = placed[joint.parent]
-            here = at @ joint.placement if at != Placement() else joint.placement
+            here = joint.placement if at is neutral else at @ joint.placement
             if merge and isinstance(joint.type, Fixed):
                 placed[joint.child] = (parent, here)
                 if parent != BASE:
@@ -206,7 +210,7 @@ class ModelBuilder:
             bodies=tuple(_merged(name, parts) for name, parts in zip(bodies, masses, strict=True)),
             joints=tuple(_connections(connections)),
             frames=tuple(frames.values()),
-            gravity=(float(self.gravity[0]), float(self.gravity[1]), float(self.gravity[2])),
+            gravity=(self.gravity[0], self.gravity[1], self.gravity[2]),
             base="world" if floating else root,
             snap=float(snap),
             source=self.source,
@@ -267,36 +271,39 @@ def _connections(found: Iterable[tuple[_Joint, int, Placement]]) -> Iterable[Con
 
 def _merged(name: str, parts: list[tuple[_Link, Placement]]) -> Body:
     """One body from several that are fixed to each other."""
-    if len(parts) == 1:
-        link = parts[0][0]
-        m, c, I = link.mass, link.com, link.inertia
-    else:
-        coms = [at.R @ link.com + at.p for link, at in parts]
-        m = sum(link.mass for link, _ in parts)
-        c = sum((link.mass * x for (link, _), x in zip(parts, coms, strict=True)), np.zeros(3))
-        c = c / m if m else c
-        I = np.zeros((3, 3))
-        for (link, at), x in zip(parts, coms, strict=True):
-            d = x - c
-            I = I + at.R @ link.inertia @ at.R.T + link.mass * (d @ d * np.eye(3) - np.outer(d, d))
+    link = parts[0][0]
+    m, c, I = link.mass, link.com, link.inertia
+    if len(parts) > 1:
+        with np.errstate(all="ignore"):
+            coms = [at.R @ part.com + at.p for part, at in parts]
+            m = sum(part.mass for part, _ in parts)
+            c = sum((part.mass * x for (part, _), x in zip(parts, coms, strict=True)), np.zeros(3))
+            c = c / m if m else c
+            I = np.zeros((3, 3))
+            for (part, at), x in zip(parts, coms, strict=True):
+                d = x - c
+                I = I + at.R @ part.inertia @ at.R.T + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+        if not math.isfinite(m + c.sum() + I.sum()):
+            raise ModelError(f"body {name!r} and what is fixed to it have no finite mass and inertia", link.where)
     x, y, z = c.tolist()
     six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
     return Body(name, m, (x, y, z), tuple(float(a) for a in six))
 
 
-def _vector(x: ArrayLike, n: int, what: str) -> Array:
+def _vector(x: Any, n: int, what: str) -> tuple[float, ...]:
     try:
-        a = np.asarray(x, float)
+        a = tuple([float(v) for v in x])
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be {n} numbers, not {x!r}") from None
-    if a.shape != (n,) or not np.isfinite(a).all():
+        a = ()
+    if len(a) != n or not all(map(math.isfinite, a)):
         raise ModelError(f"{what} must be {n} finite numbers, not {x!r}")
     return a
 
 
-def _inertia(x: ArrayLike, what: str) -> Array:
+def _inertia(x: Any, what: str) -> Array:
+    """A symmetric matrix from 3 principal values, 6 values or 9."""
     try:
-        a = np.asarray(x, float)
+        a = np.array(x, float)
     except (TypeError, ValueError):
         a = np.array(np.nan)
     if a.shape == (3,):
@@ -304,7 +311,11 @@ def _inertia(x: ArrayLike, what: str) -> Array:
     elif a.shape == (6,):
         xx, yy, zz, xy, xz, yz = a
         a = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if a.shape != (3, 3) or not np.isfinite(a).all() or not np.allclose(a, a.T, rtol=1e-9, atol=0.0):
+    good = a.shape == (3, 3) and math.isfinite(a.sum())
+    if good:
+        size = abs(a).max()
+        good = all(abs(a[r, c] - a[c, r]) <= 1e-9 * size for r, c in ((0, 1), (0, 2), (1, 2)))
+    if not good:
         raise ModelError(
             f"{what}: inertia must be 3 principal values, 6 values (xx, yy, zz, xy, xz, yz) or a symmetric 3x3 "
             f"matrix, all finite, not {x!r}"
@@ -316,12 +327,20 @@ def _numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]
     if x is None:
         return (default,) * n
     try:
-        a = np.broadcast_to(np.asarray(x, float), (n,))
+        a = (float(x),) * n if isinstance(x, (int, float)) else tuple([float(v) for v in x])
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be one number or {n}, not {x!r}") from None
-    if np.isnan(a).any():
+    if len(a) != n:
+        raise ModelError(f"{what} must be one number or {n}, not {len(a)}")
+    if any(map(math.isnan, a)):
         raise ModelError(f"{what} is not a number")
-    return tuple(a.tolist())
+    return a
+
+
+def _name(name: object, what: str) -> str:
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"a {what}'s name must be a non-empty string, not {name!r}")
+    return name
 
 
 def _some(names: list[str]) -> str:

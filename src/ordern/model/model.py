@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError, unknown_name
+from ..spatial import Freedoms
 from .parts import BASE, Body, Connection, Frame
 from .tables import Tables, tables_of
 
@@ -96,15 +97,6 @@ class Model:
         return tables_of(self)
 
     @cached_property
-    def children(self) -> tuple[tuple[int, ...], ...]:
-        """The children of each body."""
-        found: list[list[int]] = [[] for _ in self.bodies]
-        for k, c in enumerate(self.joints):
-            if c.parent != BASE:
-                found[c.parent].append(k)
-        return tuple(tuple(c) for c in found)
-
-    @cached_property
     def digest(self) -> str:
         """A fingerprint of all that enters the dynamics; names and limits do not."""
         t, h = self.tables, hashlib.sha256()
@@ -134,38 +126,36 @@ class Model:
         """Random positions within the joint limits, of shape (*shape, nq)."""
         generator = np.random.default_rng(rng)
         batch = (shape,) if isinstance(shape, int) else tuple(shape)
-        parts = [
-            c.type.random(generator, batch, np.array(c.lower), np.array(c.upper)) for c in self.joints
-        ]
+        parts = [c.type.random(generator, batch, np.array(c.lower), np.array(c.upper)) for c in self.joints]
         return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
 
     def require_inertia(self) -> None:
         """Raise unless every joint moves some inertia: without it, accelerations are not defined."""
-        n = len(self.bodies)
-        rows = self.tables.rows
-        heavy = [bool(rows[k, 12] or rows[k, 16:22].any() or any(self.joints[k].armature)) for k in range(n)]
-        for k in reversed(range(n)):
+        t = self.tables
+        heavy: list[bool] = [bool(row[12] or row[16:22].any()) for row in t.rows]
+        leaf = [True] * len(self.bodies)
+        for k in reversed(range(len(self.bodies))):
             c = self.joints[k]
-            if not heavy[k] and c.nv:
+            heavy[k] = heavy[k] or any(c.armature)
+            if c.parent != BASE:
+                heavy[c.parent] = heavy[c.parent] or heavy[k]
+                leaf[c.parent] = False
+            if not c.nv:
+                continue
+            if not heavy[k]:
                 raise ModelError(
                     f"joint {c.name!r} moves nothing that has mass (body {self.bodies[k].name!r} and all that "
                     "it carries are massless), so its acceleration is not defined: give the body a mass and "
                     "an inertia, give the joint an armature, or fix the joint",
                     self.source,
                 )
-            if c.parent != BASE:
-                heavy[c.parent] = heavy[c.parent] or heavy[k]
-            if not self.children[k] and c.nv:
-                S = c.type.subspace(_neutral(c)).columns
-                six = np.array([m.scalars for m in S], float)
-                D = six @ _spatial_inertia(rows[k]) @ six.T + np.diag(c.armature)
-                if np.linalg.matrix_rank(D, hermitian=True) < c.nv:
-                    raise ModelError(
-                        f"joint {c.name!r} meets no inertia along its freedoms (body {self.bodies[k].name!r} has "
-                        f"mass {self.bodies[k].mass:g} kg, but none that this joint must turn or push), so its "
-                        "acceleration is not defined: give the body an inertia or the joint an armature",
-                        self.source,
-                    )
+            if leaf[k] and not _meets_inertia(c, t.rows[k]):
+                raise ModelError(
+                    f"joint {c.name!r} meets no inertia along its freedoms (body {self.bodies[k].name!r} has "
+                    f"mass {self.bodies[k].mass:g} kg, but none that this joint must turn or push), so its "
+                    "acceleration is not defined: give the body an inertia or the joint an armature",
+                    self.source,
+                )
 
     def summary(self) -> str:
         """The tree of bodies and joints, as text."""
@@ -209,10 +199,12 @@ class Model:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
-def _neutral(c: Connection) -> Any:
-    from ..spatial import Freedoms
-
-    return Freedoms(c.type.neutral())
+def _meets_inertia(c: Connection, row: Array) -> bool:
+    """Whether a joint that carries only this body has a regular inertia."""
+    S = c.type.subspace(Freedoms(c.type.neutral())).columns
+    six = np.array([m.scalars for m in S], float)
+    D = six @ _spatial_inertia(row) @ six.T + np.diag(c.armature)
+    return bool(np.linalg.matrix_rank(D, hermitian=True) == c.nv)
 
 
 def _spatial_inertia(row: Array) -> Array:

@@ -74,9 +74,9 @@ class Placement:
     def __matmul__(self, inner: Placement) -> Placement:
         """The placement of a frame that is placed at `inner` in this one."""
         R = self.R
-        return Placement(
-            tuple((R @ inner.R).ravel().tolist()), tuple((self.p + R @ inner.p).tolist())
-        )
+        with np.errstate(all="ignore"):
+            both = Placement(tuple((R @ inner.R).ravel().tolist()), tuple((self.p + R @ inner.p).tolist()))
+        return _finite(both, "a frame fixed to another")
 
 
 def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placement") -> Placement:
@@ -84,7 +84,7 @@ def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placemen
     if isinstance(at, Placement):
         return at
     try:
-        if isinstance(at, (tuple, list)) and len(at) == 2:
+        if isinstance(at, (tuple, list)) and len(at) == 2 and np.ndim(at[0]) == 1:
             return _finite(Placement.xyz_rpy(*at), what)
         a = np.asarray(at, float)
     except (TypeError, ValueError):
@@ -93,9 +93,7 @@ def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placemen
         return _finite(Placement(position=tuple(a.tolist())), what)
     if a.shape == (4, 4):
         return Placement.of(a[:3, :3], a[:3, 3])
-    raise ModelError(
-        f"{what}: give a position of 3 numbers, a pair (xyz, rpy) or a 4x4 matrix, not shape {a.shape}"
-    )
+    raise ModelError(f"{what}: give a position of 3 numbers, a pair (xyz, rpy) or a 4x4 matrix, not shape {a.shape}")
 
 
 def _finite(p: Placement, what: str) -> Placement:
@@ -178,4 +176,3 @@ class Frame:
 
     def __repr__(self) -> str:
         return f"Frame({self.name!r}, body={self.body})"
-

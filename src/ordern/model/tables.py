@@ -60,26 +60,26 @@ class Tables:
 def tables_of(model: Model) -> Tables:
     """Compute the arrays, all bodies at once."""
     n = len(model.bodies)
-    joints = [c.type for c in model.joints]
+    known: dict[tuple[Joint, bool], tuple[int, Array]] = {}  # equal joints are looked at once
     kinds: dict[Hashable, int] = {}
     found: list[Kind] = []
-    kind = np.zeros(n, np.int64)
-    width = ARMATURE
-    for i, c in enumerate(model.joints):
-        key = (c.type.kind, any(c.armature))
-        if key not in kinds:
-            kinds[key] = len(found)
-            found.append(Kind(c.type, any(c.armature)))
-            width = max(width, found[-1].parameters.stop)
-        kind[i] = kinds[key]
+    chosen: list[tuple[int, Array]] = []
+    for c in model.joints:
+        has_armature = any(c.armature)
+        seen = known.get((c.type, has_armature))
+        if seen is None:
+            key = (c.type.kind, has_armature)
+            if key not in kinds:
+                kinds[key] = len(found)
+                found.append(Kind(c.type, has_armature))
+            seen = known[c.type, has_armature] = (kinds[key], c.type.turn())
+        chosen.append(seen)
+    kind = np.array([k for k, _ in chosen], np.int64)
+    Q = np.array([turn for _, turn in chosen]).reshape(n, 3, 3)
+    width = max([ARMATURE, *(k.parameters.stop for k in found)])
 
     parent = np.array([c.parent for c in model.joints], np.int64)
     rows = np.zeros((n, width))
-    turns: dict[Joint, Array] = {}
-    for joint in joints:
-        if joint not in turns:
-            turns[joint] = joint.turn()
-    Q = np.array([turns[joint] for joint in joints]).reshape(n, 3, 3)
     Q_parent = np.where((parent >= 0)[:, None, None], Q[parent], np.eye(3)) if n else Q
     R = np.array([c.placement.rotation for c in model.joints]).reshape(n, 3, 3)
     p = np.array([c.placement.position for c in model.joints]).reshape(n, 3)
@@ -89,25 +89,25 @@ def tables_of(model: Model) -> Tables:
     rows[:, 9:12] = np.where(np.abs(r) < model.snap, 0.0, r)
 
     m = np.array([b.mass for b in model.bodies])
-    c = np.einsum("nji,nj->ni", Q, np.array([b.com for b in model.bodies]).reshape(n, 3))
+    com = np.einsum("nji,nj->ni", Q, np.array([b.com for b in model.bodies]).reshape(n, 3))
     Ic = np.array([b.inertia for b in model.bodies]).reshape(n, 6)
     xx, yy, zz, xy, xz, yz = Ic.T
     I = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(n, 3, 3)
     I = np.einsum("nji,njk,nkl->nil", Q, I, Q)
-    cc = np.einsum("ni,ni->n", c, c)
-    I = I + m[:, None, None] * (cc[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
+    cc = np.einsum("ni,ni->n", com, com)
+    I = I + m[:, None, None] * (cc[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :])
     # what turning leaves of an exact zero is rounding; it would cost operations for nothing
     size = np.abs(I).max(axis=(1, 2), initial=0.0)[:, None, None]
     I = np.where(np.abs(I) < 4e-16 * size, 0.0, I)
-    reach = np.abs(c).max(axis=1, initial=0.0)[:, None]
-    c = np.where(np.abs(c) < 4e-16 * reach, 0.0, c)
+    reach = np.abs(com).max(axis=1, initial=0.0)[:, None]
+    com = np.where(np.abs(com) < 4e-16 * reach, 0.0, com)
     rows[:, 12] = m
-    rows[:, 13:16] = m[:, None] * c
+    rows[:, 13:16] = m[:, None] * com
     rows[:, 16:22] = I.reshape(n, 9)[:, [0, 1, 2, 4, 5, 8]]
     rows[:, TURN] = Q.transpose(0, 2, 1).reshape(n, 9)
     for i, connection in enumerate(model.joints):
         own = (*connection.armature, *connection.type.parameters)
-        if own:
+        if any(own):
             rows[i, ARMATURE : ARMATURE + len(own)] = own
     q_start = np.array([c.q_start for c in model.joints], np.int64)
     v_start = np.array([c.v_start for c in model.joints], np.int64)

@@ -29,9 +29,10 @@ class Freedoms(tuple[Scalar, ...]):
     __slots__ = ()
 
     def __new__(cls, numbers: Iterable[Scalar] = ()) -> Freedoms:
+        """From any iterable."""
         return super().__new__(cls, numbers)
 
-    def __add__(self, other: tuple[Scalar, ...]) -> Freedoms:  # type: ignore[override]
+    def __add__(self, other: tuple[Scalar, ...]) -> Freedoms:
         return Freedoms(x + y for x, y in zip(self, other, strict=True))
 
     def __sub__(self, other: tuple[Scalar, ...]) -> Freedoms:
@@ -40,7 +41,7 @@ class Freedoms(tuple[Scalar, ...]):
     def __neg__(self) -> Freedoms:
         return Freedoms(-x for x in self)
 
-    def __mul__(self, other: Scalar) -> Freedoms:  # type: ignore[override]
+    def __mul__(self, other: Scalar) -> Freedoms:
         """By a number, or number by number."""
         if isinstance(other, tuple):
             return Freedoms(x * y for x, y in zip(self, other, strict=True))
@@ -206,14 +207,10 @@ class Factor:
 
 def plus_diagonal(A: Rows, d: Freedoms) -> Rows:
     """A + diag(d)."""
-    return tuple(
-        tuple(x + d[r] if r == c else x for c, x in enumerate(row)) for r, row in enumerate(A)
-    )
+    return tuple(tuple(x + d[r] if r == c else x for c, x in enumerate(row)) for r, row in enumerate(A))
 
 
-def eliminate(
-    IA: ArticulatedInertia, S: Subspace, armature: Freedoms
-) -> tuple[Forces, Factor, ArticulatedInertia]:
+def eliminate(IA: ArticulatedInertia, S: Subspace, armature: Freedoms) -> tuple[Forces, Factor, ArticulatedInertia]:
     """Let a joint give way: U = IA S, D = S^T U + armature (factorised), and Ia = IA - U D^-1 U^T.
 
     For unit motions the rows of Ia along the joint are armature D^-1 U^T, which is computed as such: without

@@ -54,7 +54,7 @@ def leaves(x: Any) -> list[Scalar]:
 def rebuild(like: T, scalars: Iterator[Scalar]) -> T:
     """A value of the same structure as `like`, with other scalars."""
     if isinstance(like, tuple):
-        return type(like)(rebuild(y, scalars) for y in like)  # type: ignore[call-arg,return-value]
+        return type(like)(rebuild(y, scalars) for y in like)
     if isinstance(like, (int, str)) or like is None:
         return like
     if is_dataclass(like) and not isinstance(like, type):

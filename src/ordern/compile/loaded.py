@@ -1,0 +1,83 @@
+"""Machine code in memory: a NumPy ufunc for batches, a Python function for one state, and their workspaces."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import Frame
+from .engine import Engine
+from .numpy_api import make_function, make_ufunc
+from .program import Request, code_for, layout_of
+from .roll_emit import Data
+
+__all__ = ["Loaded"]
+
+Array = NDArray[Any]
+
+
+class Loaded:
+    """Machine code in memory for one data type: owns the code, its tables and its workspaces."""
+
+    def __init__(self, request: Request, dtype: str) -> None:
+        self.dtype = np.dtype(dtype)
+        self.code = code_for(request, dtype)
+        self.lanes = self.code.lanes
+        self._engine = Engine(self.code.object)
+        layout = layout_of(request, self.lanes)
+        frame = dict(request.options).get("frame")
+        self._data = (
+            Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None)
+            if self.code.way == "rolled"
+            else None
+        )
+        self._address = self._data.address if self._data is not None else 0
+        self._bytes = max(64, self.code.workspace * self.lanes * self.dtype.itemsize)
+        self._local = threading.local()
+        inputs, output = layout.signature.split("->")
+        signature = f"{inputs},({self._bytes // self.dtype.itemsize})->{output}"
+        self._ufunc, self._kept = make_ufunc(
+            self._engine.address("loop"),
+            self._address,
+            len(layout.inputs) + 1,
+            signature,
+            request.question.name,
+            dtype,
+        )
+
+    def run(self, arrays: Sequence[Array], out: Array | None) -> Any:
+        """Call the ufunc, in this thread."""
+        try:
+            workspace = self._local.workspace
+        except AttributeError:
+            workspace = self._local.workspace = self._new_workspace()
+        if out is None:
+            return self._ufunc(*arrays, workspace)
+        return self._ufunc(*arrays, workspace, out=out)
+
+    def _new_workspace(self) -> Array:
+        raw = np.zeros(self._bytes + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+        return raw[start : start + self._bytes].view(self.dtype)
+
+    def function(self, fallback: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+        """The emitted Python function for one state."""
+        workspace = self._new_workspace()
+        prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._engine.address("prepare"))
+        prepare(self._address, workspace.ctypes.data)
+        made: Callable[..., Any] = make_function(
+            self._engine.address("call"),
+            fallback,
+            (self._engine, self._data, workspace),
+            workspace.ctypes.data,
+            self._address,
+            self.dtype.name,
+            name,
+            doc,
+        )
+        return made
