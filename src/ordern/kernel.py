@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .algorithms import Port, find
-from .compile import WAYS, Code, Loaded, Request, cores, fast_calls_work, interpret, workers
+from .compile import WAYS, Code, Loaded, Request, cores, count_operations, fast_calls_work, interpret, workers
 from .errors import ArgumentError, unknown_name
+from .graph import Counts
 from .model import Model, core_shape
 
 __all__ = ["Kernel"]
@@ -107,6 +108,10 @@ class Kernel:
     def code(self) -> Code:
         """The compiled code for float64: how it runs, and how many operations it has."""
         return self._load("float64").code
+
+    def counts(self) -> Counts:
+        """Operations per state, exactly: of straight-line code for this robot, or of its loops if those are compiled."""
+        return count_operations(self._request, rolled=not self._interpreted and self.code.way == "rolled")
 
     def fast(self, fallback: Callable[..., Any], doc: str = "") -> Callable[..., Any]:
         """A function for one state per call that skips all it can; for anything else it calls the fallback."""

@@ -48,8 +48,8 @@ class Robot(Model):
     ) -> Array:
         """Joint forces of a motion: tau = M(q) a + C(q, v) - J^T external, of shape (..., nv).
 
-        `external` are forces on the bodies: an array (..., n, 6) of (moment, force) for each body in its own frame, or a
-        dictionary from names of bodies or frames to such six numbers in that frame.
+        `external` are forces on the bodies: an array (..., n, 6) of (moment, force) for each body in its own frame, or
+        a dictionary from names of bodies or frames to such six numbers in that frame.
         """
         return self._ask("inverse_dynamics", (q, v, a), external, method, threads, out)
 

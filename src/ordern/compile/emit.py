@@ -26,8 +26,8 @@ def literal(value: float, target: Target) -> str:
 class Constants:
     """The constants of a kernel, in one table.
 
-    Functions get the table's address as an argument. Loading from there costs an instruction nothing on machines that can
-    broadcast a memory operand, while an address in the code would cost one of its own for each constant.
+    Functions get the table's address as an argument. Loading from there costs an instruction nothing on machines that
+    can broadcast a memory operand, while an address in the code would cost one of its own for each constant.
     """
 
     def __init__(self, target: Target) -> None:

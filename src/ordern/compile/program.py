@@ -10,7 +10,7 @@ from typing import Any
 
 from ..algorithms import Algorithm, Question
 from ..errors import CompileError
-from ..graph import Node, count
+from ..graph import Counts, Node, count
 from ..model import Frame, Model, core_shape
 from . import cache
 from .driver import attributes, call_function, init_function, loop_function
@@ -24,7 +24,7 @@ from .target import host, narrow_target, target
 from .tiles import tile_functions
 from .unroll import emit_unrolled, trace_unrolled
 
-__all__ = ["WAYS", "Code", "Request", "code_for", "layout_of"]
+__all__ = ["WAYS", "Code", "Request", "code_for", "count_operations", "layout_of"]
 
 WAYS = ("interpreted", "unrolled", "rolled")
 UNROLL_LIMIT = 30_000
@@ -127,6 +127,14 @@ def _compile(request: Request, dtype: str, lanes: int | None) -> Code:
         ]
     )
     return Code(way, compile_object(text), workspace, operations, on.lanes)
+
+
+def count_operations(request: Request, rolled: bool) -> Counts:
+    """Operations per state of straight-line code, or of loops."""
+    layout = layout_of(request, 1)
+    if rolled:
+        return estimate(_trace(request, trace_rolled, layout))
+    return count(x for x in _trace(request, trace_unrolled, layout) if isinstance(x, Node))
 
 
 def _choose(request: Request) -> str:

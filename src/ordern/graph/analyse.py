@@ -38,7 +38,8 @@ def live(roots: Iterable[Node]) -> list[Node]:
     """The nodes that the roots need, in creation order: everything else is dead code.
 
     This is also the order of emission. Algorithms compute a body's values together and near their use, so creation
-    order is kind to registers; depth-first orders, and moving each value down to its first use, were measured to be slower.
+    order is kind to registers; depth-first orders, and moving each value down to its first use, were measured to be
+    slower.
     """
     seen: set[int] = set()
     found: list[Node] = []

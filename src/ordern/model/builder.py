@@ -115,8 +115,8 @@ class ModelBuilder:
     ) -> ModelBuilder:
         """Connect two bodies. Limits and coefficients are one number, or one for each coordinate.
 
-        `armature` is the inertia that a drive adds to its joint; it is part of the dynamics. `damping` and `friction` are
-        kept for simulation: the forces in `tau` are what acts on the joint in total.
+        `armature` is the inertia that a drive adds to its joint; it is part of the dynamics. `damping` and `friction`
+        are kept for simulation: the forces in `tau` are what acts on the joint in total.
         """
         what = f"joint {name!r}"
         if name in self._joints:

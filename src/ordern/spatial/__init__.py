@@ -2,6 +2,7 @@
 
 from .inertia import ArticulatedInertia, Inertia
 from .motion import Force, Motion
+from .spin import Spin
 from .subspace import Columns, Factor, Forces, Freedoms, Subspace, Units, eliminate, plus_diagonal
 from .transform import AboutZ, Chain, Identity, Pose, Rotation, Transform, Turn
 from .values import FixedSize, Real, leaves, rebuild
@@ -22,6 +23,7 @@ __all__ = [
     "Pose",
     "Real",
     "Rotation",
+    "Spin",
     "Subspace",
     "Transform",
     "Turn",

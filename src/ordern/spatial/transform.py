@@ -31,6 +31,7 @@ from .linear import (
     transpose,
 )
 from .motion import Force, Motion
+from .spin import Spin
 from .subspace import Forces
 
 __all__ = ["AboutZ", "Chain", "Identity", "Pose", "Rotation", "Transform", "Turn"]
@@ -136,10 +137,17 @@ class _Coordinates(ABC):
     def _motion(self, m: Motion) -> Motion: ...
 
     @abstractmethod
+    def _spin(self, w: Spin) -> Spin: ...
+
+    @abstractmethod
     def _force_back(self, f: Force) -> Force: ...
 
     @abstractmethod
     def _inertia_back(self, inertia: I) -> I: ...
+
+    @abstractmethod
+    def centripetal(self, w: Spin) -> Motion:
+        """The acceleration, in the child's axes, of the child's origin when the parent turns at w."""
 
     @abstractmethod
     def child(self, parent: Pose) -> Pose:
@@ -149,10 +157,16 @@ class _Coordinates(ABC):
     def parent(self, child: Pose) -> Pose:
         """The pose of the parent's frame, given its child's."""
 
-    def __matmul__(self, m: Motion) -> Motion:
-        if type(m) is not Motion:
-            raise TraceError(f"a transform takes a Motion to the child, not a {type(m).__name__}")
-        return self._motion(m)
+    @overload
+    def __matmul__(self, other: Motion) -> Motion: ...
+    @overload
+    def __matmul__(self, other: Spin) -> Spin: ...
+    def __matmul__(self, other: Any) -> Any:
+        if type(other) is Motion:
+            return self._motion(other)
+        if type(other) is Spin:
+            return self._spin(other)
+        raise TraceError(f"a transform takes a Motion to the child, not a {type(other).__name__}")
 
     @property
     def T(self) -> Transposed:
@@ -170,6 +184,13 @@ class Transform(_Coordinates):
     def _motion(self, m: Motion) -> Motion:
         w, v = m.angular, m.linear
         return Motion(self.rotation.apply(w), self.rotation.apply(add(v, cross(w, self.r))))
+
+    def _spin(self, w: Spin) -> Spin:
+        return Spin(self.rotation.apply(w.w))
+
+    def centripetal(self, w: Spin) -> Motion:
+        """The acceleration of B's origin when A turns at w."""
+        return Motion(ZERO3, self.rotation.apply(w.centripetal(self.r)))
 
     def _force_back(self, f: Force) -> Force:
         n, p = self.rotation.back(f.angular), self.rotation.back(f.linear)
@@ -201,6 +222,16 @@ class Chain(_Coordinates):
 
     def _motion(self, m: Motion) -> Motion:
         return self.then @ (self.first @ m)
+
+    def _spin(self, w: Spin) -> Spin:
+        return self.then @ (self.first @ w)
+
+    def centripetal(self, w: Spin) -> Motion:
+        """The acceleration of C's origin when A turns at w."""
+        shifted = w.centripetal(self.first.r)
+        turned = self.first.rotation.apply(shifted)
+        there = add(turned, (self.first @ w).centripetal(self.then.r))
+        return Motion(ZERO3, self.then.rotation.apply(there))
 
     def _force_back(self, f: Force) -> Force:
         return self.first.T @ (self.then.T @ f)

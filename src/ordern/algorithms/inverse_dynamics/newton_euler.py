@@ -1,15 +1,17 @@
 """Recursive Newton-Euler: the joint forces of a given motion.
 
-    outward   v_i = X_i v_p + S_i qd_i
-              a_i = X_i a_p + S_i qdd_i + c_i,      c_i = v_i x S_i qd_i + bias of the joint
-              f_i = I_i a_i + v_i x* I_i v_i - external_i
+    outward   w_i = X_i w_p + S_i qd_i                          (angular velocity)
+              c_i = Coriolis and centripetal acceleration of body i relative to its parent
+              a_i = X_i a_p + S_i qdd_i + c_i                   (acceleration of the body's origin)
+              f_i = I_i a_i + b_i - external_i,                 b_i = gyroscopic force of body i
     inward    tau_i = S_i^T f_i + armature_i qdd_i
               f_p  += X_i^T f_i
 
 Gravity is an acceleration of the base upwards. Cost: order n.
 
-Reference: Featherstone and Orin 2000, sec. 3.1; Jain 1991, eqs. (15)-(17).
-Differs: Jain numbers links from the tip, and takes the base's acceleration as zero.
+Reference: Jain 1991, eqs. (11), (14)-(17); Featherstone and Orin 2000, sec. 3.1.
+Differs: Jain numbers links from the tip. a_i is his alpha, the derivative in an inertial frame; c_i is his a(k) in the
+axes of body i, and b_i his b(k). Featherstone and Orin use the spatial acceleration, a_i less w_i x v_i.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Tree
-from ...spatial import Force, Motion
+from ...spatial import Force, Motion, Spin
 from ..registry import algorithm
 
 __all__ = ["newton_euler"]
@@ -26,12 +28,12 @@ __all__ = ["newton_euler"]
 @algorithm(
     "inverse_dynamics",
     "newton-euler",
-    paper="Featherstone-Orin 2000; Jain 1991",
-    equations="F-O sec. 3.1; Jain (15)-(17)",
+    paper="Jain 1991; Featherstone-Orin 2000",
+    equations="Jain (11), (14)-(17); F-O sec. 3.1",
 )
 def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any) -> Any:
     """Joint forces tau for position q, velocity qd, acceleration qdd and external forces on the bodies."""
-    v = tree.field(Motion)
+    w = tree.field(Spin)
     a = tree.field(Motion, base=tree.base_acceleration)
     f = tree.field(Force)
     X, S = tree.own(), tree.own()
@@ -40,10 +42,10 @@ def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any) -> Any:
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
         vJ = S[i] @ qd[i]
-        v[i] = X[i] @ v[p] + vJ
-        c = v[i].cross(vJ) + i.bias(q[i], qd[i])
+        w[i] = X[i] @ w[p] + vJ
+        c = X[i].centripetal(w[p]) + w[i].coriolis(vJ) + i.bias(q[i], qd[i])
         a[i] = X[i] @ a[p] + S[i] @ qdd[i] + c
-        f[i] = i.inertia @ a[i] + v[i].cross(i.inertia @ v[i]) - external[i]
+        f[i] = i.inertia @ a[i] + w[i].gyroscopic(i.inertia) - external[i]
 
     for i, p in tree.inward():
         tau[i] = S[i].T @ f[i] + i.armature * qdd[i]
