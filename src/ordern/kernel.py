@@ -110,7 +110,7 @@ class Kernel:
         return self._load("float64").code
 
     def counts(self) -> Counts:
-        """Operations per state, exactly: of straight-line code for this robot, or of its loops if those are compiled."""
+        """Operations per state, exactly: of straight-line code for this robot, or of loops if those are compiled."""
         return count_operations(self._request, rolled=not self._interpreted and self.code.way == "rolled")
 
     def fast(self, fallback: Callable[..., Any], doc: str = "") -> Callable[..., Any]:

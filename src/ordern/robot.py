@@ -202,14 +202,15 @@ class Robot(Model):
         out: Array | None,
         **options: Any,
     ) -> Array:
-        if external is None:
-            kernel = self.kernel(question, method, **options)
-            if not options and question not in self.__dict__ and kernel.algorithm.name == kernel.question.default:
-                self._shorten(question, kernel)
-        else:
+        if external is not None:
             kernel = self.kernel(question, method, present=("external",), **options)
-            arguments = (*arguments, self._forces(external))
+            forced: Array = kernel(*arguments, self._forces(external), out=out, threads=threads)
+            return forced
+        kernel = self.kernel(question, method, **options)
         answer: Array = kernel(*arguments, out=out, threads=threads)
+        usual = not options and kernel.algorithm.name == kernel.question.default
+        if usual and question not in self.__dict__ and answer.dtype == np.float64:
+            self._shorten(question, kernel)
         return answer
 
     def _shorten(self, question: str, kernel: Kernel) -> None:

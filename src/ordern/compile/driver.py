@@ -34,10 +34,7 @@ _METHOD_DEF_BYTES = 32
 def attributes(target: Target) -> str:
     """The attributes of every function."""
     bits = 8 * target.lanes * target.itemsize
-    return (
-        f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" '
-        '"no-stack-arg-probe" }'
-    )
+    return f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
 
 
 def loop_function(layout: Layout, target: Target) -> str:
