@@ -1,11 +1,12 @@
 """Models: bodies, joints, frames; and the tree as algorithms see it."""
 
 from .builder import ModelBuilder
+from .concrete import ConcreteTree
 from .model import Model
 from .parts import BASE, Body, Connection, Frame, Placement, placement
 from .ports import core_shape, core_size, result_scalars
 from .tables import Kind, Tables
-from .tree import Carry, ConcreteTree, Index, PlacedFrame, Tree, placed_frame
+from .tree import Carry, Index, PlacedFrame, Tree, placed_frame
 
 __all__ = [
     "BASE",

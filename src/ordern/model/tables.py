@@ -18,7 +18,7 @@ from ..joints import Joint
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["ARMATURE", "INERTIA", "PLACEMENT", "TURN", "Kind", "Tables", "tables_of"]
+__all__ = ["ARMATURE", "INERTIA", "PLACEMENT", "TURN", "Kind", "Tables", "snapped", "tables_of"]
 
 Array = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def tables_of(model: Model) -> Tables:
     p = np.array([c.placement.position for c in model.joints]).reshape(n, 3)
     E = np.einsum("nji,nkj,nkl->nil", Q, R, Q_parent)  # Q^T R^T Q_parent
     r = np.einsum("nji,nj->ni", Q_parent, p)
-    rows[:, 0:9] = _snap(E, model.snap).reshape(n, 9)
+    rows[:, 0:9] = snapped(E, model.snap).reshape(n, 9)
     rows[:, 9:12] = np.where(np.abs(r) < model.snap, 0.0, r)
 
     m = np.array([b.mass for b in model.bodies])
@@ -114,7 +114,7 @@ def tables_of(model: Model) -> Tables:
     return Tables(tuple(found), kind, parent, q_start, v_start, rows + 0.0)
 
 
-def _snap(E: Array, within: float) -> Array:
+def snapped(E: Array, within: float) -> Array:
     """Entries that are 0, 1 or -1 but for the rounding of the file's angles become so."""
     near = np.round(E)
     return np.where(np.abs(E - near) < within, near, E)

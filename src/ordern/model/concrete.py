@@ -1,0 +1,141 @@
+"""The tree that visits bodies one by one: the interpreter's, and the unrolling compiler's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, TypeVar
+
+from ..errors import TraceError
+from ..graph import Scalar
+from ..spatial import FixedSize, Force, Freedoms
+from .model import Model
+from .parts import BASE
+from .ports import core_size
+from .tree import Carry, Index, Numbers, PlacedFrame, Tree
+
+__all__ = ["ConcreteTree"]
+
+T = TypeVar("T")
+
+
+class ConcreteTree(Tree):
+    """Bodies one by one: the interpreter's tree, and the unrolling compiler's."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        t = model.tables
+        rows = t.rows.tolist()
+        self._index = [Index(k, t.kinds[t.kind[k]], _reader(rows[k])) for k in range(len(rows))]
+        self._parent = [Index(int(p)) for p in t.parent]
+
+    def outward(self) -> Iterator[tuple[Index, Index]]:
+        """Bodies and their parents, parents first."""
+        return zip(self._index, self._parent, strict=True)
+
+    def inward(self) -> Iterator[tuple[Index, Index]]:
+        """Bodies and their parents, children first."""
+        return zip(reversed(self._index), reversed(self._parent), strict=True)
+
+    def path_inward(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
+        """From the frame's body to the base."""
+        k = frame.body.key
+        while isinstance(k, int) and k != BASE:
+            yield self._index[k], self._parent[k]
+            k = self._parent[k].key
+
+    def path(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
+        """From the base to the frame's body."""
+        return reversed(list(self.path_inward(frame)))
+
+    def ancestors(self, i: Index) -> Iterator[tuple[Index, Index]]:
+        """From i's parent to the root."""
+        k = self._parent[i.key].key  # type: ignore[call-overload]
+        while k != BASE:
+            yield self._index[k], self._parent[k]
+            k = self._parent[k].key
+
+    def field(self, type: type[FixedSize], base: Any = None) -> Any:
+        """A dictionary by body."""
+        return _ConcreteField(type.zero() if base is None else base)
+
+    def own(self) -> Any:
+        """A dictionary by body."""
+        return _ConcreteField(None)
+
+    def carry(self, value: T) -> Carry[T]:
+        """A plain variable."""
+        c: Carry[T] = Carry()
+        c.value = value
+        return c
+
+    def input(self, kind: str, scalars: Numbers) -> Any:
+        """An argument of the algorithm, from its scalars in order."""
+        return _ConcreteInput(self.model, kind, scalars)
+
+    def output(self, kind: str) -> Any:
+        """Scalars in the order of the result's array."""
+        return _ConcreteOutput(self.model, kind)
+
+
+def _reader(row: list[float]) -> Callable[[slice], Numbers]:
+    return row.__getitem__
+
+
+class _ConcreteField:
+    def __init__(self, base: Any) -> None:
+        self._values: dict[Hashable, Any] = {BASE: base}
+
+    def __getitem__(self, i: Index) -> Any:
+        try:
+            return self._values[i.key]
+        except KeyError:
+            raise TraceError(f"a field is read at body {i.key} before it was set there") from None
+
+    def __setitem__(self, i: Index, value: Any) -> None:
+        self._values[i.key] = value
+
+
+class _ConcreteInput:
+    def __init__(self, model: Model, kind: str, scalars: Numbers) -> None:
+        self.kind, self.scalars, t = kind, scalars, model.tables
+        self.start = {"q": t.q_start, "v": t.v_start}.get(kind)
+
+    def __getitem__(self, i: Index) -> Any:
+        k: int = i.key  # type: ignore[assignment]
+        if self.kind == "scalar":
+            return self.scalars[0]
+        if self.kind == "bodies":
+            n, f = self.scalars[6 * k : 6 * k + 3], self.scalars[6 * k + 3 : 6 * k + 6]
+            return Force(i.turn.apply((n[0], n[1], n[2])), i.turn.apply((f[0], f[1], f[2])))
+        assert self.start is not None
+        joint, at = i.kind.joint, int(self.start[k])
+        return Freedoms(self.scalars[at : at + (joint.nq if self.kind == "q" else joint.nv)])
+
+
+class _ConcreteOutput:
+    """Where a result is put together; `scalars` has them all, in the order of the array."""
+
+    def __init__(self, model: Model, kind: str) -> None:
+        self.kind, self.nv, t = kind, model.nv, model.tables
+        self.start = t.q_start if kind == "q" else t.v_start
+        self.scalars: list[Scalar] = [0.0] * core_size(model, kind)
+
+    def __setitem__(self, where: Index | tuple[Index, Index], value: Any) -> None:
+        if isinstance(where, tuple):
+            i, j = (int(self.start[w.key]) for w in where)  # type: ignore[call-overload]
+            for r, row in enumerate(value):
+                for c, x in enumerate(row):
+                    self.scalars[(i + r) * self.nv + j + c] = x
+                    self.scalars[(j + c) * self.nv + i + r] = x
+            return
+        at = int(self.start[where.key])  # type: ignore[call-overload]
+        if self.kind == "columns":
+            for c, motion in enumerate(value):
+                for r, x in enumerate(motion.scalars):
+                    self.scalars[r * self.nv + at + c] = x
+        else:
+            self.scalars[at : at + len(value)] = value
+
+    def __getitem__(self, i: Index) -> Freedoms:
+        at, joint = int(self.start[i.key]), i.kind.joint  # type: ignore[call-overload]
+        return Freedoms(self.scalars[at : at + (joint.nq if self.kind == "q" else joint.nv)])
