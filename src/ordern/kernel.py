@@ -88,9 +88,6 @@ class Kernel:
         dtype = np.result_type(*arrays)
         if self._interpreted or dtype.kind == "O" or (dtype.kind == "f" and dtype.itemsize > 8):
             return self._interpret(arrays, out)
-        if dtype.kind not in "biuf":
-            bad = next(p.name for p, a in zip(self.ports, arrays, strict=True) if a.dtype == dtype)
-            raise ArgumentError(f"{self.question.name}: argument {bad!r} has data type {dtype}; give real numbers")
         single = dtype in (np.float32, np.float16)
         loaded = self._load("float32" if single else "float64")
         if out is not None:
@@ -137,9 +134,14 @@ class Kernel:
         arrays = []
         for port, x in zip(self.ports, arguments, strict=True):
             try:
-                arrays.append(np.asarray(x))
+                array = np.asarray(x)
             except ValueError as e:
                 raise ArgumentError(f"{self.question.name}: argument {port.name!r} is no array: {e}") from None
+            if array.dtype.kind not in "biufO":
+                raise ArgumentError(
+                    f"{self.question.name}: argument {port.name!r} has data type {array.dtype}; give real numbers"
+                )
+            arrays.append(array)
         return arrays
 
     def _interpret(self, arrays: list[Array], out: Array | None) -> Any:
@@ -166,10 +168,10 @@ class Kernel:
         for port, shape, a in zip(self.ports, self._shapes, arrays, strict=True):
             core = a.shape[a.ndim - len(shape) :] if a.ndim >= len(shape) else None
             if core != shape:
+                expected = f"dimension must be {shape[0]}" if len(shape) == 1 else f"dimensions must be {shape}"
                 raise ArgumentError(
                     f"{self.question.name}: argument {port.name!r} has shape {a.shape}; for {self.model.name!r} its "
-                    f"last {len(shape)} dimension{'s' * (len(shape) > 1)} must be {shape} "
-                    f"({_MEANING[port.kind]})"
+                    f"last {expected} ({_MEANING[port.kind]})"
                 )
             batches.append(a.shape[: a.ndim - len(shape)])
         try:
