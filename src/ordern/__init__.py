@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 
-def load(source: str | os.PathLike[str], *, floating: bool = False, merge: bool = True, snap: float = 1e-10) -> Robot:
+def load(source: str | os.PathLike[str], *, floating: bool = False, merge: bool = True, snap: float = 1e-11) -> Robot:
     """A robot from a file, or from XML text.
 
     Bodies behind fixed joints are merged into their parents (their frames are kept) unless `merge` is False. With

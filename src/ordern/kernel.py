@@ -85,13 +85,18 @@ class Kernel:
     def __call__(self, *arguments: ArrayLike, out: Array | None = None, threads: int | None = None) -> Any:
         """The answer, as an array of the batch shape followed by the shape of one state's answer."""
         arrays = self._arrays(arguments)
-        dtype = np.result_type(*arrays)
+        if out is not None:
+            self._check_out(out)
+        # a plain number takes the precision of the arrays beside it, as in NumPy
+        weak = (bool, int, float)
+        strong = [a for a, x in zip(arrays, arguments, strict=True) if type(x) not in weak]
+        dtype = np.result_type(*(strong or arrays))
         if self._interpreted or dtype.kind == "O" or (dtype.kind == "f" and dtype.itemsize > 8):
             return self._interpret(arrays, out)
         single = dtype in (np.float32, np.float16)
         loaded = self._load("float32" if single else "float64")
-        if out is not None:
-            self._check_out(out)
+        if single:
+            arrays = [a.astype(np.float32) if type(x) in weak else a for a, x in zip(arrays, arguments, strict=True)]
         count = self._threads(arrays, loaded, out, threads)
         try:
             if count > 1:
@@ -110,11 +115,14 @@ class Kernel:
         """Operations per state, exactly: of straight-line code for this robot, or of loops if those are compiled."""
         return count_operations(self._request, rolled=not self._interpreted and self.code.way == "rolled")
 
-    def fast(self, fallback: Callable[..., Any], doc: str = "") -> Callable[..., Any]:
-        """A function for one state per call that skips all it can; for anything else it calls the fallback."""
+    def fast(self, fallback: Callable[..., Any], owner: Any = None, doc: str = "") -> Callable[..., Any]:
+        """A function for one state per call that skips all it can; for anything else it calls the fallback.
+
+        It appears as a method of `owner`, which is the kernel itself unless given.
+        """
         if self._interpreted or not fast_calls_work():
             return fallback
-        return self._load("float64").function(fallback, self.question.name, doc)
+        return self._load("float64").function(fallback, self if owner is None else owner, self.question.name, doc)
 
     def _load(self, dtype: str) -> Loaded:
         found = self._loaded.get(dtype)
@@ -146,8 +154,6 @@ class Kernel:
 
     def _interpret(self, arrays: list[Array], out: Array | None) -> Any:
         self._explain(arrays, out)
-        if out is not None:
-            self._check_out(out)
         result = interpret(
             self.model,
             self.algorithm.function,
@@ -159,6 +165,8 @@ class Kernel:
         )
         if out is None:
             return result if result.ndim else result[()]
+        if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+            raise ArgumentError(f"{self.question.name}: cannot cast the result from {result.dtype} to {out.dtype}")
         out[...] = result
         return out
 
@@ -181,7 +189,7 @@ class Kernel:
             raise ArgumentError(
                 f"{self.question.name}: the batch shapes of the arguments do not broadcast: {listed}"
             ) from None
-        if out is not None and out.shape != (*batch, *self._output):
+        if out is not None and not _fits((*batch, *self._output), out.shape, len(self._output)):
             raise ArgumentError(
                 f"{self.question.name}: `out` has shape {out.shape}, but the result has {(*batch, *self._output)}"
             )
@@ -195,8 +203,9 @@ class Kernel:
     def _threads(self, arrays: Sequence[Array], loaded: Loaded, out: Array | None, asked: int | None) -> int:
         """How many threads to use: one unless each has enough to do."""
         if asked is not None:
-            if asked < 1 or int(asked) != asked:
+            if not _is_count(asked):
                 raise ArgumentError(f"{self.question.name}: `threads` must be a whole number above 0, not {asked!r}")
+            asked = int(asked)
             if asked == 1:
                 return 1
         try:
@@ -219,8 +228,8 @@ class Kernel:
         """Cut the longest batch dimension into pieces, one for each worker."""
         self._explain(arrays, out)
         batches = self._batches(arrays)
-        batch = np.broadcast_shapes(*batches)
-        result = np.empty((*batch, *self._output), loaded.dtype) if out is None else out
+        result = np.empty((*np.broadcast_shapes(*batches), *self._output), loaded.dtype) if out is None else out
+        batch = result.shape[: result.ndim - len(self._output)]
         axis = int(np.argmax(batch)) - len(batch)  # from the right, as broadcasting aligns
         length = batch[axis]
         per = -(-length // count)
@@ -283,3 +292,18 @@ def _size(shape: tuple[int, ...]) -> int:
     for k in shape:
         n *= k
     return n
+
+
+def _fits(result: tuple[int, ...], out: tuple[int, ...], core: int) -> bool:
+    """Whether a result may be broadcast into an array: not in its core dimensions, and not the other way round."""
+    if len(out) < len(result) or out[len(out) - core :] != result[len(result) - core :]:
+        return False
+    return all(n in (1, m) for n, m in zip(reversed(result), reversed(out), strict=False))
+
+
+def _is_count(n: Any) -> bool:
+    """Whether n is a whole number above 0."""
+    try:
+        return bool(int(n) == n and n >= 1)
+    except (TypeError, ValueError, OverflowError):
+        return False

@@ -6,6 +6,7 @@ call compiles the algorithm for this robot; the machine code is kept on disk for
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -30,6 +31,9 @@ class Robot(Model):
     Positions q, velocities v, accelerations a and joint forces tau are arrays whose last dimension is nq or nv. Spatial
     vectors are (angular, linear). All quantities are in SI units and radians.
     """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a robot does not change: {name!r} cannot be set; build another one")
 
     @classmethod
     def of(cls, model: Model) -> Robot:
@@ -209,14 +213,19 @@ class Robot(Model):
         kernel = self.kernel(question, method, **options)
         answer: Array = kernel(*arguments, out=out, threads=threads)
         usual = not options and kernel.algorithm.name == kernel.question.default
-        if usual and question not in self.__dict__ and answer.dtype == np.float64:
+        if usual and question not in self.__dict__ and getattr(answer, "dtype", None) == np.float64:
             self._shorten(question, kernel)
         return answer
 
     def _shorten(self, question: str, kernel: Kernel) -> None:
         """From now on plain calls with one state go straight to machine code; all others come back here."""
         general: Callable[..., Any] = getattr(type(self), question)
-        self.__dict__[question] = kernel.fast(general.__get__(self), general.__doc__ or "")
+        if general is not getattr(Robot, question):
+            return  # a subclass has its own
+        parameters = list(inspect.signature(general).parameters.values())[1:]
+        shown = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
+        doc = f"{question}({shown})\n--\n\n{inspect.getdoc(general)}"
+        self.__dict__[question] = kernel.fast(general.__get__(self), self, doc)
 
     def _forces(self, external: External) -> Array:
         """External forces as one array (..., n, 6), each in its body's frame."""
@@ -225,19 +234,21 @@ class Robot(Model):
         shapes, placed = [], []
         for name, wrench in external.items():
             frame = self.frame(name)
-            w = np.asarray(wrench, float)
+            w = np.asarray(wrench)
             if w.shape[-1:] != (6,):
                 raise ArgumentError(
                     f"external: the force on {name!r} has shape {w.shape}; its last dimension must be 6 (moment, force)"
                 )
             if frame.body == BASE:
                 continue  # the base takes any force
-            R, p = frame.placement.R, frame.placement.p
+            kind = np.result_type(w, np.float16)  # rotating keeps the kind of number
+            R, p = frame.placement.R.astype(kind), frame.placement.p.astype(kind)
             force = w[..., 3:] @ R.T
             moment = w[..., :3] @ R.T + np.cross(p, force)
             placed.append((frame.body, np.concatenate([moment, force], axis=-1)))
             shapes.append(w.shape[:-1])
-        total = np.zeros((*np.broadcast_shapes(*shapes), len(self.bodies), 6))
+        dtype = np.result_type(np.float16, *(w for _, w in placed))
+        total = np.zeros((*np.broadcast_shapes(*shapes), len(self.bodies), 6), dtype)
         for body, w in placed:
             total[..., body, :] += w
         return total
@@ -257,7 +268,7 @@ class Builder(ModelBuilder):
     -1.959
     """
 
-    def build(self, *, floating: bool = False, merge: bool = True, snap: float = 1e-10) -> Robot:
+    def build(self, *, floating: bool = False, merge: bool = True, snap: float = 1e-11) -> Robot:
         """The robot: checked, in order from the root outward, bodies behind fixed joints merged into their parents."""
         return Robot.of(super().build(floating=floating, merge=merge, snap=snap))
 

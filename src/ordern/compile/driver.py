@@ -26,9 +26,7 @@ CONTEXT = (
     "workspace",
     "data",
 )
-"""The words that follow the method definition in `self`: addresses that @call needs."""
-
-_METHOD_DEF_BYTES = 32
+"""The words that `@bind` is given: addresses that @call needs."""
 
 
 def attributes(target: Target) -> str:
@@ -175,23 +173,27 @@ def init_function() -> str:
     )
 
 
-def call_function(layout: Layout, target: Target, head: int, bytes_head: int) -> str:
-    """IR text of @call(self, args, nargs, kwnames).
+def call_function(layout: Layout, target: Target, head: int) -> str:
+    """IR text of @call(self, args, nargs, kwnames), and of @bind(context), which must be called first.
 
-    `head` is the size of PyObject's header, `bytes_head` where a bytes object's contents begin; `self` is a bytes
-    object with a method definition and the words of CONTEXT.
+    `head` is the size of PyObject's header.
     """
     shape = layout.output.shape
     dims = ", ".join(f"i64 {n}" for n in shape) or "i64 0"
     lines = [
         f"@dims = internal constant [{max(1, len(shape))} x i64] [{dims}]",
+        "@context = internal global ptr null",
+        "define void @bind(ptr %context) #0 {",
+        "  store ptr %context, ptr @context",
+        "  ret void",
+        "}",
         "define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #0 {",
         "entry:",
+        "  %context = load ptr, ptr @context",
     ]
     for n, word in enumerate(CONTEXT):
-        at = bytes_head + _METHOD_DEF_BYTES + 8 * n
         lines += [
-            f"  %{word}_at = getelementptr i8, ptr %self, i64 {at}",
+            f"  %{word}_at = getelementptr ptr, ptr %context, i64 {n}",
             f"  %{word} = load ptr, ptr %{word}_at",
         ]
     lines += [

@@ -29,7 +29,8 @@ def interpret(
     options: dict[str, Any],
 ) -> Array:
     """Run an algorithm on arrays with any batch shape. `absent` are the kinds of optional inputs left out."""
-    tree = ConcreteTree(model)
+    dtype = np.result_type(*arrays)
+    tree = ConcreteTree(model, _number(arrays, dtype))
     inputs, batches = [], []
     for kind, array in zip(kinds, arrays, strict=True):
         core = len(core_shape(model, kind))
@@ -43,8 +44,15 @@ def interpret(
     batch = np.broadcast_shapes(*batches)
     with np.errstate(all="ignore"):
         scalars = result_scalars(function(tree, *inputs, *zeros, **options))
-    dtype = np.result_type(*arrays)
     result = np.empty((*batch, len(scalars)), object if dtype.kind == "O" else np.result_type(dtype, np.float32))
     for k, x in enumerate(scalars):
         result[..., k] = x
     return result.reshape((*batch, *core_shape(model, output)))
+
+
+def _number(arrays: Sequence[Array], dtype: np.dtype[Any]) -> Callable[[float], Any] | None:
+    """What turns the model's constants into the arguments' kind of number; None if floats serve."""
+    if dtype.kind == "O":
+        kinds = {type(x) for array in arrays for x in array.flat} - {float, int}
+        return kinds.pop() if len(kinds) == 1 else None
+    return dtype.type if dtype.itemsize > 8 else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..model import Frame
 from .engine import Engine
-from .numpy_api import make_function, make_ufunc
+from .numpy_api import Function, make_ufunc
 from .program import Request, code_for, layout_of
 from .roll_emit import Data
 
@@ -39,6 +38,7 @@ class Loaded:
         self._address = self._data.address if self._data is not None else 0
         self._bytes = max(64, self.code.workspace * self.lanes * self.dtype.itemsize)
         self._local = threading.local()
+        self._free = True
         inputs, output = layout.signature.split("->")
         signature = f"{inputs},({self._bytes // self.dtype.itemsize})->{output}"
         self._ufunc, self._kept = make_ufunc(
@@ -56,28 +56,23 @@ class Loaded:
             workspace = self._local.workspace
         except AttributeError:
             workspace = self._local.workspace = self._new_workspace()
-        if out is None:
-            return self._ufunc(*arrays, workspace)
-        return self._ufunc(*arrays, workspace, out=out)
+        with np.errstate(all="ignore"):  # what is not a number is an answer, not an accident
+            if out is None:
+                return self._ufunc(*arrays, workspace)
+            return self._ufunc(*arrays, workspace, out=out)
 
     def _new_workspace(self) -> Array:
         raw = np.zeros(self._bytes + 64, np.uint8)
         start = -raw.ctypes.data % 64
         return raw[start : start + self._bytes].view(self.dtype)
 
-    def function(self, fallback: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
-        """The emitted Python function for one state."""
-        workspace = self._new_workspace()
-        prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._engine.address("prepare"))
-        prepare(self._address, workspace.ctypes.data)
-        made: Callable[..., Any] = make_function(
-            self._engine.address("call"),
-            fallback,
-            (self._engine, self._data, workspace),
-            workspace.ctypes.data,
-            self._address,
-            self.dtype.name,
-            name,
-            doc,
-        )
+    def function(self, fallback: Callable[..., Any], owner: Any, name: str, doc: str) -> Callable[..., Any]:
+        """An emitted Python function for one state, as a method of `owner`.
+
+        The code has one place for what its function needs, so every function but the first gets code of its own.
+        """
+        engine = self._engine if self._free else Engine(self.code.object)
+        self._free = False
+        function = Function(engine, self._new_workspace(), self._data, self._address, self.dtype.name)
+        made: Callable[..., Any] = function.make(fallback, owner, name, doc)
         return made

@@ -11,14 +11,16 @@ import importlib
 import struct
 import sys
 import sysconfig
+import weakref
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .driver import CONTEXT
+from .engine import Engine
 
-__all__ = ["BYTES_HEAD", "HEAD", "fast_calls_work", "make_function", "make_ufunc"]
+__all__ = ["BYTES_HEAD", "HEAD", "Function", "fast_calls_work", "make_ufunc"]
 
 HEAD = object.__basicsize__
 """Bytes of PyObject's header."""
@@ -95,31 +97,57 @@ def fast_calls_work() -> bool:
 _PROBE = 0.5 + len(CONTEXT)
 
 
-def make_function(
-    address: int, fallback: Any, owner: Any, workspace: int, data: int, dtype: str, name: str, doc: str
-) -> Any:
-    """A Python function that runs compiled code, or calls the fallback if its arguments are not plain arrays.
+class Function:
+    """A Python function that runs compiled code, or calls a fallback if its arguments are not plain arrays.
 
-    Its `self` is a bytes object with the method definition and the context: no collector can clear that before the
-    function itself is gone. `owner` (the engine, the workspace) and the fallback live in its `__module__`.
+    The function appears as a method of `owner`, which keeps what the function needs: this object, and in it the code,
+    the fallback, and the words that the code reads.
     """
-    texts = (name.encode(), doc.encode())
-    # the text of a bytes object starts at a fixed place and ends with a zero, as C wants it
-    c_name, c_doc = (id(t) + BYTES_HEAD for t in texts)
-    pointer = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
-    context = {
-        "fallback": id(fallback),
-        "vectorcall": pointer,
-        "ndarray_type": id(np.ndarray),
-        "dtype": id(np.dtype(dtype)),
-        "new_array": _api("_ARRAY_API")[_ARRAY_NEW],
-        "array_return": _api("_ARRAY_API")[_ARRAY_RETURN],
-        "float_type": id(float),
-        "workspace": workspace,
-        "data": data,
-    }
-    words = [c_name, address, _METH_FASTCALL_KEYWORDS, c_doc, *(context[word] or 0 for word in CONTEXT)]
-    self = struct.pack(f"={len(words)}Q", *words)
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return new(id(self) + BYTES_HEAD, self, (owner, fallback, texts, np.dtype(dtype)))
+
+    def __init__(self, engine: Engine, workspace: Any, tables: Any, data: int, dtype: str) -> None:
+        self._kept = (engine, workspace, tables)
+        self._fallback: Any = None
+        self._engine = engine
+        words = {
+            "vectorcall": ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value,
+            "ndarray_type": id(np.ndarray),
+            "dtype": id(np.dtype(dtype)),
+            "new_array": _api("_ARRAY_API")[_ARRAY_NEW],
+            "array_return": _api("_ARRAY_API")[_ARRAY_RETURN],
+            "float_type": id(float),
+            "workspace": workspace.ctypes.data,
+            "data": data,
+        }
+        self._words = (ctypes.c_void_p * len(CONTEXT))(*(words.get(name) for name in CONTEXT))
+        prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.address("prepare"))
+        prepare(data, workspace.ctypes.data)
+
+    def make(self, fallback: Any, owner: Any, name: str, doc: str) -> Any:
+        """The function. `doc` may begin with a signature, as those of Python's own functions do."""
+        self._fallback = fallback
+        self._words[CONTEXT.index("fallback")] = id(fallback)
+        bind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address("bind"))
+        bind(ctypes.addressof(self._words))
+        owner.__dict__.setdefault("_functions", []).append(self)
+        definition = _definition(name, doc, self._engine.address("call"))
+        new = ctypes.pythonapi.PyCFunction_NewEx
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+        function = new(id(definition) + BYTES_HEAD, owner, type(owner).__module__)
+        weakref.finalize(function, _retired.append, definition).atexit = False
+        return function
+
+
+_texts: dict[str, bytes] = {}
+_retired: list[bytes] = []
+
+
+def _definition(name: str, doc: str, address: int) -> bytes:
+    """A PyMethodDef, as the contents of a bytes object.
+
+    It must outlive its function, whose last act is to look at it, after all that is told of its end. So a definition is
+    kept until the next one is made.
+    """
+    _retired.clear()
+    # the contents of a bytes object end with a zero, as C wants its texts
+    c_name, c_doc = (id(_texts.setdefault(text, text.encode())) + BYTES_HEAD for text in (name, doc))
+    return struct.pack("=4Q", c_name, address, _METH_FASTCALL_KEYWORDS, c_doc)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..algorithms import Algorithm, Question
@@ -17,7 +15,7 @@ from .driver import attributes, call_function, init_function, loop_function
 from .emit import declarations
 from .engine import compile_object
 from .layout import Layout, Operand
-from .numpy_api import BYTES_HEAD, HEAD
+from .numpy_api import HEAD
 from .roll import estimate, trace_rolled
 from .roll_emit import emit_rolled
 from .target import host, narrow_target, target
@@ -84,7 +82,7 @@ def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
     """Compiled code, from the cache or made now. The number of lanes is chosen, unless it is given."""
     try:
         key = cache.cache_key(_key(request, dtype, lanes))
-    except _NoSource:
+    except _NotOurs:
         return _compile(request, dtype, lanes)
     found = cache.read(key)
     if found is not None:
@@ -122,7 +120,7 @@ def _compile(request: Request, dtype: str, lanes: int | None) -> Code:
             body,
             init_function(),
             loop_function(layout, on),
-            call_function(layout, on, HEAD, BYTES_HEAD),
+            call_function(layout, on, HEAD),
             attributes(on),
         ]
     )
@@ -162,10 +160,13 @@ def _key(request: Request, dtype: str, lanes: int | None) -> list[Any]:
     options = [
         (name, (value.body, value.placement) if isinstance(value, Frame) else value) for name, value in request.options
     ]
-    outside = {type(kind.joint) for kind in request.model.tables.kinds} | {request.algorithm.function}
+    used: list[Any] = [request.algorithm.function, *(type(kind.joint) for kind in request.model.tables.kinds)]
+    if not all(thing.__module__.startswith("ordern.") for thing in used):
+        raise _NotOurs
     h = host()
     return [
         request.model.digest,
+        request.model.snap,
         request.question.name,
         request.algorithm.name,
         sorted(request.present),
@@ -173,23 +174,10 @@ def _key(request: Request, dtype: str, lanes: int | None) -> list[Any]:
         request.way,
         [dtype, lanes],
         [h.triple, h.cpu, h.features, h.vector_bits, h.llvm],
-        [HEAD, BYTES_HEAD],
+        HEAD,
         cache.source_digest(),
-        sorted(_outside_source(thing) for thing in outside),
     ]
 
 
-def _outside_source(thing: Any) -> str:
-    """The text of a joint or algorithm that is not ours; our own are in `source_digest`."""
-    name = f"{thing.__module__}.{thing.__qualname__}"
-    if thing.__module__.startswith("ordern."):
-        return name
-    try:
-        file = inspect.getsourcefile(thing)
-        return name + (Path(file).read_text() if file else "")
-    except (OSError, TypeError) as e:
-        raise _NoSource(name) from e
-
-
-class _NoSource(Exception):
-    """A joint or algorithm typed at a prompt: its text cannot be known, so its code is not kept on disk."""
+class _NotOurs(Exception):
+    """A joint or algorithm of somebody else: what it depends on cannot be known, so its code is not kept on disk."""

@@ -146,10 +146,11 @@ class RolledTree(Tree):
         return self.program
 
     def _index(self, who: str, kind: int) -> Index:
-        graph = self.block.graph
+        graph, known = self.block.graph, self.model.tables.constants[kind]
 
         def row(where: slice) -> list[Scalar]:
-            return [graph.leaf(("row", k, who)) for k in range(where.start, where.stop)]
+            entries = range(where.start, where.stop)
+            return [graph.leaf(("row", k, who)) if known[k] is None else known[k] for k in entries]
 
         return Index(who, self.kinds[kind], row)
 
@@ -157,10 +158,13 @@ class RolledTree(Tree):
         self._straight = None
         loop = Loop(order, [])
         self.program.pieces.append(loop)
-        for kind in range(len(self.kinds)):
+        # once more at the end, for nothing: a value that a body hands to the next behind the fields' back
+        # meets another graph there, and is found out
+        for kind in (*range(len(self.kinds)), 0):
             name = f"{order} loop {len(self.program.pieces)}, {type(self.kinds[kind].joint).__name__}"
             block = Block(Graph(name), {"i": kind})
-            loop.blocks.append(block)
+            if len(loop.blocks) < len(self.kinds):
+                loop.blocks.append(block)
             self._stack.append(block)
             yield self._index("i", kind), Index("p")
             self._stack.pop()

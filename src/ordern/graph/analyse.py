@@ -90,6 +90,7 @@ def check(graph: Graph) -> None:
         if not node.args:
             assert node.op in ("leaf", "constant"), f"{where}: has no operands"
             continue
+        assert node.op in OPS, f"{where}: is no operation of the table"
         op = OPS[node.op]
         assert len(node.args) == op.arity, f"{where}: needs {op.arity} operands"
         assert all(a.index < node.index for a in node.args), f"{where}: comes before an operand"

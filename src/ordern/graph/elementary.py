@@ -19,10 +19,10 @@ SINCOS_RANGE = {"float64": 1e9, "float32": 1e5}
 
 # floor(pi/2 * 2**120)
 _PI_2_SCALED = 1570796326794896619231321691639751442098584699687552910487 * 2**120 // 10**57
-# pi/2 = sum of these, each the nearest double to what the ones before leave over
+# pi/2 is the sum of these, each the nearest number to what the ones before leave over
 _PI_2 = {
     "float64": (1.5707963267948966, 6.123233995736766e-17),
-    "float32": (1.57079637050628662109375, -4.37113900018624283e-8, 1.7151245100058819e-15),
+    "float32": (1.57079637050628662109375, -4.37113882867379e-8, -1.7151245100058819e-15),
 }
 # pi/2 in pieces so short that a multiple of each within the range is exact, for machines without fused
 # multiply-add: 23 bits each (30 are left to the multiple) and 8 bits each (16 are left)
@@ -127,8 +127,8 @@ def _sincos(e: Emitter, x: str) -> tuple[str, str]:
 
 def _emit_sincos(e: Emitter, x: str) -> tuple[str, str]:
     """Reduce by the nearest multiple n of pi/2 (Cody and Waite), two short polynomials, pick by n mod 4."""
-    limit = e.constant(math.nextafter(SINCOS_RANGE[e.dtype], math.inf))
-    x = e.select_less(e.intrinsic("fabs", x), limit, x, e.constant(math.nan))
+    limit = e.constant(SINCOS_RANGE[e.dtype])
+    x = e.select_less(limit, e.intrinsic("fabs", x), e.constant(math.nan), x)
     shifted = _fused(e, x, e.constant(2.0 / math.pi), e.constant(_ROUNDER[e.dtype]))
     n = e.binary("fsub", shifted, e.constant(_ROUNDER[e.dtype]))
     quarter = e.bits(shifted)

@@ -45,6 +45,9 @@ class Graph:
     def apply(self, op: Op, *operands: Scalar) -> Scalar:
         """The operation on these operands: what it simplifies to, an equal node, or a new one."""
         plain = [self._plain(x) for x in operands]
+        if not any(isinstance(x, Node) for x in plain):
+            with np.errstate(all="ignore"):
+                return float(op.evaluate(*map(np.float64, plain)))
         simpler = op.simplify(*plain)
         if simpler is not None:
             return simpler

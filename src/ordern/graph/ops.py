@@ -93,7 +93,7 @@ def _mul(a: Scalar, b: Scalar) -> Scalar | None:
 
 
 def _div(a: Scalar, b: Scalar) -> Scalar | None:
-    if _is_constant(b):
+    if _is_constant(b) and b != 0.0:
         return a * (1.0 / b)
     if _is_constant(a) and a == 0.0:
         return 0.0

@@ -6,7 +6,6 @@ as graph nodes do.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,8 @@ def _apply(name: str, numpy_name: str, *operands: Any) -> Any:
         context = getattr(x, "context", None)  # an mpmath number knows its own functions
         if context is not None:
             return getattr(context, name)(*operands)
-    if all(type(x) is float for x in operands):
-        return getattr(math, name)(*operands)
-    return getattr(np, numpy_name)(*operands)
+    answer = getattr(np, numpy_name)(*operands)
+    return float(answer) if all(type(x) is float for x in operands) else answer
 
 
 def sin(x: Any) -> Any:

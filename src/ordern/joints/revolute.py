@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..graph import cos, sin
-from ..spatial import AboutZ, Freedoms, Subspace, Transform, Units
+from ..spatial import About, Freedoms, Subspace, Transform, Units
 from .axis import turned_frame, unit_axis
 from .base import Array, Joint
 
@@ -30,7 +30,7 @@ class Revolute(Joint):
 
     def transform(self, q: Freedoms) -> Transform:
         """A turn about z."""
-        return Transform(AboutZ(cos(q[0]), sin(q[0])), (0.0, 0.0, 0.0))
+        return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, 0.0))
 
     def subspace(self, q: Freedoms) -> Subspace:
         """Rotation about z."""
@@ -42,9 +42,9 @@ class Revolute(Joint):
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Angles within the limits; unlimited ones within a turn."""
-        lo = np.where(np.isfinite(lower), lower, -np.pi)
-        hi = np.where(np.isfinite(upper), upper, np.pi)
-        return rng.uniform(np.minimum(lo, hi), np.maximum(lo, hi), (*shape, 1))
+        lo = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0 * np.pi, -np.pi))
+        hi = np.where(np.isfinite(upper), upper, lo + 2.0 * np.pi)
+        return rng.uniform(lo, hi, (*shape, 1))
 
     @property
     def kind(self) -> Hashable:

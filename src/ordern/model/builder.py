@@ -87,13 +87,17 @@ class ModelBuilder:
             raise ModelError(str(e), where) from None
         if math.isinf(m) or m < 0.0:
             raise ModelError(f"{what} has mass {m:g}; a mass is a finite number, not below zero", where)
-        self._links[name] = _Link(name, m, c, I, where)
-        if parent is not None or joint is not None:
-            if parent is None or joint is None:
-                raise ModelError(f"{what}: give both `parent` and `joint`, or neither", where)
-            self.joint(joint_name or f"{name}_joint", joint, parent, name, at=at, where=where, **limits)
-        elif limits or joint_name is not None:
+        if (parent is None) != (joint is None):
+            raise ModelError(f"{what}: give both `parent` and `joint`, or neither", where)
+        if parent is None and (limits or joint_name is not None):
             raise ModelError(f"{what}: {', '.join(limits) or 'joint_name'} needs `parent` and `joint`", where)
+        self._links[name] = _Link(name, m, c, I, where)
+        if parent is not None and joint is not None:
+            try:
+                self.joint(joint_name or f"{name}_joint", joint, parent, name, at=at, where=where, **limits)
+            except BaseException:
+                del self._links[name]
+                raise
         return self
 
     def joint(
@@ -144,6 +148,9 @@ class ModelBuilder:
             where_to = placement(at, what)
         except ModelError as e:
             raise ModelError(str(e), where) from None
+        for low, high in zip(limits["lower"], limits["upper"], strict=True):
+            if low > high:
+                raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}", where)
         if any(x < 0.0 or math.isinf(x) for x in limits["armature"]):
             raise ModelError(f"{what}: armature must be finite and not below zero", where)
         self._joints[name] = _Joint(name, type, parent, child, where_to, limits, where)
@@ -160,7 +167,7 @@ class ModelBuilder:
             raise ModelError(str(e), where) from None
         return self
 
-    def build(self, *, floating: bool = False, merge: bool = True, snap: float = 1e-10) -> Model:
+    def build(self, *, floating: bool = False, merge: bool = True, snap: float = 1e-11) -> Model:
         """The model: checked, in order from the root outward, bodies behind fixed joints merged into their parents.
 
         `floating` gives the root a free joint. `merge=False` keeps fixed joints as joints without freedom.
@@ -327,7 +334,7 @@ def _numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]
     if x is None:
         return (default,) * n
     try:
-        a = (float(x),) * n if isinstance(x, (int, float)) else tuple([float(v) for v in x])
+        a = tuple([float(v) for v in x]) if np.ndim(x) else (float(x),) * n  # type: ignore[union-attr,arg-type]
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be one number or {n}, not {x!r}") from None
     if len(a) != n:

@@ -21,10 +21,13 @@ T = TypeVar("T")
 class ConcreteTree(Tree):
     """Bodies one by one: the interpreter's tree, and the unrolling compiler's."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, number: Callable[[float], Scalar] | None = None) -> None:
+        """A tree whose constants are floats, or what `number` makes of them: more digits need them throughout."""
         self.model = model
         t = model.tables
         rows = t.rows.tolist()
+        if number is not None:
+            rows = [[number(x) for x in row] for row in rows]
         self._index = [Index(k, t.kinds[t.kind[k]], _reader(rows[k])) for k in range(len(rows))]
         self._parent = [Index(int(p)) for p in t.parent]
 
@@ -77,7 +80,7 @@ class ConcreteTree(Tree):
         return _ConcreteOutput(self.model, kind)
 
 
-def _reader(row: list[float]) -> Callable[[slice], Numbers]:
+def _reader(row: list[Scalar]) -> Callable[[slice], Numbers]:
     return row.__getitem__
 
 

@@ -34,7 +34,7 @@ class Model:
     frames: tuple[Frame, ...]
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     base: str = "base"
-    snap: float = 1e-10
+    snap: float = 1e-11
     """Entries of placements this close to 0 or +-1 count as such."""
     source: str = field(default="", compare=False)
     """The file it came from."""
@@ -100,7 +100,7 @@ class Model:
     def digest(self) -> str:
         """A fingerprint of all that enters the dynamics; names and limits do not."""
         t, h = self.tables, hashlib.sha256()
-        for a in (t.parent, t.kind, t.q_start, t.v_start, t.rows, np.array(self.gravity)):
+        for a in (t.parent, t.kind, t.q_start, t.v_start, t.rows, np.array(self.gravity) + 0.0):
             h.update(str(a.shape).encode())
             h.update(np.ascontiguousarray(a).tobytes())
         for kind in t.kinds:
@@ -111,12 +111,12 @@ class Model:
     @cached_property
     def lower(self) -> Array:
         """Lower limits of q."""
-        return np.array([x for c in self.joints for x in c.lower])
+        return _constant([x for c in self.joints for x in c.lower])
 
     @cached_property
     def upper(self) -> Array:
         """Upper limits of q."""
-        return np.array([x for c in self.joints for x in c.upper])
+        return _constant([x for c in self.joints for x in c.upper])
 
     def neutral(self) -> Array:
         """The position in which every child's frame is where its joint places it."""
@@ -197,6 +197,13 @@ class Model:
     def __getstate__(self) -> dict[str, Any]:
         """Only the fields: whatever was computed from them is computed again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def _constant(numbers: list[float]) -> Array:
+    """An array that cannot be written to."""
+    a = np.array(numbers)
+    a.flags.writeable = False
+    return a
 
 
 def _meets_inertia(c: Connection, row: Array) -> bool:

@@ -92,6 +92,8 @@ def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placemen
     if a.shape == (3,):
         return _finite(Placement(position=tuple(a.tolist())), what)
     if a.shape == (4, 4):
+        if not np.array_equal(a[3], (0.0, 0.0, 0.0, 1.0)):
+            raise ModelError(f"{what}: the last row of a 4x4 matrix must be 0 0 0 1, not {a[3].tolist()}")
         return Placement.of(a[:3, :3], a[:3, 3])
     raise ModelError(f"{what}: give a position of 3 numbers, a pair (xyz, rpy) or a 4x4 matrix, not shape {a.shape}")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,36 +57,35 @@ class Tables:
     v_start: NDArray[np.int64]
     rows: Array
 
+    @cached_property
+    def constants(self) -> tuple[tuple[float | None, ...], ...]:
+        """For each kind, the entries of a row that are the same in all its bodies; None for the others."""
+        found = []
+        for k in range(len(self.kinds)):
+            rows = self.rows[self.kind == k]
+            same = (rows == rows[0]).all(axis=0)
+            found.append(tuple(float(x) if s else None for x, s in zip(rows[0], same, strict=True)))
+        return tuple(found)
+
 
 def tables_of(model: Model) -> Tables:
     """Compute the arrays, all bodies at once."""
     n = len(model.bodies)
-    known: dict[tuple[Joint, bool], tuple[int, Array]] = {}  # equal joints are looked at once
-    kinds: dict[Hashable, int] = {}
-    found: list[Kind] = []
-    chosen: list[tuple[int, Array]] = []
+    turns: dict[Joint, Array] = {}  # equal joints are looked at once
     for c in model.joints:
-        has_armature = any(c.armature)
-        seen = known.get((c.type, has_armature))
-        if seen is None:
-            key = (c.type.kind, has_armature)
-            if key not in kinds:
-                kinds[key] = len(found)
-                found.append(Kind(c.type, has_armature))
-            seen = known[c.type, has_armature] = (kinds[key], c.type.turn())
-        chosen.append(seen)
-    kind = np.array([k for k, _ in chosen], np.int64)
-    Q = np.array([turn for _, turn in chosen]).reshape(n, 3, 3)
-    width = max([ARMATURE, *(k.parameters.stop for k in found)])
-
+        if c.type not in turns:
+            turns[c.type] = c.type.turn()
     parent = np.array([c.parent for c in model.joints], np.int64)
-    rows = np.zeros((n, width))
+    Q = np.array([turns[c.type] for c in model.joints]).reshape(n, 3, 3)
     Q_parent = np.where((parent >= 0)[:, None, None], Q[parent], np.eye(3)) if n else Q
     R = np.array([c.placement.rotation for c in model.joints]).reshape(n, 3, 3)
     p = np.array([c.placement.position for c in model.joints]).reshape(n, 3)
-    E = np.einsum("nji,nkj,nkl->nil", Q, R, Q_parent)  # Q^T R^T Q_parent
+    E = snapped(np.einsum("nji,nkj,nkl->nil", Q, R, Q_parent), model.snap).reshape(n, 9)  # Q^T R^T Q_parent
     r = np.einsum("nji,nj->ni", Q_parent, p)
-    rows[:, 0:9] = snapped(E, model.snap).reshape(n, 9)
+
+    kind, found = _kinds(model, E)
+    rows = np.zeros((n, max([ARMATURE, *(k.parameters.stop for k in found)])))
+    rows[:, 0:9] = E
     rows[:, 9:12] = np.where(np.abs(r) < model.snap, 0.0, r)
 
     m = np.array([b.mass for b in model.bodies])
@@ -111,7 +111,34 @@ def tables_of(model: Model) -> Tables:
             rows[i, ARMATURE : ARMATURE + len(own)] = own
     q_start = np.array([c.q_start for c in model.joints], np.int64)
     v_start = np.array([c.v_start for c in model.joints], np.int64)
-    return Tables(tuple(found), kind, parent, q_start, v_start, rows + 0.0)
+    made = Tables(found, kind, parent, q_start, v_start, rows + 0.0)
+    for array in (made.kind, made.parent, made.q_start, made.v_start, made.rows):
+        array.flags.writeable = False
+    return made
+
+
+def _kinds(model: Model, E: Array) -> tuple[NDArray[np.int64], tuple[Kind, ...]]:
+    """The kind of each body: joints with the same formulas, and placements with zeros and ones in the same places."""
+    patterns = np.where(np.isin(E, (-1.0, 0.0, 1.0)), E, 2.0) + 0.0
+    for use_patterns in (True, False):
+        kinds: dict[Hashable, int] = {}
+        found: list[Kind] = []
+        kind = np.zeros(len(model.joints), np.int64)
+        for i, c in enumerate(model.joints):
+            has_armature = any(c.armature)
+            key = (c.type.kind, has_armature, patterns[i].tobytes() if use_patterns else None)
+            number = kinds.get(key)
+            if number is None:
+                number = kinds[key] = len(found)
+                found.append(Kind(c.type, has_armature))
+            kind[i] = number
+        if len(found) <= _MOST_KINDS:
+            break
+    return kind, tuple(found)
+
+
+_MOST_KINDS = 8
+"""Loops are traced and compiled once per kind: beyond this, placements are not told apart."""
 
 
 def snapped(E: Array, within: float) -> Array:

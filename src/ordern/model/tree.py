@@ -34,6 +34,7 @@ from ..spatial import (
     Subspace,
     Transform,
     Turn,
+    factors,
 )
 from .model import Model
 from .parts import BASE, Frame
@@ -71,10 +72,10 @@ class Index:
         return self.kind.joint.with_parameters(tuple(self.row(self.kind.parameters)))
 
     @property
-    def placement(self) -> Transform:
-        """From the parent's frame to the joint's."""
+    def placement(self) -> tuple[Transform, ...]:
+        """From the parent's frame to the joint's, in factors."""
         e = self.row(PLACEMENT)
-        return Transform(Turn(((e[0], e[1], e[2]), (e[3], e[4], e[5]), (e[6], e[7], e[8]))), (e[9], e[10], e[11]))
+        return factors(((e[0], e[1], e[2]), (e[3], e[4], e[5]), (e[6], e[7], e[8])), (e[9], e[10], e[11]))
 
     @property
     def inertia(self) -> Inertia:
@@ -98,7 +99,7 @@ class Index:
 
     def transform(self, q: Freedoms) -> Chain:
         """From the parent's frame to the body's."""
-        return Chain(self.placement, self.joint.transform(q))
+        return Chain((*self.placement, self.joint.transform(q)))
 
     def subspace(self, q: Freedoms) -> Subspace:
         """The motions that the joint lets through."""

@@ -4,11 +4,11 @@ from .inertia import ArticulatedInertia, Inertia
 from .motion import Force, Motion
 from .spin import Spin
 from .subspace import Columns, Factor, Forces, Freedoms, Subspace, Units, eliminate, plus_diagonal
-from .transform import AboutZ, Chain, Identity, Pose, Rotation, Transform, Turn
+from .transform import About, Chain, Identity, Pose, Rotation, Transform, Turn, factors
 from .values import FixedSize, Real, leaves, rebuild
 
 __all__ = [
-    "AboutZ",
+    "About",
     "ArticulatedInertia",
     "Chain",
     "Columns",
@@ -29,6 +29,7 @@ __all__ = [
     "Turn",
     "Units",
     "eliminate",
+    "factors",
     "leaves",
     "plus_diagonal",
     "rebuild",

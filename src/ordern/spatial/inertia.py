@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..errors import TraceError
 from ..graph import Scalar
 from .linear import (
     ZERO3,
@@ -17,6 +18,7 @@ from .linear import (
     Vector3,
     add,
     cross,
+    dot,
     full,
     matmul,
     matvec,
@@ -40,6 +42,16 @@ def _sum(a: Symmetric3, b: Symmetric3) -> Symmetric3:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
 
 
+def _same(a: object, b: object) -> None:
+    if type(a) is not type(b):
+        raise TraceError(f"{type(a).__name__} + {type(b).__name__}: only inertias of one kind can be added")
+
+
+def _needs_motion(inertia: object, v: object) -> None:
+    if type(v) is not Motion:
+        raise TraceError(f"{type(inertia).__name__} @ {type(v).__name__}: an inertia acts on a Motion")
+
+
 @dataclass(frozen=True, slots=True)
 class Inertia:
     """A rigid body's inertia about a frame's origin: mass m, first moment h = m c, second moment I."""
@@ -54,10 +66,12 @@ class Inertia:
         return cls(0.0, ZERO3, _NONE)
 
     def __add__(self, other: Inertia) -> Inertia:
+        _same(self, other)
         return Inertia(self.m + other.m, add(self.h, other.h), _sum(self.I, other.I))
 
     def __matmul__(self, v: Motion) -> Force:
-        """The momentum of a velocity."""
+        """The momentum of a velocity, or the force of an acceleration."""
+        _needs_motion(self, v)
         return Force(
             add(matvec(full(self.I), v.angular), cross(self.h, v.linear)),
             subtract(scale(self.m, v.linear), cross(self.h, v.angular)),
@@ -108,6 +122,7 @@ class ArticulatedInertia:
         return (*(I[k] + H[k] for k in range(3)), *(Ht[k] + M[k] for k in range(3)))
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
+        _same(self, other)
         a, b = self.H, other.H
         return ArticulatedInertia(
             _sum(self.I, other.I),
@@ -117,6 +132,7 @@ class ArticulatedInertia:
 
     def __matmul__(self, a: Motion) -> Force:
         """The force that this acceleration takes."""
+        _needs_motion(self, a)
         w, v = a.angular, a.linear
         return Force(
             add(matvec(full(self.I), w), matvec(self.H, v)),
@@ -130,20 +146,23 @@ class ArticulatedInertia:
         )
 
     def shifted(self, r: Vector3) -> ArticulatedInertia:
-        """About an origin from which the present one is at r: H' = H + r~ M, I' = I + r~ H^T + (r~ H'^T)^T."""
-        rx, M = skew(r), full(self.M)
-        rM = matmul(rx, M)
+        """About an origin from which the present one is at r: H' = H + r~ M, I' = I + r~ K^T + (r~ K^T)^T.
+
+        K is half of H + H'; the halves are taken with r, which is mostly constant.
+        """
+        rx, (x, y, z) = skew(r), (0.5 * r[0], 0.5 * r[1], 0.5 * r[2])
+        rM = matmul(rx, full(self.M))
         H = (add(self.H[0], rM[0]), add(self.H[1], rM[1]), add(self.H[2], rM[2]))
-        A, B = matmul(rx, transpose(self.H)), matmul(rx, transpose(H))
+        K = (add(self.H[0], H[0]), add(self.H[1], H[1]), add(self.H[2], H[2]))
         I = self.I
         return ArticulatedInertia(
             (
-                I[0] + A[0][0] + B[0][0],
-                I[1] + A[0][1] + B[1][0],
-                I[2] + A[0][2] + B[2][0],
-                I[3] + A[1][1] + B[1][1],
-                I[4] + A[1][2] + B[2][1],
-                I[5] + A[2][2] + B[2][2],
+                I[0] + dot(rx[0], K[0]),
+                I[1] + (z * (K[0][0] - K[1][1]) + y * K[1][2] - x * K[0][2]),
+                I[2] + (y * (K[2][2] - K[0][0]) + x * K[0][1] - z * K[2][1]),
+                I[3] + dot(rx[1], K[1]),
+                I[4] + (x * (K[1][1] - K[2][2]) + z * K[2][0] - y * K[1][0]),
+                I[5] + dot(rx[2], K[2]),
             ),
             H,
             self.M,

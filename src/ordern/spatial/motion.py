@@ -53,6 +53,8 @@ class _Spatial:
         return type(self)(negative(self.angular), negative(self.linear))
 
     def __mul__(self: V, s: Scalar) -> V:
+        if isinstance(s, _Spatial):
+            raise TraceError(f"{type(self).__name__} * {type(s).__name__}: vectors are multiplied by `dot` or `cross`")
         return type(self)(scale(s, self.angular), scale(s, self.linear))
 
     def _same(self, other: object, sign: str) -> None:
@@ -79,11 +81,15 @@ class Motion(_Spatial):
 
     def dot(self, force: Force) -> Scalar:
         """The power of a force along this motion."""
+        if type(force) is not Force:
+            raise TraceError(f"Motion . {type(force).__name__}: a motion has power under a Force only")
         return force.dot(self)
 
     def cross(self, other: V) -> V:
         """The rate of change of a motion or force that moves with this velocity (v x m, v x* f)."""
         w, v = self.angular, self.linear
+        if not isinstance(other, _Spatial):
+            raise TraceError(f"Motion x {type(other).__name__}: only a Motion or a Force moves with a velocity")
         if isinstance(other, Motion):
             return type(other)(cross(w, other.angular), add(cross(w, other.linear), cross(v, other.angular)))
         return type(other)(add(cross(w, other.angular), cross(v, other.linear)), cross(w, other.linear))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .inertia import Inertia
-from .linear import ZERO3, Vector3, add, cross, full, matvec, subtract
+from .linear import ZERO3, Symmetric3, Vector3, add, cross, subtract
 from .motion import Force, Motion
 
 __all__ = ["Spin"]
@@ -33,13 +33,17 @@ class Spin:
 
     def centripetal(self, r: Vector3) -> Vector3:
         """The acceleration w x (w x r) of the point r."""
-        x, y, z = self.w
-        xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+        xx, xy, xz, yy, yz, zz = self._products
         return (
             xy * r[1] + xz * r[2] - (yy + zz) * r[0],
             xy * r[0] + yz * r[2] - (xx + zz) * r[1],
             xz * r[0] + yz * r[1] - (xx + yy) * r[2],
         )
+
+    @property
+    def _products(self) -> Symmetric3:
+        x, y, z = self.w
+        return (x * x, x * y, x * z, y * y, y * z, z * z)
 
     def coriolis(self, relative: Motion) -> Motion:
         """The acceleration of this body that comes from its motion relative to the parent (Jain 14)."""
@@ -49,4 +53,11 @@ class Spin:
 
     def gyroscopic(self, inertia: Inertia) -> Force:
         """The force (w x I w, w x (w x h)) that keeps a spinning body from accelerating (Jain 11)."""
-        return Force(cross(self.w, matvec(full(inertia.I), self.w)), self.centripetal(inertia.h))
+        xx, xy, xz, yy, yz, zz = self._products
+        Ixx, Ixy, Ixz, Iyy, Iyz, Izz = inertia.I
+        moment = (
+            (Izz - Iyy) * yz + Iyz * (yy - zz) + Ixz * xy - Ixy * xz,
+            (Ixx - Izz) * xz + Ixz * (zz - xx) + Ixy * yz - Iyz * xy,
+            (Iyy - Ixx) * xy + Ixy * (xx - yy) + Iyz * xz - Ixz * yz,
+        )
+        return Force(moment, self.centripetal(inertia.h))

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import overload
 
+from ..errors import TraceError
 from ..graph import Scalar
 from .inertia import ArticulatedInertia, Inertia
 from .linear import dot
@@ -119,6 +120,8 @@ class SubspaceTransposed:
         """S^T f; for several forces, a matrix with a row for each force."""
         if isinstance(f, Forces):
             return tuple(self.S.forces(column) for column in f.columns)
+        if type(f) is not Force:
+            raise TraceError(f"S.T @ {type(f).__name__}: a subspace takes a Force to joint forces")
         return self.S.forces(f)
 
 
@@ -211,24 +214,33 @@ def plus_diagonal(A: Rows, d: Freedoms) -> Rows:
 
 
 def eliminate(IA: ArticulatedInertia, S: Subspace, armature: Freedoms) -> tuple[Forces, Factor, ArticulatedInertia]:
-    """Let a joint give way: U = IA S, D = S^T U + armature (factorised), and Ia = IA - U D^-1 U^T.
+    """Let a joint give way: G = IA S D^-1, D = S^T IA S + armature (factorised), and Ia = IA - G S^T IA.
 
-    For unit motions the rows of Ia along the joint are armature D^-1 U^T, which is computed as such: without
-    armature they are exactly zero, not a difference of large numbers.
+    For unit motions the rows of G along the joint are 1 - armature D^-1, and those of Ia are armature G^T; both are
+    computed as such. Without armature they are exactly one and zero, not differences of large numbers.
     """
     U = S.under(IA)
     D = Factor.of(plus_diagonal(S.T @ U, armature))
+    nv = len(armature)
     rows = IA.rows()
-    u = tuple(tuple(f.scalars[k] for f in U.columns) for k in range(6))
-    y = tuple(D.solve(u[k]) for k in range(6))
     along = {axis: k for k, axis in enumerate(S.axes)} if isinstance(S, Units) else {}
+    u = tuple(tuple(f.scalars[r] for f in U.columns) for r in range(6))
+    g: list[Freedoms] = []
+    for r in range(6):
+        if r in along:
+            k = along[r]
+            unit = Freedoms(1.0 if c == k else 0.0 for c in range(nv))
+            g.append(unit - D.solve(unit) * armature[k])
+        else:
+            g.append(D.solve(u[r]))
     Ia: dict[tuple[int, int], Scalar] = {}
     for r in range(6):
         for c in range(r, 6):
             if r in along:
-                Ia[r, c] = armature[along[r]] * y[c][along[r]]
+                Ia[r, c] = armature[along[r]] * g[c][along[r]]
             elif c in along:
-                Ia[r, c] = armature[along[c]] * y[r][along[c]]
+                Ia[r, c] = armature[along[c]] * g[r][along[c]]
             else:
-                Ia[r, c] = rows[r][c] - dot(u[r], y[c])
-    return U, D, ArticulatedInertia.of_upper(Ia)
+                Ia[r, c] = rows[r][c] - dot(u[r], g[c])
+    G = Forces(tuple(Force.of(tuple(g[r][c] for r in range(6))) for c in range(nv)))
+    return G, D, ArticulatedInertia.of_upper(Ia)

@@ -2,7 +2,7 @@
 
 `X` takes motion vectors from a parent's frame to a child's: `X @ m`. Its transpose takes forces back, `X.T @ f`,
 and inertias, `X.T @ I @ X`. A joint's transform is a constant placement followed by what the joint does; applying
-the two one after the other needs fewer operations than applying their product, because each is mostly zeros
+the factors one after the other needs fewer operations than applying their product, because each is mostly zeros
 and ones.
 """
 
@@ -34,7 +34,7 @@ from .motion import Force, Motion
 from .spin import Spin
 from .subspace import Forces
 
-__all__ = ["AboutZ", "Chain", "Identity", "Pose", "Rotation", "Transform", "Turn"]
+__all__ = ["About", "Chain", "Identity", "Pose", "Rotation", "Transform", "Turn", "factors"]
 
 I = TypeVar("I", Inertia, ArticulatedInertia)
 
@@ -79,34 +79,70 @@ class Identity(Rotation):
 
 
 @dataclass(frozen=True, slots=True)
-class AboutZ(Rotation):
-    """New axes turned about z by an angle with this cosine and sine."""
+class About(Rotation):
+    """New axes turned about one coordinate axis, by an angle with cosine c and sine s.
 
+    In the plane of the other two axes, j and k, a matrix is a part that the turn leaves alone and a part that it turns
+    by twice the angle; only the latter costs products.
+    """
+
+    axis: int
     c: Scalar
     s: Scalar
 
+    @property
+    def _plane(self) -> tuple[int, int, int]:
+        return self.axis, (self.axis + 1) % 3, (self.axis + 2) % 3
+
     def apply(self, x: Vector3) -> Vector3:
         """Coordinates in the turned axes."""
-        return (self.c * x[0] + self.s * x[1], self.c * x[1] - self.s * x[0], x[2])
+        i, j, k = self._plane
+        y = [x[i]] * 3
+        y[j], y[k] = self.c * x[j] + self.s * x[k], self.c * x[k] - self.s * x[j]
+        return (y[0], y[1], y[2])
 
     def back(self, x: Vector3) -> Vector3:
         """Coordinates in the axes before turning."""
-        return (self.c * x[0] - self.s * x[1], self.s * x[0] + self.c * x[1], x[2])
+        i, j, k = self._plane
+        y = [x[i]] * 3
+        y[j], y[k] = self.c * x[j] - self.s * x[k], self.s * x[j] + self.c * x[k]
+        return (y[0], y[1], y[2])
+
+    def _turned(self, difference: Scalar, sum: Scalar) -> tuple[Scalar, Scalar]:
+        """What the turn takes from the first diagonal entry, and what it adds to both others."""
+        ss, cs = self.s * self.s, self.c * self.s
+        return ss * difference + cs * sum, cs * difference - ss * sum
 
     def back_symmetric(self, A: Symmetric3) -> Symmetric3:
-        """Coordinates before turning; the trace of the upper block is kept, which saves products."""
-        c, s = self.c, self.s
-        xx, xy, xz, yy, yz, zz = A
-        cc, cs, d = c * c, c * s, xx - yy
-        u = cc * d - (cs + cs) * xy
-        return (
-            yy + u,
-            cs * d + (cc + cc - 1.0) * xy,
-            c * xz - s * yz,
-            xx - u,
-            s * xz + c * yz,
-            zz,
-        )
+        """Coordinates before turning."""
+        i, j, k = self._plane
+        M = full(A)
+        down, across = self._turned(M[j][j] - M[k][k], M[j][k] + M[j][k])
+        side = self.back((M[i][0], M[i][1], M[i][2]))
+        entry = {
+            (i, i): M[i][i],
+            (j, j): M[j][j] - down,
+            (k, k): M[k][k] + down,
+            (j, k): M[j][k] + across,
+            (i, j): side[j],
+            (i, k): side[k],
+        }
+        a, b, c, d, e, f = (entry[r, c] if (r, c) in entry else entry[c, r] for r, c in _UPPER)
+        return (a, b, c, d, e, f)
+
+    def back_matrix(self, A: Matrix3) -> Matrix3:
+        """Coordinates before turning."""
+        i, j, k = self._plane
+        down, across = self._turned(A[j][j] - A[k][k], A[j][k] + A[k][j])
+        row, column = self.back(A[i]), self.back((A[0][i], A[1][i], A[2][i]))
+        rows = [[row[c] if r == i else column[r] for c in range(3)] for r in range(3)]
+        rows[j][j], rows[k][k] = A[j][j] - down, A[k][k] + down
+        rows[j][k], rows[k][j] = A[j][k] + across, A[k][j] + across
+        x, y, z = ((r[0], r[1], r[2]) for r in rows)
+        return (x, y, z)
+
+
+_UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +181,14 @@ class _Coordinates(ABC):
     @abstractmethod
     def _inertia_back(self, inertia: I) -> I: ...
 
+    @property
     @abstractmethod
+    def origin(self) -> Vector3:
+        """The child's origin, in the parent's frame."""
+
     def centripetal(self, w: Spin) -> Motion:
-        """The acceleration, in the child's axes, of the child's origin when the parent turns at w."""
+        """The acceleration of the child's origin, in the parent's axes, when the parent turns at w."""
+        return Motion(ZERO3, w.centripetal(self.origin))
 
     @abstractmethod
     def child(self, parent: Pose) -> Pose:
@@ -188,9 +229,10 @@ class Transform(_Coordinates):
     def _spin(self, w: Spin) -> Spin:
         return Spin(self.rotation.apply(w.w))
 
-    def centripetal(self, w: Spin) -> Motion:
-        """The acceleration of B's origin when A turns at w."""
-        return Motion(ZERO3, self.rotation.apply(w.centripetal(self.r)))
+    @property
+    def origin(self) -> Vector3:
+        """B's origin, in A."""
+        return self.r
 
     def _force_back(self, f: Force) -> Force:
         n, p = self.rotation.back(f.angular), self.rotation.back(f.linear)
@@ -215,37 +257,79 @@ class Transform(_Coordinates):
 
 @dataclass(frozen=True, slots=True)
 class Chain(_Coordinates):
-    """Two transforms, one after the other: `first` from A to B, `then` from B to C."""
+    """Transforms one after the other, from the parent to the child."""
 
-    first: Transform
-    then: Transform
+    factors: tuple[Transform, ...]
 
     def _motion(self, m: Motion) -> Motion:
-        return self.then @ (self.first @ m)
+        for X in self.factors:
+            m = X @ m
+        return m
 
     def _spin(self, w: Spin) -> Spin:
-        return self.then @ (self.first @ w)
+        for X in self.factors:
+            w = X @ w
+        return w
 
-    def centripetal(self, w: Spin) -> Motion:
-        """The acceleration of C's origin when A turns at w."""
-        shifted = w.centripetal(self.first.r)
-        turned = self.first.rotation.apply(shifted)
-        there = add(turned, (self.first @ w).centripetal(self.then.r))
-        return Motion(ZERO3, self.then.rotation.apply(there))
+    @property
+    def origin(self) -> Vector3:
+        """The child's origin, in the parent's frame."""
+        at = ZERO3
+        for X in reversed(self.factors):
+            at = add(X.r, X.rotation.back(at))
+        return at
 
     def _force_back(self, f: Force) -> Force:
-        return self.first.T @ (self.then.T @ f)
+        for X in reversed(self.factors):
+            f = X.T @ f
+        return f
 
     def _inertia_back(self, inertia: I) -> I:
-        return self.first._inertia_back(self.then._inertia_back(inertia))
+        for X in reversed(self.factors):
+            inertia = X._inertia_back(inertia)
+        return inertia
 
     def child(self, parent: Pose) -> Pose:
-        """The pose of C, given that of A."""
-        return self.then.child(self.first.child(parent))
+        """The pose of the child's frame, given its parent's."""
+        for X in self.factors:
+            parent = X.child(parent)
+        return parent
 
     def parent(self, child: Pose) -> Pose:
-        """The pose of A, given that of C."""
-        return self.first.parent(self.then.parent(child))
+        """The pose of the parent's frame, given its child's."""
+        for X in reversed(self.factors):
+            child = X.parent(child)
+        return child
+
+
+def factors(E: Matrix3, r: Vector3) -> tuple[Transform, ...]:
+    """The transform of a change of axes E about the point r, as the factors that cost least.
+
+    Entries that are Python floats are known now: a turn about a coordinate axis is recognised by them, and a shift is
+    taken in the axes, old or new, in which it has more zeros.
+    """
+    rotation: Rotation = Turn(E)
+    along = None
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        off = (E[i][j], E[i][k], E[j][i], E[k][i])
+        if _is(E[i][i], 1.0) and all(_is(x, 0.0) for x in off):
+            rotation, along = About(i, E[j][j], E[j][k]), i
+            if _is(E[j][j], 1.0) and _is(E[j][k], 0.0):
+                return (Transform(Identity(), r),)
+    if all(isinstance(x, float) for row in (*E, r) for x in row):
+        size = max(abs(x) for x in r)
+        turned = [0.0 if abs(x) < 1e-15 * size else x for x in matvec(E, r)]
+        if sum(x != 0.0 for x in turned) < sum(x != 0.0 for x in r):
+            before = [r[i] if i == along else 0.0 for i in range(3)]
+            after = [0.0 if i == along else turned[i] for i in range(3)]
+            first = Transform(rotation, (before[0], before[1], before[2]))
+            return (first, Transform(Identity(), (after[0], after[1], after[2])))
+    return (Transform(rotation, r),)
+
+
+def _is(x: Scalar, value: float) -> bool:
+    return isinstance(x, float) and x == value
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,5 +385,7 @@ class Pose:
 
     def __matmul__(self, m: Motion) -> Motion:
         """A motion of this frame, in the reference frame's axes and about its origin."""
+        if type(m) is not Motion:
+            raise TraceError(f"a pose takes a Motion to the reference frame, not a {type(m).__name__}")
         w, v = matvec(self.rotation, m.angular), matvec(self.rotation, m.linear)
         return Motion(w, add(v, cross(self.position, w)))

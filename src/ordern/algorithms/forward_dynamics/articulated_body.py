@@ -1,21 +1,23 @@
 """The articulated-body algorithm: the joint accelerations of given joint forces.
 
     outward   w_i  = X_i w_p + S_i qd_i                         (angular velocity)
-              c_i  = Coriolis and centripetal acceleration of body i relative to its parent
+              r_i  = centripetal acceleration of body i's origin, in the parent's axes
+              c_i  = Coriolis acceleration of body i
               IA_i = I_i,                           pA_i = gyroscopic force of body i - external_i
-    inward    U_i  = IA_i S_i,    D_i = S_i^T U_i + armature_i,    u_i = tau_i - S_i^T pA_i
-              Ia   = IA_i - U_i D_i^-1 U_i^T,       pa = pA_i + Ia c_i + U_i D_i^-1 u_i
-              IA_p += X_i^T Ia X_i,                 pA_p += X_i^T pa
-    outward   a'   = X_i a_p + c_i
-              qdd_i = D_i^-1 (u_i - U_i^T a'),      a_i = a' + S_i qdd_i
+    inward    D_i  = S_i^T IA_i S_i + armature_i,   G_i = IA_i S_i D_i^-1
+              u_i  = tau_i - S_i^T pA_i,            nu_i = D_i^-1 u_i
+              Ia   = IA_i - G_i S_i^T IA_i,         Ip = X_i^T Ia X_i
+              IA_p += Ip,                           pA_p += X_i^T (pA_i + Ia c_i + G_i u_i) + Ip r_i
+    outward   a'   = X_i (a_p + r_i) + c_i
+              qdd_i = nu_i - G_i^T a',              a_i = a' + S_i qdd_i
 
 Gravity is an acceleration of the base upwards. Cost: order n.
 
 Reference: Jain 1991, eqs. (11), (14), (45), (46), (60), where IA is P, pA with the forces from further out is z,
-u is epsilon, D^-1 u is nu, and U D^-1 is the Kalman gain G; Featherstone and Orin 2000, sec. 3.4.
-Differs: Jain numbers links from the tip. a_i is his alpha, the derivative in an inertial frame, c_i his a(k), and the
-gyroscopic force his b(k). Featherstone and Orin use the spatial acceleration, a_i less w_i x v_i; then c_i and pA_i are
-v_i x S_i qd_i and v_i x* I_i v_i, which costs about a tenth more operations.
+u is epsilon, and G the Kalman gain; Featherstone and Orin 2000, sec. 3.4.
+Differs: Jain numbers links from the tip. a_i is his alpha, the derivative in an inertial frame; c_i and r_i are
+together his a(k), and the gyroscopic force is his b(k). Featherstone and Orin use the spatial acceleration, a_i less
+w_i x v_i; then r_i is zero, c_i is v_i x S_i qd_i and pA_i is v_i x* I_i v_i, which takes a tenth more operations.
 """
 
 from __future__ import annotations
@@ -40,26 +42,28 @@ def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> An
     w = tree.field(Spin)
     a = tree.field(Motion, base=tree.base_acceleration)
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
-    X, S, c, U, D, u = (tree.own() for _ in range(6))
+    X, S, r, c, G, nu = (tree.own() for _ in range(6))
     qdd = tree.output("v")
 
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
         vJ = S[i] @ qd[i]
         w[i] = X[i] @ w[p] + vJ
-        c[i] = X[i].centripetal(w[p]) + w[i].coriolis(vJ) + i.bias(q[i], qd[i])
+        r[i] = X[i].centripetal(w[p])
+        c[i] = w[i].coriolis(vJ) + i.bias(q[i], qd[i])
         IA[i] = i.inertia.articulated()
         pA[i] = w[i].gyroscopic(i.inertia) - external[i]
 
     for i, p in tree.inward():
-        U[i], D[i], Ia = eliminate(IA[i], S[i], i.armature)
-        u[i] = tau[i] - S[i].T @ pA[i]
-        pa = pA[i] + Ia @ c[i] + U[i] @ D[i].solve(u[i])
-        IA[p] += X[i].T @ Ia @ X[i]
-        pA[p] += X[i].T @ pa
+        G[i], D, Ia = eliminate(IA[i], S[i], i.armature)
+        u = tau[i] - S[i].T @ pA[i]
+        nu[i] = D.solve(u)
+        Ip = X[i].T @ Ia @ X[i]
+        IA[p] += Ip
+        pA[p] += X[i].T @ (pA[i] + Ia @ c[i] + G[i] @ u) + Ip @ r[i]
 
     for i, p in tree.outward():
-        a_ = X[i] @ a[p] + c[i]
-        qdd[i] = D[i].solve(u[i] - U[i].T @ a_)
+        a_ = X[i] @ (a[p] + r[i]) + c[i]
+        qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
     return qdd

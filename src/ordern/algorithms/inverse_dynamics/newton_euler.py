@@ -1,8 +1,9 @@
 """Recursive Newton-Euler: the joint forces of a given motion.
 
     outward   w_i = X_i w_p + S_i qd_i                          (angular velocity)
-              c_i = Coriolis and centripetal acceleration of body i relative to its parent
-              a_i = X_i a_p + S_i qdd_i + c_i                   (acceleration of the body's origin)
+              r_i = centripetal acceleration of body i's origin, in the parent's axes
+              c_i = Coriolis acceleration of body i
+              a_i = X_i (a_p + r_i) + S_i qdd_i + c_i           (acceleration of the body's origin)
               f_i = I_i a_i + b_i - external_i,                 b_i = gyroscopic force of body i
     inward    tau_i = S_i^T f_i + armature_i qdd_i
               f_p  += X_i^T f_i
@@ -10,8 +11,8 @@
 Gravity is an acceleration of the base upwards. Cost: order n.
 
 Reference: Jain 1991, eqs. (11), (14)-(17); Featherstone and Orin 2000, sec. 3.1.
-Differs: Jain numbers links from the tip. a_i is his alpha, the derivative in an inertial frame; c_i is his a(k) in the
-axes of body i, and b_i his b(k). Featherstone and Orin use the spatial acceleration, a_i less w_i x v_i.
+Differs: Jain numbers links from the tip. a_i is his alpha, the derivative in an inertial frame; c_i and r_i are
+together his a(k), and b_i is his b(k). Featherstone and Orin use the spatial acceleration, a_i less w_i x v_i.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any) -> Any:
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
         vJ = S[i] @ qd[i]
         w[i] = X[i] @ w[p] + vJ
-        c = X[i].centripetal(w[p]) + w[i].coriolis(vJ) + i.bias(q[i], qd[i])
-        a[i] = X[i] @ a[p] + S[i] @ qdd[i] + c
+        r, c = X[i].centripetal(w[p]), w[i].coriolis(vJ) + i.bias(q[i], qd[i])
+        a[i] = X[i] @ (a[p] + r) + S[i] @ qdd[i] + c
         f[i] = i.inertia @ a[i] + w[i].gyroscopic(i.inertia) - external[i]
 
     for i, p in tree.inward():
