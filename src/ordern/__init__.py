@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from .algorithms import Algorithm, algorithm, methods
 from .errors import (
@@ -18,11 +19,13 @@ from .errors import (
     TraceError,
     UnknownNameError,
 )
-from .io import ModelWarning, load_builder
 from .joints import Continuous, Fixed, Free, Joint, Prismatic, Revolute, Spherical
-from .kernel import Kernel
 from .model import Body, Connection, Frame, Model, Placement
 from .robot import Builder, Robot
+
+if TYPE_CHECKING:
+    from .io import ModelWarning
+    from .kernel import Kernel
 
 __version__ = "0.1.0"
 
@@ -63,4 +66,19 @@ def load(source: str | os.PathLike[str], *, floating: bool = False, merge: bool 
     `floating` the root gets a free joint. Entries of placements within `snap` of 0 or +-1 become exactly that, which
     makes computing faster; 0 turns it off.
     """
+    from .io import load_builder
+
     return Robot.of(load_builder(source).build(floating=floating, merge=merge, snap=snap))
+
+
+def __getattr__(name: str) -> Any:
+    """Names whose modules are imported when they are first asked for."""
+    if name == "Kernel":
+        from .kernel import Kernel
+
+        return Kernel
+    if name == "ModelWarning":
+        from .io import ModelWarning
+
+        return ModelWarning
+    raise AttributeError(f"module 'ordern' has no attribute {name!r}")

@@ -49,16 +49,17 @@ class Kernel:
         asked, algorithm = find(question, method)
         if way is not None and way not in WAYS:
             raise unknown_name("way of running", way, WAYS)
+        present = (present,) if isinstance(present, str) else tuple(present)
         optional = [p.name for p in asked.inputs if p.optional]
         for name in present:
             if name not in optional:
                 raise unknown_name("optional argument", name, optional, question)
-        missing = set(asked.options) ^ set(options)
-        if missing:
-            raise ArgumentError(
-                f"{question} needs the settings {', '.join(asked.options) or 'none'}; got "
-                f"{', '.join(options) or 'none'}"
-            )
+        for name in options:
+            if name not in asked.options:
+                raise unknown_name("setting", name, asked.options, question)
+        for name in asked.options:
+            if name not in options:
+                raise ArgumentError(f"{question} needs the setting {name!r}")
         if "frame" in options:
             options["frame"] = model.frame(options["frame"])
         if asked.needs_inertia:
@@ -202,24 +203,29 @@ class Kernel:
 
     def _threads(self, arrays: Sequence[Array], loaded: Loaded, out: Array | None, asked: int | None) -> int:
         """How many threads to use: one unless each has enough to do."""
-        if asked is not None:
-            if not _is_count(asked):
-                raise ArgumentError(f"{self.question.name}: `threads` must be a whole number above 0, not {asked!r}")
-            asked = int(asked)
-            if asked == 1:
-                return 1
-        try:
-            batch = np.broadcast_shapes(*self._batches(arrays))
-        except ValueError:
-            return 1  # the call itself will say what is wrong
-        states = _size(batch)
+        if asked is not None and not _is_count(asked):
+            raise ArgumentError(f"{self.question.name}: `threads` must be a whole number above 0, not {asked!r}")
+        states = 1
+        for a, shape in zip(arrays, self._shapes, strict=True):
+            extra = a.ndim - len(shape)
+            if extra > 1:  # several batch dimensions may broadcast to more states than any argument has
+                try:
+                    states = _size(np.broadcast_shapes(*self._batches(arrays)))
+                except ValueError:
+                    return 1  # the call itself will say what is wrong
+                break
+            if extra == 1 and a.shape[0] > states:
+                states = a.shape[0]
+        if asked is None:
+            work = states * loaded.code.operations * _NS_PER_OPERATION / loaded.lanes
+            most = int(work / _WORTH_A_THREAD_NS)
+        else:
+            most = min(int(asked), -(-states // loaded.lanes))
+        if most < 2:
+            return 1
         if out is not None and any(np.may_share_memory(out, a) for a in arrays):
             return 1  # NumPy copies what overlaps, but only within one call
-        most = -(-states // loaded.lanes)
-        if asked is not None:
-            return max(1, min(asked, most))
-        work = states * loaded.code.operations * _NS_PER_OPERATION / loaded.lanes
-        return max(1, min(cores(), most, int(work / _WORTH_A_THREAD_NS)))
+        return most if asked is not None else min(cores(), most)
 
     def _batches(self, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
         return [a.shape[: max(0, a.ndim - len(s))] for a, s in zip(arrays, self._shapes, strict=True)]

@@ -9,15 +9,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .algorithms import find
 from .errors import ArgumentError, unknown_name
-from .kernel import Kernel
 from .model import BASE, Frame, Model, ModelBuilder
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
 
 __all__ = ["Builder", "Robot"]
 
@@ -184,11 +186,15 @@ class Robot(Model):
         `present` names the optional arguments that it takes; `way` is "interpreted", "unrolled", "rolled", or None to
         let the number of operations decide; `options` are settings such as the frame.
         """
-        chosen = find(question, method)[1].name
-        key = (question, chosen, tuple(present), way, *sorted(options.items()))
+        algorithm = find(question, method)[1]
+        if "frame" in options:
+            options["frame"] = self.frame(options["frame"])
+        key = (algorithm, tuple(present), way, *sorted(options.items()))
         found = self._kernels.get(key)
         if found is None:
-            found = Kernel(self, question, chosen, present, way, **options)
+            from .kernel import Kernel  # the compiler is not needed before this
+
+            found = Kernel(self, question, algorithm.name, present, way, **options)
             self._kernels[key] = found
         return found
 
@@ -206,26 +212,42 @@ class Robot(Model):
         out: Array | None,
         **options: Any,
     ) -> Array:
+        plain = external is None and threads is None and out is None
+        asked = (question, method, *options.values())
+        if plain and _hashable(options.get("frame")):
+            quick = self._quick.get(asked)
+            if quick is not None:
+                known: Array = quick(*arguments)
+                return known
         if external is not None:
             kernel = self.kernel(question, method, present=("external",), **options)
-            forced: Array = kernel(*arguments, self._forces(external), out=out, threads=threads)
-            return forced
-        kernel = self.kernel(question, method, **options)
+            arguments = (*arguments, self._forces(external))
+        else:
+            kernel = self.kernel(question, method, **options)
         answer: Array = kernel(*arguments, out=out, threads=threads)
-        usual = not options and kernel.algorithm.name == kernel.question.default
-        if usual and question not in self.__dict__ and getattr(answer, "dtype", None) == np.float64:
-            self._shorten(question, kernel)
+        if plain and getattr(answer, "dtype", None) == np.float64:
+            self._quick[asked] = self._shortened(question, kernel)
         return answer
 
-    def _shorten(self, question: str, kernel: Kernel) -> None:
-        """From now on plain calls with one state go straight to machine code; all others come back here."""
+    @cached_property
+    def _quick(self) -> dict[Any, Callable[..., Any]]:
+        """Functions for one state per call, by question, method and settings."""
+        return {}
+
+    def _shortened(self, question: str, kernel: Kernel) -> Callable[..., Any]:
+        """From now on plain calls with one state go straight to machine code; all others come back here.
+
+        A question without settings, asked in its usual way, does not even pass through Python.
+        """
         general: Callable[..., Any] = getattr(type(self), question)
-        if general is not getattr(Robot, question):
-            return  # a subclass has its own
+        usual = kernel.algorithm.name == kernel.question.default and not kernel.options
+        if not usual or general is not getattr(Robot, question):
+            return kernel.fast(kernel)
         parameters = list(inspect.signature(general).parameters.values())[1:]
         shown = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
         doc = f"{question}({shown})\n--\n\n{inspect.getdoc(general)}"
         self.__dict__[question] = kernel.fast(general.__get__(self), self, doc)
+        return kernel
 
     def _forces(self, external: External) -> Array:
         """External forces as one array (..., n, 6), each in its body's frame."""
@@ -271,6 +293,10 @@ class Builder(ModelBuilder):
     def build(self, *, floating: bool = False, merge: bool = True, snap: float = 1e-11) -> Robot:
         """The robot: checked, in order from the root outward, bodies behind fixed joints merged into their parents."""
         return Robot.of(super().build(floating=floating, merge=merge, snap=snap))
+
+
+def _hashable(frame: object) -> bool:
+    return isinstance(frame, (str, Frame, type(None)))
 
 
 def _axes(axes: str) -> str:

@@ -67,9 +67,7 @@ def test_files_that_are_not_read(tmp_path: Path, name: str, content: str, messag
 
 
 def test_text_of_another_format() -> None:
-    with pytest.raises(
-        ModelError, match=r"^<string>:1: the root element is <sdf>, of no format that is read"
-    ):
+    with pytest.raises(ModelError, match=r"^<string>:1: the root element is <sdf>, of no format that is read"):
         load_builder("<sdf/>")
 
 
@@ -89,9 +87,7 @@ class TestMissing:
             load_builder(tmp_path / "x")
 
     def test_a_directory_that_is_missing(self, tmp_path: Path) -> None:
-        with pytest.raises(
-            MissingFileError, match=r"there is no file .*; the directory .* does not exist either"
-        ):
+        with pytest.raises(MissingFileError, match=r"there is no file .*; the directory .* does not exist either"):
             load_builder(tmp_path / "no" / "r.urdf")
 
     def test_it_is_a_model_error_and_a_missing_file_and_pickles(self, tmp_path: Path) -> None:

@@ -77,9 +77,7 @@ class TestMeaning:
         assert model.frame("tip").placement.position == (1.0, 2.0, 3.0)
 
     def test_limits_and_dynamics(self) -> None:
-        text = (
-            '<limit lower="-1" upper="2" velocity="3" effort="inf"/><dynamics damping="0.5" friction="0.25"/>'
-        )
+        text = '<limit lower="-1" upper="2" velocity="3" effort="inf"/><dynamics damping="0.5" friction="0.25"/>'
         joint = build(arm(text)).joints[0]
         assert (joint.lower, joint.upper) == ((-1.0,), (2.0,))
         assert (joint.velocity_limit, joint.effort_limit) == ((3.0,), (math.inf,))

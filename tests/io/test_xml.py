@@ -50,9 +50,7 @@ def test_only_finds_one_child_and_refuses_a_second() -> None:
     assert root.only("c", "it") is None
     found = root.only("b", "it")
     assert found is not None and found.line == 4
-    with pytest.raises(
-        ModelError, match=r"^f:3: it has a second <a> \(the first is in line 2\); expected one$"
-    ):
+    with pytest.raises(ModelError, match=r"^f:3: it has a second <a> \(the first is in line 2\); expected one$"):
         root.only("a", "it")
 
 
@@ -88,9 +86,7 @@ def test_only_finds_one_child_and_refuses_a_second() -> None:
     ],
     ids=lambda x: repr(x)[:24],
 )
-def test_what_is_not_a_document_is_an_error_with_its_line(
-    data: bytes | str, where: str, message: str
-) -> None:
+def test_what_is_not_a_document_is_an_error_with_its_line(data: bytes | str, where: str, message: str) -> None:
     with pytest.raises(ModelError, match=message) as e:
         parse_xml(data, "f")
     assert e.value.where == where

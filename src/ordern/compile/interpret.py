@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model import ConcreteTree, Model, core_shape, result_scalars
+from ..model import ConcreteTree, Model, core_shape, core_size, result_scalars
 
 __all__ = ["interpret"]
 
@@ -43,7 +43,7 @@ def interpret(
     zeros = [tree.zeros(kind) for kind in absent]
     batch = np.broadcast_shapes(*batches)
     with np.errstate(all="ignore"):
-        scalars = result_scalars(function(tree, *inputs, *zeros, **options))
+        scalars = result_scalars(function(tree, *inputs, *zeros, **options), core_size(model, output))
     result = np.empty((*batch, len(scalars)), object if dtype.kind == "O" else np.result_type(dtype, np.float32))
     for k, x in enumerate(scalars):
         result[..., k] = x

@@ -25,8 +25,8 @@ from .unroll import emit_unrolled, trace_unrolled
 __all__ = ["WAYS", "Code", "Request", "code_for", "count_operations", "layout_of"]
 
 WAYS = ("interpreted", "unrolled", "rolled")
-UNROLL_LIMIT = 30_000
-"""Operations up to which straight-line code compiles in a second or two."""
+UNROLL_LIMIT = 40_000
+"""Operations of the loops, all bodies together, up to which straight-line code compiles in a second or two."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,9 @@ def _choose(request: Request) -> str:
     """Straight-line code while it is short enough to compile quickly, loops for the rest."""
     if len(request.model.bodies) <= 10:
         return "unrolled"
-    # loops cannot fold constants: straight-line code is about half as long
+    # loops fold fewer constants: the straight-line code will be shorter than this, down to a half
     general = estimate(_trace(request, trace_rolled, layout_of(request, 1))).total
-    return "unrolled" if general <= 2 * UNROLL_LIMIT else "rolled"
+    return "unrolled" if general <= UNROLL_LIMIT else "rolled"
 
 
 def _trace(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import TraceError
 from ..graph import Counts, Graph, Node, Scalar, count
-from ..model import BASE, Carry, Index, Kind, Model, PlacedFrame, Tree, result_scalars
+from ..model import BASE, Carry, Index, Kind, Model, PlacedFrame, Tree, check_block, result_scalars
 from ..spatial import FixedSize, Force, Freedoms, leaves, rebuild
 from .layout import Layout
 
@@ -110,7 +110,7 @@ def trace_rolled(
     result = function(tree, *inputs, *(tree.zeros(kind) for kind in absent), **options)
     if not isinstance(result, _Output):
         block = tree.block
-        for k, x in enumerate(result_scalars(result)):
+        for k, x in enumerate(result_scalars(result, layout.output.size)):
             block.steps.append(Store(("result", k), block.graph.lift(x)))
     return tree.finish()
 
@@ -124,6 +124,16 @@ class RolledTree(Tree):
         self.program = Program(model, [], [], [], [], None)
         self._stack: list[Block] = []
         self._straight: Block | None = None
+        self._first_set: dict[int, int] = {}
+        self._reads: set[tuple[int, Any, int]] = set()
+
+    def note_read(self, field: int, who: Any) -> None:
+        """Remember that a field is read from memory in the present piece."""
+        self._reads.add((field, who, len(self.program.pieces)))
+
+    def note_set(self, field: int) -> None:
+        """Remember that a field is set in the present piece."""
+        self._first_set.setdefault(field, len(self.program.pieces))
 
     @property
     def block(self) -> Block:
@@ -142,7 +152,13 @@ class RolledTree(Tree):
         return found
 
     def finish(self) -> Program:
-        """The program, complete."""
+        """The program, complete: every field that is read was set before, or is being set from the base outward."""
+        for f, who, piece in self._reads:
+            loop = self.program.pieces[piece - 1]
+            chained = who == "p" and isinstance(loop, Loop) and loop.order in ("outward", "path")
+            set_in = self._first_set.get(f, piece + 1)
+            if who != BASE and not (set_in < piece or (chained and set_in == piece)):
+                raise TraceError("a field is read at a body before it was set there")
         return self.program
 
     def _index(self, who: str, kind: int) -> Index:
@@ -239,6 +255,7 @@ class _SharedField:
         block, who = self.tree.block, _number(index)
         key = (self.id, who)
         if key not in block.env:
+            self.tree.note_read(self.id, who)
             size = self.tree.program.field_sizes[self.id]
             scalars = iter([block.graph.leaf(("field", self.id, k, who)) for k in range(size)])
             block.env[key] = rebuild(self.zero, scalars)
@@ -252,6 +269,7 @@ class _SharedField:
         if type(value) is not type(self.zero) and not isinstance(value, (Node, float)):
             raise TraceError(f"a field of {type(self.zero).__name__} was given a {type(value).__name__}")
         block.env[self.id, who] = value
+        self.tree.note_set(self.id)
         for k, x in enumerate(scalars):
             block.steps.append(Store(("field", self.id, k, who), block.graph.lift(x)))
 
@@ -354,6 +372,7 @@ class _Output:
     def __setitem__(self, where: Index | tuple[Index, Index], value: Any) -> None:
         block = self.tree.block
         if isinstance(where, tuple):
+            check_block(value, where[0].kind.joint.nv, where[1].kind.joint.nv)
             i, j = (_number(w) for w in where)
             for r, row in enumerate(value):
                 for c, x in enumerate(row):
@@ -361,7 +380,8 @@ class _Output:
                     block.steps.append(Store(("pair", r, c, i, j), node))
                     block.steps.append(Store(("pair", c, r, j, i), node))
             return
-        who = _number(where)
+        who, joint = _number(where), where.kind.joint
+        check_block(value, joint.nq if self.kind == "q" else joint.nv)
         if self.kind == "columns":
             for c, motion in enumerate(value):
                 for r, x in enumerate(motion.scalars):

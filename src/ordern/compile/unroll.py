@@ -40,7 +40,7 @@ def trace_unrolled(
         for k, (kind, operand) in enumerate(zip(kinds, layout.inputs, strict=True))
     ]
     zeros = [tree.zeros(kind) for kind in absent]
-    return result_scalars(function(tree, *inputs, *zeros, **options))
+    return result_scalars(function(tree, *inputs, *zeros, **options), layout.output.size)
 
 
 def emit_unrolled(results: Sequence[Scalar], layout: Layout, target: Target) -> tuple[str, int]:

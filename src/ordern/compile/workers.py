@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["cores", "workers"]
 
@@ -22,6 +25,8 @@ def workers() -> ThreadPoolExecutor:
     """The pool of this process: a forked child has its parent's memory, but not its threads."""
     pid = os.getpid()
     if pid not in _pools:
+        from concurrent.futures import ThreadPoolExecutor
+
         _pools.clear()
         _pools[pid] = ThreadPoolExecutor(max_workers=cores(), thread_name_prefix="ordern")
     return _pools[pid]

@@ -17,6 +17,17 @@ from .ops import OPS, Op, Scalar
 
 __all__ = ["Graph", "Node"]
 
+_UFUNCS = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "negative": "neg",
+    "sqrt": "sqrt",
+    "sin": "sin",
+    "cos": "cos",
+    "arctan2": "atan2",
+}
 _ADD, _SUB, _MUL, _DIV, _NEG = (OPS[name] for name in ("add", "sub", "mul", "div", "neg"))
 
 
@@ -66,8 +77,8 @@ class Graph:
         if type(x) is Node:
             if x.graph is not self:
                 raise TraceError(
-                    f"a value of block '{x.graph.name}' is used in block '{self.name}': "
-                    "values move between loops and bodies only through fields"
+                    f"a value of block '{x.graph.name}' is used in block '{self.name}', for another body or another "
+                    "loop: values move between loops and bodies only through fields"
                 )
             return float(x.data) if x.op == "constant" else x
         if type(x) is float:
@@ -92,7 +103,6 @@ class Node:
     """A traced scalar. `op` is a name in the table of operations, or "leaf", or "constant"."""
 
     __slots__ = ("args", "data", "graph", "index", "op")
-    __array_ufunc__ = None  # NumPy scalars leave mixed arithmetic to us
 
     def __init__(self, graph: Graph, index: int, op: str, args: tuple[Node, ...], data: Any) -> None:
         self.graph, self.index, self.op, self.args, self.data = graph, index, op, args, data
@@ -100,6 +110,13 @@ class Node:
     def ordern_apply(self, name: str, *operands: Scalar) -> Scalar:
         """Elementary functions over any scalar come here when one operand is a node."""
         return self.graph.apply(OPS[name], *operands)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Scalar, **more: Any) -> Scalar:
+        """NumPy's functions, and arithmetic with NumPy's scalars, are traced as ours where there is one."""
+        if method != "__call__" or more or ufunc.__name__ not in _UFUNCS:
+            known = ", ".join(_UFUNCS)
+            raise TraceError(f"np.{ufunc.__name__} cannot be traced; of NumPy's functions these can: {known}")
+        return self.graph.apply(OPS[_UFUNCS[ufunc.__name__]], *operands)
 
     def __add__(self, other: Scalar) -> Scalar:
         return self.graph.apply(_ADD, self, other)
@@ -127,6 +144,24 @@ class Node:
 
     def __neg__(self) -> Scalar:
         return self.graph.apply(_NEG, self)
+
+    def __pow__(self, exponent: Any) -> Scalar:
+        if not isinstance(exponent, int) or exponent < 0:
+            raise TraceError(f"a traced value can be raised to whole powers from 0 on, not to {exponent!r}")
+        power: Scalar = 1.0
+        for _ in range(exponent):
+            power = power * self
+        return power
+
+    def __abs__(self) -> Scalar:
+        return self.graph.apply(OPS["where_less"], self, 0.0, -self, self)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Node):
+            return self is other
+        raise TraceError("traced values have no known value: use where_less(a, b, x, y) instead of comparing")
+
+    __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         raise TraceError("a traced value has no truth value: use where_less(a, b, x, y) instead of `if`")

@@ -86,7 +86,7 @@ def _mul(a: Scalar, b: Scalar) -> Scalar | None:
         if b == -1.0:
             return -a
     if _is(a, "neg"):
-        return -(a.args[0] * b)
+        return a.args[0] * -b if _is_constant(b) else -(a.args[0] * b)
     if _is(b, "neg"):
         return -(a * b.args[0])
     return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -80,8 +81,15 @@ class Joint(ABC):
 
     @property
     def kind(self) -> Hashable:
-        """Joints of one kind differ only in their parameters: their formulas are traced once for all."""
-        return type(self)
+        """Joints of one kind differ only in their axis and parameters: their formulas are traced once for all.
+
+        A class that has fields but lists no parameters has a kind for each value of its fields.
+        """
+        cls: Any = type(self)
+        if cls.parameters is not Joint.parameters or not is_dataclass(cls):
+            return type(self)
+        own = tuple(getattr(self, f.name) for f in fields(cls) if f.name != "axis")
+        return (type(self), own) if own else type(self)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -4,7 +4,7 @@ from .builder import ModelBuilder
 from .concrete import ConcreteTree
 from .model import Model
 from .parts import BASE, Body, Connection, Frame, Placement, placement
-from .ports import core_shape, core_size, result_scalars
+from .ports import check_block, core_shape, core_size, result_scalars
 from .tables import Kind, Tables
 from .tree import Carry, Index, PlacedFrame, Tree, placed_frame
 
@@ -23,6 +23,7 @@ __all__ = [
     "Placement",
     "Tables",
     "Tree",
+    "check_block",
     "core_shape",
     "core_size",
     "placed_frame",

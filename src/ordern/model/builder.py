@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ __all__ = ["ModelBuilder"]
 
 Array = NDArray[np.float64]
 Numbers = float | Sequence[float] | None
+B = TypeVar("B", bound="ModelBuilder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class ModelBuilder:
         self._parent_joint: dict[str, str] = {}
 
     def body(
-        self,
+        self: B,
         name: str,
         *,
         mass: float = 0.0,
@@ -70,7 +71,7 @@ class ModelBuilder:
         at: Placement | ArrayLike = (0.0, 0.0, 0.0),
         where: str = "",
         **limits: Numbers,
-    ) -> ModelBuilder:
+    ) -> B:
         """Add a body and, if a parent is given, the joint that carries it.
 
         `inertia` is about the centre of mass in the body's axes: 3 principal values, 6 values
@@ -101,7 +102,7 @@ class ModelBuilder:
         return self
 
     def joint(
-        self,
+        self: B,
         name: str,
         type: Joint,
         parent: str,
@@ -116,7 +117,7 @@ class ModelBuilder:
         friction: Numbers = None,
         armature: Numbers = None,
         where: str = "",
-    ) -> ModelBuilder:
+    ) -> B:
         """Connect two bodies. Limits and coefficients are one number, or one for each coordinate.
 
         `armature` is the inertia that a drive adds to its joint; it is part of the dynamics. `damping` and `friction`
@@ -157,7 +158,7 @@ class ModelBuilder:
         self._parent_joint[child] = name
         return self
 
-    def frame(self, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = "") -> ModelBuilder:
+    def frame(self: B, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = "") -> B:
         """Name a frame that is fixed to a body."""
         try:
             if _name(name, "frame") in self._frames:
@@ -210,7 +211,7 @@ class ModelBuilder:
                 raise ModelError(f"frame {name!r} has the name of a body", where)
             body, outer = placed[link]
             frames[name] = Frame(name, body, outer @ at)
-        for f in extra:
+        for f in (*extra, Frame("world", BASE)):
             frames.setdefault(f.name, f)
         return Model(
             name=self.name,

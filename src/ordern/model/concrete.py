@@ -10,7 +10,7 @@ from ..graph import Scalar
 from ..spatial import FixedSize, Force, Freedoms
 from .model import Model
 from .parts import BASE
-from .ports import core_size
+from .ports import check_block, core_size
 from .tree import Carry, Index, Numbers, PlacedFrame, Tree
 
 __all__ = ["ConcreteTree"]
@@ -59,11 +59,12 @@ class ConcreteTree(Tree):
 
     def field(self, type: type[FixedSize], base: Any = None) -> Any:
         """A dictionary by body."""
-        return _ConcreteField(type.zero() if base is None else base)
+        zero = type.zero()
+        return _ConcreteField(zero, zero if base is None else base)
 
     def own(self) -> Any:
         """A dictionary by body."""
-        return _ConcreteField(None)
+        return _ConcreteOwn()
 
     def carry(self, value: T) -> Carry[T]:
         """A plain variable."""
@@ -85,8 +86,9 @@ def _reader(row: list[Scalar]) -> Callable[[slice], Numbers]:
 
 
 class _ConcreteField:
-    def __init__(self, base: Any) -> None:
+    def __init__(self, zero: Any, base: Any) -> None:
         self._values: dict[Hashable, Any] = {BASE: base}
+        self._type = type(zero)
 
     def __getitem__(self, i: Index) -> Any:
         try:
@@ -95,6 +97,23 @@ class _ConcreteField:
             raise TraceError(f"a field is read at body {i.key} before it was set there") from None
 
     def __setitem__(self, i: Index, value: Any) -> None:
+        if type(value) is not self._type and self._type is not float:
+            raise TraceError(f"a field of {self._type.__name__} was given a {type(value).__name__}")
+        self._values[i.key] = value
+
+
+class _ConcreteOwn:
+    def __init__(self) -> None:
+        self._values: dict[Hashable, Any] = {}
+
+    def __getitem__(self, i: Index) -> Any:
+        if i.is_parent or i.key not in self._values:
+            raise TraceError("an own field is read at a loop's own body only, after it was set there")
+        return self._values[i.key]
+
+    def __setitem__(self, i: Index, value: Any) -> None:
+        if i.is_parent:
+            raise TraceError("an own field is set at a loop's own body only")
         self._values[i.key] = value
 
 
@@ -125,12 +144,15 @@ class _ConcreteOutput:
 
     def __setitem__(self, where: Index | tuple[Index, Index], value: Any) -> None:
         if isinstance(where, tuple):
+            check_block(value, where[0].kind.joint.nv, where[1].kind.joint.nv)
             i, j = (int(self.start[w.key]) for w in where)  # type: ignore[call-overload]
             for r, row in enumerate(value):
                 for c, x in enumerate(row):
                     self.scalars[(i + r) * self.nv + j + c] = x
                     self.scalars[(j + c) * self.nv + i + r] = x
             return
+        joint = where.kind.joint
+        check_block(value, joint.nq if self.kind == "q" else joint.nv)
         at = int(self.start[where.key])  # type: ignore[call-overload]
         if self.kind == "columns":
             for c, motion in enumerate(value):

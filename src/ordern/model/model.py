@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -157,11 +158,13 @@ class Model:
                     self.source,
                 )
 
-    def summary(self) -> str:
-        """The tree of bodies and joints, as text."""
+    def summary(self, most: int = 200) -> str:
+        """The tree of bodies and joints, as text; of large robots the first bodies."""
         lines = [f"{self.name}: {len(self.bodies)} bodies, nq {self.nq}, nv {self.nv}, mass {self.mass:.4g} kg"]
         lines.append(self.base)
-        lines.extend(self._tree_lines())
+        lines.extend(islice(self._tree_lines(), most))
+        if len(self.bodies) > most:
+            lines.append(f"... and {len(self.bodies) - most} more bodies")
         return "\n".join(lines)
 
     def _tree_lines(self) -> Iterator[str]:

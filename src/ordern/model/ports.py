@@ -17,11 +17,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..errors import TraceError
 from ..graph import Scalar
-from ..spatial import Motion, Pose
+from ..spatial import Pose
 from .model import Model
 
-__all__ = ["core_shape", "core_size", "result_scalars"]
+__all__ = ["check_block", "core_shape", "core_size", "result_scalars"]
 
 
 def core_shape(model: Model, kind: str) -> tuple[int, ...]:
@@ -44,13 +45,22 @@ def core_size(model: Model, kind: str) -> int:
     return math.prod(core_shape(model, kind))
 
 
-def result_scalars(value: Any) -> list[Scalar]:
-    """The scalars of what an algorithm returned, in the order of its array."""
-    if isinstance(value, Motion):
-        return list(value.scalars)
+def result_scalars(value: Any, size: int) -> list[Scalar]:
+    """The scalars of what an algorithm returned, in the order of its array, which has this size."""
     if isinstance(value, Pose):
         R, p = value.rotation, value.position
-        return [*R[0], p[0], *R[1], p[1], *R[2], p[2], 0.0, 0.0, 0.0, 1.0]
-    if hasattr(value, "scalars"):
-        return list(value.scalars)
-    return [value]
+        scalars = [*R[0], p[0], *R[1], p[1], *R[2], p[2], 0.0, 0.0, 0.0, 1.0]
+    else:
+        scalars = list(value.scalars) if hasattr(value, "scalars") else [value]
+    if len(scalars) != size or any(x is None for x in scalars):
+        raise TraceError(f"an algorithm returned {value!r}, but its result has {size} numbers; is a `return` missing?")
+    return scalars
+
+
+def check_block(value: Any, *lengths: int) -> None:
+    """Raise unless a piece of a result has these lengths: memory is laid out for no other."""
+    if len(value) != lengths[0]:
+        raise TraceError(f"a joint with {lengths[0]} coordinates was given {len(value)} numbers of the result")
+    if len(lengths) > 1:
+        for row in value:
+            check_block(row, *lengths[1:])

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ModelError
 from ..joints import Joint
+from ..spatial import Freedoms, leaves
 
 if TYPE_CHECKING:
     from .model import Model
@@ -123,6 +125,7 @@ def _kinds(model: Model, E: Array) -> tuple[NDArray[np.int64], tuple[Kind, ...]]
     for use_patterns in (True, False):
         kinds: dict[Hashable, int] = {}
         found: list[Kind] = []
+        seen: set[Joint] = set()
         kind = np.zeros(len(model.joints), np.int64)
         for i, c in enumerate(model.joints):
             has_armature = any(c.armature)
@@ -131,10 +134,25 @@ def _kinds(model: Model, E: Array) -> tuple[NDArray[np.int64], tuple[Kind, ...]]
             if number is None:
                 number = kinds[key] = len(found)
                 found.append(Kind(c.type, has_armature))
+            if c.type not in seen:
+                seen.add(c.type)
+                _check_alike(c.type, found[number].joint, c.name)
             kind[i] = number
         if len(found) <= _MOST_KINDS:
             break
     return kind, tuple(found)
+
+
+def _check_alike(joint: Joint, first: Joint, name: str) -> None:
+    """Raise if joints of one kind differ in more than their parameters: one would be taken for the other."""
+    q = Freedoms(x + 0.1 * (k + 1) for k, x in enumerate(joint.neutral()))
+    for one in ("transform", "subspace"):
+        own, stand_in = (getattr(j, one)(q) for j in (joint, first.with_parameters(joint.parameters)))
+        if leaves(own) != leaves(stand_in):
+            raise ModelError(
+                f"joint {name!r}: its class {type(joint).__name__} uses numbers in `{one}` that differ between joints, "
+                "so it must list them in `parameters` and take them in `with_parameters`, or tell them apart by `kind`"
+            )
 
 
 _MOST_KINDS = 8

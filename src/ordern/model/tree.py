@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from ..errors import TraceError
 from ..graph import Scalar
 from ..joints import Joint
 from ..spatial import (
@@ -56,9 +57,15 @@ class Index:
         self._kind, self._row = kind, row
 
     @property
+    def is_parent(self) -> bool:
+        """Whether this is only an index: a parent, or the base."""
+        return self._kind is None
+
+    @property
     def kind(self) -> Kind:
         """What this body has in common with others of its kind."""
-        assert self._kind is not None, "a parent is only an index; its joint is met in its own iteration"
+        if self._kind is None:
+            raise TraceError("a parent is only an index of fields; its own data are met in its own iteration")
         return self._kind
 
     def row(self, where: slice) -> Numbers:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..errors import TraceError
 from .inertia import Inertia
 from .linear import ZERO3, Symmetric3, Vector3, add, cross, subtract
 from .motion import Force, Motion
@@ -29,6 +30,8 @@ class Spin:
 
     def __add__(self, relative: Motion) -> Spin:
         """The angular velocity of a child that moves so relative to its parent."""
+        if type(relative) is not Motion:
+            raise TraceError(f"Spin + {type(relative).__name__}: a body's spin changes by a relative Motion")
         return Spin(add(self.w, relative.angular))
 
     def centripetal(self, r: Vector3) -> Vector3:

@@ -12,7 +12,7 @@ from ..registry import algorithm
 __all__ = ["kinetic_energy"]
 
 
-@algorithm("kinetic_energy", "body-sum", paper="Jain 1991", equations="(23): V* M V / 2")
+@algorithm("kinetic_energy", "body-sum", equations="sum v^T I v / 2")
 def kinetic_energy(tree: Tree, q: Any, qd: Any) -> Any:
     """The kinetic energy of all bodies and drives."""
     v, E = tree.field(Motion), tree.field(Real)

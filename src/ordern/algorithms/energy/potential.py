@@ -12,7 +12,7 @@ from ..registry import algorithm
 __all__ = ["potential_energy"]
 
 
-@algorithm("potential_energy", "body-sum", paper="", equations="- sum m g . c")
+@algorithm("potential_energy", "body-sum", equations="- sum m g . c")
 def potential_energy(tree: Tree, q: Any) -> Any:
     """The potential energy of all bodies."""
     up = tree.base_acceleration.linear

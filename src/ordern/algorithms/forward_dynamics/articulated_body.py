@@ -13,8 +13,8 @@
 
 Gravity is an acceleration of the base upwards. Cost: order n.
 
-Reference: Jain 1991, eqs. (11), (14), (45), (46), (60), where IA is P, pA with the forces from further out is z,
-u is epsilon, and G the Kalman gain; Featherstone and Orin 2000, sec. 3.4.
+Reference: Jain 1991, eqs. (11), (14), (45), (46), (60), where IA is P, G the Kalman gain and, at rest, pA is z,
+u epsilon and nu_i nu; Featherstone and Orin 2000, sec. 3.3, eqs. (12)-(14).
 Differs: Jain numbers links from the tip. a_i is his alpha, the derivative in an inertial frame; c_i and r_i are
 together his a(k), and the gyroscopic force is his b(k). Featherstone and Orin use the spatial acceleration, a_i less
 w_i x v_i; then r_i is zero, c_i is v_i x S_i qd_i and pA_i is v_i x* I_i v_i, which takes a tenth more operations.
@@ -35,7 +35,7 @@ __all__ = ["articulated_body"]
     "forward_dynamics",
     "articulated-body",
     paper="Featherstone 1983, as in Jain 1991 and Featherstone-Orin 2000",
-    equations="Jain (11), (14), (45), (46), (60); F-O sec. 3.4",
+    equations="Jain (11), (14), (45), (46), (60); F-O sec. 3.3, (12)-(14)",
 )
 def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""

@@ -11,7 +11,7 @@ from .newton_euler import newton_euler
 __all__ = ["bias_force", "gravity_force"]
 
 
-@algorithm("bias_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.3, C in (1)")
+@algorithm("bias_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.2, (15)")
 def bias_force(tree: Tree, q: Any, qd: Any, external: Any) -> Any:
     """Joint forces C(q, qd) that keep all joint accelerations at zero: Coriolis, centrifugal and gravity forces."""
     return newton_euler(tree, q, qd, tree.zeros("v"), external)

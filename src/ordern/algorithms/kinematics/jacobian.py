@@ -16,7 +16,7 @@ from .velocity import axes_of
 __all__ = ["jacobian"]
 
 
-@algorithm("jacobian", "inward", paper="Featherstone-Orin 2000", equations="sec. 3.5", order="d")
+@algorithm("jacobian", "inward", equations="J = columns X_f,i S_i", order="d")
 def jacobian(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """The 6 x nv matrix J with velocity = J qd, in the frame's own axes or the world's."""
     f = tree.frame(frame)

@@ -11,7 +11,7 @@ from ..registry import algorithm
 __all__ = ["path_poses", "pose"]
 
 
-@algorithm("pose", "outward", paper="Featherstone-Orin 2000", equations="sec. 2", order="d")
+@algorithm("pose", "outward", equations="product of placements and joint transforms", order="d")
 def pose(tree: Tree, q: Any, frame: Any) -> Any:
     """The homogeneous matrix of a frame in the world."""
     f = tree.frame(frame)

@@ -1,0 +1,1 @@
+"""How fast ordern is, side by side with Pinocchio: `python -m benchmarks [regex]`."""

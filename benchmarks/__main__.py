@@ -1,0 +1,78 @@
+"""Run the benchmarks whose names match a regular expression, or all of them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import sys
+import time
+import warnings
+
+import numpy as np
+
+import ordern as on
+
+from . import batches, chains, first_call, memory, operations, single, threads
+from .harness import CASES, settings
+from .peer import pin
+
+THEMES = (batches, single, first_call, chains, operations, threads, memory)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("regex", nargs="?", default="", help="which names to run (see --list); all of them if left out")
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    parser.add_argument("--quick", action="store_true", help="fewer robots and fewer rounds")
+    options = parser.parse_args()
+    try:
+        wanted = re.compile(options.regex)
+    except re.error as e:
+        parser.error(f"{options.regex!r} is no regular expression: {e}")
+    if options.quick:
+        settings.hurry()
+    themes = [theme.__name__ for theme in THEMES]
+    cases = [c for c in CASES if wanted.search(c.name) and (c.quick or not options.quick)]
+    cases.sort(key=lambda c: themes.index(c.function.__module__))
+    if not cases:
+        parser.error(f"no name matches {options.regex!r}{' in a quick run' * options.quick}; --list shows the names")
+    if options.list:
+        print(*(case.name for case in cases), sep="\n")
+        return 0
+    warnings.simplefilter("ignore", on.ModelWarning)  # mimic joints are free joints, as in Pinocchio
+    started = time.perf_counter()
+    print(f"# {machine()}")
+    failed = 0
+    for case in cases:
+        try:
+            for line in case.run():
+                print(line, flush=True)
+        except Exception as e:  # one that fails must not keep the others from running
+            failed += 1
+            print(f"{case.name} FAILED: {type(e).__name__}: {e}", flush=True)
+    print(f"# {len(cases)} benchmarks in {time.perf_counter() - started:.0f} s, {failed} failed")
+    return int(failed > 0)
+
+
+def machine() -> str:
+    """What all figures depend on."""
+    peer = f"Pinocchio {pin.__version__}" if pin else "no Pinocchio (install `pin` to compare)"
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return (
+        f"{_processor()}, {os.cpu_count()} cores{load}; Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"ordern {on.__version__}, {peer}"
+    )
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as f:
+            return next(line.split(":", 1)[1].strip() for line in f if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""From nothing to the first answer, each time in a fresh process: cache off, and cache warm."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from .harness import Figures, benchmark, processor_clock, settings
+from .robots import SOURCES
+
+SCRIPT = """
+import json, sys, time, warnings
+clock = getattr(time, sys.argv[1])
+start = clock()
+import numpy as np
+numpy = clock()
+import ordern as on
+imported = clock()
+warnings.simplefilter("ignore", on.ModelWarning)
+robot = on.load(sys.stdin.read(), floating=sys.argv[2] == "floating")
+loaded = clock()
+rest = np.zeros(robot.nv)
+robot.forward_dynamics(robot.neutral(), rest, rest)
+done = clock()
+print(json.dumps({"numpy": numpy - start, "import": imported - start, "load": loaded - imported,
+                  "first_call": done - imported, "first_call_with_import": done - start}))
+"""
+
+
+def fresh(robot: str, **environment: str) -> dict[str, float]:
+    """Seconds of each step in a new process."""
+    source = SOURCES[robot]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, processor_clock.__name__, "floating" if source.floating else "fixed"],
+        input=source.text,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().rpartition("\n")[2])
+    seconds: dict[str, float] = json.loads(done.stdout)
+    return seconds
+
+
+@benchmark("{robot}.first_call", robot=SOURCES, quick={"robot": ("panda", "talos_full")})
+def first_call(robot: str) -> Figures:
+    with tempfile.TemporaryDirectory() as folder:
+        warm = {"ORDERN_CACHE": "on", "ORDERN_CACHE_DIR": folder}
+        fresh(robot, **warm)
+        runs = [(fresh(robot, ORDERN_CACHE="off"), fresh(robot, **warm)) for _ in range(1 if settings.quick else 3)]
+    uncached, cached = ({k: min(run[n][k] for run in runs) for k in runs[0][n]} for n in (0, 1))
+    yield "load_s", uncached["load"]
+    yield "uncached_s", uncached["first_call"]
+    yield "cached_s", cached["first_call"]
+    yield "uncached.with_import_s", uncached["first_call_with_import"]
+    yield "cached.with_import_s", cached["first_call_with_import"]
+
+
+@benchmark("import")
+def import_time() -> Figures:
+    runs = [fresh("ur5") for _ in range(settings.rounds)]
+    yield "ordern_s", min(run["import"] for run in runs)
+    yield "numpy_alone_s", min(run["numpy"] for run in runs)

@@ -1,0 +1,126 @@
+"""Benchmarks by name: registration, timing side by side, and one line per figure.
+
+Machines are shared and noisy. So contestants take turns, round after round; a time is the best of all rounds, a ratio
+is the median of the rounds' ratios. Where only one thread is at work its processor time counts, which is that of the
+clock on the wall if nobody else wants the processor.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+import time
+import timeit
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+Figures = Iterator[tuple[str, float | int]]
+"""Names and values. A name that begins with `vs_` is a ratio of times: above 1, the other needs longer than we do."""
+
+
+@dataclass
+class Settings:
+    """How thorough to be."""
+
+    rounds: int = 15
+    slice_s: float = 0.006
+    """How long each contestant runs in a round."""
+    quick: bool = False
+
+    def hurry(self) -> None:
+        self.rounds, self.slice_s, self.quick = 5, 0.003, True
+
+
+settings = Settings()
+wall_clock = time.perf_counter
+processor_clock = time.process_time if sys.platform != "win32" else wall_clock  # Windows' ticks are too long
+
+
+@dataclass(frozen=True)
+class Case:
+    """A generator of figures with its arguments."""
+
+    name: str
+    function: Callable[..., Figures]
+    arguments: Mapping[str, Any]
+    quick: bool
+
+    def run(self) -> Iterator[str]:
+        """The lines to print."""
+        for name, value in self.function(**self.arguments):
+            is_ratio = name.rpartition(".")[2].startswith("vs_")
+            yield f"{self.name}.{name} {significant(value)}{'x' * is_ratio}"
+
+
+CASES: list[Case] = []
+
+
+def benchmark(
+    name: str, quick: bool | Mapping[str, Iterable[Any]] = True, **parameters: Iterable[Any]
+) -> Callable[[Callable[..., Figures]], Callable[..., Figures]]:
+    """Register a generator of figures, once for each combination of the parameters, which are fields of the name.
+
+    `quick` says which take part in a quick run: all, none, or those with these values of some parameters.
+    """
+
+    def register(function: Callable[..., Figures]) -> Callable[..., Figures]:
+        for values in itertools.product(*parameters.values()):
+            arguments = dict(zip(parameters, values, strict=True))
+            if isinstance(quick, bool):
+                chosen = quick
+            else:
+                chosen = all(arguments[p] in allowed for p, allowed in quick.items())
+            CASES.append(Case(name.format(**arguments), function, arguments, chosen))
+        return function
+
+    return register
+
+
+def race(
+    contestants: Mapping[str, str | Callable[[], object]],
+    scope: Mapping[str, Any] | None = None,
+    clock: Callable[[], float] = processor_clock,
+) -> dict[str, Array]:
+    """Seconds per call in each round. A contestant is a function, or a statement whose names are in the scope."""
+    timers = {name: timeit.Timer(what, timer=clock, globals=dict(scope or {})) for name, what in contestants.items()}
+    counts = {name: _calls_per_slice(timer) for name, timer in timers.items()}
+    times: dict[str, list[float]] = {name: [] for name in timers}
+    for _ in range(settings.rounds):
+        for name, timer in timers.items():
+            times[name].append(timer.timeit(counts[name]) / counts[name])
+    return {name: np.array(t) for name, t in times.items()}
+
+
+def _calls_per_slice(timer: timeit.Timer) -> int:
+    timer.timeit(1)  # compiles, and fills the caches
+    count = 1
+    while (elapsed := timer.timeit(count)) < settings.slice_s / 4:
+        count *= 4
+    return max(1, round(count * settings.slice_s / elapsed))
+
+
+def ratio(theirs: Array, ours: Array) -> float:
+    """How many times longer they need, round by round."""
+    return float(np.median(theirs / ours))
+
+
+def difference(mine: Array, theirs: Array, core: int = 1) -> float:
+    """The largest difference of a state's answer, relative to the largest entry of it."""
+    axes = tuple(range(-core, 0))
+    scale = np.abs(theirs).max(axis=axes)
+    return float((np.abs(mine - theirs).max(axis=axes) / scale).max())
+
+
+def significant(x: float | int, digits: int = 3) -> str:
+    """Three significant digits; whole numbers are counts, and exact."""
+    if isinstance(x, int):
+        return str(x)
+    if x == 0 or not math.isfinite(x) or not 1e-3 <= abs(x) < 1e7:
+        return f"{x:.{digits - 1}e}" if x else "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(x)))
+    return f"{round(x, decimals):.{max(0, decimals)}f}"

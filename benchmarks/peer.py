@@ -1,0 +1,106 @@
+"""Pinocchio on the same robot and the same states.
+
+Ours: a free joint has q = (quaternion w x y z, position), v = (angular, linear); a continuous joint has its angle.
+Pinocchio: position first, quaternion x y z w, v = (linear, angular); a continuous joint has (cos, sin).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import ordern as on
+
+try:
+    import pinocchio as pin
+except ImportError:  # there is none for Windows
+    pin = None
+
+Array = np.ndarray
+FUNCTIONS = {"forward_dynamics": "aba", "inverse_dynamics": "rnea", "mass_matrix": "crba"}
+
+
+class Peer:
+    """A robot of ours as a model of Pinocchio's, with working memory for one thread."""
+
+    def __init__(self, robot: on.Robot, model: Any) -> None:
+        self.robot, self.model = robot, model
+        self.pool = pin.ModelPool(model, 1)
+        self.data = self.pool.getData(0)  # a second one would need gigabytes for long chains
+        self.joints = [(c, model.joints[model.getJointId(c.name)]) for c in robot.joints]
+        assert len(robot.joints) == model.njoints - 1 and robot.nv == model.nv
+
+    @classmethod
+    def of_urdf(cls, robot: on.Robot, text: str, floating: bool) -> Peer:
+        """From the text that our robot is from."""
+        root = (pin.JointModelFreeFlyer(),) if floating else ()
+        return cls(robot, pin.buildModelFromXML(text, *root))
+
+    @classmethod
+    def of_robot(cls, robot: on.Robot) -> Peer:
+        """Joint by joint; revolute joints must turn about z, which is what Pinocchio is fastest at."""
+        types = {on.Revolute: pin.JointModelRZ, on.Spherical: pin.JointModelSpherical}
+        model = pin.Model()
+        model.gravity.linear = np.array(robot.gravity)
+        for c, b in zip(robot.joints, robot.bodies, strict=True):
+            at = pin.SE3(c.placement.R, c.placement.p)
+            k = model.addJoint(c.parent + 1, types[type(c.type)](), at, c.name)
+            model.appendBodyToJoint(k, pin.Inertia(b.mass, np.array(b.com), b.inertia_matrix), pin.SE3.Identity())
+        return cls(robot, model)
+
+    def positions(self, q: Array) -> Array:
+        """Our positions (..., nq) as Pinocchio's."""
+        out = np.empty((*q.shape[:-1], self.model.nq))
+        for ours, theirs in self.joints:
+            x, at = q[..., ours.q], theirs.idx_q
+            if ours.nq == 7:
+                x = x[..., [4, 5, 6, 1, 2, 3, 0]]
+            elif ours.nq == 4:
+                x = x[..., [1, 2, 3, 0]]
+            elif theirs.nq == 2:
+                x = np.concatenate([np.cos(x), np.sin(x)], axis=-1)
+            out[..., at : at + theirs.nq] = x
+        return out
+
+    @cached_property
+    def order(self) -> Array:
+        """For each of our velocities, where it is in Pinocchio's."""
+        found: list[int] = []
+        for _, theirs in self.joints:
+            within = [3, 4, 5, 0, 1, 2] if theirs.nv == 6 else range(theirs.nv)
+            found += [theirs.idx_v + k for k in within]
+        return np.array(found)
+
+    def velocities(self, v: Array) -> Array:
+        """Our velocities, accelerations or joint forces (..., nv) as Pinocchio's."""
+        out = np.empty(v.shape)
+        out[..., self.order] = v
+        return out
+
+    def convert(self, state: tuple[Array, ...]) -> tuple[Array, ...]:
+        """The arguments of a question, positions first, as Pinocchio's."""
+        q, *rest = state
+        return (self.positions(q), *map(self.velocities, rest))
+
+    def batch(self, question: str, state: tuple[Array, ...]) -> tuple[Callable[[], object], Array]:
+        """A call that runs in C++ alone, one thread, and the array (N, nv), in our order, that it has filled."""
+        function = getattr(pin, f"{FUNCTIONS[question]}InParallel")
+        arguments = [a.T for a in self.convert(state)]  # one state per column
+        out = np.empty_like(arguments[1])
+        pool = self.pool
+        function(1, pool, *arguments, out)
+        return lambda: function(1, pool, *arguments, out), out.T[:, self.order]
+
+    def call(self, question: str, state: tuple[Array, ...]) -> tuple[str, dict[str, Any]]:
+        """One state per call from Python: the statement, and what its names stand for."""
+        arguments = {f"x{k}": a for k, a in enumerate(self.convert(state))}
+        statement = f"pin.{FUNCTIONS[question]}(model, data, {', '.join(arguments)})"
+        return statement, {"pin": pin, "model": self.model, "data": self.data, **arguments}
+
+    def mass_matrix(self, q: Array) -> Array:
+        """The answer for one of our states, in our order."""
+        M = pin.crba(self.model, self.data, self.positions(q))
+        return M[np.ix_(self.order, self.order)]

@@ -1,0 +1,424 @@
+"""Compiled code on disk: found again, never trusted, never in the way."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern.algorithms import registry
+from ordern.compile import cache, program
+from ordern.model import Tree
+from ordern.spatial import Real
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def robot(mass: float = 1.0, name: str = "pendulum", **build: Any) -> on.Robot:
+    return (
+        on.Builder(name)
+        .body("ground")
+        .body("bob", parent="ground", joint=on.Revolute((0, 1, 0)), mass=mass, com=(0, 0, -0.5))
+        .frame("tip", "bob", at=((0, 0, -1), (0, 5e-4, 0)))
+        .build(**build)
+    )
+
+
+def ask(mass: float = 1.0) -> float:
+    """Compiles or loads; 4 (0.5 - 0.5 m g sin(0.1)) / m tells the mass."""
+    answer = robot(mass).forward_dynamics(np.array([0.1]), np.array([0.0]), np.array([0.5]))
+    assert abs(answer[0] - 4 * (0.5 / mass - 0.5 * 9.81 * np.sin(0.1))) < 1e-12
+    return float(answer[0])
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("ORDERN_CACHE", raising=False)
+    monkeypatch.delenv("ORDERN_CACHE_MB", raising=False)
+    monkeypatch.setenv("ORDERN_CACHE_DIR", str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The questions that were traced and compiled since the test began."""
+    found: list[str] = []
+    real = program._compile
+
+    def spy(request: Any, *rest: Any) -> Any:
+        found.append(request.question.name)
+        return real(request, *rest)
+
+    monkeypatch.setattr(program, "_compile", spy)
+    return found
+
+
+def entries(directory: Path) -> list[Path]:
+    return sorted(directory.iterdir())
+
+
+def test_a_hit_needs_no_tracing(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = ask()
+    assert len(entries(directory)) == 1
+
+    def fail(*_: Any) -> None:
+        raise AssertionError("traced or compiled in spite of the cache")
+
+    for name in ("trace_unrolled", "trace_rolled", "compile_object", "emit_unrolled"):
+        monkeypatch.setattr(program, name, fail)
+    assert ask() == before
+    assert len(entries(directory)) == 1
+
+
+def test_names_do_not_matter_but_numbers_do(directory: Path, compiled: list[str]) -> None:
+    ask(1.0)
+    robot(1.0, "another name").forward_dynamics([0.1], [0.0], [0.5])
+    assert len(compiled) == 1
+    ask(1.0 + 1e-15)
+    assert len(compiled) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r, x: r.inverse_dynamics(x, x, x),
+        lambda r, x: r.forward_dynamics(*np.float32([x, x, x])),
+        lambda r, x: r.forward_dynamics(x, x, x, external=np.zeros((1, 6))),
+        lambda r, x: r.kernel("forward_dynamics", way="rolled")(x, x, x),
+    ],
+    ids=["question", "dtype", "external", "way"],
+)
+def test_other_code_is_another_entry(directory: Path, compiled: list[str], change: Callable[..., Any]) -> None:
+    one, x = robot(), np.array([0.1])
+    one.forward_dynamics(x, x, x)
+    change(one, x)
+    assert len(compiled) == len(entries(directory)) == 2
+
+
+def test_frames_and_settings_are_part_of_the_key(directory: Path, compiled: list[str]) -> None:
+    one, x = robot(), np.array([0.3])
+    answers = [
+        one.velocity(x, x, "tip"),
+        one.velocity(x, x, "tip", axes="world"),
+        one.velocity(x, x, "bob"),
+    ]
+    assert len(compiled) == len(entries(directory)) == 3
+    again = robot()
+    assert (again.velocity(x, x, "tip") == answers[0]).all()
+    assert (again.velocity(x, x, "tip", axes="world") == answers[1]).all()
+    assert (again.velocity(x, x, "bob") == answers[2]).all()
+    assert len(compiled) == 3
+
+
+def test_rounding_of_frames_is_part_of_the_key(directory: Path) -> None:
+    """The tip is turned by 5e-4: with snap 1e-3 that is nothing, with snap 0 it is not."""
+    x = np.array([0.3])
+    rough, exact = robot(snap=1e-3), robot(snap=0.0)
+    assert rough.pose(x, "tip")[0, 0] == pytest.approx(np.cos(0.3), abs=1e-14)
+    assert exact.pose(x, "tip")[0, 0] == pytest.approx(np.cos(0.3 + 5e-4), abs=1e-14)
+
+
+def test_gravity_is_part_of_the_key(directory: Path) -> None:
+    for g in (9.81, 1.62):
+        moon = on.Builder("moon", gravity=(0, 0, -g)).body("stone", mass=1.0).build(floating=True)
+        fall = moon.gravity_force(moon.neutral())
+        assert fall[5] == g
+
+
+@pytest.fixture
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(registry, "_ALGORITHMS", dict(registry._ALGORITHMS))
+    yield
+
+
+def test_what_an_algorithm_closes_over_is_part_of_the_key(directory: Path, own_registry: None) -> None:
+    def register(factor: float) -> None:
+        @on.algorithm("potential_energy", "scaled")
+        def scaled(tree: Tree, q: Any) -> Any:
+            E = tree.field(Real)
+            for i, _ in tree.outward():
+                E[i] = factor * q[i][0]
+            for i, p in tree.inward():
+                E[p] += E[i]
+            return E[tree.base]
+
+    for factor in (2.0, 3.0):
+        register(factor)
+        assert robot().kernel("potential_energy", "scaled")(np.array([0.5])) == 0.5 * factor
+
+
+def test_what_a_joint_inherits_is_part_of_the_key(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A joint whose formulas are in a file other than its own: when that file changes, so does the code."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    formulas = (
+        "from dataclasses import dataclass\nfrom typing import ClassVar\nimport ordern as on\n"
+        "from ordern.spatial import Columns, Motion\n"
+        "@dataclass(frozen=True)\nclass Geared(on.Prismatic):\n"
+        "    nq: ClassVar[int] = 1\n    nv: ClassVar[int] = 1\n"
+        "    def subspace(self, q):\n        return Columns((Motion((0.0, 0.0, 0.0), (0.0, 0.0, {ratio})),))\n"
+    )
+    (tmp_path / "own_joint.py").write_text(
+        "from dataclasses import dataclass\nfrom joint_formulas import Geared\n"
+        "@dataclass(frozen=True)\nclass Mine(Geared):\n    pass\n"
+    )
+    for ratio in (1.0, 2.0):
+        (tmp_path / "joint_formulas.py").write_text(formulas.format(ratio=ratio))
+        for name in ("own_joint", "joint_formulas"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        joint = importlib.import_module("own_joint").Mine((0, 0, 1))
+        one = on.Builder("geared").body("ground").body("block", parent="ground", joint=joint, mass=1.0).build()
+        assert one.mass_matrix(np.array([0.0])) == ratio**2
+    for name in ("own_joint", "joint_formulas"):
+        del sys.modules[name]
+
+
+def test_algorithms_without_a_source_are_not_kept(directory: Path, compiled: list[str], own_registry: None) -> None:
+    for factor in (2.0, 3.0):
+        space: dict[str, Any] = {"__name__": "__console__"}
+        exec(f"def typed(tree, q):\n    return {factor}", space)
+        on.algorithm("potential_energy", "typed")(space["typed"])
+        assert robot().kernel("potential_energy", "typed")(np.array([0.5])) == factor
+    assert compiled == ["potential_energy"] * 2
+    assert not directory.exists() or not entries(directory)
+
+
+def damages() -> Iterator[tuple[str, Callable[[bytes], bytes]]]:
+    yield "empty", lambda b: b""
+    yield "foreign", lambda b: b"this is somebody else's file\n" * 100
+    yield "header only", lambda b: b[:48]
+    yield "half", lambda b: b[: len(b) // 2]
+    yield "one byte short", lambda b: b[:-1]
+    yield "one byte more", lambda b: b + b"\0"
+    yield "other version", lambda b: b.replace(b"ordern kernel 1\n", b"ordern kernel 0\n")
+    for k in (0, 20, 48, 57, 80, 400, 2000, -1):
+        yield f"byte {k} flipped", lambda b, k=k: _flipped(b, k)
+
+
+def _flipped(content: bytes, k: int) -> bytes:
+    damaged = bytearray(content)
+    damaged[k] ^= 0x10
+    return bytes(damaged)
+
+
+@pytest.mark.parametrize("damage", [d for _, d in damages()], ids=[name for name, _ in damages()])
+def test_damaged_entries_are_rebuilt(directory: Path, compiled: list[str], damage: Callable[[bytes], bytes]) -> None:
+    before = ask()
+    (entry,) = entries(directory)
+    sound = entry.read_bytes()
+    entry.write_bytes(damage(sound))
+    assert ask() == before
+    assert len(compiled) == 2
+    assert entry.read_bytes() == sound
+    assert ask() == before
+    assert len(compiled) == 2
+
+
+def test_an_entry_under_a_wrong_name_is_ignored(directory: Path, compiled: list[str]) -> None:
+    ask(1.0)
+    (one,) = entries(directory)
+    ask(2.0)
+    (two,) = set(entries(directory)) - {one}
+    two.write_bytes(one.read_bytes())
+    ask(2.0)
+    assert len(compiled) == 3
+
+
+def test_a_directory_in_the_place_of_an_entry(directory: Path) -> None:
+    before = ask()
+    (entry,) = entries(directory)
+    entry.unlink()
+    entry.mkdir()
+    assert ask() == before
+
+
+def test_the_directory_is_private(tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORDERN_CACHE_DIR", str(tmp_path / "a" / "b"))
+    old = os.umask(0)
+    try:
+        ask()
+    finally:
+        os.umask(old)
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+    (entry,) = entries(tmp_path / "a" / "b")
+    assert entry.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o722, 0o770, 0o702])
+def test_a_directory_that_others_can_write_is_ignored(directory: Path, compiled: list[str], mode: int) -> None:
+    ask()
+    directory.chmod(mode)
+    ask()
+    assert len(compiled) == 2, "an entry that others may have planted was loaded"
+    ask(2.0)
+    assert len(entries(directory)) == 1, "an entry was written where others can replace it"
+    directory.chmod(0o700)
+    ask()
+    assert len(compiled) == 3
+
+
+def test_a_directory_of_somebody_else_is_ignored(
+    directory: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask()
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    ask()
+    assert len(compiled) == 2
+
+
+@pytest.mark.parametrize("off", ["off", "OFF", "0", "no", "false"])
+def test_turned_off(directory: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch, off: str) -> None:
+    ask()
+    monkeypatch.setenv("ORDERN_CACHE", off)
+    ask()
+    ask(2.0)
+    assert len(compiled) == 3
+    assert len(entries(directory)) == 1
+
+
+def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ORDERN_CACHE", raising=False)
+    monkeypatch.setenv("ORDERN_CACHE_DIR", str(tmp_path / "here"))
+    assert cache.cache_directory() == tmp_path / "here"
+    monkeypatch.delenv("ORDERN_CACHE_DIR")
+    if sys.platform.startswith("linux"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+        assert cache.cache_directory() == tmp_path / "xdg" / "ordern"
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert cache.cache_directory() == tmp_path / ".cache" / "ordern"
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert cache.cache_directory() is None
+    ask()
+
+
+def test_size_is_bounded_and_the_oldest_go_first(
+    directory: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(1.0)
+    (first,) = entries(directory)
+    size = first.stat().st_size
+    monkeypatch.setenv("ORDERN_CACHE_MB", str(3.5 * size / 1e6))
+    for mass in (2.0, 3.0):
+        ask(mass)
+    for age, entry in enumerate(entries(directory)):
+        os.utime(entry, (time.time() - 1000 - age,) * 2)
+    os.utime(first, (time.time() - 5000,) * 2)
+    ask(1.0)  # the oldest is used again, so another has to go
+    assert len(entries(directory)) == 3 and len(compiled) == 3
+    ask(4.0)
+    assert len(entries(directory)) == 3
+    assert first.exists()
+    ask(1.0)
+    ask(4.0)
+    assert len(compiled) == 4
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "nonsense"])
+def test_odd_bounds(directory: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setenv("ORDERN_CACHE_MB", limit)
+    ask()
+    assert len(entries(directory)) == (limit == "nonsense")
+
+
+def fail_with(error: OSError) -> Callable[..., Any]:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(("place", "name"), [(os, "replace"), (os, "fdopen"), (tempfile, "mkstemp"), (Path, "mkdir")])
+def test_failing_writes_leave_nothing_behind(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
+) -> None:
+    """A full disk, or a directory that is read-only: the answer comes, and no half of a file stays."""
+    before = ask()
+    for entry in entries(directory):
+        entry.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, fail_with(OSError(28, "No space left on device")))
+        assert ask() == before
+    assert entries(directory) == []
+
+
+def test_read_only_directory(directory: Path, compiled: list[str]) -> None:
+    ask(1.0)
+    directory.chmod(0o500)
+    try:
+        ask(1.0)
+        assert len(compiled) == 1, "what is there can be read"
+        ask(2.0)
+    finally:
+        directory.chmod(0o700)
+
+
+def test_a_file_in_the_place_of_the_directory(directory: Path) -> None:
+    directory.write_text("not a directory")
+    ask()
+    assert directory.read_text() == "not a directory"
+
+
+def test_no_temporary_files_stay(directory: Path) -> None:
+    for mass in (1.0, 2.0, 3.0):
+        ask(mass)
+    assert {p.suffix for p in entries(directory)} == {".kernel"}
+
+
+def test_clear(directory: Path) -> None:
+    ask(1.0)
+    ask(2.0)
+    assert cache.clear() == 2
+    assert entries(directory) == []
+    assert cache.clear() == 0
+
+
+def test_processes_at_once(directory: Path) -> None:
+    """Both compile, both write, and what stays is sound: a third loads it."""
+    text = (
+        "import sys; sys.path.insert(0, '.'); from tests.compile.test_cache import ask; import time\n"
+        "while time.time() < {start}: pass\n"
+        "print(ask().hex())"
+    )
+    script = text.format(start=time.time() + 1.5)
+    running = [
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT, env=_env())
+        for _ in range(2)
+    ]
+    answers = {p.communicate(timeout=60)[0].strip() for p in running}
+    assert [p.returncode for p in running] == [0, 0]
+    assert len(entries(directory)) == 1
+    assert answers == {ask().hex()}
+
+
+def _env() -> dict[str, str]:
+    paths = [str(Path(on.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def test_a_pickled_robot_finds_its_code(directory: Path, compiled: list[str]) -> None:
+    one = robot()
+    x = np.array([0.1])
+    before = one.forward_dynamics(x, x, x)
+    again = pickle.loads(pickle.dumps(one))
+    assert again.forward_dynamics(x, x, x) == before
+    assert len(compiled) == 1

@@ -1,0 +1,313 @@
+"""Pinocchio and ordern side by side on one robot: conversions by the names of joints, and answers to compare.
+
+Ours: a free joint has q = (quaternion w x y z, position), v = (angular, linear); a continuous joint has its angle.
+Pinocchio: position first, quaternion x y z w, v = (linear, angular); a continuous joint has (cos, sin).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+import ordern as on
+from tests.robots import ROBOTS
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Case:
+    """A robot of example-robot-data, on the ground or floating."""
+
+    name: str
+    file: str
+    floating: bool = False
+    way: str | None = None
+    """How the suite runs its functions: loops compile faster than straight-line code for many joints."""
+    ill_posed: bool = False
+    """Whether the accelerations are hardly defined: bodies without inertia hang on joints that they lie on."""
+
+
+CASES = [
+    Case("panda", "panda_description/urdf/panda.urdf"),
+    Case("ur5", "ur_description/urdf/ur5_robot.urdf"),
+    Case("kinova", "kinova_description/robots/kinova.urdf"),
+    Case("xarm7", "xarm_description/urdf/xarm7.urdf"),
+    Case("allegro-hand", "allegro_hand_description/urdf/allegro_right_hand.urdf", way="rolled"),
+    Case("tiago", "tiago_description/robots/tiago.urdf", way="rolled"),
+    Case("baxter", "baxter_description/urdf/baxter.urdf", way="rolled"),
+    Case("double-pendulum", "double_pendulum_description/urdf/double_pendulum_continuous.urdf"),
+    Case("anymal-b", "anymal_b_simple_description/robots/anymal.urdf", floating=True),
+    Case("solo12", "solo_description/robots/solo12.urdf", floating=True),
+    Case("hyq", "hyq_description/robots/hyq_no_sensors.urdf", floating=True, way="rolled"),
+    Case("icub", "icub_description/robots/icub.urdf", floating=True, way="rolled", ill_posed=True),
+    Case("romeo", "romeo_description/urdf/romeo_small.urdf", floating=True, way="rolled"),
+    Case("talos", "talos_data/robots/talos_reduced.urdf", floating=True, way="rolled"),
+    Case("talos-full", "talos_data/robots/talos_full_v2.urdf", floating=True, way="rolled"),
+    Case("iris", "iris_description/robots/iris_simple.urdf", floating=True),
+]
+
+
+@dataclass
+class States:
+    """Random positions, velocities, accelerations, forces: everything a question may need."""
+
+    q: Array
+    q1: Array
+    v: Array
+    a: Array
+    tau: Array
+    external: Array
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+
+@dataclass
+class Pair:
+    """One robot in both libraries."""
+
+    case: Case
+    snap: float | None = 0.0
+    """As in `on.load`, or None for its default; at 0 both libraries have the very same placements."""
+    way: str | None = None
+    """How our functions run, as in `Robot.kernel`."""
+    robot: on.Robot = field(init=False)
+    model: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        path = ROBOTS / self.case.file
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", on.ModelWarning)  # mimic joints are free joints in both
+            snap = {} if self.snap is None else {"snap": self.snap}
+            self.robot = on.load(path, floating=self.case.floating, **snap)
+        root = (pin.JointModelFreeFlyer(),) if self.case.floating else ()
+        self.model = pin.buildModelFromUrdf(str(path), *root)
+        self.data = self.model.createData()
+
+    @cached_property
+    def joints(self) -> list[tuple[Any, Any]]:
+        """Our joints, each with Pinocchio's of the same name; all of both."""
+        found = []
+        for c in self.robot.joints:
+            assert self.model.existJointName(c.name), c.name
+            found.append((c, self.model.joints[self.model.getJointId(c.name)]))
+        assert len(found) == self.model.njoints - 1
+        assert self.robot.nv == self.model.nv
+        return found
+
+    def positions(self, q: Array) -> Array:
+        """Our positions as Pinocchio's."""
+        out = np.empty((len(q), self.model.nq))
+        for ours, theirs in self.joints:
+            x, at = q[:, ours.q], theirs.idx_q
+            if ours.nq == 7:
+                out[:, at : at + 7] = x[:, [4, 5, 6, 1, 2, 3, 0]]
+            elif theirs.nq == 2:
+                out[:, at : at + 2] = np.concatenate([np.cos(x), np.sin(x)], axis=1)
+            else:
+                out[:, at : at + 1] = x
+        return out
+
+    def velocities(self, v: Array) -> Array:
+        """Our velocities, accelerations or joint forces (last dimension) as Pinocchio's."""
+        out = np.empty_like(v)
+        out[..., self._theirs] = v
+        return out
+
+    def from_velocities(self, v: Array) -> Array:
+        """Pinocchio's velocities, accelerations or joint forces (last dimension) as ours."""
+        return v[..., self._theirs]
+
+    @cached_property
+    def _theirs(self) -> Array:
+        """For each of our velocities, where it is in Pinocchio's."""
+        found: list[int] = []
+        for _, theirs in self.joints:
+            within = [3, 4, 5, 0, 1, 2] if theirs.nv == 6 else range(theirs.nv)
+            found += [theirs.idx_v + k for k in within]
+        return np.array(found)
+
+    def frames(self, count: int) -> list[str]:
+        """Frames to look at: the deepest first, those behind a fixed joint before those of bodies."""
+        depth = [0] * len(self.robot.bodies)
+        for k, c in enumerate(self.robot.joints):
+            depth[k] = 1 + (depth[c.parent] if c.parent >= 0 else 0)
+        links = [f for f in self.robot.frames if f.body >= 0 and self.model.existFrame(f.name, pin.FrameType.BODY)]
+        links.sort(key=lambda f: (f.placement == on.Placement(), -depth[f.body]))
+        return [f.name for f in links[:count]]
+
+    def states(self, count: int, seed: int = 0) -> States:
+        """Random states."""
+        rng = np.random.default_rng(seed)
+        n, nv = len(self.robot.bodies), self.robot.nv
+        return States(
+            q=self.robot.random(rng, count),
+            q1=self.robot.random(rng, count),
+            v=rng.uniform(-2, 2, (count, nv)),
+            a=rng.uniform(-2, 2, (count, nv)),
+            tau=rng.uniform(-10, 10, (count, nv)),
+            external=rng.uniform(-10, 10, (count, n, 6)),
+        )
+
+    def forces(self, external: Array) -> Any:
+        """External forces of one state as Pinocchio's."""
+        found = pin.StdVec_Force()
+        for _ in range(self.model.njoints):
+            found.append(pin.Force.Zero())
+        for (_, theirs), six in zip(self.joints, external, strict=True):
+            found[theirs.id] = pin.Force(six[3:], six[:3])
+        return found
+
+    def ask(self, question: str, *arguments: Any, external: Array | None = None, **options: Any) -> Array:
+        """Our answer: by the public function, or by the way of running asked for."""
+        if self.way is None:
+            extra = {} if external is None else {"external": external}
+            return getattr(self.robot, question)(*arguments, **extra, **options)
+        present = () if external is None else ("external",)
+        kernel = self.robot.kernel(question, present=present, way=self.way, **options)
+        return kernel(*arguments, *(() if external is None else (external,)))
+
+    def answers(self, s: States, frames: list[str]) -> Iterator[tuple[str, Array, Array]]:
+        """What was asked, our answers and Pinocchio's, in our convention."""
+        yield from self._dynamics(s)
+        yield from self._energies(s)
+        yield from self._steps(s)
+        for frame in frames:
+            yield from self.kinematics(s, frame)
+
+    def each(self, s: States, function: Callable[..., Any]) -> Array:
+        """Pinocchio, state by state, on (q, v, a, tau, k)."""
+        q, (v, a, tau) = self.positions(s.q), map(self.velocities, (s.v, s.a, s.tau))
+        return np.array([np.array(function(q[k], v[k], a[k], tau[k], k)) for k in range(len(s))])
+
+    def _dynamics(self, s: States) -> Iterator[tuple[str, Array, Array]]:
+        yield from self.inverse(s)
+        yield from self.forward(s)
+        m, d = self.model, self.data
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.nonLinearEffects(m, d, q, v))
+        yield "bias_force", self.ask("bias_force", s.q, s.v), self.from_velocities(theirs)
+        ext = [self.forces(x) for x in s.external]
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.rnea(m, d, q, v, 0 * a, ext[k]))
+        mine = self.ask("bias_force", s.q, s.v, external=s.external)
+        yield "bias_force, external", mine, self.from_velocities(theirs)
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.computeGeneralizedGravity(m, d, q))
+        yield "gravity_force", self.ask("gravity_force", s.q), self.from_velocities(theirs)
+        theirs = self.each(s, lambda q, v, a, tau, k: _symmetric(pin.crba(m, d, q)))
+        t = self._theirs
+        yield "mass_matrix", self.ask("mass_matrix", s.q), theirs[:, t[:, None], t]
+
+    def inverse(self, s: States) -> Iterator[tuple[str, Array, Array]]:
+        """Inverse dynamics, without and with external forces."""
+        m, d, ext = self.model, self.data, [self.forces(x) for x in s.external]
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.rnea(m, d, q, v, a))
+        yield "inverse_dynamics", self.ask("inverse_dynamics", s.q, s.v, s.a), self.from_velocities(theirs)
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.rnea(m, d, q, v, a, ext[k]))
+        mine = self.ask("inverse_dynamics", s.q, s.v, s.a, external=s.external)
+        yield "inverse_dynamics, external", mine, self.from_velocities(theirs)
+
+    def forward(self, s: States) -> Iterator[tuple[str, Array, Array]]:
+        """Forward dynamics, without and with external forces."""
+        m, d, ext = self.model, self.data, [self.forces(x) for x in s.external]
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.aba(m, d, q, v, tau))
+        yield "forward_dynamics", self.ask("forward_dynamics", s.q, s.v, s.tau), self.from_velocities(theirs)
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.aba(m, d, q, v, tau, ext[k]))
+        mine = self.ask("forward_dynamics", s.q, s.v, s.tau, external=s.external)
+        yield "forward_dynamics, external", mine, self.from_velocities(theirs)
+
+    def _energies(self, s: States) -> Iterator[tuple[str, Array, Array]]:
+        ask, m, d = self.ask, self.model, self.data
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.computeKineticEnergy(m, d, q, v))
+        yield "kinetic_energy", ask("kinetic_energy", s.q, s.v), theirs
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.computePotentialEnergy(m, d, q))
+        yield "potential_energy", ask("potential_energy", s.q), theirs
+
+    def _steps(self, s: States) -> Iterator[tuple[str, Array, Array]]:
+        ask, m = self.ask, self.model
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.integrate(m, q, 0.7 * v))
+        mine = self.positions(ask("integrate", s.q, s.v, 0.7))
+        for _, joint in self.joints:
+            if joint.nq == 7:  # a quaternion and its negative are one rotation
+                w = slice(joint.idx_q + 3, joint.idx_q + 7)
+                theirs[:, w] *= np.sign((theirs[:, w] * mine[:, w]).sum(axis=1, keepdims=True))
+        yield "integrate", mine, theirs
+        there = self.positions(s.q1)
+        theirs = self.each(s, lambda q, v, a, tau, k: pin.difference(m, q, there[k]))
+        mine = self.velocities(ask("difference", s.q, s.q1))
+        for _, joint in self.joints:
+            if joint.nq == 2:  # Pinocchio takes the short way round, we count turns
+                at = joint.idx_v
+                mine[:, at] -= 2 * np.pi * np.round((mine[:, at] - theirs[:, at]) / (2 * np.pi))
+        yield "difference", mine, theirs
+
+    def kinematics(self, s: States, frame: str) -> Iterator[tuple[str, Array, Array]]:
+        """The pose of a frame, and all that is known of its motion."""
+        ask, m, d = self.ask, self.model, self.data
+        f = m.getFrameId(frame, pin.FrameType.BODY)
+
+        def at(q: Array, v: Array, a: Array) -> None:
+            pin.forwardKinematics(m, d, q, v, a)
+            pin.updateFramePlacement(m, d, f)
+
+        def pose(q: Array, v: Array, a: Array, *_: Any) -> Array:
+            at(q, v, a)
+            return d.oMf[f].homogeneous
+
+        yield "pose", ask("pose", s.q, frame=frame), self.each(s, pose)
+        for axes, reference in (("frame", pin.LOCAL), ("world", pin.LOCAL_WORLD_ALIGNED)):
+
+            def velocity(q: Array, v: Array, a: Array, *_: Any, reference: Any = reference) -> Array:
+                at(q, v, a)
+                return _six(pin.getFrameVelocity(m, d, f, reference))
+
+            def spatial(q: Array, v: Array, a: Array, *_: Any, reference: Any = reference) -> Array:
+                at(q, v, a)
+                return _six(pin.getFrameAcceleration(m, d, f, reference))
+
+            def classical(q: Array, v: Array, a: Array, *_: Any, reference: Any = reference) -> Array:
+                at(q, v, a)
+                return _six(pin.getFrameClassicalAcceleration(m, d, f, reference))
+
+            def jacobian(q: Array, *_: Any, reference: Any = reference) -> Array:
+                J = pin.computeFrameJacobian(m, d, q, f, reference)
+                return J[[3, 4, 5, 0, 1, 2]]
+
+            yield f"velocity, {axes} axes", ask("velocity", s.q, s.v, frame=frame, axes=axes), self.each(s, velocity)
+            for kind, function in (("classical", classical), ("spatial", spatial)):
+                mine = ask("acceleration", s.q, s.v, s.a, frame=frame, axes=axes, kind=kind)
+                yield f"acceleration, {kind}, {axes} axes", mine, self.each(s, function)
+            theirs = self.from_velocities(self.each(s, jacobian))
+            yield f"jacobian, {axes} axes", ask("jacobian", s.q, frame=frame, axes=axes), theirs
+
+
+def _six(m: Any) -> Array:
+    return np.concatenate([m.angular, m.linear])
+
+
+def _symmetric(M: Array) -> Array:
+    """From the upper half, the only one that crba promises to fill."""
+    return np.triu(M) + np.triu(M, 1).T
+
+
+def relative_errors(mine: Array, theirs: Array) -> Array:
+    """For each state: the largest difference, relative to the largest entry of the peer's answer."""
+    apart, size = _sizes(mine, theirs)
+    return apart / size
+
+
+def typical_errors(mine: Array, theirs: Array) -> Array:
+    """For each state: the largest difference, relative to the peer's answer or to a typical answer."""
+    apart, size = _sizes(mine, theirs)
+    return apart / np.maximum(size, np.median(size))
+
+
+def _sizes(mine: Array, theirs: Array) -> tuple[Array, Array]:
+    assert mine.shape == theirs.shape, (mine.shape, theirs.shape)
+    axes = tuple(range(1, mine.ndim))
+    return np.abs(mine - theirs).max(axis=axes), np.abs(theirs).max(axis=axes)
