@@ -6,11 +6,7 @@ The papers count divisions as multiplications, and so do these figures. Neither 
 from __future__ import annotations
 
 import ordern as on
-from ordern.algorithms import find
-from ordern.compile.layout import Layout, Operand
-from ordern.compile.unroll import trace_unrolled
-from ordern.graph import Counts, Node, count
-from ordern.model import core_shape
+from ordern.graph import Counts
 
 from .chains import chain
 from .harness import Figures, benchmark
@@ -25,12 +21,7 @@ PAPERS = {
 
 def operations(robot: on.Robot, question: str) -> Counts:
     """What is left of an algorithm when it is unrolled for this robot."""
-    asked, algorithm = find(question)
-    given = [p for p in asked.inputs if not p.optional]
-    absent = [p.kind for p in asked.inputs if p.optional]
-    layout = Layout(tuple(Operand(p.name, core_shape(robot, p.kind)) for p in given), Operand("out", ()), 1)
-    results = trace_unrolled(robot, algorithm.function, [p.kind for p in given], layout, absent, {})
-    return count(x for x in results if isinstance(x, Node))
+    return robot.kernel(question, way="unrolled").counts()
 
 
 def multiplications(c: Counts) -> int:

@@ -114,7 +114,8 @@ class Kernel:
 
     def counts(self) -> Counts:
         """Operations per state, exactly: of straight-line code for this robot, or of loops if those are compiled."""
-        return count_operations(self._request, rolled=not self._interpreted and self.code.way == "rolled")
+        way = "unrolled" if self._interpreted else self._request.way or self.code.way
+        return count_operations(self._request, rolled=way == "rolled")
 
     def fast(self, fallback: Callable[..., Any], owner: Any = None, doc: str = "") -> Callable[..., Any]:
         """A function for one state per call that skips all it can; for anything else it calls the fallback.

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.compile.program import layout_of
-from ordern.compile.unroll import trace_unrolled
-from ordern.graph import Counts, Node, count
+from ordern.graph import Counts
 
 
 def general_arm(n: int, seed: int = 0) -> on.Robot:
@@ -34,16 +32,7 @@ def general_arm(n: int, seed: int = 0) -> on.Robot:
 
 
 def counts(robot: on.Robot, question: str) -> Counts:
-    request = robot.kernel(question)._request
-    results = trace_unrolled(
-        robot,
-        request.algorithm.function,
-        request.kinds,
-        layout_of(request, 1),
-        request.absent,
-        dict(request.options),
-    )
-    return count(x for x in results if isinstance(x, Node))
+    return robot.kernel(question, way="unrolled").counts()
 
 
 @pytest.mark.parametrize("n", [6, 7, 10, 30])

@@ -59,7 +59,6 @@ def test_example(example: str, tmp_path: Path) -> None:
 
 
 def test_demo(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     output = run("demo.py", "demo.png", folder=tmp_path)
     expect(output, [r"└─ flange", rf"forward of inverse dynamics.* {NUMBER}", r"ns per state", r"demo\.png"])
     (drift,) = re.findall(rf"largest drift .* ({NUMBER}) of it", output)

@@ -16,6 +16,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,10 @@ def _trim(directory: Path) -> None:
         limit = float(os.environ.get("ORDERN_CACHE_MB", "256")) * 1e6
     except ValueError:
         limit = 256e6
+    for path in directory.glob("*.part"):  # left by a process that was killed while it wrote
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > 3600.0:
+                path.unlink()
     entries = []
     for path in directory.glob("*" + _SUFFIX):
         with contextlib.suppress(OSError):
