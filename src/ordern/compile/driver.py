@@ -29,6 +29,10 @@ CONTEXT = (
 """The words that `@bind` is given: addresses that @call needs."""
 
 
+_MOST_EXPECTED = 4096
+"""Bytes of one state's part of an operand that are asked for ahead; beyond it they come in order, unasked."""
+
+
 def attributes(target: Target) -> str:
     """The attributes of every function."""
     bits = 8 * target.lanes * target.itemsize
@@ -81,10 +85,15 @@ def loop_function(layout: Layout, target: Target) -> str:
         ]
     for k, operand in enumerate(layout.inputs):
         lines += _transfer(k, operand, layout.input_tile(k), target, "load")
+    lines.append(f"  %t_next = add i64 %t, {target.lanes}")
+    for k, operand in enumerate(operands):
+        # the result's place is asked for now, the arguments of the next tile for then
+        verb, when = ("store", "%t") if k == len(layout.inputs) else ("load", "%t_next")
+        size = min(operand.size * target.itemsize, _MOST_EXPECTED)
+        lines.append(f"  call void @expect_{verb}(ptr %a{k}, i64 %o{k}, i64 {when}, i64 %last, i64 {size})")
     lines.append("  call void @body(ptr %data, ptr %ws)")
     lines += _transfer(len(layout.inputs), layout.output, layout.output_tile, target, "store")
     lines += [
-        f"  %t_next = add i64 %t, {target.lanes}",
         "  %t_more = icmp slt i64 %t_next, %n",
         "  br i1 %t_more, label %tile, label %end",
         "end:",

@@ -157,6 +157,7 @@ def declarations(target: Target) -> str:
     v, suffix = target.vector, f"v{target.lanes}f{8 * target.itemsize}"
     mask = f"<{target.lanes} x i1>"
     lines = [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs")]
+    lines.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     lines.append(f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})")
     lines.append(f"declare {v} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {v})")
     lines.append(f"declare void @llvm.masked.store.{suffix}.p0({v}, ptr, i32, {mask})")

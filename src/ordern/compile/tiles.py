@@ -14,9 +14,11 @@ __all__ = ["tile_functions"]
 
 
 def tile_functions(target: Target) -> str:
-    """IR text of @load_rows, @store_rows, @load_strided, @store_strided, @splat and @extract."""
+    """IR text of @load_rows, @load_strided, @splat and @expect_load, and of their opposites."""
     return "\n".join(
         [
+            _expect(target, store=False),
+            _expect(target, store=True),
             _rows(target, store=False),
             _rows(target, store=True),
             _strided(target, store=False),
@@ -111,6 +113,44 @@ def _single(target: Target, store: bool) -> str:
         x = e.value(f"load {element}, ptr %p, align {size}")
         e.store(e.splat(x), "%column", 0)
     return _loop("@extract" if store else "@splat", "ptr %array, ptr %tile, i64 %n", e, step=1)
+
+
+def _expect(target: Target, store: bool) -> str:
+    """Ask for the memory of the states from %t on, so that it is at hand when their turn comes.
+
+    A tile takes microseconds to compute and its numbers come in a burst: without being asked, the processor would
+    start to fetch them only then.
+    """
+    name, write = ("@expect_store", 1) if store else ("@expect_load", 0)
+    return "\n".join(
+        [
+            f"define internal void {name}(ptr %base, i64 %outer, i64 %t, i64 %last, i64 %bytes) #0 {{",
+            "entry:",
+            "  br label %lane",
+            "lane:",
+            "  %j = phi i64 [ 0, %entry ], [ %j_next, %lane_end ]",
+            "  %s = add i64 %t, %j",
+            "  %in = icmp slt i64 %s, %last",
+            "  %i = select i1 %in, i64 %s, i64 %last",
+            "  %far = mul i64 %i, %outer",
+            "  %row = getelementptr i8, ptr %base, i64 %far",
+            "  br label %line",
+            "line:",
+            "  %k = phi i64 [ 0, %lane ], [ %k_next, %line ]",
+            "  %at = getelementptr i8, ptr %row, i64 %k",
+            f"  call void @llvm.prefetch.p0(ptr %at, i32 {write}, i32 2, i32 1)",
+            "  %k_next = add i64 %k, 64",
+            "  %more = icmp slt i64 %k_next, %bytes",
+            "  br i1 %more, label %line, label %lane_end",
+            "lane_end:",
+            "  %j_next = add i64 %j, 1",
+            f"  %lanes_left = icmp slt i64 %j_next, {target.lanes}",
+            "  br i1 %lanes_left, label %lane, label %end",
+            "end:",
+            "  ret void",
+            "}",
+        ]
+    )
 
 
 def _loop(name: str, arguments: str, body: TextEmitter, step: int) -> str:
