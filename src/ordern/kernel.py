@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .algorithms import Port, find
-from .compile import WAYS, Code, Loaded, Request, cores, count_operations, fast_calls_work, interpret, workers
+from .compile import WAYS, Code, Loaded, Request, cores, fast_calls_work, interpret, workers
 from .errors import ArgumentError, unknown_name
 from .graph import Counts
 from .model import Model, core_shape
@@ -114,6 +114,8 @@ class Kernel:
 
     def counts(self) -> Counts:
         """Operations per state, exactly: of straight-line code for this robot, or of loops if those are compiled."""
+        from .compile.program import count_operations
+
         way = "unrolled" if self._interpreted else self._request.way or self.code.way
         return count_operations(self._request, rolled=way == "rolled")
 
@@ -217,11 +219,12 @@ class Kernel:
                 break
             if extra == 1 and a.shape[0] > states:
                 states = a.shape[0]
+        most = -(-states // loaded.lanes)
         if asked is None:
             work = states * loaded.code.operations * _NS_PER_OPERATION / loaded.lanes
-            most = int(work / _WORTH_A_THREAD_NS)
+            most = min(most, int(work / _WORTH_A_THREAD_NS))
         else:
-            most = min(int(asked), -(-states // loaded.lanes))
+            most = min(most, int(asked))
         if most < 2:
             return 1
         if out is not None and any(np.may_share_memory(out, a) for a in arrays):

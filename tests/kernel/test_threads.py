@@ -216,3 +216,14 @@ def test_processes_started_after_threads_were_used(method: str) -> None:
         child.kill()
         child.join()
     assert np.array_equal(ARM.mass_matrix(q, threads=2), expected)
+
+
+def test_one_state_of_a_long_robot_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long one state takes, it is one thread's work."""
+    from ordern import kernel
+
+    monkeypatch.setattr(kernel, "_WORTH_A_THREAD_NS", 1e-3)
+    q, v, a = (draw(ARM, kind) for kind in ("q", "v", "a"))
+    expected = ARM.inverse_dynamics(q, v, a, threads=1)
+    assert np.array_equal(ARM.kernel("inverse_dynamics")(q, v, a), expected)
+    assert np.array_equal(ARM.kernel("inverse_dynamics")(q[None], v, a), expected[None])

@@ -4,7 +4,7 @@ from .cache import cache_directory
 from .interpret import interpret
 from .loaded import Loaded
 from .numpy_api import fast_calls_work
-from .program import WAYS, Code, Request, code_for, count_operations, layout_of
+from .request import WAYS, Code, Request, code_for, layout_of
 from .target import Target, host, target
 from .workers import cores, workers
 
@@ -17,7 +17,6 @@ __all__ = [
     "cache_directory",
     "code_for",
     "cores",
-    "count_operations",
     "fast_calls_work",
     "host",
     "interpret",

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Frame
+from .data import Data
 from .engine import Engine
 from .numpy_api import Function, make_ufunc
-from .program import Request, code_for, layout_of
-from .roll_emit import Data
+from .request import Request, code_for, layout_of
 
 __all__ = ["Loaded"]
 

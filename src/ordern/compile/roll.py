@@ -17,6 +17,7 @@ from ..errors import TraceError
 from ..graph import Counts, Graph, Node, Scalar, count
 from ..model import BASE, Carry, Index, Kind, Model, PlacedFrame, Tree, check_block, result_scalars
 from ..spatial import FixedSize, Force, Freedoms, leaves, rebuild
+from .data import path_to
 from .layout import Layout
 
 __all__ = ["Block", "Loop", "Program", "Store", "Walk", "estimate", "trace_rolled"]
@@ -84,16 +85,6 @@ class Program:
     def path(self) -> list[int]:
         """The bodies from the base to the frame."""
         return path_to(self.model, self.frame_body)
-
-
-def path_to(model: Model, body: int | None) -> list[int]:
-    """The bodies from the base to a body."""
-    found: list[int] = []
-    k = BASE if body is None else body
-    while k != BASE:
-        found.append(k)
-        k = model.joints[k].parent
-    return found[::-1]
 
 
 def trace_rolled(

@@ -9,36 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..graph import Node, live
-from ..model import Model
 from .emit import TextEmitter
 from .layout import Layout
-from .roll import Block, Leaf, Loop, Program, Store, Walk, path_to
+from .roll import Block, Leaf, Loop, Program, Store, Walk
 from .target import Target
 
-__all__ = ["Data", "emit_rolled"]
+__all__ = ["emit_rolled"]
 
 _META = 4
 _KIND, _PARENT, _Q, _V = range(_META)
-
-
-class Data:
-    """The tables that rolled code reads, as arrays, and the words that point to them."""
-
-    def __init__(self, model: Model, dtype: str, frame_body: int | None) -> None:
-        t = model.tables
-        self.rows = np.ascontiguousarray(t.rows, dtype)
-        self.meta = np.ascontiguousarray(np.stack([t.kind, t.parent + 1, t.q_start, t.v_start], axis=1))
-        self.path = np.array(path_to(model, frame_body), np.int64)
-        self.words: NDArray[np.int64] = np.array([a.ctypes.data for a in (self.rows, self.meta, self.path)], np.int64)
-
-    @property
-    def address(self) -> int:
-        """What `%data` points to."""
-        return int(self.words.ctypes.data)
 
 
 def emit_rolled(program: Program, layout: Layout, target: Target) -> tuple[str, int]:

@@ -1,0 +1,115 @@
+"""What to compile, and its code: from the cache, or made now.
+
+With a hit nothing is traced, and the tracing and emitting modules are not even imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..algorithms import Algorithm, Question
+from ..model import Frame, Model, core_shape
+from . import cache
+from .layout import Layout, Operand
+from .numpy_api import HEAD
+from .target import host
+
+__all__ = ["WAYS", "Code", "Request", "code_for", "layout_of"]
+
+WAYS = ("interpreted", "unrolled", "rolled")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to compile, but for the target."""
+
+    model: Model
+    question: Question
+    algorithm: Algorithm
+    present: frozenset[str]
+    """Names of the optional inputs that are given."""
+    options: tuple[tuple[str, Any], ...]
+    way: str | None
+    """One of WAYS, or None to choose by the number of operations."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of the inputs that are given."""
+        return [p.kind for p in self.question.inputs if not p.optional or p.name in self.present]
+
+    @property
+    def absent(self) -> list[str]:
+        """The kinds of the optional inputs that are left out."""
+        return [p.kind for p in self.question.inputs if p.optional and p.name not in self.present]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Machine code and what is needed to run it."""
+
+    way: str
+    object: bytes
+    workspace: int
+    """Vectors in the workspace."""
+    operations: int
+    """Arithmetic operations per state."""
+    lanes: int
+    """States per vector."""
+
+
+def layout_of(request: Request, lanes: int) -> Layout:
+    """The arguments and the result of a request."""
+    ports = [p for p in request.question.inputs if not p.optional or p.name in request.present]
+    inputs = tuple(Operand(p.name, core_shape(request.model, p.kind)) for p in ports)
+    return Layout(inputs, Operand("out", core_shape(request.model, request.question.output)), lanes)
+
+
+def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
+    """Compiled code, from the cache or made now. The number of lanes is chosen, unless it is given."""
+    try:
+        key = cache.cache_key(_key(request, dtype, lanes))
+    except _NotOurs:
+        return _compiled(request, dtype, lanes)
+    found = cache.read(key)
+    if found is not None:
+        meta, code = found
+        return Code(meta["way"], code, meta["workspace"], meta["operations"], meta["lanes"])
+    made = _compiled(request, dtype, lanes)
+    meta = {name: getattr(made, name) for name in ("way", "workspace", "operations", "lanes")}
+    cache.write(key, {**meta, "robot": request.model.name, "question": request.question.name}, made.object)
+    return made
+
+
+def _compiled(request: Request, dtype: str, lanes: int | None) -> Code:
+    from . import program
+
+    return program._compile(request, dtype, lanes)
+
+
+def _key(request: Request, dtype: str, lanes: int | None) -> list[Any]:
+    """All that the code depends on, so that nothing needs to be traced to know it."""
+    options = [
+        (name, (value.body, value.placement) if isinstance(value, Frame) else value) for name, value in request.options
+    ]
+    used: list[Any] = [request.algorithm.function, *(type(kind.joint) for kind in request.model.tables.kinds)]
+    if not all(thing.__module__.startswith("ordern.") for thing in used):
+        raise _NotOurs
+    h = host()
+    return [
+        request.model.digest,
+        request.model.snap,
+        request.question.name,
+        request.algorithm.name,
+        sorted(request.present),
+        options,
+        request.way,
+        [dtype, lanes],
+        [h.triple, h.cpu, h.features, h.vector_bits, h.llvm],
+        HEAD,
+        cache.source_digest(),
+    ]
+
+
+class _NotOurs(Exception):
+    """A joint or algorithm of somebody else: what it depends on cannot be known, so its code is not kept on disk."""
