@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import weakref
 from functools import cache
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ def fast_calls_work() -> bool:
     """Whether Python's and NumPy's structures are where `@call` looks for them."""
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
-    if struct.calcsize("P") != 8 or HEAD != 16 or BYTES_HEAD != 32:
+    if struct.calcsize("P") != 8 or HEAD != 16 or BYTES_HEAD != 32 or MethodType.__basicsize__ != 48:
         return False
     a = np.arange(6.0).reshape(2, 3)[:, ::-1]
     word = ctypes.c_void_p.from_address
@@ -109,7 +110,6 @@ class Function:
         self._fallback: Any = None
         self._engine = engine
         words = {
-            "vectorcall": ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value,
             "ndarray_type": id(np.ndarray),
             "dtype": id(np.dtype(dtype)),
             "new_array": _api("_ARRAY_API")[_ARRAY_NEW],
@@ -124,8 +124,11 @@ class Function:
 
     def make(self, fallback: Any, owner: Any, name: str, doc: str) -> Any:
         """The function. `doc` may begin with a signature, as those of Python's own functions do."""
-        self._fallback = fallback
-        self._words[CONTEXT.index("fallback")] = id(fallback)
+        # a bound method can be called without building a tuple of arguments, in every version of Python
+        method = fallback if isinstance(fallback, MethodType) else MethodType(_call, fallback)
+        self._fallback = method
+        self._words[CONTEXT.index("fallback")] = id(method)
+        self._words[CONTEXT.index("vectorcall")] = _vectorcall(method)
         bind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address("bind"))
         bind(ctypes.addressof(self._words))
         owner.__dict__.setdefault("_functions", []).append(self)
@@ -135,6 +138,17 @@ class Function:
         function = new(id(definition) + BYTES_HEAD, owner, type(owner).__module__)
         weakref.finalize(function, _retired.append, definition).atexit = False
         return function
+
+
+def _call(function: Any, *arguments: Any, **keywords: Any) -> Any:
+    return function(*arguments, **keywords)
+
+
+def _vectorcall(method: MethodType) -> int | None:
+    """The address of what calls a bound method: the last word of its structure, where Python does not export it."""
+    if hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):
+        return ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
+    return ctypes.c_void_p.from_address(id(method) + MethodType.__basicsize__ - 8).value
 
 
 _texts: dict[str, bytes] = {}
