@@ -69,7 +69,6 @@ def compiled_for(machine: str) -> Iterator[Compiled]:
             _pretend(patch)
         robot = on.Builder("functions").body("base").body("a", parent="base", joint=Functions()).build()
         yield Compiled(robot, target_module.host().has_fma)
-    engine._machine.cache_clear()
 
 
 def _pretend(patch: pytest.MonkeyPatch) -> None:
@@ -87,4 +86,3 @@ def _pretend(patch: pytest.MonkeyPatch) -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("ordern.") and getattr(module, "host", None) is asking:
             patch.setattr(module, "host", lambda: plain)
-    engine._machine.cache_clear()

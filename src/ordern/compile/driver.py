@@ -5,7 +5,7 @@ the end repeat the last state and store the same numbers, so a state's answer do
 
 `@call` is a Python function (METH_FASTCALL | METH_KEYWORDS). It checks that it got exactly the arrays that it expects,
 and computes; anything else, and any keyword, it hands to a fallback. Python's and NumPy's structures are read at the
-offsets that `Probe` has found to be right for this interpreter.
+offsets that `fast_calls_work` has found to be right for this interpreter.
 """
 
 from __future__ import annotations
@@ -105,15 +105,15 @@ def loop_function(layout: Layout, target: Target) -> str:
 
 def _contiguous(k: int, operand: Operand, target: Target) -> list[str]:
     """%whole{k}: whether one state's numbers lie next to each other."""
-    lines, stride, tests = [], target.itemsize, []
+    lines, stride, whole = [], target.itemsize, "true"
     for d in reversed(range(len(operand.shape))):
-        lines.append(f"  %w{k}_{d} = icmp eq i64 %c{k}_{d}, {stride}")
-        tests.append(f"%w{k}_{d}")
+        lines += [
+            f"  %w{k}_{d} = icmp eq i64 %c{k}_{d}, {stride}",
+            f"  %so_far{k}_{d} = and i1 %w{k}_{d}, {whole}",
+        ]
+        whole = f"%so_far{k}_{d}"
         stride *= operand.shape[d]
-    lines.append(f"  %whole{k}_0 = and i1 true, true")
-    for n, test in enumerate(tests):
-        lines.append(f"  %whole{k}_{n + 1} = and i1 %whole{k}_{n}, {test}")
-    lines.append(f"  %whole{k} = and i1 %whole{k}_{len(tests)}, true")
+    lines.append(f"  %whole{k} = and i1 {whole}, true")
     return lines
 
 

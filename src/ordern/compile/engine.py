@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from ..errors import CompileError
@@ -11,8 +10,8 @@ from .target import host
 __all__ = ["Engine", "compile_object"]
 
 
-@cache
 def _machine() -> Any:
+    """A new target machine: an engine takes its own."""
     import llvmlite.binding as llvm
 
     h = host()
@@ -39,11 +38,8 @@ class Engine:
     def __init__(self, code: bytes) -> None:
         import llvmlite.binding as llvm
 
-        host()  # initialises LLVM
+        machine = _machine()
         empty = llvm.parse_assembly(f'target triple = "{host().triple}"')
-        machine = llvm.Target.from_triple(host().triple).create_target_machine(
-            cpu=host().cpu, features=host().features, opt=2, codemodel="jitdefault", jit=True
-        )
         self._engine = llvm.create_mcjit_compiler(empty, machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()

@@ -228,11 +228,6 @@ class RolledTree(Tree):
         return _Output(self, kind)
 
 
-def _number(index: Index) -> Any:
-    """Who an index is: a letter in a loop, a body's number outside."""
-    return index.key
-
-
 class _SharedField:
     """One class of value for every body and the base, at any index that a loop gives."""
 
@@ -243,7 +238,7 @@ class _SharedField:
         tree.program.field_bases.append([float(x) for x in leaves(zero if base is None else base)])
 
     def __getitem__(self, index: Index) -> Any:
-        block, who = self.tree.block, _number(index)
+        block, who = self.tree.block, index.key
         key = (self.id, who)
         if key not in block.env:
             self.tree.note_read(self.id, who)
@@ -253,7 +248,7 @@ class _SharedField:
         return block.env[key]
 
     def __setitem__(self, index: Index, value: Any) -> None:
-        block, who = self.tree.block, _number(index)
+        block, who = self.tree.block, index.key
         if "j" in block.kinds:
             raise TraceError("a walk along ancestors carries its values; it does not set fields")
         scalars = leaves(value)
@@ -280,7 +275,7 @@ class _OwnField:
 
     def __setitem__(self, index: Index, value: Any) -> None:
         block = self.tree.block
-        if _number(index) != "i":
+        if index.key != "i":
             raise TraceError("an own field is set at a loop's own body only")
         block.env[self.id, "i"] = value
         spec: list[Scalar | Leaf] = []
@@ -300,10 +295,10 @@ class _OwnField:
         sizes[self.id] = max(sizes[self.id], kept)
 
     def __getitem__(self, index: Index) -> Any:
-        block, who = self.tree.block, _number(index)
+        block, who = self.tree.block, index.key
         key = (self.id, who)
         if key not in block.env:
-            kind = block.kinds.get(who)
+            kind = block.kinds.get(str(who))
             if kind is None or kind not in self._shape:
                 raise TraceError("an own field is read at a loop's own body only, after it was set there")
             value, spec = self._shape[kind]
@@ -344,7 +339,7 @@ class _Input:
         self.tree, self.kind, self.port = tree, kind, port
 
     def __getitem__(self, i: Index) -> Any:
-        graph, who = self.tree.block.graph, _number(i)
+        graph, who = self.tree.block.graph, i.key
         if self.kind == "scalar":
             return graph.leaf(("scalar", self.port))
         where = {"q": "q_input", "v": "v_input", "bodies": "body_input"}[self.kind]
@@ -364,14 +359,14 @@ class _Output:
         block = self.tree.block
         if isinstance(where, tuple):
             check_block(value, where[0].kind.joint.nv, where[1].kind.joint.nv)
-            i, j = (_number(w) for w in where)
+            i, j = (w.key for w in where)
             for r, row in enumerate(value):
                 for c, x in enumerate(row):
                     node = block.graph.lift(x)
                     block.steps.append(Store(("pair", r, c, i, j), node))
                     block.steps.append(Store(("pair", c, r, j, i), node))
             return
-        who, joint = _number(where), where.kind.joint
+        who, joint = where.key, where.kind.joint
         check_block(value, joint.nq if self.kind == "q" else joint.nv)
         if self.kind == "columns":
             for c, motion in enumerate(value):
@@ -383,7 +378,7 @@ class _Output:
             block.steps.append(Store((f"{self.kind}_out", k, who), block.graph.lift(x)))
 
     def __getitem__(self, i: Index) -> Freedoms:
-        found: Freedoms = self.tree.block.env["out", _number(i)]
+        found: Freedoms = self.tree.block.env["out", i.key]
         return found
 
 

@@ -225,8 +225,7 @@ class _Writer(TextEmitter):
                 names[node.index] = self._node(node, names, where)
         for s in wanted:
             value = self.constant(s.value.data) if s.value.op == "constant" else names[s.value.index]
-            for pointer, index in self._places(s.place, where):
-                self.store(value, pointer, index)
+            self.store(value, *self._place(s.place, where))
 
     def _node(self, node: Node, names: dict[int, str], where: dict[str, str]) -> str:
         if node.op != "leaf":
@@ -236,42 +235,41 @@ class _Writer(TextEmitter):
         if place[0] == "row":
             at = f"getelementptr {self.target.element}, ptr {where[place[2] + '_table']}, i64 {place[1]}"
             return self.splat(self.value(f"load {self.target.element}, ptr {self.value(at)}"))
-        pointer, index = self._places(place, where)[0]
-        return self.load(pointer, index)
+        return self.load(*self._place(place, where))
 
-    def _places(self, place: Leaf, where: dict[str, str]) -> list[tuple[str, int]]:
+    def _place(self, place: Leaf, where: dict[str, str]) -> tuple[str, int]:
         """Pointer and index, in vectors, of a place in the workspace."""
         m, layout = self.memory, self.memory.layout
         match place:
             case ("field", f, k, who):
                 if isinstance(who, int):
-                    return [(self.fields, (who + 1) * m.slot_count + m.slots[f, k])]
-                return [(where[f"{who}_fields"], m.slots[f, k])]
+                    return (self.fields, (who + 1) * m.slot_count + m.slots[f, k])
+                return (where[f"{who}_fields"], m.slots[f, k])
             case ("carry", c, k):
-                return [(self.carries, m.carry_start[c] + k)]
+                return (self.carries, m.carry_start[c] + k)
             case ("scalar", port):
-                return [("%ws", layout.input_tile(port))]
+                return ("%ws", layout.input_tile(port))
             case ("input", "body_input", port, k, who):
-                return [(self._at(where, f"{who}_bodies", f"{who}_number", 6), layout.input_tile(port) + k)]
+                return (self._at(where, f"{who}_bodies", f"{who}_number", 6), layout.input_tile(port) + k)
             case ("input", kind, port, k, who):
                 start = "q_start" if kind == "q_input" else "v_start"
-                return [(self._at(where, f"{who}_{kind}", f"{who}_{start}", 1), layout.input_tile(port) + k)]
+                return (self._at(where, f"{who}_{kind}", f"{who}_{start}", 1), layout.input_tile(port) + k)
             case ("q_out" | "v_out" as kind, k, who):
                 start = "q_start" if kind == "q_out" else "v_start"
                 at = self._at(where, f"{who}_{kind[0]}_input", f"{who}_{start}", 1)
-                return [(at, layout.output_tile + k)]
+                return (at, layout.output_tile + k)
             case ("column", r, c, who):
                 at = self._at(where, f"{who}_v_input", f"{who}_v_start", 1)
-                return [(at, layout.output_tile + r * layout.output.shape[1] + c)]
+                return (at, layout.output_tile + r * layout.output.shape[1] + c)
             case ("pair", r, c, i, j):
                 nv = layout.output.shape[1]
                 key = f"{i}_{j}_pair"
                 if key not in where:
                     row = self.value(f"mul i64 {where[f'{i}_v_start']}, {nv}")
                     where[key] = self._vectors("%ws", self.value(f"add i64 {row}, {where[f'{j}_v_start']}"))
-                return [(where[key], layout.output_tile + r * nv + c)]
+                return (where[key], layout.output_tile + r * nv + c)
             case ("result", k):
-                return [("%ws", layout.output_tile + k)]
+                return ("%ws", layout.output_tile + k)
         raise AssertionError(place)
 
     def _at(self, where: dict[str, str], key: str, number: str, times: int) -> str:
