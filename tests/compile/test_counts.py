@@ -35,12 +35,12 @@ def counts(robot: on.Robot, question: str) -> Counts:
     return robot.kernel(question, way="unrolled").counts()
 
 
-@pytest.mark.parametrize("n", [6, 7, 10, 30])
+@pytest.mark.parametrize("n", [6, 7, 10, 30, 60])
 def test_forward_dynamics_takes_fewer_multiplications_than_the_papers(n: int) -> None:
     """Saha 1999, Table 2: 201 n - 335; Featherstone 1983, as counted there: 199 n - 198."""
     found = counts(general_arm(n), "forward_dynamics")
     assert found.divisions <= n
-    assert found.multiplications < 199 * n
+    assert found.multiplications + found.divisions < 199 * n
 
 
 @pytest.mark.parametrize("n", [6, 30])
@@ -55,7 +55,7 @@ def test_counts_are_those_of_the_code() -> None:
 
 
 def test_structure_saves_operations() -> None:
-    """An arm drawn along its axes takes less than half of a general one."""
+    """An arm drawn along its axes takes less than half the operations of a general one."""
     builder = on.Builder("arm").body("body0")
     for k in range(1, 7):
         builder.body(
@@ -67,5 +67,5 @@ def test_structure_saves_operations() -> None:
             com=(0, 0, 0.1),
             inertia=(0.1, 0.1, 0.1),
         )
-    general = counts(general_arm(6), "forward_dynamics").multiplications
-    assert 2 * counts(builder.build(), "forward_dynamics").multiplications < general
+    general = counts(general_arm(6), "forward_dynamics").total
+    assert 2 * counts(builder.build(), "forward_dynamics").total < general
