@@ -62,7 +62,7 @@ class TestRotation:
 
     @pytest.mark.parametrize("axis", range(3))
     def test_about_an_axis_costs_no_more_than_it_must(self, axis) -> None:
-        """A vector takes four products; a symmetric matrix four in the plane, four beside it. Constants save one each."""
+        """A vector takes four products, a symmetric matrix eight; of each four, a constant turn saves one."""
         graph = Graph()
         about = About(axis, graph.leaf("c"), graph.leaf("s"))
         x = tuple(graph.leaf(k) for k in range(6))
