@@ -59,12 +59,14 @@ __all__ = [
 ]
 
 
-def load(source: str | os.PathLike[str], *, floating: bool = False, merge: bool = True, snap: float = 1e-11) -> Robot:
+def load(
+    source: str | os.PathLike[str], *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11
+) -> Robot:
     """A robot from a file, or from XML text.
 
     Bodies behind fixed joints are merged into their parents (their frames are kept) unless `merge` is False. With
-    `floating` the root gets a free joint. Entries of placements within `snap` of 0 or +-1 become exactly that, which
-    makes computing faster; 0 turns it off.
+    `floating` the root gets a free joint, or the joint that it is. Entries of placements within `snap` of 0 or +-1
+    become exactly that, which makes computing faster; 0 turns it off.
     """
     from .io import load_builder
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .algorithms import find
 from .errors import ArgumentError, unknown_name
+from .joints import Joint
 from .model import BASE, Frame, Model, ModelBuilder
 
 if TYPE_CHECKING:
@@ -290,7 +291,7 @@ class Builder(ModelBuilder):
     -1.959
     """
 
-    def build(self, *, floating: bool = False, merge: bool = True, snap: float = 1e-11) -> Robot:
+    def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Robot:
         """The robot: checked, in order from the root outward, bodies behind fixed joints merged into their parents."""
         return Robot.of(super().build(floating=floating, merge=merge, snap=snap))
 

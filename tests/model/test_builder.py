@@ -153,8 +153,8 @@ class TestJoints:
             builder.joint("j", REVOLUTE, "base", "b")
 
     def test_an_unknown_limit(self) -> None:
-        with pytest.raises(TypeError, match="stiffness"):
-            base().body("a", parent="base", joint=REVOLUTE, stiffness=1.0)
+        with pytest.raises(TypeError, match="elasticity"):
+            base().body("a", parent="base", joint=REVOLUTE, elasticity=1.0)
 
 
 class TestTree:
@@ -187,7 +187,7 @@ class TestTree:
 
     def test_two_parents(self) -> None:
         builder = base().body("a", parent="base", joint=REVOLUTE).body("b", parent="base", joint=REVOLUTE)
-        words = "joint 'j': body 'b' is carried by joint 'b_joint' already; a body has one parent, and closed loops"
+        words = "joint 'j': body 'b' is carried by joint 'b_joint' already; a body has one parent, and what closes a loop"
         with pytest.raises(on.ModelError, match=words):
             builder.joint("j", REVOLUTE, "a", "b")
 

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 
 from ..errors import ModelError
 from ..model import ModelBuilder
 from .source import MissingFileError, open_source
-from .urdf import build_urdf, read_urdf
+from .urdf import read_urdf
 from .warnings import ModelWarning
 from .xml import Element, parse_xml
 
 __all__ = ["MissingFileError", "ModelWarning", "load_builder", "read_urdf"]
 
-_FORMATS: dict[str, tuple[str, Callable[[Element], ModelBuilder]]] = {"robot": ("URDF (.urdf)", build_urdf)}
-"""By root element: the format's name, and what makes a robot of it."""
+_FORMATS = {
+    "robot": ("URDF (.urdf)", "urdf", "build_urdf"),
+    "mujoco": ("MJCF (.xml, .mjcf)", "mjcf", "build_mjcf"),
+    "sdf": ("SDF (.sdf)", "sdf", "build_sdf"),
+}
+"""By root element: the format's name, its module, and what makes a robot of a document."""
 
-_SUFFIXES = {".urdf": "robot", ".xml": ""}
+_SUFFIXES = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".xml": ""}
 """The root element that a suffix promises, if any."""
 
 
 def load_builder(source: str | os.PathLike[str]) -> ModelBuilder:
     """A robot, ready to build, from a file; or from XML text: a string that starts with `<`."""
     opened = open_source(source, _SUFFIXES)
-    supported = ", ".join(name for name, _ in _FORMATS.values())
+    supported = ", ".join(name for name, _, _ in _FORMATS.values())
     if isinstance(opened.data, bytes) and opened.suffix not in _SUFFIXES:
         given = f"files that end in {opened.suffix!r}" if opened.suffix else "files without a suffix"
         hint = " (make one with `xacro template.xacro > robot.urdf`)" if opened.suffix == ".xacro" else ""
@@ -35,4 +40,6 @@ def load_builder(source: str | os.PathLike[str]) -> ModelBuilder:
         raise ModelError(
             f"the root element is <{root.tag}>, of no format that is read; supported: {supported}", root.where
         )
-    return _FORMATS[tag][1](root)
+    _, module, function = _FORMATS[tag]
+    build: Callable[[Element], ModelBuilder] = getattr(import_module(f".{module}", __package__), function)
+    return build(root)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -152,11 +153,11 @@ def _type(joint: Element, kind: str, what: str) -> Joint:
         raise ModelError(f"{what}: {e}", axis.where) from None
 
 
-def _limits(joint: Element, kind: str, what: str) -> dict[str, float]:
+def _limits(joint: Element, kind: str, what: str) -> dict[str, Any]:
     limit = joint.only("limit", what)
     if limit is None or kind in ("fixed", "floating"):
         return {}
-    limits: dict[str, float] = {}
+    limits: dict[str, Any] = {}
     if kind != "continuous" and ("lower" in limit.attributes or "upper" in limit.attributes):
         limits["lower"] = number(limit, "lower", what, 0.0, infinite=True)
         limits["upper"] = number(limit, "upper", what, 0.0, infinite=True)
@@ -166,7 +167,7 @@ def _limits(joint: Element, kind: str, what: str) -> dict[str, float]:
     return limits
 
 
-def _dynamics(joint: Element, what: str) -> dict[str, float]:
+def _dynamics(joint: Element, what: str) -> dict[str, Any]:
     dynamics = joint.only("dynamics", what)
     if dynamics is None:
         return {}

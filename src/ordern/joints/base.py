@@ -94,5 +94,5 @@ class Joint(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name in ("nq", "nv"):
-            if not isinstance(getattr(cls, name, None), int):
+            if not isinstance(getattr(cls, name, None), (int, property)):
                 raise TypeError(f"joint class {cls.__name__} must set the class attribute {name}")

@@ -3,24 +3,43 @@
 from .builder import ModelBuilder
 from .concrete import ConcreteTree
 from .model import Model
-from .parts import BASE, Body, Connection, Frame, Placement, placement
+from .parts import (
+    BASE,
+    SHAPES,
+    Body,
+    Connection,
+    Coupling,
+    Frame,
+    Loop,
+    Mimic,
+    Note,
+    Placement,
+    Shape,
+    placement,
+)
 from .ports import check_block, core_shape, core_size, result_scalars
 from .tables import Kind, Tables
 from .tree import Carry, Index, PlacedFrame, Tree, placed_frame
 
 __all__ = [
     "BASE",
+    "SHAPES",
     "Body",
     "Carry",
     "ConcreteTree",
     "Connection",
+    "Coupling",
     "Frame",
     "Index",
     "Kind",
+    "Loop",
+    "Mimic",
     "Model",
     "ModelBuilder",
+    "Note",
     "PlacedFrame",
     "Placement",
+    "Shape",
     "Tables",
     "Tree",
     "check_block",

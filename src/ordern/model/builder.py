@@ -1,19 +1,32 @@
-"""Building a model: bodies, joints and frames by name, in any order; checked and put in order at the end."""
+"""Building a model: its parts by name, in any order; checked and put in order at the end."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ModelError, unknown_name
+from ..errors import ModelError, UnknownNameError, unknown_name
 from ..joints import Fixed, Free, Joint
 from .model import Model
-from .parts import BASE, Body, Connection, Frame, Placement, placement
+from .parts import (
+    BASE,
+    SHAPES,
+    Body,
+    Connection,
+    Coupling,
+    Frame,
+    Loop,
+    Mimic,
+    Note,
+    Placement,
+    Shape,
+    placement,
+)
 
 __all__ = ["ModelBuilder"]
 
@@ -39,11 +52,12 @@ class _Joint:
     child: str
     placement: Placement
     limits: dict[str, tuple[float, ...]]
+    mimic: tuple[str, float, float] | None
     where: str
 
 
 class ModelBuilder:
-    """Collects bodies, joints and frames; `build()` makes the model.
+    """Collects bodies, joints, frames, shapes and loops; `build()` makes the model.
 
     The one body that is no joint's child is the root: it is fixed to the ground, or floats with
     `build(floating=True)`.
@@ -57,6 +71,10 @@ class ModelBuilder:
         self._joints: dict[str, _Joint] = {}
         self._frames: dict[str, tuple[str, Placement, str]] = {}
         self._parent_joint: dict[str, str] = {}
+        self._loops: dict[str, tuple[Joint, str, Placement, str, Placement, str]] = {}
+        self._couplings: dict[str, tuple[str, str | None, tuple[float, ...], str]] = {}
+        self._shapes: list[tuple[str, Shape, str]] = []
+        self._notes: list[Note] = []
 
     def body(
         self: B,
@@ -70,7 +88,7 @@ class ModelBuilder:
         joint_name: str | None = None,
         at: Placement | ArrayLike = (0.0, 0.0, 0.0),
         where: str = "",
-        **limits: Numbers,
+        **limits: Any,
     ) -> B:
         """Add a body and, if a parent is given, the joint that carries it.
 
@@ -116,12 +134,17 @@ class ModelBuilder:
         damping: Numbers = None,
         friction: Numbers = None,
         armature: Numbers = None,
+        stiffness: Numbers = None,
+        rest: Numbers = None,
+        mimic: str | tuple[str, float, float] | None = None,
         where: str = "",
     ) -> B:
         """Connect two bodies. Limits and coefficients are one number, or one for each coordinate.
 
-        `armature` is the inertia that a drive adds to its joint; it is part of the dynamics. `damping` and `friction`
-        are kept for simulation: the forces in `tau` are what acts on the joint in total.
+        `armature` is the inertia that a drive adds to its joint; it is part of the dynamics. `damping`, `friction` and
+        the spring (`stiffness`, and the position `rest` in which it is slack) make the robot's `passive_force`; the
+        forces in `tau` are what acts on the joint in total. With `mimic`, the name of another joint or (name, ratio,
+        offset), the joint has no coordinate of its own: its position is ratio times that joint's, plus offset.
         """
         what = f"joint {name!r}"
         if name in self._joints:
@@ -131,7 +154,7 @@ class ModelBuilder:
         if child in self._parent_joint:
             raise ModelError(
                 f"{what}: body {child!r} is carried by joint {self._parent_joint[child]!r} already; "
-                "a body has one parent, and closed loops are not supported here",
+                "a body has one parent, and what closes a loop is added with `loop`",
                 where,
             )
         given = {
@@ -142,19 +165,23 @@ class ModelBuilder:
             "damping": (damping, type.nv, 0.0),
             "friction": (friction, type.nv, 0.0),
             "armature": (armature, type.nv, 0.0),
+            "stiffness": (stiffness, type.nv, 0.0),
         }
         try:
             _name(name, "joint")
             limits = {k: _numbers(x, n, default, f"{what}: {k}") for k, (x, n, default) in given.items()}
+            limits["rest"] = type.neutral() if rest is None else _numbers(rest, type.nq, 0.0, f"{what}: rest")
             where_to = placement(at, what)
+            follows = _mimic(mimic, type, what)
         except ModelError as e:
             raise ModelError(str(e), where) from None
         for low, high in zip(limits["lower"], limits["upper"], strict=True):
             if low > high:
                 raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}", where)
-        if any(x < 0.0 or math.isinf(x) for x in limits["armature"]):
-            raise ModelError(f"{what}: armature must be finite and not below zero", where)
-        self._joints[name] = _Joint(name, type, parent, child, where_to, limits, where)
+        for term in ("armature", "damping", "friction", "stiffness"):
+            if any(x < 0.0 or math.isinf(x) for x in limits[term]):
+                raise ModelError(f"{what}: {term} must be finite and not below zero", where)
+        self._joints[name] = _Joint(name, type, parent, child, where_to, limits, follows, where)
         self._parent_joint[child] = name
         return self
 
@@ -168,10 +195,85 @@ class ModelBuilder:
             raise ModelError(str(e), where) from None
         return self
 
-    def build(self, *, floating: bool = False, merge: bool = True, snap: float = 1e-11) -> Model:
+    def loop(
+        self: B,
+        name: str,
+        type: Joint,
+        parent: str,
+        child: str,
+        *,
+        at: Placement | ArrayLike = (0.0, 0.0, 0.0),
+        child_at: Placement | ArrayLike = (0.0, 0.0, 0.0),
+        where: str = "",
+    ) -> B:
+        """Close a loop: a joint between two bodies that the tree connects already.
+
+        `at` places the joint on the parent, `child_at` on the child; `type` is the motion that it leaves free.
+        """
+        what = f"loop {name!r}"
+        try:
+            if _name(name, "loop") in self._loops:
+                raise ModelError(f"{what} exists already; every loop needs a name of its own")
+            if not isinstance(type, Joint):
+                raise ModelError(f"{what}: its type must be a joint such as Spherical(), not {type!r}")
+            here, there = placement(at, what), placement(child_at, what)
+        except ModelError as e:
+            raise ModelError(str(e), where) from None
+        self._loops[name] = (type, parent, here, child, there, where)
+        return self
+
+    def couple(
+        self: B, name: str, joint: str, other: str | None, coefficients: Sequence[float] = (0.0, 1.0), where: str = ""
+    ) -> B:
+        """Bind the coordinate of one joint to that of another by a polynomial, as a constraint like that of a loop."""
+        try:
+            if _name(name, "coupling") in self._couplings:
+                raise ModelError(f"coupling {name!r} exists already")
+            numbers = _vector(coefficients, len(coefficients), f"coupling {name!r}: its coefficients")
+        except (ModelError, TypeError) as e:
+            raise ModelError(str(e), where) from None
+        self._couplings[name] = (joint, other, numbers, where)
+        return self
+
+    def shape(
+        self: B,
+        body: str,
+        kind: str,
+        size: Sequence[float] = (),
+        *,
+        at: Placement | ArrayLike = (0.0, 0.0, 0.0),
+        file: str = "",
+        role: str = "visual",
+        color: Sequence[float] | None = None,
+        name: str = "",
+        where: str = "",
+    ) -> B:
+        """What a body looks like, or collides with; see `Shape`."""
+        what = f"a shape of body {body!r}"
+        try:
+            if kind not in SHAPES:
+                raise unknown_name("kind of shape", kind, SHAPES, what)
+            if role not in ("visual", "collision"):
+                raise unknown_name("role", role, ("visual", "collision"), what)
+            numbers = _vector(size or (1.0, 1.0, 1.0)[: SHAPES[kind]], SHAPES[kind], f"{what}: size of a {kind}")
+            rgba = None if color is None else _vector(color, 4, f"{what}: color")
+            at = placement(at, what)
+        except (ModelError, UnknownNameError) as e:
+            raise ModelError(str(e), where) from None
+        tint = None if rgba is None else (rgba[0], rgba[1], rgba[2], rgba[3])
+        self._shapes.append((body, Shape(BASE, kind, numbers, at, file, role, tint, name), where))
+        return self
+
+    def note(self: B, message: str, where: str = "", suggestion: str = "") -> B:
+        """Keep a remark of a loader: what it noticed and went on from. `Model.notes` has them all."""
+        self._notes.append(Note(message, where, suggestion))
+        return self
+
+    def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Model:
         """The model: checked, in order from the root outward, bodies behind fixed joints merged into their parents.
 
-        `floating` gives the root a free joint. `merge=False` keeps fixed joints as joints without freedom.
+        `floating` gives the root a free joint, or the joint that it is (Planar(), Spherical() ...). `merge=False` keeps
+        fixed joints as joints without freedom.
         """
         root, order = self._ordered()
         placed: dict[str, tuple[int, Placement]] = {}
@@ -189,8 +291,8 @@ class ModelBuilder:
         placed[root] = (BASE, neutral)
         if floating:
             name = "root_joint" if "root_joint" not in self._joints else f"{root}_root_joint"
-            limits = {k: _numbers(None, n, d, k) for k, (n, d) in _FREE_LIMITS.items()}
-            new_body(root, _Joint(name, Free(), "", root, Placement(), limits, ""), BASE, Placement())
+            base = ModelBuilder().joint(name, Free() if floating is True else floating, "", root)
+            new_body(root, base._joints[name], BASE, Placement())
         extra: list[Frame] = []
         for joint in order:
             parent, at = placed[joint.parent]
@@ -211,18 +313,55 @@ class ModelBuilder:
                 raise ModelError(f"frame {name!r} has the name of a body", where)
             body, outer = placed[link]
             frames[name] = Frame(name, body, outer @ at)
+
+        def on_body(link: str, at: Placement, what: str, where: str) -> tuple[int, Placement]:
+            if link not in placed:
+                raise ModelError(str(unknown_name("body", link, self._links, what)), where)
+            body, outer = placed[link]
+            return body, outer @ at
+
+        loops = []
+        for name, (type, parent_link, here, child_link, there, where) in self._loops.items():
+            one, other = (
+                on_body(x, at, f"loop {name!r}", where) for x, at in ((parent_link, here), (child_link, there))
+            )
+            loops.append(Loop(name, type, *one, *other, where))
+        shapes = []
+        for link, shape, where in self._shapes:
+            body, at = on_body(link, shape.placement, "a shape", where)
+            shapes.append(replace(shape, body=body, placement=at))
+        joints = tuple(_connections(connections))
         for f in (*extra, Frame("world", BASE)):
             frames.setdefault(f.name, f)
         return Model(
             name=self.name,
             bodies=tuple(_merged(name, parts) for name, parts in zip(bodies, masses, strict=True)),
-            joints=tuple(_connections(connections)),
+            joints=joints,
             frames=tuple(frames.values()),
             gravity=(self.gravity[0], self.gravity[1], self.gravity[2]),
             base="world" if floating else root,
             snap=float(snap),
+            loops=tuple(loops),
+            couplings=tuple(self._coupled(joints)),
+            shapes=tuple(shapes),
+            notes=tuple(self._notes),
             source=self.source,
         )
+
+    def _coupled(self, joints: tuple[Connection, ...]) -> Iterable[Coupling]:
+        index = {c.name: k for k, c in enumerate(joints)}
+        for name, (joint, other, coefficients, where) in self._couplings.items():
+            found = [BASE, BASE]
+            for k, wanted in enumerate((joint, other)):
+                if wanted is None:
+                    continue
+                if wanted not in index:
+                    known = unknown_name("joint", wanted, index, f"coupling {name!r}")
+                    raise ModelError(str(known), where)
+                found[k] = index[wanted]
+                if joints[found[k]].type.nv != 1:
+                    raise ModelError(f"coupling {name!r}: joint {wanted!r} has more than one coordinate", where)
+            yield Coupling(name, found[0], found[1], coefficients, where)
 
     def _ordered(self) -> tuple[str, list[_Joint]]:
         """The root, and the joints with parents before children, each subtree in one piece."""
@@ -259,22 +398,53 @@ class ModelBuilder:
         return roots[0], order
 
 
-_FREE_LIMITS = {
-    "lower": (Free.nq, -math.inf),
-    "upper": (Free.nq, math.inf),
-    "velocity_limit": (Free.nv, math.inf),
-    "effort_limit": (Free.nv, math.inf),
-    "damping": (Free.nv, 0.0),
-    "friction": (Free.nv, 0.0),
-    "armature": (Free.nv, 0.0),
-}
-
-
-def _connections(found: Iterable[tuple[_Joint, int, Placement]]) -> Iterable[Connection]:
+def _connections(found: list[tuple[_Joint, int, Placement]]) -> Iterable[Connection]:
+    """The joints with their places in q and v. One that follows another has the places of that one."""
     q = v = 0
-    for joint, parent, at in found:
-        yield Connection(joint.name, joint.type, parent, at, q, v, **joint.limits)
-        q, v = q + joint.type.nq, v + joint.type.nv
+    starts: list[tuple[int, int]] = []
+    for joint, _, _ in found:
+        starts.append((q, v))
+        if joint.mimic is None:
+            q, v = q + joint.type.nq, v + joint.type.nv
+    index = {joint.name: k for k, (joint, _, _) in enumerate(found)}
+    for k, (joint, parent, at) in enumerate(found):
+        mimic = _followed(joint, [j for j, _, _ in found], index) if joint.mimic else None
+        q_start, v_start = starts[k if mimic is None else mimic.joint]
+        yield Connection(
+            joint.name, joint.type, parent, at, q_start, v_start, **joint.limits, mimic=mimic, where=joint.where
+        )
+
+
+def _followed(joint: _Joint, joints: list[_Joint], index: dict[str, int]) -> Mimic:
+    """The joint that is followed in the end, where one that is followed follows another."""
+    ratio, offset, name, seen = 1.0, 0.0, joint.name, {joint.name}
+    while (follows := joints[index[name]].mimic) is not None:
+        name = follows[0]
+        if name in seen:
+            raise ModelError(f"joint {joint.name!r} follows itself, by way of {name!r}", joint.where)
+        if name not in index:
+            known = unknown_name("joint", name, [j.name for j in joints if j.type.nv == 1])
+            raise ModelError(f"joint {joint.name!r} follows an {known}", joint.where)
+        seen.add(name)
+        ratio, offset = ratio * follows[1], offset + ratio * follows[2]
+    if joints[index[name]].type.nv != 1 or joints[index[name]].type.nq != 1:
+        raise ModelError(f"joint {joint.name!r} follows {name!r}, which has not one coordinate", joint.where)
+    return Mimic(index[name], ratio, offset)
+
+
+def _mimic(given: Any, type: Joint, what: str) -> tuple[str, float, float] | None:
+    if given is None:
+        return None
+    try:
+        name, ratio, offset = (given, 1.0, 0.0) if isinstance(given, str) else given
+        ratio, offset = float(ratio), float(offset)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: mimic is the name of a joint or (name, ratio, offset), not {given!r}") from None
+    if not (math.isfinite(ratio) and math.isfinite(offset)):
+        raise ModelError(f"{what}: ratio and offset of mimic must be finite")
+    if type.nq != 1 or type.nv != 1:
+        raise ModelError(f"{what} has not one coordinate and cannot follow {name!r}")
+    return str(name), ratio, offset
 
 
 def _merged(name: str, parts: list[tuple[_Link, Placement]]) -> Body:
@@ -295,7 +465,7 @@ def _merged(name: str, parts: list[tuple[_Link, Placement]]) -> Body:
             raise ModelError(f"body {name!r} and what is fixed to it have no finite mass and inertia", link.where)
     x, y, z = c.tolist()
     six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
-    return Body(name, m, (x, y, z), tuple(float(a) for a in six))
+    return Body(name, m, (x, y, z), tuple(float(a) for a in six), link.where)
 
 
 def _vector(x: Any, n: int, what: str) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError, unknown_name
 from ..spatial import Freedoms
-from .parts import BASE, Body, Connection, Frame
+from .parts import BASE, Body, Connection, Coupling, Frame, Loop, Note, Shape
 from .tables import Tables, tables_of
 
 __all__ = ["Model"]
@@ -37,18 +37,31 @@ class Model:
     base: str = "base"
     snap: float = 1e-11
     """Entries of placements this close to 0 or +-1 count as such."""
+    loops: tuple[Loop, ...] = ()
+    """Joints that close loops; the tree's own functions leave them out."""
+    couplings: tuple[Coupling, ...] = ()
+    """Constraints between coordinates; the tree's own functions leave them out."""
+    shapes: tuple[Shape, ...] = field(default=(), compare=False)
+    """What bodies look like and collide with."""
+    notes: tuple[Note, ...] = field(default=(), compare=False)
+    """What the loader noticed and went on from."""
     source: str = field(default="", compare=False)
     """The file it came from."""
 
     @cached_property
     def nq(self) -> int:
         """Number of positions: the length of q."""
-        return sum(c.type.nq for c in self.joints)
+        return sum(c.nq for c in self.joints)
 
     @cached_property
     def nv(self) -> int:
         """Number of velocities: the length of v, a and tau."""
-        return sum(c.type.nv for c in self.joints)
+        return sum(c.nv for c in self.joints)
+
+    @cached_property
+    def independent(self) -> tuple[Connection, ...]:
+        """The joints that follow no other."""
+        return tuple(c for c in self.joints if c.mimic is None)
 
     @property
     def mass(self) -> float:
@@ -112,22 +125,22 @@ class Model:
     @cached_property
     def lower(self) -> Array:
         """Lower limits of q."""
-        return _constant([x for c in self.joints for x in c.lower])
+        return _constant([x for c in self.independent for x in c.lower])
 
     @cached_property
     def upper(self) -> Array:
         """Upper limits of q."""
-        return _constant([x for c in self.joints for x in c.upper])
+        return _constant([x for c in self.independent for x in c.upper])
 
     def neutral(self) -> Array:
         """The position in which every child's frame is where its joint places it."""
-        return np.array([x for c in self.joints for x in c.type.neutral()])
+        return np.array([x for c in self.independent for x in c.type.neutral()])
 
     def random(self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()) -> Array:
         """Random positions within the joint limits, of shape (*shape, nq)."""
         generator = np.random.default_rng(rng)
         batch = (shape,) if isinstance(shape, int) else tuple(shape)
-        parts = [c.type.random(generator, batch, np.array(c.lower), np.array(c.upper)) for c in self.joints]
+        parts = [c.type.random(generator, batch, np.array(c.lower), np.array(c.upper)) for c in self.independent]
         return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
 
     def require_inertia(self) -> None:

@@ -1,10 +1,10 @@
-"""The parts of a model: bodies, the joints that connect them, frames, and placements. All are immutable."""
+"""The parts of a model: bodies, joints, frames, shapes, loops. All are immutable."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ModelError
 from ..joints import Joint
 
-__all__ = ["BASE", "Body", "Connection", "Frame", "Placement", "placement"]
+__all__ = [
+    "BASE",
+    "SHAPES",
+    "Body",
+    "Connection",
+    "Coupling",
+    "Frame",
+    "Loop",
+    "Mimic",
+    "Note",
+    "Placement",
+    "Shape",
+    "placement",
+]
 
 Array = NDArray[np.float64]
 BASE = -1
@@ -113,6 +126,8 @@ class Body:
     com: tuple[float, float, float]
     inertia: tuple[float, ...]
     """(xx, yy, zz, xy, xz, yz) about the centre of mass."""
+    where: str = field(default="", compare=False)
+    """File and line that it came from."""
 
     @property
     def inertia_matrix(self) -> Array:
@@ -122,6 +137,16 @@ class Body:
 
     def __repr__(self) -> str:
         return f"Body({self.name!r}, mass={self.mass:.6g})"
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """A joint that follows another: its position is ratio * q + offset, with q of the joint that it follows."""
+
+    joint: int
+    """The index of the joint that is followed; that one follows no other."""
+    ratio: float = 1.0
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +168,23 @@ class Connection:
     damping: tuple[float, ...]
     friction: tuple[float, ...]
     armature: tuple[float, ...]
+    stiffness: tuple[float, ...]
+    rest: tuple[float, ...]
+    """The position in which its spring is at rest."""
+    mimic: Mimic | None = None
+    """If it follows another joint: then it has no coordinates of its own, and `q` and `v` are that joint's."""
+    where: str = field(default="", compare=False)
+    """File and line that it came from."""
 
     @property
     def nq(self) -> int:
-        """Number of positions."""
-        return self.type.nq
+        """Number of positions of its own."""
+        return 0 if self.mimic else self.type.nq
 
     @property
     def nv(self) -> int:
-        """Number of velocities."""
-        return self.type.nv
+        """Number of velocities of its own."""
+        return 0 if self.mimic else self.type.nv
 
     @property
     def q(self) -> slice:
@@ -178,3 +210,75 @@ class Frame:
 
     def __repr__(self) -> str:
         return f"Frame({self.name!r}, body={self.body})"
+
+
+SHAPES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0, "mesh": 3}
+"""Kinds of shapes, and how many numbers `Shape.size` has for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a body looks like, or collides with: kept for viewers and checks, no part of the dynamics.
+
+    `size` of a box are its three sides, of a sphere its radius, of a cylinder or capsule radius and length along z
+    (without the caps), of an ellipsoid its half axes, of a mesh the scale along x, y and z.
+    """
+
+    body: int
+    """The index of the body; -1 is the base."""
+    kind: str
+    """One of SHAPES."""
+    size: tuple[float, ...]
+    placement: Placement = Placement()
+    file: str = ""
+    """Of a mesh, as the description has it: a relative path, or package://..."""
+    role: str = "visual"
+    """"visual" or "collision"."""
+    color: tuple[float, float, float, float] | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A joint that closes a loop, between a frame on one body and a frame on another.
+
+    The tree does not have it; what it forbids is a constraint on the tree's motion.
+    """
+
+    name: str
+    type: Joint
+    """The motion of the child's frame relative to the parent's that is left free."""
+    parent: int
+    parent_placement: Placement
+    child: int
+    child_placement: Placement
+    where: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        return f"Loop({self.name!r}, {type(self.type).__name__})"
+
+
+@dataclass(frozen=True, slots=True)
+class Coupling:
+    """A constraint between coordinates: that of `joint` is a polynomial of that of `other`.
+
+    q_joint = c0 + c1 q_other + c2 q_other^2 + ...; without another joint (index -1), q_joint = c0.
+    """
+
+    name: str
+    joint: int
+    other: int
+    coefficients: tuple[float, ...]
+    where: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that a loader noticed and went on from."""
+
+    message: str
+    where: str = ""
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
