@@ -32,7 +32,7 @@ class Source:
 
     @property
     def text(self) -> str:
-        text = self.path.read_text()
+        text = re.sub(r"<mimic\b[^>]*/>", "", self.path.read_text())  # Pinocchio's aba has no mimic joints
         if self.fixed:
             text, count = re.subn(rf'(<joint name="{self.fixed}" type=)"\w+"', r'\1"fixed"', text)
             assert count, f"{self.file} has no joints {self.fixed!r}"

@@ -18,7 +18,7 @@ def carried_weight(tree, q):
     g = tree.field(Motion, base=tree.base_acceleration)
     Ic = tree.field(Inertia)
     X, S = tree.own(), tree.own()
-    tau = tree.output("v")
+    tau = tree.output("f")
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
         g[i] = X[i] @ g[p]

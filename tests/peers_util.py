@@ -84,7 +84,7 @@ class Pair:
     def __post_init__(self) -> None:
         path = ROBOTS / self.case.file
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", on.ModelWarning)  # mimic joints are free joints in both
+            warnings.simplefilter("ignore", on.ModelWarning)  # what is not read
             snap = {} if self.snap is None else {"snap": self.snap}
             self.robot = on.load(path, floating=self.case.floating, **snap)
         root = (pin.JointModelFreeFlyer(),) if self.case.floating else ()
@@ -99,14 +99,20 @@ class Pair:
             assert self.model.existJointName(c.name), c.name
             found.append((c, self.model.joints[self.model.getJointId(c.name)]))
         assert len(found) == self.model.njoints - 1
-        assert self.robot.nv == self.model.nv
         return found
+
+    @property
+    def coupled(self) -> bool:
+        """Whether some joints follow others: in Pinocchio they are free, and E makes them follow."""
+        return any(c.mimic for c in self.robot.joints)
 
     def positions(self, q: Array) -> Array:
         """Our positions as Pinocchio's."""
         out = np.empty((len(q), self.model.nq))
         for ours, theirs in self.joints:
             x, at = q[:, ours.q], theirs.idx_q
+            if ours.mimic:
+                x = ours.mimic.ratio * x + ours.mimic.offset
             if ours.nq == 7:
                 out[:, at : at + 7] = x[:, [4, 5, 6, 1, 2, 3, 0]]
             elif theirs.nq == 2:
@@ -116,23 +122,35 @@ class Pair:
         return out
 
     def velocities(self, v: Array) -> Array:
-        """Our velocities, accelerations or joint forces (last dimension) as Pinocchio's."""
-        out = np.empty_like(v)
-        out[..., self._theirs] = v
-        return out
+        """Our velocities or accelerations (last dimension) as Pinocchio's."""
+        return v @ self.E.T
 
     def from_velocities(self, v: Array) -> Array:
-        """Pinocchio's velocities, accelerations or joint forces (last dimension) as ours."""
-        return v[..., self._theirs]
+        """Pinocchio's velocities or accelerations (last dimension) as ours."""
+        return v @ self.free
+
+    def from_forces(self, f: Array) -> Array:
+        """Pinocchio's joint forces (last dimension), or what stands beside velocities in a product, as ours."""
+        return f @ self.E
 
     @cached_property
-    def _theirs(self) -> Array:
-        """For each of our velocities, where it is in Pinocchio's."""
-        found: list[int] = []
-        for _, theirs in self.joints:
+    def E(self) -> Array:
+        """Pinocchio's velocities for a unit of each of ours."""
+        found = np.zeros((self.model.nv, self.robot.nv))
+        for ours, theirs in self.joints:
             within = [3, 4, 5, 0, 1, 2] if theirs.nv == 6 else range(theirs.nv)
-            found += [theirs.idx_v + k for k in within]
-        return np.array(found)
+            for k, row in enumerate(within):
+                found[theirs.idx_v + row, ours.v_start + k] = ours.mimic.ratio if ours.mimic else 1.0
+        return found
+
+    @cached_property
+    def free(self) -> Array:
+        """E without the joints that follow others."""
+        found = self.E.copy()
+        for ours, theirs in self.joints:
+            if ours.mimic:
+                found[theirs.idx_v] = 0.0
+        return found
 
     def frames(self, count: int) -> list[str]:
         """Frames to look at: the deepest first, those behind a fixed joint before those of bodies."""
@@ -184,7 +202,8 @@ class Pair:
 
     def each(self, s: States, function: Callable[..., Any]) -> Array:
         """Pinocchio, state by state, on (q, v, a, tau, k)."""
-        q, (v, a, tau) = self.positions(s.q), map(self.velocities, (s.v, s.a, s.tau))
+        q, (v, a) = self.positions(s.q), map(self.velocities, (s.v, s.a))
+        tau = s.tau @ self.free.T
         return np.array([np.array(function(q[k], v[k], a[k], tau[k], k)) for k in range(len(s))])
 
     def _dynamics(self, s: States) -> Iterator[tuple[str, Array, Array]]:
@@ -192,34 +211,59 @@ class Pair:
         yield from self.forward(s)
         m, d = self.model, self.data
         theirs = self.each(s, lambda q, v, a, tau, k: pin.nonLinearEffects(m, d, q, v))
-        yield "bias_force", self.ask("bias_force", s.q, s.v), self.from_velocities(theirs)
+        yield "bias_force", self.ask("bias_force", s.q, s.v), self.from_forces(theirs)
         ext = [self.forces(x) for x in s.external]
         theirs = self.each(s, lambda q, v, a, tau, k: pin.rnea(m, d, q, v, 0 * a, ext[k]))
         mine = self.ask("bias_force", s.q, s.v, external=s.external)
-        yield "bias_force, external", mine, self.from_velocities(theirs)
+        yield "bias_force, external", mine, self.from_forces(theirs)
         theirs = self.each(s, lambda q, v, a, tau, k: pin.computeGeneralizedGravity(m, d, q))
-        yield "gravity_force", self.ask("gravity_force", s.q), self.from_velocities(theirs)
-        theirs = self.each(s, lambda q, v, a, tau, k: _symmetric(pin.crba(m, d, q)))
-        t = self._theirs
-        yield "mass_matrix", self.ask("mass_matrix", s.q), theirs[:, t[:, None], t]
+        yield "gravity_force", self.ask("gravity_force", s.q), self.from_forces(theirs)
+        yield "mass_matrix", self.ask("mass_matrix", s.q), self.masses(s)
+        damping, friction = (np.array([x for c in self.robot.joints for x in t(c)]) for t in _PASSIVE)
+        full = s.v @ self._ours.T
+        theirs = -(damping * full + friction * full / np.hypot(full, 0.1)) @ self._ours
+        yield "passive_force", self.ask("passive_force", s.q, s.v, 0.1), theirs
+
+    @cached_property
+    def _ours(self) -> Array:
+        """The velocities of all our joints, in our order, for a unit of each that is free."""
+        rows = []
+        for c in self.robot.joints:
+            block = np.zeros((c.type.nv, self.robot.nv))
+            block[:, c.v] = np.eye(c.type.nv) * (c.mimic.ratio if c.mimic else 1.0)
+            rows.append(block)
+        return np.concatenate(rows)
+
+    def masses(self, s: States) -> Array:
+        """Pinocchio's mass matrices."""
+        theirs = self.each(s, lambda q, v, a, tau, k: _symmetric(pin.crba(self.model, self.data, q)))
+        return self.E.T @ theirs @ self.E
 
     def inverse(self, s: States) -> Iterator[tuple[str, Array, Array]]:
         """Inverse dynamics, without and with external forces."""
         m, d, ext = self.model, self.data, [self.forces(x) for x in s.external]
         theirs = self.each(s, lambda q, v, a, tau, k: pin.rnea(m, d, q, v, a))
-        yield "inverse_dynamics", self.ask("inverse_dynamics", s.q, s.v, s.a), self.from_velocities(theirs)
+        yield "inverse_dynamics", self.ask("inverse_dynamics", s.q, s.v, s.a), self.from_forces(theirs)
         theirs = self.each(s, lambda q, v, a, tau, k: pin.rnea(m, d, q, v, a, ext[k]))
         mine = self.ask("inverse_dynamics", s.q, s.v, s.a, external=s.external)
-        yield "inverse_dynamics, external", mine, self.from_velocities(theirs)
+        yield "inverse_dynamics, external", mine, self.from_forces(theirs)
 
     def forward(self, s: States) -> Iterator[tuple[str, Array, Array]]:
         """Forward dynamics, without and with external forces."""
         m, d, ext = self.model, self.data, [self.forces(x) for x in s.external]
-        theirs = self.each(s, lambda q, v, a, tau, k: pin.aba(m, d, q, v, tau))
-        yield "forward_dynamics", self.ask("forward_dynamics", s.q, s.v, s.tau), self.from_velocities(theirs)
-        theirs = self.each(s, lambda q, v, a, tau, k: pin.aba(m, d, q, v, tau, ext[k]))
-        mine = self.ask("forward_dynamics", s.q, s.v, s.tau, external=s.external)
-        yield "forward_dynamics, external", mine, self.from_velocities(theirs)
+        if self.coupled:  # Pinocchio's aba has no mimic joints
+            M, still = self.masses(s), [pin.Force.Zero() for _ in range(m.njoints)]
+
+            def accelerations(forces: Callable[[int], Any]) -> Array:
+                bias = self.from_forces(self.each(s, lambda q, v, a, tau, k: pin.rnea(m, d, q, v, 0 * a, forces(k))))
+                return np.linalg.solve(M, (s.tau - bias)[..., None])[..., 0]
+
+            theirs, pushed = accelerations(lambda k: still), accelerations(lambda k: ext[k])
+        else:
+            theirs = self.from_velocities(self.each(s, lambda q, v, a, tau, k: pin.aba(m, d, q, v, tau)))
+            pushed = self.from_velocities(self.each(s, lambda q, v, a, tau, k: pin.aba(m, d, q, v, tau, ext[k])))
+        yield "forward_dynamics", self.ask("forward_dynamics", s.q, s.v, s.tau), theirs
+        yield "forward_dynamics, external", self.ask("forward_dynamics", s.q, s.v, s.tau, external=s.external), pushed
 
     def _energies(self, s: States) -> Iterator[tuple[str, Array, Array]]:
         ask, m, d = self.ask, self.model, self.data
@@ -282,8 +326,11 @@ class Pair:
             for kind, function in (("classical", classical), ("spatial", spatial)):
                 mine = ask("acceleration", s.q, s.v, s.a, frame=frame, axes=axes, kind=kind)
                 yield f"acceleration, {kind}, {axes} axes", mine, self.each(s, function)
-            theirs = self.from_velocities(self.each(s, jacobian))
+            theirs = self.from_forces(self.each(s, jacobian))
             yield f"jacobian, {axes} axes", ask("jacobian", s.q, frame=frame, axes=axes), theirs
+
+
+_PASSIVE = (lambda c: c.damping, lambda c: c.friction)
 
 
 def _six(m: Any) -> Array:
@@ -310,4 +357,5 @@ def typical_errors(mine: Array, theirs: Array) -> Array:
 def _sizes(mine: Array, theirs: Array) -> tuple[Array, Array]:
     assert mine.shape == theirs.shape, (mine.shape, theirs.shape)
     axes = tuple(range(1, mine.ndim))
-    return np.abs(mine - theirs).max(axis=axes), np.abs(theirs).max(axis=axes)
+    size = np.abs(theirs).max(axis=axes)
+    return np.abs(mine - theirs).max(axis=axes), np.where(size > 0.0, size, 1.0)

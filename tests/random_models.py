@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,29 @@ LIBRARY_JOINTS: tuple[type[on.Joint], ...] = (
     on.Revolute,
     on.Continuous,
     on.Prismatic,
+    on.Helical,
+    on.Cylindrical,
+    on.Universal,
+    on.Planar,
     on.Spherical,
     on.Free,
     on.Fixed,
 )
 CUSTOM_JOINTS: tuple[type[on.Joint], ...] = (Helical, Universal, Cylindrical)
-ALL_JOINTS = LIBRARY_JOINTS + CUSTOM_JOINTS
+
+
+@dataclass(frozen=True)
+class Wrist(on.Composite):
+    """Several joints as one, at places of their own, one of them with a bias."""
+
+    parts: tuple[Any, ...] = (
+        (on.Revolute((1.0, 0.0, 0.0)), (0.1, 0.0, 0.2)),
+        (on.Universal((0.0, 0.6, 0.8), (1.0, 0.0, 0.0)), ((0.0, 0.3, 0.1), (0.3, -0.2, 0.5))),
+        on.Prismatic((0.0, 1.0, 0.0)),
+    )
+
+
+ALL_JOINTS = (*LIBRARY_JOINTS, Wrist, *CUSTOM_JOINTS)
 
 
 def random_robot(
@@ -34,17 +51,21 @@ def random_robot(
     floating: bool = False,
     chain: bool = False,
     armature: bool = False,
+    passive: bool = False,
+    mimic: bool = False,
     merge: bool = True,
 ) -> on.Robot:
     """A robot of n bodies besides its base, and a frame "tool" on the last.
 
     Every type of joint appears before one appears again. Without `chain` each body hangs on a random earlier one. With
     `armature` about half of the joints have one. Joints with one freedom have limits. Placements and axes are aligned
-    with the axes of the frame or not, half of each. Fixed joints are merged unless told otherwise.
+    with the axes of the frame or not, half of each. Fixed joints are merged unless told otherwise. With `passive`
+    joints have damping, friction and springs; with `mimic` every other joint with one freedom follows an earlier one.
     """
     rng = np.random.default_rng(seed)
     builder = on.Builder(f"random-{seed}", gravity=rng.normal(size=3) * 6.0)
     builder.body("body0", **_mass_properties(rng))
+    single: list[str] = []
     types = [k for _ in range(-(-n // len(joints))) for k in rng.permutation(len(joints))]
     for k in range(1, n + 1):
         joint = random_joint(joints[types[k - 1]], rng)
@@ -53,6 +74,12 @@ def random_robot(
             more["armature"] = rng.uniform(0.01, 0.5, joint.nv)
         if joint.nq == joint.nv == 1:
             more |= {"lower": rng.uniform(-2.0, -1.0), "upper": rng.uniform(1.0, 2.0)}
+            if mimic and len(single) % 2:
+                more["mimic"] = (str(rng.choice(single)), rng.normal(), rng.normal())
+            single.append(f"joint{k}")
+        if passive:
+            more |= {term: rng.uniform(0.0, 0.5, joint.nv) for term in ("damping", "friction", "stiffness")}
+            more["rest"] = joint.random(rng, (), np.full(joint.nq, -0.5), np.full(joint.nq, 0.5))
         parent = k - 1 if chain else int(rng.integers(k))
         builder.body(
             f"body{k}",
@@ -75,7 +102,14 @@ def random_state(robot: on.Model, seed: int, shape: tuple[int, ...] = ()) -> tup
 
 def random_joint(type: type[on.Joint], rng: np.random.Generator) -> on.Joint:
     """A joint of this type: its axis, and every other field, is drawn."""
-    drawn = {f.name: random_axis(rng) if f.name == "axis" else rng.normal() for f in fields(type)}  # type: ignore[arg-type]
+    drawn: dict[str, Any] = {}
+    for f in fields(type):  # type: ignore[arg-type]
+        if f.name == "axis":
+            drawn["axis"] = random_axis(rng)
+        elif f.name == "axis2":
+            drawn["axis2"] = np.cross(drawn["axis"], random_axis(rng) + rng.normal(size=3))
+        elif f.name != "parts":
+            drawn[f.name] = abs(rng.normal())
     return type(**drawn)
 
 

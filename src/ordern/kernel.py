@@ -54,6 +54,8 @@ class Kernel:
         for name in present:
             if name not in optional:
                 raise unknown_name("optional argument", name, optional, question)
+            if name not in algorithm.accepts(asked):
+                raise ArgumentError(f"{question} by the method {algorithm.name!r} takes no {name!r}")
         for name in options:
             if name not in asked.options:
                 raise unknown_name("setting", name, asked.options, question)
@@ -161,9 +163,8 @@ class Kernel:
         result = interpret(
             self.model,
             self.algorithm.function,
-            self._request.kinds,
+            self._request.slots,
             arrays,
-            self._request.absent,
             self.question.output,
             self.options,
         )
@@ -280,7 +281,9 @@ class Kernel:
 
 _MEANING = {
     "q": "positions: nq",
-    "v": "velocities or forces: nv",
+    "v": "velocities or accelerations: nv",
+    "f": "joint forces: nv",
+    "motion": "angular and linear",
     "bodies": "a moment and a force for each body",
     "scalar": "one number",
 }

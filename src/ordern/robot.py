@@ -7,6 +7,7 @@ call compiles the algorithm for this robot; the machine code is kept on disk for
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from .joints import Joint
 from .model import BASE, Frame, Model, ModelBuilder
 
 if TYPE_CHECKING:
+    from .check import Report
     from .kernel import Kernel
 
 __all__ = ["Builder", "Robot"]
@@ -52,13 +54,18 @@ class Robot(Model):
         method: str = "newton-euler",
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> Array:
         """Joint forces of a motion: tau = M(q) a + C(q, v) - J^T external, of shape (..., nv).
 
         `external` are forces on the bodies: an array (..., n, 6) of (moment, force) for each body in its own frame, or
-        a dictionary from names of bodies or frames to such six numbers in that frame.
+        a dictionary from names of bodies or frames to such six numbers in that frame. A base that is moved has
+        a velocity and an acceleration (angular, linear) of its origin, in its axes, which gravity is given in.
         """
-        return self._ask("inverse_dynamics", (q, v, a), external, method, threads, out)
+        extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        return self._ask("inverse_dynamics", (q, v, a), extra, method, threads, out)
 
     def forward_dynamics(
         self,
@@ -69,9 +76,13 @@ class Robot(Model):
         method: str = "articulated-body",
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> Array:
         """Joint accelerations caused by joint forces tau and `external` forces, of shape (..., nv)."""
-        return self._ask("forward_dynamics", (q, v, tau), external, method, threads, out)
+        extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        return self._ask("forward_dynamics", (q, v, tau), extra, method, threads, out)
 
     def mass_matrix(
         self,
@@ -81,7 +92,7 @@ class Robot(Model):
         out: Array | None = None,
     ) -> Array:
         """The joint-space mass matrix M(q), of shape (..., nv, nv)."""
-        return self._ask("mass_matrix", (q,), None, method, threads, out)
+        return self._ask("mass_matrix", (q,), {}, method, threads, out)
 
     def bias_force(
         self,
@@ -91,25 +102,51 @@ class Robot(Model):
         method: str = "newton-euler",
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> Array:
         """Joint forces C(q, v) that keep all joint accelerations at zero, of shape (..., nv)."""
-        return self._ask("bias_force", (q, v), external, method, threads, out)
+        extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        return self._ask("bias_force", (q, v), extra, method, threads, out)
 
     def gravity_force(self, q: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
         """Joint forces that hold the robot at rest against gravity, of shape (..., nv)."""
-        return self._ask("gravity_force", (q,), None, None, threads, out)
+        return self._ask("gravity_force", (q,), {}, None, threads, out)
 
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+    def passive_force(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        smoothing: ArrayLike = 0.01,
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Joint forces of damping, friction and springs, to be added to the drives' `tau`, of shape (..., nv).
+
+        Coulomb friction is smoothed: at the velocity `smoothing` it has reached 0.7 of its full force.
+        """
+        return self._ask("passive_force", (q, v, smoothing), {}, None, threads, out)
+
+    def kinetic_energy(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        threads: int | None = None,
+        out: Array | None = None,
+        *,
+        base_velocity: ArrayLike | None = None,
+    ) -> Array:
         """The kinetic energy of all bodies and drives, of the batch's shape."""
-        return self._ask("kinetic_energy", (q, v), None, None, threads, out)
+        return self._ask("kinetic_energy", (q, v), {"base_velocity": base_velocity}, None, threads, out)
 
     def potential_energy(self, q: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
         """The potential energy in the field of gravity, zero at the base's origin, of the batch's shape."""
-        return self._ask("potential_energy", (q,), None, None, threads, out)
+        return self._ask("potential_energy", (q,), {}, None, threads, out)
 
     def pose(self, q: ArrayLike, frame: str | Frame, threads: int | None = None, out: Array | None = None) -> Array:
         """The homogeneous matrix of a frame in the world, of shape (..., 4, 4)."""
-        return self._ask("pose", (q,), None, None, threads, out, frame=frame)
+        return self._ask("pose", (q,), {}, None, threads, out, frame=frame)
 
     def velocity(
         self,
@@ -119,12 +156,15 @@ class Robot(Model):
         axes: str = "frame",
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        base_velocity: ArrayLike | None = None,
     ) -> Array:
         """The velocity (angular, linear) of a frame's origin, of shape (..., 6).
 
         `axes` are the frame's own ("frame") or the world's ("world"); the point is the frame's origin in both.
         """
-        return self._ask("velocity", (q, v), None, None, threads, out, frame=frame, axes=_axes(axes))
+        extra = {"base_velocity": base_velocity}
+        return self._ask("velocity", (q, v), extra, None, threads, out, frame=frame, axes=_axes(axes))
 
     def acceleration(
         self,
@@ -136,6 +176,9 @@ class Robot(Model):
         kind: str = "classical",
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> Array:
         """The acceleration (angular, linear) of a frame's origin, without gravity, of shape (..., 6).
 
@@ -145,7 +188,8 @@ class Robot(Model):
         if kind not in ("classical", "spatial"):
             raise unknown_name("kind of acceleration", kind, ("classical", "spatial"))
         settings = {"frame": frame, "axes": _axes(axes), "kind": kind}
-        return self._ask("acceleration", (q, v, a), None, None, threads, out, **settings)
+        extra = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        return self._ask("acceleration", (q, v, a), extra, None, threads, out, **settings)
 
     def jacobian(
         self,
@@ -156,7 +200,7 @@ class Robot(Model):
         out: Array | None = None,
     ) -> Array:
         """The matrix J with `velocity(q, v, frame) = J v`, of shape (..., 6, nv)."""
-        return self._ask("jacobian", (q,), None, None, threads, out, frame=frame, axes=_axes(axes))
+        return self._ask("jacobian", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
 
     def integrate(
         self,
@@ -167,11 +211,35 @@ class Robot(Model):
         out: Array | None = None,
     ) -> Array:
         """The position reached from q at the constant velocity v after the time dt, of shape (..., nq)."""
-        return self._ask("integrate", (q, v, dt), None, None, threads, out)
+        return self._ask("integrate", (q, v, dt), {}, None, threads, out)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
         """The constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv)."""
-        return self._ask("difference", (q0, q1), None, None, threads, out)
+        return self._ask("difference", (q0, q1), {}, None, threads, out)
+
+    def check(self) -> Report:
+        """What a careful engineer would notice about this robot: masses, inertias, joints, limits, loops, units."""
+        from .check import check
+
+        return check(self)
+
+    def to_urdf(self, *, lossy: bool = False) -> str:
+        """The robot as URDF text. What the format cannot say is an error; with `lossy` it is left out and listed."""
+        from .io.export_urdf import to_urdf
+
+        return to_urdf(self, lossy=lossy)
+
+    def to_mjcf(self, *, lossy: bool = False) -> str:
+        """The robot as MJCF text. What the format cannot say is an error; with `lossy` it is left out and listed."""
+        from .io.export_mjcf import to_mjcf
+
+        return to_mjcf(self, lossy=lossy)
+
+    def save(self, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
+        """Write the robot to a file: URDF or MJCF, by its suffix. The file is whole or not written at all."""
+        from .io.writing import save
+
+        save(self, path, lossy=lossy)
 
     def kernel(
         self,
@@ -207,24 +275,23 @@ class Robot(Model):
         self,
         question: str,
         arguments: tuple[ArrayLike, ...],
-        external: External | None,
+        extra: Mapping[str, Any],
         method: str | None,
         threads: int | None,
         out: Array | None,
         **options: Any,
     ) -> Array:
-        plain = external is None and threads is None and out is None
+        present = tuple(name for name, value in extra.items() if value is not None)
+        plain = not present and threads is None and out is None
         asked = (question, method, *options.values())
         if plain and _hashable(options.get("frame")):
             quick = self._quick.get(asked)
             if quick is not None:
                 known: Array = quick(*arguments)
                 return known
-        if external is not None:
-            kernel = self.kernel(question, method, present=("external",), **options)
-            arguments = (*arguments, self._forces(external))
-        else:
-            kernel = self.kernel(question, method, **options)
+        kernel = self.kernel(question, method, present=present, **options)
+        given = (self._forces(extra[name]) if name == "external" else extra[name] for name in present)
+        arguments = (*arguments, *given)
         answer: Array = kernel(*arguments, out=out, threads=threads)
         if plain and getattr(answer, "dtype", None) == np.float64:
             self._quick[asked] = self._shortened(question, kernel)

@@ -164,20 +164,19 @@ def _turning(robot: on.Robot, u: np.ndarray, w: np.ndarray) -> np.ndarray:
     """How the axes of rotations turn under a step: u x w / 2 + u x (u x w) / 12 (dexp inverse, body axes)."""
     out = np.zeros_like(w)
     for c in robot.joints:
-        if c.nv not in (3, 6):
+        along = {on.Spherical: [0, 1, 2], on.Free: [0, 1, 2, 3, 4, 5], on.Planar: [2, 3, 4]}.get(type(c.type))
+        if along is None:
             continue
-        x, y = u[..., c.v], w[..., c.v]
-
-        def bracket(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-            turned = np.cross(x[..., :3], y[..., :3])
-            if x.shape[-1] == 3:
-                return turned
-            shifted = np.cross(x[..., :3], y[..., 3:]) + np.cross(x[..., 3:], y[..., :3])
-            return np.concatenate([turned, shifted], axis=-1)
-
-        once = bracket(x, y)
-        out[..., c.v] = once / 2 + bracket(x, once) / 12
+        x, y = np.zeros((2, *u.shape[:-1], 6))
+        x[..., along], y[..., along] = u[..., c.v], w[..., c.v]
+        once = _bracket(x, y)
+        out[..., c.v] = (once / 2 + _bracket(x, once) / 12)[..., along]
     return out
+
+
+def _bracket(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    shifted = np.cross(x[..., :3], y[..., 3:]) + np.cross(x[..., 3:], y[..., :3])
+    return np.concatenate([np.cross(x[..., :3], y[..., :3]), shifted], axis=-1)
 
 
 @pytest.mark.parametrize("axes", ["frame", "world"])

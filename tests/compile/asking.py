@@ -48,6 +48,9 @@ def arguments(robot: on.Robot, question: str, present: tuple[str, ...], count: i
         "tau": rng.normal(size=v.shape),
         "external": rng.normal(size=(count, len(robot.bodies), 6)),
         "dt": rng.uniform(0.1, 0.9, count),
+        "base_velocity": rng.normal(size=(count, 6)),
+        "base_acceleration": rng.normal(size=(count, 6)),
+        "smoothing": rng.uniform(0.01, 0.1, count),
         "q0": q,
         "q1": random_state(robot, seed + 1, (count,))[0],
     }
@@ -61,4 +64,4 @@ def relative(actual: Any, expected: Any) -> float:
     assert a.shape == b.shape, (a.shape, b.shape)
     axes = tuple(range(1, a.ndim))
     apart, size = np.abs(a - b).max(axis=axes), np.abs(b).max(axis=axes)
-    return float((apart / size).max())
+    return float((apart / np.where(size > 0.0, size, 1.0)).max())

@@ -10,7 +10,7 @@ import pytest
 import ordern as on
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "formats").glob("*.md"))]
 
 
 def blocks(page: Path) -> list[tuple[int, str]]:

@@ -44,13 +44,13 @@ def test_lines_of_text_are_counted_from_its_start() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("r.stl", URDF, "files that end in '.stl' are not read; supported: URDF (.urdf)"),
-        ("r.urdf.xacro", URDF, "supported: URDF (.urdf) (make one with `xacro"),
+        ("r.stl", URDF, "files that end in '.stl' are not read; supported: URDF (.urdf), MJCF (.xml"),
+        ("r.urdf.xacro", URDF, ".world) (make one with `xacro"),
         ("r", URDF, "files without a suffix are not read; supported: URDF (.urdf)"),
         (
             "r.xml",
-            "<mujoco/>",
-            ":1: the root element is <mujoco>, of no format that is read; supported: URDF",
+            "<collada/>",
+            ":1: the root element is <collada>, of no format that is read; supported: URDF",
         ),
         ("r.urdf", "<mujoco/>", ":1: the root element is <mujoco>; that of a URDF document is <robot>"),
         ("r.urdf", "", "the file is empty"),
@@ -67,8 +67,8 @@ def test_files_that_are_not_read(tmp_path: Path, name: str, content: str, messag
 
 
 def test_text_of_another_format() -> None:
-    with pytest.raises(ModelError, match=r"^<string>:1: the root element is <sdf>, of no format that is read"):
-        load_builder("<sdf/>")
+    with pytest.raises(ModelError, match=r"^<string>:1: the root element is <html>, of no format that is read"):
+        load_builder("<html/>")
 
 
 class TestMissing:

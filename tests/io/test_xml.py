@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ordern.errors import ModelError
-from ordern.io import xml
+from ordern.io import attributes, xml
 from ordern.io.xml import parse_xml
 
 BOMB = """<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>
@@ -45,6 +45,37 @@ def test_text_is_decoded_already_whatever_it_declares() -> None:
     assert parse_xml('<?xml version="1.0" encoding="latin-1"?><r a="é"/>', "f").attributes == {"a": "é"}
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\0", b"\r\n\0\0"])
+@pytest.mark.parametrize("start", [b"", b"\n \t\r\n"])
+def test_space_before_the_declaration_and_zeros_after_the_document_pass(start: bytes, end: bytes) -> None:
+    root = parse_xml(start + b'<?xml version="1.0"?>\n<r><a/></r>' + end, "f")
+    assert [e.tag for e in (root, *root.children)] == ["r", "a"]
+    assert root.line == start.count(b"\n") + 2
+
+
+def test_zeros_that_belong_to_the_encoding_are_kept() -> None:
+    assert parse_xml("\ufeff<r/>".encode("utf-16-le"), "f").tag == "r"
+
+
+@pytest.mark.parametrize("number", ["nan", "-inf", "1e400", "1" * 400, "0x10", "1_0", "\u0661", "1,5", "", " ", "${m}"])
+def test_numbers_that_are_none(number: str) -> None:
+    root = parse_xml(f'<r>\n<mass value="{number}"/></r>', "f")
+    with pytest.raises(ModelError, match=r"^f:2: it: <mass> has .*value.*; expected ") as e:
+        attributes.number(root.children[0], "value", "it")
+    assert len(str(e.value)) < 200
+
+
+def test_long_numbers_are_read_in_linear_time() -> None:
+    root = parse_xml(f'<r><mass value="0.{"0" * 1_000_000}1"/></r>', "f")
+    assert attributes.number(root.children[0], "value", "it") == 0.0
+
+
+def test_text_between_many_elements_is_read_in_linear_time() -> None:
+    root = parse_xml("<r>" + ("x" * 200 + "<a/>") * 50_000 + "</r>", "f")
+    assert len(root.text) == 10_000_000
+    assert len(root.children) == 50_000
+
+
 def test_only_finds_one_child_and_refuses_a_second() -> None:
     root = parse_xml("<r>\n<a/>\n<a/>\n<b/>\n</r>", "f")
     assert root.only("c", "it") is None
@@ -75,14 +106,29 @@ def test_only_finds_one_child_and_refuses_a_second() -> None:
         (b'<?xml version="1.0" encoding="shift_jis"?><r/>', "f:1", "encoding .* cannot be read: multi-byte"),
         (b'<?xml version="1.0" encoding="idna"?><r/>', "f:1", "encoding .* cannot be read"),
         (b'<?xml version="1.0" encoding="base64"?><r/>', "f:1", "encoding .* cannot be read"),
-        ("<r>\ud800</r>", "f", "a character that is none"),
+        (b'<?xml version="1.0" encoding="unicode_escape"?><r/>', "f:1", "encoding .* cannot be read"),
+        (b'<?xml version="1.0" encoding="utf-16"?><r/>', "f:1", "encoding specified in XML declaration is incorrect"),
+        (b"\xff\xfe" + "<r>".encode("utf-16-le") + b"\x00\xd8", "f:1", "partial character"),
+        (b"<r>\n\x00</r>", "f:2", "the byte 0x00 is not allowed in XML"),
+        ("<r>\n\x01</r>", "f:2", "the byte 0x01 is not allowed in XML"),
+        (
+            b'<r>\n<a b="\xe9"/></r>',
+            "f:2",
+            r"column 7\): the byte 0xe9 is not in .* UTF-8 unless it begins with <\?xml",
+        ),
+        (b'\n\n<?xml version="1.0"?>\n<r>\n<a></r>', "f:5", "mismatched tag"),
+        ("<r>\n\ud800</r>", "f:2", r"the character '\\ud800', which is none"),
         (BOMB, "f:1", "<!DOCTYPE r ...> is not allowed; remove it"),
         (EXTERNAL, "f:1", "<!DOCTYPE r ...> is not allowed; remove it"),
         ('<!DOCTYPE robot SYSTEM "http://example.com/x.dtd"><r/>', "f:1", "is not allowed; remove it"),
         ("<a>\n" * 10_000, "f:1001", "nested more than 1000 deep"),
+        ('<!DOCTYPE r [<!ENTITY % x SYSTEM "http://127.0.0.1:1/x"> %x;]>\n<r/>', "f:1", "is not allowed; remove it"),
+        (b"<r>" + b"<a/>" * 1_000_000, "f:1", "more than 200,000 elements and attributes"),
+        (b"<r>" + b'<a b=""/>\n' * 1_000_000, "f:100000", "more than 200,000 elements and attributes"),
         (b"<r><!--" + b"x" * 9_000_000, "f:1", "a single tag or comment has more than 4,000,000 bytes"),
         (b"<r " + b'x="" ' * 2_000_000, "f:1", "a single tag or comment has more than 4,000,000 bytes"),
-        (b" " * 50_000_001, "f", "has 50,000,001 bytes; at most 50,000,000 are read"),
+        (b" " * 20_000_001, "f", "has 20,000,001 bytes; at most 20,000,000 are read"),
+        (" " * 100_000_000, "f", "has 100,000,000 characters; at most 20,000,000 are read"),
     ],
     ids=lambda x: repr(x)[:24],
 )

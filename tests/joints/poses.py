@@ -22,7 +22,7 @@ from tests.random_models import ALL_JOINTS, random_joint
 Array = NDArray[Any]
 
 SEEDS = range(3)
-MOVING = tuple(type for type in ALL_JOINTS if type.nv)
+MOVING = tuple(type for type in ALL_JOINTS if type is not on.Fixed)
 ROTATING = (on.Spherical, on.Free)
 """Joints with a quaternion, which is the first four of their positions."""
 

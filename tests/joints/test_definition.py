@@ -25,6 +25,7 @@ QUESTIONS = {
     "mass_matrix": "q",
     "bias_force": "qv",
     "gravity_force": "q",
+    "passive_force": "qvt",
     "kinetic_energy": "qv",
     "potential_energy": "q",
     "pose": "q",

@@ -12,7 +12,7 @@ import pytest
 
 import ordern as on
 from ordern.graph import Graph, evaluate, forward
-from ordern.spatial import Columns, Freedoms, Transform, Units
+from ordern.spatial import Chain, Columns, Freedoms, Transform, Units
 from tests.joints.poses import (
     MOVING,
     ROTATING,
@@ -48,7 +48,7 @@ def test_neutral_is_where_the_frames_meet(type) -> None:
     neutral = joint.neutral()
     assert len(neutral) == joint.nq
     assert all(isinstance(x, float) for x in neutral)
-    assert (as_float(pose(joint.transform(Freedoms(neutral)))) == np.eye(4)).all()
+    assert_close(as_float(pose(joint.transform(Freedoms(neutral)))), np.eye(4), EXACT)
 
 
 @every_joint
@@ -56,7 +56,7 @@ def test_neutral_is_where_the_frames_meet(type) -> None:
 def test_transform_is_rigid(type, seed) -> None:
     joint, q, _ = sample(type, seed)
     X = joint.transform(q)
-    assert isinstance(X, Transform)
+    assert isinstance(X, Transform | Chain)
     R = as_float(pose(X))[:3, :3]
     assert_close(R @ R.T, np.eye(3), ROUNDING)
     assert np.linalg.det(R) > 0
@@ -271,7 +271,7 @@ class TestAsAValue:
 
     def test_equal_by_its_fields(self, type) -> None:
         assert sample(type, 0)[0] == sample(type, 0)[0]
-        if fields(type):
+        if {f.name for f in fields(type)} - {"parts"}:
             assert sample(type, 0)[0] != sample(type, 1)[0]
 
     def test_pickle(self, type) -> None:
@@ -308,7 +308,7 @@ class TestAsAValue:
         joint = joint.with_parameters(tuple(graph.leaf(("p", k)) for k in range(len(joint.parameters))))
         q = Freedoms(graph.leaf(("q", k)) for k in range(joint.nq))
         v = Freedoms(graph.leaf(("v", k)) for k in range(joint.nv))
-        assert isinstance(joint.transform(q), Transform)
+        assert isinstance(joint.transform(q), Transform | Chain)
         assert isinstance(joint.subspace(q), Units | Columns)
         assert len(joint.bias(q, v).scalars) == 6
         assert len(joint.integrate(q, v)) == joint.nq

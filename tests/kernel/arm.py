@@ -51,6 +51,7 @@ CALLS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "mass_matrix": (("q",), lambda r, *x, **k: r.mass_matrix(*x, **k)),
     "bias_force": (("q", "v"), lambda r, *x, **k: r.bias_force(*x, **k)),
     "gravity_force": (("q",), lambda r, *x, **k: r.gravity_force(*x, **k)),
+    "passive_force": (("q", "v", "dt"), lambda r, *x, **k: r.passive_force(*x, **k)),
     "kinetic_energy": (("q", "v"), lambda r, *x, **k: r.kinetic_energy(*x, **k)),
     "potential_energy": (("q",), lambda r, *x, **k: r.potential_energy(*x, **k)),
     "pose": (("q",), lambda r, *x, **k: r.pose(*x, "tool", **k)),

@@ -7,6 +7,7 @@ nothing in the library needs to be edited.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +52,14 @@ class Algorithm:
     paper: str
     equations: str
     order: str
+
+    def accepts(self, question: Question) -> tuple[str, ...]:
+        """The names of the question's inputs that the function takes: it may leave out the last optional ones."""
+        parameters = inspect.signature(self.function).parameters.values()
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+            return tuple(p.name for p in question.inputs)
+        taken = [p for p in parameters if p.kind is not p.KEYWORD_ONLY and p.name not in question.options]
+        return tuple(p.name for p in question.inputs[: len(taken) - 1])
 
 
 _QUESTIONS: dict[str, Question] = {}

@@ -22,17 +22,23 @@ Array = NDArray[Any]
 def interpret(
     model: Model,
     function: Callable[..., Any],
-    kinds: Sequence[str],
+    slots: Sequence[tuple[str, bool]],
     arrays: Sequence[Array],
-    absent: Sequence[str],
     output: str,
     options: dict[str, Any],
 ) -> Array:
-    """Run an algorithm on arrays with any batch shape. `absent` are the kinds of optional inputs left out."""
+    """Run an algorithm on arrays with any batch shape.
+
+    `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in `arrays`.
+    """
     dtype = np.result_type(*arrays)
     tree = ConcreteTree(model, _number(arrays, dtype))
-    inputs, batches = [], []
-    for kind, array in zip(kinds, arrays, strict=True):
+    inputs, batches, remaining = [], [], iter(arrays)
+    for kind, given in slots:
+        if not given:
+            inputs.append(tree.zeros(kind))
+            continue
+        array = next(remaining)
         core = len(core_shape(model, kind))
         batch = array.shape[: array.ndim - core]
         flat = array.reshape((*batch, int(np.prod(array.shape[array.ndim - core :]))))
@@ -40,10 +46,9 @@ def interpret(
         # whole arrays with a batch; single numbers, not 0-d arrays, without: an array of objects has to
         # give its objects away to compute with them
         inputs.append(tree.input(kind, [flat[..., k] for k in range(flat.shape[-1])]))
-    zeros = [tree.zeros(kind) for kind in absent]
     batch = np.broadcast_shapes(*batches)
     with np.errstate(all="ignore"):
-        scalars = result_scalars(function(tree, *inputs, *zeros, **options), core_size(model, output))
+        scalars = result_scalars(function(tree, *inputs, **options), core_size(model, output))
     result = np.empty((*batch, len(scalars)), object if dtype.kind == "O" else np.result_type(dtype, np.float32))
     for k, x in enumerate(scalars):
         result[..., k] = x

@@ -81,8 +81,7 @@ def _trace(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:
     return tracer(
         request.model,
         request.algorithm.function,
-        request.kinds,
+        request.slots,
         layout,
-        request.absent,
         dict(request.options),
     )

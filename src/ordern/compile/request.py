@@ -34,14 +34,10 @@ class Request:
     """One of WAYS, or None to choose by the number of operations."""
 
     @property
-    def kinds(self) -> list[str]:
-        """The kinds of the inputs that are given."""
-        return [p.kind for p in self.question.inputs if not p.optional or p.name in self.present]
-
-    @property
-    def absent(self) -> list[str]:
-        """The kinds of the optional inputs that are left out."""
-        return [p.kind for p in self.question.inputs if p.optional and p.name not in self.present]
+    def slots(self) -> list[tuple[str, bool]]:
+        """The kinds of the algorithm's inputs, and whether they are given."""
+        accepted = self.algorithm.accepts(self.question)
+        return [(p.kind, not p.optional or p.name in self.present) for p in self.question.inputs if p.name in accepted]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count as count_from
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,18 +17,18 @@ import numpy as np
 from ..errors import TraceError
 from ..graph import Counts, Graph, Node, Scalar, count
 from ..model import BASE, Carry, Index, Kind, Model, PlacedFrame, Tree, check_block, result_scalars
-from ..spatial import FixedSize, Force, Freedoms, leaves, rebuild
+from ..spatial import FixedSize, Force, Freedoms, Motion, leaves, rebuild
 from .data import path_to
 from .layout import Layout
 
-__all__ = ["Block", "Loop", "Program", "Store", "Walk", "estimate", "trace_rolled"]
+__all__ = ["Block", "Flush", "Loop", "Program", "Store", "Walk", "estimate", "trace_rolled"]
 
 T = TypeVar("T")
 
 Leaf = tuple[Any, ...]
 """A place in memory. The first word says which memory:
 
-("row", k, who), ("input", which, port, k, who), ("scalar", port), ("field", id, k, who), ("carry", id, k), and for
+("row", k, who), ("input", which, port, k, who), ("scalar", port, k), ("field", id, k, who), ("carry", id, k), and for
 results ("q_out", k, who), ("v_out", k, who), ("pair", r, c, who, who), ("column", r, c, who), ("result", k).
 
 Who is "i", "p" in a loop; "j", "jp" in a walk; or the number of a body.
@@ -43,12 +44,17 @@ class Store:
 
 
 @dataclass(slots=True)
+class Flush:
+    """All stores so far are done before what follows is read."""
+
+
+@dataclass(slots=True)
 class Block:
     """A loop body for one kind of joint (in a walk, for a pair of kinds); or code outside of loops."""
 
     graph: Graph
     kinds: dict[str, int]
-    steps: list[Store | Walk] = field(default_factory=list)
+    steps: list[Store | Walk | Flush] = field(default_factory=list)
     env: dict[Any, Any] = field(default_factory=dict)
 
     def roots(self) -> list[Node]:
@@ -81,6 +87,8 @@ class Program:
     field_bases: list[list[float] | None]
     carry_sizes: list[int]
     frame_body: int | None
+    adds: bool = False
+    """Whether results are sums that need a zero to start from."""
 
     def path(self) -> list[int]:
         """The bodies from the base to the frame."""
@@ -90,15 +98,15 @@ class Program:
 def trace_rolled(
     model: Model,
     function: Callable[..., Any],
-    kinds: Sequence[str],
+    slots: Sequence[tuple[str, bool]],
     layout: Layout,
-    absent: Sequence[str],
     options: dict[str, Any],
 ) -> Program:
     """Run an algorithm on symbolic bodies."""
     tree = RolledTree(model)
-    inputs = [tree.input(kind, k) for k, kind in enumerate(kinds)]
-    result = function(tree, *inputs, *(tree.zeros(kind) for kind in absent), **options)
+    ports = count_from()
+    inputs = [tree.input(kind, next(ports)) if given else tree.zeros(kind) for kind, given in slots]
+    result = function(tree, *inputs, **options)
     if not isinstance(result, _Output):
         block = tree.block
         for k, x in enumerate(result_scalars(result, layout.output.size)):
@@ -153,9 +161,12 @@ class RolledTree(Tree):
         return self.program
 
     def _index(self, who: str, kind: int) -> Index:
-        graph, known = self.block.graph, self.model.tables.constants[kind]
+        mine, known = self.block, self.model.tables.constants[kind]
 
         def row(where: slice) -> list[Scalar]:
+            if not any(block is mine for block in self._stack):
+                raise TraceError("a body's data are used outside of its own iteration")
+            graph = self.block.graph  # its own, or that of a walk inside of it
             entries = range(where.start, where.stop)
             return [graph.leaf(("row", k, who)) if known[k] is None else known[k] for k in entries]
 
@@ -207,7 +218,7 @@ class RolledTree(Tree):
         for key in [key for key in outer.env if key[0] == "carry"]:
             del outer.env[key]  # the walk has changed it
 
-    def field(self, type: type[FixedSize], base: Any = None) -> Any:
+    def field(self, type: FixedSize, base: Any = None) -> Any:
         """Memory for one value per body and one for the base."""
         return _SharedField(self, type.zero(), base)
 
@@ -235,7 +246,10 @@ class _SharedField:
         self.tree, self.zero = tree, zero
         self.id = len(tree.program.field_sizes)
         tree.program.field_sizes.append(len(leaves(zero)))
-        tree.program.field_bases.append([float(x) for x in leaves(zero if base is None else base)])
+        known = [not isinstance(x, Node) for x in leaves(base)] if base is not None else []
+        tree.program.field_bases.append([float(x) for x in leaves(base if known and all(known) else zero)])
+        if not all(known):
+            self[tree.base] = base
 
     def __getitem__(self, index: Index) -> Any:
         block, who = self.tree.block, index.key
@@ -341,41 +355,59 @@ class _Input:
     def __getitem__(self, i: Index) -> Any:
         graph, who = self.tree.block.graph, i.key
         if self.kind == "scalar":
-            return graph.leaf(("scalar", self.port))
-        where = {"q": "q_input", "v": "v_input", "bodies": "body_input"}[self.kind]
+            return graph.leaf(("scalar", self.port, 0))
+        if self.kind == "motion":
+            return Motion.of(tuple(graph.leaf(("scalar", self.port, k)) for k in range(6)))
+        where = {"q": "q_input", "v": "v_input", "f": "v_input", "bodies": "body_input"}[self.kind]
         joint = i.kind.joint
         n = 6 if self.kind == "bodies" else joint.nq if self.kind == "q" else joint.nv
         x = [graph.leaf(("input", where, self.port, k, who)) for k in range(n)]
         if self.kind == "bodies":
             return Force(i.turn.apply((x[0], x[1], x[2])), i.turn.apply((x[3], x[4], x[5])))
-        return Freedoms(x)
+        return i.coordinates(self.kind, Freedoms(x))
 
 
 class _Output:
     def __init__(self, tree: RolledTree, kind: str) -> None:
         self.tree, self.kind = tree, kind
+        self.adds = tree.couplings > 0 and kind in ("f", "symmetric", "columns")
+        tree.program.adds |= self.adds
+
+    def _put(self, place: Leaf, x: Scalar) -> None:
+        """Store a number; or add it, since a joint that follows another adds to what that one has."""
+        block = self.tree.block
+        if self.adds:
+            x = block.graph.leaf(place) + x
+        block.steps.append(Store(place, block.graph.lift(x)))
 
     def __setitem__(self, where: Index | tuple[Index, Index], value: Any) -> None:
         block = self.tree.block
         if isinstance(where, tuple):
             check_block(value, where[0].kind.joint.nv, where[1].kind.joint.nv)
             i, j = (w.key for w in where)
-            for r, row in enumerate(value):
-                for c, x in enumerate(row):
-                    node = block.graph.lift(x)
-                    block.steps.append(Store(("pair", r, c, i, j), node))
-                    block.steps.append(Store(("pair", c, r, j, i), node))
+            scale = where[0].ratio * where[1].ratio
+            entries = [(r, c, scale * x) for r, row in enumerate(value) for c, x in enumerate(row)]
+            if i == j:  # one half stands for both, so that the matrix is exactly symmetric
+                entries = [(r, c, x) for r, c, x in entries if c <= r]
+            for r, c, x in entries:
+                self._put(("pair", r, c, i, j), x)
+            block.steps.append(Flush())  # both may be one place, if one joint follows the other
+            for r, c, x in entries:
+                if i != j or r != c:
+                    self._put(("pair", c, r, j, i), x)
             return
         who, joint = where.key, where.kind.joint
         check_block(value, joint.nq if self.kind == "q" else joint.nv)
         if self.kind == "columns":
             for c, motion in enumerate(value):
                 for r, x in enumerate(motion.scalars):
-                    block.steps.append(Store(("column", r, c, who), block.graph.lift(x)))
+                    self._put(("column", r, c, who), where.ratio * x)
             return
         block.env["out", who] = value
+        if where.kind.follows and self.kind != "f":
+            return
         for k, x in enumerate(value):
-            block.steps.append(Store((f"{self.kind}_out", k, who), block.graph.lift(x)))
+            self._put(("q_out" if self.kind == "q" else "v_out", k, who), where.ratio * x)
 
     def __getitem__(self, i: Index) -> Freedoms:
         found: Freedoms = self.tree.block.env["out", i.key]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..graph import Node, live
 from .emit import TextEmitter
 from .layout import Layout
-from .roll import Block, Leaf, Loop, Program, Store, Walk
+from .roll import Block, Flush, Leaf, Loop, Program, Store, Walk
 from .target import Target
 
 __all__ = ["emit_rolled"]
@@ -114,6 +114,8 @@ class _Writer(TextEmitter):
 
     def program(self) -> None:
         """All pieces, one after the other."""
+        if self.memory.program.adds:
+            self.clear_output()
         words = [self.value(f"getelementptr ptr, ptr %data, i64 {k}") for k in range(3)]
         self.rows, self.meta, self.path = (self.value(f"load ptr, ptr {w}") for w in words)
         self.fields = self._vectors("%ws", str(self.memory.layout.scratch))
@@ -212,7 +214,7 @@ class _Writer(TextEmitter):
                 continue
             self._stores(pending, names, where)
             pending = []
-            if step is not None:
+            if step is not None and not isinstance(step, Flush):
                 memo = self.memo
                 self._walk(step, where)
                 self.memo = memo
@@ -247,8 +249,8 @@ class _Writer(TextEmitter):
                 return (where[f"{who}_fields"], m.slots[f, k])
             case ("carry", c, k):
                 return (self.carries, m.carry_start[c] + k)
-            case ("scalar", port):
-                return ("%ws", layout.input_tile(port))
+            case ("scalar", port, k):
+                return ("%ws", layout.input_tile(port) + k)
             case ("input", "body_input", port, k, who):
                 return (self._at(where, f"{who}_bodies", f"{who}_number", 6), layout.input_tile(port) + k)
             case ("input", kind, port, k, who):

@@ -25,22 +25,24 @@ CHUNK = 700
 def trace_unrolled(
     model: Model,
     function: Callable[..., Any],
-    kinds: Sequence[str],
+    slots: Sequence[tuple[str, bool]],
     layout: Layout,
-    absent: Sequence[str],
     options: dict[str, Any],
 ) -> list[Scalar]:
     """Run an algorithm on graph nodes: the result's scalars, constants as floats.
 
-    `kinds` are those of the inputs in the layout; `absent` those of optional inputs that are left out.
+    `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in the layout.
     """
     graph, tree = Graph("unrolled"), ConcreteTree(model)
-    inputs = [
-        tree.input(kind, [graph.leaf((k, n)) for n in range(operand.size)])
-        for k, (kind, operand) in enumerate(zip(kinds, layout.inputs, strict=True))
-    ]
-    zeros = [tree.zeros(kind) for kind in absent]
-    return result_scalars(function(tree, *inputs, *zeros, **options), layout.output.size)
+    operands = enumerate(layout.inputs)
+    inputs = []
+    for kind, given in slots:
+        if given:
+            k, operand = next(operands)
+            inputs.append(tree.input(kind, [graph.leaf((k, n)) for n in range(operand.size)]))
+        else:
+            inputs.append(tree.zeros(kind))
+    return result_scalars(function(tree, *inputs, **options), layout.output.size)
 
 
 def emit_unrolled(results: Sequence[Scalar], layout: Layout, target: Target) -> tuple[str, int]:

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from importlib import import_module
 
 from ..errors import ModelError
 from ..model import ModelBuilder
-from .source import MissingFileError, open_source
+from .source import MissingFileError, UnreadableError, open_source
 from .urdf import read_urdf
-from .warnings import ModelWarning
+from .warnings import ModelWarning, warn_of
 from .xml import Element, parse_xml
 
-__all__ = ["MissingFileError", "ModelWarning", "load_builder", "read_urdf"]
+__all__ = ["MissingFileError", "ModelWarning", "UnreadableError", "load_builder", "read_urdf", "warn_of"]
 
 _FORMATS = {
     "robot": ("URDF (.urdf)", "urdf", "build_urdf"),
     "mujoco": ("MJCF (.xml, .mjcf)", "mjcf", "build_mjcf"),
-    "sdf": ("SDF (.sdf)", "sdf", "build_sdf"),
+    "sdf": ("SDF (.sdf, .world)", "sdf", "build_sdf"),
 }
 """By root element: the format's name, its module, and what makes a robot of a document."""
 
-_SUFFIXES = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".xml": ""}
+_SUFFIXES = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf", ".xml": ""}
 """The root element that a suffix promises, if any."""
 
 
-def load_builder(source: str | os.PathLike[str]) -> ModelBuilder:
-    """A robot, ready to build, from a file; or from XML text: a string that starts with `<`."""
-    opened = open_source(source, _SUFFIXES)
+def load_builder(source: str | os.PathLike[str], names: Iterable[str] = ()) -> ModelBuilder:
+    """A robot, ready to build, from a file; or from XML text: a string that starts with `<`.
+
+    `names` are those that could have been given in place of a file, for the hints of errors.
+    """
+    try:
+        opened = open_source(source, _SUFFIXES)
+    except MissingFileError as e:
+        if names and not os.path.splitext(source)[1]:
+            close = get_close_matches(str(source), list(names), n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise MissingFileError(
+                f"{e}; nor a bundled robot: {hint}known are {', '.join(names)}", e.filename
+            ) from None
+        raise
     supported = ", ".join(name for name, _, _ in _FORMATS.values())
     if isinstance(opened.data, bytes) and opened.suffix not in _SUFFIXES:
         given = f"files that end in {opened.suffix!r}" if opened.suffix else "files without a suffix"

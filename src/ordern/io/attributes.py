@@ -55,7 +55,7 @@ def _floats(element: Element, attribute: str, text: str, n: int, what: str) -> t
     # Python reads 1_000 and the digits of every script; other programs do not.
     if len(numbers) != n or not all(map(math.isfinite, numbers)) or "_" in text or not text.isascii():
         expected = "a finite number" if n == 1 else f"{n} finite numbers separated by spaces"
-        hint = " (this looks like a xacro template: run xacro on it first)" if "${" in text else ""
+        hint = " (this looks like a xacro template: run xacro on it first)" if "${" in text or "$(" in text else ""
         raise ModelError(
             f'{_of(what)}<{element.tag}> has {attribute}="{_clip(text)}"; expected {expected}{hint}',
             element.where,

@@ -14,12 +14,16 @@ from pathlib import Path
 from ..errors import ModelError
 from .xml import MAX_BYTES
 
-__all__ = ["MissingFileError", "Source", "open_source"]
+__all__ = ["MissingFileError", "Source", "UnreadableError", "open_source"]
 
 _BLANK = "\ufeff \t\r\n"
 
 
-class MissingFileError(ModelError, FileNotFoundError):
+class UnreadableError(ModelError):
+    """A source of which not a byte can be read: no file, a directory, no permission."""
+
+
+class MissingFileError(UnreadableError, FileNotFoundError):
     """A file that does not exist; also a `FileNotFoundError`."""
 
     def __init__(self, message: str, filename: str = "") -> None:
@@ -49,20 +53,22 @@ def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) ->
 
     `suffixes` are those of the files that would do, for the hints of errors.
     """
+    if isinstance(source, str) and len(source) > MAX_BYTES:
+        raise ModelError(f"the text has {len(source):,} characters; at most {MAX_BYTES:,} are read", "<string>")
     if isinstance(source, str) and source.lstrip(_BLANK).startswith("<"):
         return Source("<string>", _text(source))
     if not isinstance(source, (str, os.PathLike)):
-        raise ModelError(f"a robot is loaded from the path of a file or from XML text, not from {source!r:.80}")
+        raise UnreadableError(f"a robot is loaded from the path of a file or from XML text, not from {source!r:.80}")
     path = Path(source)
     name = str(source)
     if not name.strip():
-        raise ModelError("the name of the file is empty")
+        raise UnreadableError("the name of the file is empty")
     try:
         kind = path.stat()
         if stat.S_ISDIR(kind.st_mode):
-            raise ModelError(f"this is a directory; give the file itself{_choice(path, suffixes)}", name)
+            raise UnreadableError(f"this is a directory; give the file itself{_choice(path, suffixes)}", name)
         if not stat.S_ISREG(kind.st_mode):
-            raise ModelError("this is not a regular file", name)
+            raise UnreadableError("this is not a regular file", name)
         if kind.st_size > MAX_BYTES:
             raise ModelError(f"the file has {kind.st_size:,} bytes; at most {MAX_BYTES:,} are read", name)
         with path.open("rb") as file:
@@ -70,11 +76,11 @@ def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) ->
     except FileNotFoundError:
         raise MissingFileError(_missing(path, name, suffixes), name) from None
     except OSError as e:
-        raise ModelError(f"the file cannot be read: {e.strerror or e}", f"{name:.200}") from None
+        raise UnreadableError(f"the file cannot be read: {e.strerror or e}", f"{name:.200}") from None
     except ModelError:
         raise
     except ValueError as e:  # a NUL in the name
-        raise ModelError(f"{name!r:.80} cannot be the name of a file: {e}") from None
+        raise UnreadableError(f"{name!r:.80} cannot be the name of a file: {e}") from None
     if not data.strip():
         raise ModelError("the file is empty", name)
     return Source(name, data, path.suffix.lower())

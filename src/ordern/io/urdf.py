@@ -1,15 +1,17 @@
-"""URDF, the Unified Robot Description Format: the part of it that says how a robot moves.
+"""URDF, the Unified Robot Description Format; see http://wiki.ros.org/urdf/XML and docs/formats/urdf.md.
 
-Read are links with their inertials, and joints with their origins, axes, limits and dynamics. See
-http://wiki.ros.org/urdf/XML.
+Read are links with their inertials and shapes, and joints with their origins, axes, limits, dynamics and mimics.
 
-Differs: a revolute or prismatic joint may have no <limit>, or one without lower and upper: it is then
-unlimited. (The specification demands a <limit>, and takes a missing bound as zero; files in the wild mean
-neither.) If one bound is given, the other is zero, as specified. Limits may be infinite.
+Differs: what describes the motion must be right, or the file is refused; what describes only looks, or means nothing
+here, is left out, and a note of the model says so. A revolute or prismatic joint may have no <limit>, or one without
+lower and upper: it is then unlimited. (The specification demands a <limit>, and takes a missing bound as zero; files
+in the wild mean neither.) If one bound is given, the other is zero, as specified. Limits may be infinite. Some of
+what other programs added to the format is read: `spherical` joints, <frame>, and a `world` that no <link> describes.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -17,44 +19,81 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, unknown_name
-from ..joints import Continuous, Fixed, Free, Joint, Prismatic, Revolute
+from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from ..model import ModelBuilder, Placement
 from .attributes import number, required, vector
 from .source import open_source
-from .warnings import warn
 from .xml import Element, parse_xml
 
-__all__ = ["build_urdf", "read_urdf", "unread_elements"]
+__all__ = ["build_urdf", "read_urdf", "unread"]
 
 _ZERO = (0.0, 0.0, 0.0)
+_HERE = Placement()
 
 _WITH_AXIS: dict[str, Callable[[tuple[float, float, float]], Joint]] = {
     "revolute": Revolute,
     "continuous": Continuous,
     "prismatic": Prismatic,
+    "planar": Planar,
 }
-_WITHOUT_AXIS: dict[str, Callable[[], Joint]] = {"fixed": Fixed, "floating": Free}
-_TYPES = (*_WITH_AXIS, *_WITHOUT_AXIS, "planar")
+_WITHOUT_AXIS: dict[str, Callable[[], Joint]] = {"fixed": Fixed, "floating": Free, "spherical": Spherical}
+_ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 
-_KNOWN: dict[str, frozenset[str]] = {
-    "robot": frozenset({"link", "joint", "material"}),
-    "link": frozenset({"inertial", "visual", "collision"}),
-    "inertial": frozenset({"origin", "mass", "inertia"}),
-    "joint": frozenset(
-        {
-            "origin",
-            "parent",
-            "child",
-            "axis",
-            "limit",
-            "dynamics",
-            "mimic",
-            "calibration",
-            "safety_controller",
-        }
-    ),
+_SIZES: dict[str, Callable[[Element, str], tuple[float, ...]]] = {
+    "box": lambda e, what: vector(e, "size", 3, what),
+    "sphere": lambda e, what: (number(e, "radius", what),),
+    "cylinder": lambda e, what: (number(e, "radius", what), number(e, "length", what)),
+    "capsule": lambda e, what: (number(e, "radius", what), number(e, "length", what)),
+    "mesh": lambda e, what: vector(e, "scale", 3, what, (1.0, 1.0, 1.0)),
 }
-"""The children that each element may have. What is inside other elements is for viewers."""
+
+_KNOWN: dict[str, tuple[str, str]] = {
+    "robot": ("link joint material frame", "name version"),
+    "link": ("inertial visual collision", "name"),
+    "inertial": ("origin mass inertia", ""),
+    "mass": ("", "value"),
+    "inertia": ("", "ixx iyy izz ixy ixz iyz"),
+    "visual": ("origin geometry material", "name"),
+    "collision": ("origin geometry material", "name"),
+    "geometry": (" ".join(_SIZES), ""),
+    "box": ("", "size"),
+    "sphere": ("", "radius"),
+    "cylinder": ("", "radius length"),
+    "capsule": ("", "radius length"),
+    "mesh": ("", "filename scale"),
+    "material": ("color texture", "name"),
+    "color": ("", "rgba"),
+    "texture": ("", "filename"),
+    "frame": ("", "name link xyz rpy quat_xyzw"),
+    "joint": ("origin parent child axis limit dynamics mimic calibration safety_controller", "name type"),
+    "origin": ("", "xyz rpy quat_xyzw"),
+    "parent": ("", "link"),
+    "child": ("", "link"),
+    "axis": ("", "xyz"),
+    "limit": ("", "lower upper velocity effort"),
+    "dynamics": ("", "damping friction"),
+    "mimic": ("", "joint multiplier offset"),
+    "calibration": ("", "rising falling"),
+    "safety_controller": ("", "soft_lower_limit soft_upper_limit k_position k_velocity"),
+}
+"""The children and the attributes that each element may have."""
+_CHILDREN = {tag: frozenset(children.split()) for tag, (children, _) in _KNOWN.items()}
+_ATTRIBUTES = {tag: frozenset(attributes.split()) for tag, (_, attributes) in _KNOWN.items()}
+
+
+class _Remarks:
+    """What is noticed on the way, gathered into one note of each kind."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, list[tuple[str, str]]] = {}
+
+    def add(self, kind: str, item: str, where: str) -> None:
+        self.found.setdefault(kind, []).append((item, where))
+
+    def note(self, builder: ModelBuilder) -> None:
+        for kind, items in self.found.items():
+            some = ", ".join(item for item, _ in items[:5]) + (f", ... ({len(items)} in all)" if items[5:] else "")
+            builder.note(f"{kind}: {some}", items[0][1])
 
 
 def read_urdf(source: str | os.PathLike[str]) -> ModelBuilder:
@@ -67,82 +106,156 @@ def build_urdf(root: Element) -> ModelBuilder:
     """A robot from the root element of a URDF document."""
     if root.tag != "robot":
         raise ModelError(f"the root element is <{root.tag}>; that of a URDF document is <robot>", root.where)
-    _refuse_xacro(root)
+    left = unread(root)
+    _refuse_xacro(left)
     builder = ModelBuilder(required(root, "name"))
     builder.source = root.source
+    remarks, colors = _Remarks(), dict[str, tuple[float, ...]]()
+    for material in root.all("material"):
+        _color(material, "", colors, remarks)
     for link in root.all("link"):
-        _link(builder, link)
-    mimics: list[str] = []
+        _link(builder, link, colors, remarks)
+    followed = {j.attributes.get("name", "") for j in root.all("joint") if j.attributes.get("type") in _ONE_COORDINATE}
     for joint in root.all("joint"):
-        _joint(builder, joint, mimics)
-    if mimics:
-        listed = ", ".join(mimics[:40]) + (", ..." if len(mimics) > 40 else "")
-        warn(
-            f"{root.source}: mimic joints are not coupled yet; treated as independent: {listed} ({len(mimics)} in all)"
-        )
+        _joint(builder, joint, followed, remarks)
+    for frame in root.all("frame"):
+        name = required(frame, "name")
+        what = f"frame {name!r}"
+        builder.frame(name, required(frame, "link", what), _placement(frame, what), frame.where)
+    _world(builder, root, remarks)
+    if left:
+        counts = [f"{what} ({len(found)}, first in line {found[0].line})" for what, found in left.items()]
+        more = f", ... ({len(counts)} kinds in all)" if counts[20:] else ""
+        builder.note(f"not read: {', '.join(counts[:20])}{more}", next(iter(left.values()))[0].where)
+    remarks.note(builder)
     return builder
 
 
-def unread_elements(root: Element) -> list[Element]:
-    """The elements of a URDF document that the format does not have (transmission, gazebo, sensor ...)."""
-    unread: list[Element] = []
+def unread(root: Element) -> dict[str, list[Element]]:
+    """The elements (gazebo, transmission ...) and attributes of a URDF document that are not part of the format."""
+    found: dict[str, list[Element]] = {}
     stack = [root]
     while stack:
         element = stack.pop()
-        known = _KNOWN.get(element.tag)
-        if known is not None:
-            unread.extend(child for child in element.children if child.tag not in known)
-            stack.extend(child for child in element.children if child.tag in known)
-    return sorted(unread, key=lambda element: element.line)
+        children, attributes = _CHILDREN[element.tag], _ATTRIBUTES[element.tag]
+        for child in element.children:
+            if child.tag in children:
+                stack.append(child)
+            else:
+                inside = "" if element is root else f" in <{element.tag}>"
+                found.setdefault(f"<{child.tag}>{inside}", []).append(child)
+        if not element.attributes.keys() <= attributes:
+            for name in element.attributes:
+                if name not in attributes and not name.startswith("xmlns"):
+                    found.setdefault(f"{name} of <{element.tag}>", []).append(element)
+    for elements in found.values():
+        elements.sort(key=lambda element: element.line)
+    return dict(sorted(found.items(), key=lambda item: item[1][0].line))
 
 
-def _link(builder: ModelBuilder, link: Element) -> None:
+def _refuse_xacro(left: dict[str, list[Element]]) -> None:
+    for first, *_ in left.values():
+        if first.tag.startswith("xacro:"):
+            raise ModelError(
+                f"<{first.tag}> belongs to a xacro template, which is not a robot yet; make one with "
+                "`xacro template.xacro > robot.urdf`",
+                first.where,
+            )
+
+
+def _link(builder: ModelBuilder, link: Element, colors: dict[str, tuple[float, ...]], remarks: _Remarks) -> None:
     name = required(link, "name")
     what = f"link {name!r}"
     inertial = link.only("inertial", what)
     if inertial is None:
         builder.body(name, where=link.where)
-        return
-    xyz, rpy = _origin(inertial, what)
-    m = number(_child(inertial, "mass", what, '<mass value="...">'), "value", what)
-    inertia = _child(inertial, "inertia", what, '<inertia ixx="..." ixy="..." ...>')
-    I = tuple(number(inertia, key, what) for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
-    builder.body(name, mass=m, com=xyz, inertia=_turned(I, rpy), where=link.where)
+    else:
+        at = _origin(inertial, what)
+        m = number(_child(inertial, "mass", what, '<mass value="...">'), "value", what)
+        inertia = _child(inertial, "inertia", what, '<inertia ixx="..." ixy="..." ...>')
+        I = tuple([number(inertia, key, what) for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")])
+        builder.body(name, mass=m, com=at.position, inertia=_turned(I, at), where=link.where)
+    for shape in link.children:
+        if shape.tag in ("visual", "collision"):
+            try:
+                _shape(builder, name, shape, colors, remarks)
+            except ModelError as e:
+                remarks.add("shapes that are left out", _message(e), e.where)
 
 
-def _joint(builder: ModelBuilder, joint: Element, mimics: list[str]) -> None:
+def _shape(
+    builder: ModelBuilder, link: str, shape: Element, colors: dict[str, tuple[float, ...]], remarks: _Remarks
+) -> None:
+    what = f"link {link!r}"
+    geometry = _child(shape, "geometry", what, "<geometry> with a shape in it")
+    known = [child for child in geometry.children if child.tag in _SIZES]
+    if not known:
+        raise ModelError(f"{what}: its <{shape.tag}> has none of the shapes {', '.join(_SIZES)}", geometry.where)
+    material = shape.only("material", what)
+    builder.shape(
+        link,
+        known[0].tag,
+        _SIZES[known[0].tag](known[0], what),
+        at=_origin(shape, what),
+        file=required(known[0], "filename", what) if known[0].tag == "mesh" else "",
+        role=shape.tag,
+        color=None if material is None else _color(material, what, colors, remarks),
+        name=shape.attributes.get("name", ""),
+        where=shape.where,
+    )
+
+
+def _color(
+    material: Element, what: str, colors: dict[str, tuple[float, ...]], remarks: _Remarks
+) -> tuple[float, ...] | None:
+    """The color of a material: its own, or that of the first material of this name. `colors` learns new ones."""
+    name = material.attributes.get("name", "")
+    what = what or f"material {name!r}"
+    try:
+        color = material.only("color", what)
+        rgba = None if color is None else vector(color, "rgba", 4, what)
+    except ModelError as e:
+        remarks.add("colors that are left out", _message(e), e.where)
+        return None
+    if not name:
+        return rgba
+    if rgba is not None:
+        colors.setdefault(name, rgba)
+    elif name not in colors and not material.children:
+        remarks.add("materials that are not defined", f"{name!r} of {what}", material.where)
+    return rgba or colors.get(name)
+
+
+def _message(e: ModelError) -> str:
+    """What an error says, without the place."""
+    return str(e).removeprefix(f"{e.where}: ")
+
+
+def _joint(builder: ModelBuilder, joint: Element, followed: set[str], remarks: _Remarks) -> None:
     name = required(joint, "name")
     what = f"joint {name!r}"
     kind = required(joint, "type", what)
     parent = required(_child(joint, "parent", what, '<parent link="...">'), "link", what)
     child = required(_child(joint, "child", what, '<child link="...">'), "link", what)
-    mimic = joint.only("mimic", what)
-    if mimic is not None:
-        required(mimic, "joint", what)
-        mimics.append(name)
     builder.joint(
         name,
         _type(joint, kind, what),
         parent,
         child,
-        at=Placement.xyz_rpy(*_origin(joint, what)),
+        at=_origin(joint, what),
         where=joint.where,
-        **_limits(joint, kind, what),
-        **_dynamics(joint, what),
+        mimic=_mimic(joint, kind, what, followed, remarks),
+        **_limits(joint, kind, what, remarks),
+        **_dynamics(joint, what, remarks),
     )
 
 
 def _type(joint: Element, kind: str, what: str) -> Joint:
     if kind in _WITHOUT_AXIS:
         return _WITHOUT_AXIS[kind]()
-    if kind == "planar":
-        raise ModelError(
-            f"{what}: joints of type 'planar' are not supported yet; write it as two prismatic joints and a "
-            "continuous one, with massless links between them",
-            joint.where,
-        )
     if kind not in _WITH_AXIS:
-        raise ModelError(str(unknown_name("joint type", kind, _TYPES, what)), joint.where)
+        known = unknown_name("joint type", kind, (*_WITH_AXIS, *_WITHOUT_AXIS), what)
+        raise ModelError(str(known), joint.where)
     axis = joint.only("axis", what)
     if axis is None:
         return _WITH_AXIS[kind]((1.0, 0.0, 0.0))
@@ -153,59 +266,106 @@ def _type(joint: Element, kind: str, what: str) -> Joint:
         raise ModelError(f"{what}: {e}", axis.where) from None
 
 
-def _limits(joint: Element, kind: str, what: str) -> dict[str, Any]:
+def _mimic(
+    joint: Element, kind: str, what: str, followed: set[str], remarks: _Remarks
+) -> tuple[str, float, float] | None:
+    mimic = joint.only("mimic", what)
+    if mimic is None or kind == "fixed":
+        return None
+    name = required(mimic, "joint", what)
+    ratio, offset = number(mimic, "multiplier", what, 1.0), number(mimic, "offset", what, 0.0)
+    if name not in followed:
+        remarks.add("independent, because what it mimics is no joint that moves", f"{what} ({name!r})", mimic.where)
+        return None
+    return name, ratio, offset
+
+
+def _limits(joint: Element, kind: str, what: str, remarks: _Remarks) -> dict[str, Any]:
     limit = joint.only("limit", what)
-    if limit is None or kind in ("fixed", "floating"):
+    if limit is None or kind not in _ONE_COORDINATE:
         return {}
     limits: dict[str, Any] = {}
     if kind != "continuous" and ("lower" in limit.attributes or "upper" in limit.attributes):
-        limits["lower"] = number(limit, "lower", what, 0.0, infinite=True)
-        limits["upper"] = number(limit, "upper", what, 0.0, infinite=True)
+        lower = _bound(number(limit, "lower", what, 0.0, infinite=True))
+        upper = _bound(number(limit, "upper", what, 0.0, infinite=True))
+        if lower <= upper:
+            limits["lower"], limits["upper"] = lower, upper
+        else:
+            remarks.add("without limits, because the lower one is above the upper one", what, limit.where)
     for attribute in ("velocity", "effort"):
         if attribute in limit.attributes:
-            limits[f"{attribute}_limit"] = number(limit, attribute, what, infinite=True)
+            limits[f"{attribute}_limit"] = _bound(number(limit, attribute, what, infinite=True))
     return limits
 
 
-def _dynamics(joint: Element, what: str) -> dict[str, Any]:
+def _bound(x: float) -> float:
+    """A limit; numbers that stand for none, where a program cannot read `inf`, are infinite."""
+    return math.copysign(math.inf, x) if abs(x) >= 1e300 else x
+
+
+def _dynamics(joint: Element, what: str, remarks: _Remarks) -> dict[str, Any]:
     dynamics = joint.only("dynamics", what)
     if dynamics is None:
         return {}
-    return {key: number(dynamics, key, what) for key in ("damping", "friction") if key in dynamics.attributes}
+    found = {key: number(dynamics, key, what) for key in ("damping", "friction") if key in dynamics.attributes}
+    for key, value in found.items():
+        if value < 0.0:  # it would drive the joint: a wrong sign more likely than an engine
+            remarks.add("taken as zero, because it is below", f"{key} {value:g} of {what}", dynamics.where)
+            found[key] = 0.0
+    return found
 
 
-def _origin(element: Element, what: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """xyz and rpy of the <origin> of a joint or an inertial."""
+def _world(builder: ModelBuilder, root: Element, remarks: _Remarks) -> None:
+    """Add the link `world` where joints hang on it and the file has none: to Drake it is always there."""
+    if any(link.attributes.get("name") == "world" for link in root.all("link")):
+        return
+    for joint in root.all("joint"):
+        if any(parent.attributes.get("link") == "world" for parent in joint.all("parent")):
+            builder.body("world", where=root.where)
+            remarks.add("taken as the ground, because no <link> describes it", "'world'", joint.where)
+            return
+
+
+def _origin(element: Element, what: str) -> Placement:
+    """The <origin> of a joint, an inertial or a shape."""
     origin = element.only("origin", what)
-    if origin is None:
-        return _ZERO, _ZERO
-    return vector(origin, "xyz", 3, what, _ZERO), vector(origin, "rpy", 3, what, _ZERO)
+    return _HERE if origin is None else _placement(origin, what)
+
+
+def _placement(origin: Element, what: str) -> Placement:
+    """From the attributes xyz, and rpy or quat_xyzw."""
+    xyz = vector(origin, "xyz", 3, what, _ZERO)
+    if "quat_xyzw" not in origin.attributes:
+        return Placement.xyz_rpy(xyz, vector(origin, "rpy", 3, what, _ZERO))
+    x, y, z, w = vector(origin, "quat_xyzw", 4, what)
+    if "rpy" in origin.attributes:
+        raise ModelError(f"{what}: <{origin.tag}> has both rpy and quat_xyzw; expected one of them", origin.where)
+    n = math.hypot(x, y, z, w)
+    if not 0.999 < n < 1.001:
+        raise ModelError(f"{what}: <{origin.tag}> has a quat_xyzw of length {n:g}; expected 1", origin.where)
+    x, y, z, w = x / n, y / n, z / n, w / n
+    rotation = (
+        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return Placement(rotation, xyz)
 
 
 def _child(element: Element, tag: str, what: str, expected: str) -> Element:
     found = element.only(tag, what)
     if found is None:
-        inside = f"<{element.tag}>" if element.tag == "inertial" else ""
-        raise ModelError(f"{what}{': ' if inside else ''}{inside} has no <{tag}>; expected {expected}", element.where)
+        inside = "" if element.tag == "joint" else f": <{element.tag}>"
+        raise ModelError(f"{what}{inside} has no <{tag}>; expected {expected}", element.where)
     return found
 
 
-def _turned(I: tuple[float, ...], rpy: tuple[float, ...]) -> tuple[float, ...]:
-    """An inertia (xx, yy, zz, xy, xz, yz) given in axes that are turned by rpy, in the axes of the link."""
-    if rpy == _ZERO:
+def _turned(I: tuple[float, ...], at: Placement) -> tuple[float, ...]:
+    """An inertia (xx, yy, zz, xy, xz, yz) in the axes of an inertial, in those of the link that it is placed in."""
+    if at.rotation == _HERE.rotation:
         return I
     xx, yy, zz, xy, xz, yz = I
-    R = Placement.xyz_rpy(_ZERO, rpy).R
+    R = at.R
     with np.errstate(over="ignore", invalid="ignore"):  # the builder refuses what is not finite
         A = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
     return (*A.diagonal().tolist(), float(A[0, 1]), float(A[0, 2]), float(A[1, 2]))
-
-
-def _refuse_xacro(root: Element) -> None:
-    for element in root.children:
-        if element.tag.startswith("xacro:"):
-            raise ModelError(
-                f"<{element.tag}> belongs to a xacro template, which is not a robot yet; make one with "
-                "`xacro template.xacro > robot.urdf`",
-                element.where,
-            )

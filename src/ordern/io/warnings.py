@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = ["ModelWarning", "warn"]
+from ..model import Model
+
+__all__ = ["ModelWarning", "warn", "warn_of"]
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -22,3 +24,17 @@ def warn(message: str) -> None:
         frame = frame.f_back
         level += 1
     warnings.warn(message, ModelWarning, stacklevel=level)
+
+
+def warn_of(model: Model) -> None:
+    """One warning of all that the loader noticed, if it noticed anything."""
+    if not model.notes:
+        return
+    shown = [str(note) for note in model.notes[:_MOST]]
+    if len(model.notes) > _MOST:
+        shown.append(f"... and {len(model.notes) - _MOST} more")
+    warn("\n  ".join([f"{model.name}: noticed while reading (see also robot.notes and robot.check()):", *shown]))
+
+
+_MOST = 8
+"""Notes that a warning shows."""

@@ -17,7 +17,7 @@ def unit_axis(axis: Sequence[float]) -> tuple[float, float, float]:
     """The axis with length one; components that are zero but for rounding become zero."""
     try:
         x, y, z = (float(a) for a in axis)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"a joint's axis must be three numbers, not {axis!r}") from None
     length = math.hypot(x, y, z)
     if not math.isfinite(length) or length == 0.0:

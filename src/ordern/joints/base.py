@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph import Scalar
-from ..spatial import Freedoms, Motion, Subspace, Transform
+from ..spatial import Chain, Freedoms, Motion, Subspace, Transform
 
 __all__ = ["Joint"]
 
@@ -37,8 +37,8 @@ class Joint(ABC):
     """Number of velocities."""
 
     @abstractmethod
-    def transform(self, q: Freedoms) -> Transform:
-        """From the joint's (turned) frame on the parent to the child's."""
+    def transform(self, q: Freedoms) -> Transform | Chain:
+        """From the joint's (turned) frame on the parent to the child's; a chain where it has several steps."""
 
     @abstractmethod
     def subspace(self, q: Freedoms) -> Subspace:

@@ -7,17 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..graph import Scalar, cos, sin, sqrt, where_less
 from ..spatial import Freedoms, Subspace, Transform, Units
 from ..spatial.linear import Vector3, add, cross, dot, matvec, scale, subtract, transpose
 from . import quaternion
 from .base import Array, Joint
+from .screw import screw, unscrew
 from .spherical import random_quaternions
 
 __all__ = ["Free"]
-
-_SMALL = 1e-2
-"""Below this squared angle the series of the screw motion are used; the error is under 1e-15."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Free(Joint):
         """Along the screw motion whose velocity, in the moving axes, is constant."""
         p, x = (q[0], q[1], q[2], q[3]), (q[4], q[5], q[6])
         w, u = (v[0], v[1], v[2]), (v[3], v[4], v[5])
-        a, b = _screw(dot(w, w))
+        a, b = screw(dot(w, w))
         wu = cross(w, u)
         step = add(u, add(scale(a, wu), scale(b, cross(w, wu))))
         turned = quaternion.normalised(quaternion.multiply(p, quaternion.exponential(w)))
@@ -55,7 +52,7 @@ class Free(Joint):
         w = quaternion.logarithm(quaternion.multiply(quaternion.inverse(p0), p1))
         apart: Vector3 = subtract((q1[4], q1[5], q1[6]), (q0[4], q0[5], q0[6]))
         step = matvec(transpose(quaternion.matrix(p0)), apart)
-        k = _unscrew(dot(w, w))
+        k = unscrew(dot(w, w))
         ws = cross(w, step)
         u = add(subtract(step, scale(0.5, ws)), scale(k, cross(w, ws)))
         return Freedoms((*w, *u))
@@ -68,24 +65,3 @@ class Free(Joint):
         """Rotations spread evenly, positions within a cube of side 2 unless limits say otherwise."""
         position = super().random(rng, shape, lower, upper)[..., 4:]
         return np.concatenate([random_quaternions(rng, shape), position], axis=-1)
-
-
-def _screw(t2: Scalar) -> tuple[Scalar, Scalar]:
-    """(1 - cos t) / t^2 and (t - sin t) / t^3, for t^2."""
-    safe = where_less(t2, _SMALL, 1.0, t2)
-    t = sqrt(safe)
-    half = sin(0.5 * t)
-    a = 0.5 - t2 * (1.0 / 24.0 - t2 * (1.0 / 720.0 - t2 * (1.0 / 40320.0 - t2 * (1.0 / 3628800.0))))
-    b = 1.0 / 6.0 - t2 * (1.0 / 120.0 - t2 * (1.0 / 5040.0 - t2 * (1.0 / 362880.0 - t2 * (1.0 / 39916800.0))))
-    return (
-        where_less(t2, _SMALL, a, 2.0 * half * half / safe),
-        where_less(t2, _SMALL, b, (t - sin(t)) / (safe * t)),
-    )
-
-
-def _unscrew(t2: Scalar) -> Scalar:
-    """(1 - (t/2) cot(t/2)) / t^2, for t^2."""
-    safe = where_less(t2, _SMALL, 1.0, t2)
-    h = 0.5 * sqrt(safe)
-    series = 1.0 / 12.0 + t2 * (1.0 / 720.0 + t2 * (1.0 / 30240.0 + t2 * (1.0 / 1209600.0 + t2 * (1.0 / 47900160.0))))
-    return where_less(t2, _SMALL, series, (1.0 - h * cos(h) / sin(h)) / safe)

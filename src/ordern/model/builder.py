@@ -67,6 +67,8 @@ class ModelBuilder:
         self.name = str(name)
         self.gravity = _vector(gravity, 3, "gravity")
         self.source = ""
+        self.grounded = ""
+        """Why the root cannot float, if it cannot."""
         self._links: dict[str, _Link] = {}
         self._joints: dict[str, _Joint] = {}
         self._frames: dict[str, tuple[str, Placement, str]] = {}
@@ -289,6 +291,8 @@ class ModelBuilder:
             connections.append((joint, parent, at))
 
         placed[root] = (BASE, neutral)
+        if floating and self.grounded:
+            raise ModelError(self.grounded, self.source)
         if floating:
             name = "root_joint" if "root_joint" not in self._joints else f"{root}_root_joint"
             base = ModelBuilder().joint(name, Free() if floating is True else floating, "", root)
@@ -438,7 +442,7 @@ def _mimic(given: Any, type: Joint, what: str) -> tuple[str, float, float] | Non
     try:
         name, ratio, offset = (given, 1.0, 0.0) if isinstance(given, str) else given
         ratio, offset = float(ratio), float(offset)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what}: mimic is the name of a joint or (name, ratio, offset), not {given!r}") from None
     if not (math.isfinite(ratio) and math.isfinite(offset)):
         raise ModelError(f"{what}: ratio and offset of mimic must be finite")
@@ -471,7 +475,7 @@ def _merged(name: str, parts: list[tuple[_Link, Placement]]) -> Body:
 def _vector(x: Any, n: int, what: str) -> tuple[float, ...]:
     try:
         a = tuple([float(v) for v in x])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         a = ()
     if len(a) != n or not all(map(math.isfinite, a)):
         raise ModelError(f"{what} must be {n} finite numbers, not {x!r}")
@@ -482,14 +486,14 @@ def _inertia(x: Any, what: str) -> Array:
     """A symmetric matrix from 3 principal values, 6 values or 9."""
     try:
         a = np.array(x, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         a = np.array(np.nan)
     if a.shape == (3,):
         a = np.diag(a)
     elif a.shape == (6,):
         xx, yy, zz, xy, xz, yz = a
         a = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    good = a.shape == (3, 3) and math.isfinite(a.sum())
+    good = a.shape == (3, 3) and bool(np.isfinite(a).all())
     if good:
         size = abs(a).max()
         good = all(abs(a[r, c] - a[c, r]) <= 1e-9 * size for r, c in ((0, 1), (0, 2), (1, 2)))
@@ -506,7 +510,7 @@ def _numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]
         return (default,) * n
     try:
         a = tuple([float(v) for v in x]) if np.ndim(x) else (float(x),) * n  # type: ignore[union-attr,arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what} must be one number or {n}, not {x!r}") from None
     if len(a) != n:
         raise ModelError(f"{what} must be one number or {n}, not {len(a)}")

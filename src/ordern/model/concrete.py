@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from ..errors import TraceError
 from ..graph import Scalar
-from ..spatial import FixedSize, Force, Freedoms
+from ..spatial import FixedSize, Force, Freedoms, Motion
 from .model import Model
 from .parts import BASE
 from .ports import check_block, core_size
@@ -57,7 +57,7 @@ class ConcreteTree(Tree):
             yield self._index[k], self._parent[k]
             k = self._parent[k].key
 
-    def field(self, type: type[FixedSize], base: Any = None) -> Any:
+    def field(self, type: FixedSize, base: Any = None) -> Any:
         """A dictionary by body."""
         zero = type.zero()
         return _ConcreteField(zero, zero if base is None else base)
@@ -120,18 +120,20 @@ class _ConcreteOwn:
 class _ConcreteInput:
     def __init__(self, model: Model, kind: str, scalars: Numbers) -> None:
         self.kind, self.scalars, t = kind, scalars, model.tables
-        self.start = {"q": t.q_start, "v": t.v_start}.get(kind)
+        self.start = {"q": t.q_start, "v": t.v_start, "f": t.v_start}.get(kind)
 
     def __getitem__(self, i: Index) -> Any:
         k: int = i.key  # type: ignore[assignment]
         if self.kind == "scalar":
             return self.scalars[0]
+        if self.kind == "motion":
+            return Motion.of(tuple(self.scalars))
         if self.kind == "bodies":
             n, f = self.scalars[6 * k : 6 * k + 3], self.scalars[6 * k + 3 : 6 * k + 6]
             return Force(i.turn.apply((n[0], n[1], n[2])), i.turn.apply((f[0], f[1], f[2])))
         assert self.start is not None
         joint, at = i.kind.joint, int(self.start[k])
-        return Freedoms(self.scalars[at : at + (joint.nq if self.kind == "q" else joint.nv)])
+        return i.coordinates(self.kind, Freedoms(self.scalars[at : at + (joint.nq if self.kind == "q" else joint.nv)]))
 
 
 class _ConcreteOutput:
@@ -142,14 +144,21 @@ class _ConcreteOutput:
         self.start = t.q_start if kind == "q" else t.v_start
         self.scalars: list[Scalar] = [0.0] * core_size(model, kind)
 
+    def _add(self, at: int, i: Index, x: Scalar) -> None:
+        """Forces and the like of a joint that follows another are added to those of that one."""
+        self.scalars[at] = self.scalars[at] + i.ratio * x
+
     def __setitem__(self, where: Index | tuple[Index, Index], value: Any) -> None:
         if isinstance(where, tuple):
-            check_block(value, where[0].kind.joint.nv, where[1].kind.joint.nv)
+            one, other = where
+            check_block(value, one.kind.joint.nv, other.kind.joint.nv)
             i, j = (int(self.start[w.key]) for w in where)  # type: ignore[call-overload]
             for r, row in enumerate(value):
-                for c, x in enumerate(row):
-                    self.scalars[(i + r) * self.nv + j + c] = x
-                    self.scalars[(j + c) * self.nv + i + r] = x
+                # of a block on the diagonal one half stands for both, so that the matrix is exactly symmetric
+                for c, x in enumerate(row[: r + 1] if one.key == other.key else row):
+                    self._add((i + r) * self.nv + j + c, one, other.ratio * x)
+                    if one.key != other.key or r != c:
+                        self._add((j + c) * self.nv + i + r, one, other.ratio * x)
             return
         joint = where.kind.joint
         check_block(value, joint.nq if self.kind == "q" else joint.nv)
@@ -157,8 +166,11 @@ class _ConcreteOutput:
         if self.kind == "columns":
             for c, motion in enumerate(value):
                 for r, x in enumerate(motion.scalars):
-                    self.scalars[r * self.nv + at + c] = x
-        else:
+                    self._add(r * self.nv + at + c, where, x)
+        elif self.kind == "f":
+            for k, x in enumerate(value):
+                self._add(at + k, where, x)
+        elif not where.kind.follows:
             self.scalars[at : at + len(value)] = value
 
     def __getitem__(self, i: Index) -> Freedoms:

@@ -119,7 +119,9 @@ class Model:
             h.update(np.ascontiguousarray(a).tobytes())
         for kind in t.kinds:
             cls = type(kind.joint)
-            h.update(f"{cls.__module__}.{cls.__qualname__} {kind.joint.kind} {kind.has_armature}".encode())
+            h.update(
+                f"{cls.__module__}.{cls.__qualname__} {kind.joint.kind} {kind.has_armature} {kind.follows}".encode()
+            )
         return h.hexdigest()
 
     @cached_property
@@ -154,7 +156,7 @@ class Model:
             if c.parent != BASE:
                 heavy[c.parent] = heavy[c.parent] or heavy[k]
                 leaf[c.parent] = False
-            if not c.nv:
+            if not c.type.nv:
                 continue
             if not heavy[k]:
                 raise ModelError(
@@ -188,7 +190,7 @@ class Model:
         while stack:
             k, indent, last = stack.pop()
             c, b = self.joints[k], self.bodies[k]
-            where = f"v[{c.v_start}]" if c.nv == 1 else f"v[{c.v_start}:{c.v_start + c.nv}]"
+            where = f"v[{c.v_start}]" if c.type.nv == 1 else f"v[{c.v_start}:{c.v_start + c.nv}]"
             yield (
                 f"{indent}{'└─' if last else '├─'} {b.name}  {b.mass:.4g} kg  "
                 f"by {c.name} ({type(c.type).__name__.lower()}, {where})"
@@ -227,7 +229,7 @@ def _meets_inertia(c: Connection, row: Array) -> bool:
     S = c.type.subspace(Freedoms(c.type.neutral())).columns
     six = np.array([m.scalars for m in S], float)
     D = six @ _spatial_inertia(row) @ six.T + np.diag(c.armature)
-    return bool(np.linalg.matrix_rank(D, hermitian=True) == c.nv)
+    return bool(np.linalg.matrix_rank(D, hermitian=True) == c.type.nv)
 
 
 def _spatial_inertia(row: Array) -> Array:

@@ -3,7 +3,8 @@
 | kind | shape | what |
 |---|---|---|
 | q | (nq,) | positions |
-| v | (nv,) | velocities, accelerations, joint forces |
+| v | (nv,) | velocities, accelerations |
+| f | (nv,) | joint forces |
 | bodies | (n, 6) | a force (moment, force) on each body, in its own frame |
 | scalar | () | one number |
 | symmetric | (nv, nv) | a symmetric matrix between freedoms |
@@ -30,6 +31,7 @@ def core_shape(model: Model, kind: str) -> tuple[int, ...]:
     shapes: dict[str, tuple[int, ...]] = {
         "q": (model.nq,),
         "v": (model.nv,),
+        "f": (model.nv,),
         "bodies": (len(model.bodies), 6),
         "scalar": (),
         "symmetric": (model.nv, model.nv),

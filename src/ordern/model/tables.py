@@ -20,17 +20,20 @@ from ..spatial import Freedoms, leaves
 
 if TYPE_CHECKING:
     from .model import Model
+    from .parts import Connection
 
-__all__ = ["ARMATURE", "INERTIA", "PLACEMENT", "TURN", "Kind", "Tables", "snapped", "tables_of"]
+__all__ = ["ARMATURE", "INERTIA", "OFFSET", "PLACEMENT", "RATIO", "TURN", "Kind", "Tables", "snapped", "tables_of"]
 
 Array = NDArray[np.float64]
 
 # where things are in a row: rotation and origin of the placement, mass, first and second moments, the turn from
-# the body's own axes to its working axes, then the armature and the joint's parameters
+# the body's own axes to its working axes, ratio and offset of a joint that follows another; then the armature, the
+# joint's parameters and, last, the joint's part in each coupling
 PLACEMENT = slice(0, 12)
 INERTIA = slice(12, 22)
 TURN = slice(22, 31)
-ARMATURE = 31
+RATIO, OFFSET = 31, 32
+ARMATURE = 33
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,23 @@ class Kind:
     joint: Joint
     """One of them; its parameters do not matter."""
     has_armature: bool
+    follows: bool
+    """Whether it has no coordinates of its own, but those of another joint."""
+    couplings: slice
+    """Where, in a row, the joint's part in each coupling is: 1 for one that follows, less the ratio for the other."""
+    passive: bool
+    """Whether rows have damping, friction, stiffness and rest."""
+
+    def term(self, number: int) -> slice:
+        """Where the armature (0), damping, friction, stiffness (3) are in a row, and the rest position (4)."""
+        joint = self.joint
+        start = ARMATURE + number * joint.nv
+        return slice(start, start + (joint.nq if number == 4 else joint.nv))
 
     @property
     def parameters(self) -> slice:
         """Where the joint's parameters are in a row."""
-        start = ARMATURE + self.joint.nv
+        start = self.term(4 if self.passive else 0).stop
         return slice(start, start + len(self.joint.parameters))
 
 
@@ -58,6 +73,8 @@ class Tables:
     q_start: NDArray[np.int64]
     v_start: NDArray[np.int64]
     rows: Array
+    couplings: int
+    """How many joints follow others."""
 
     @cached_property
     def constants(self) -> tuple[tuple[float | None, ...], ...]:
@@ -85,8 +102,12 @@ def tables_of(model: Model) -> Tables:
     E = snapped(np.einsum("nji,nkj,nkl->nil", Q, R, Q_parent), model.snap).reshape(n, 9)  # Q^T R^T Q_parent
     r = np.einsum("nji,nj->ni", Q_parent, p)
 
-    kind, found = _kinds(model, E)
-    rows = np.zeros((n, max([ARMATURE, *(k.parameters.stop for k in found)])))
+    passive = any(any(x) for c in model.joints for x in (c.damping, c.friction, c.stiffness))
+    own = [_own(c, passive) for c in model.joints]
+    width = ARMATURE + max(map(len, own), default=0)
+    followers = [k for k, c in enumerate(model.joints) if c.mimic]
+    kind, found = _kinds(model, E, slice(width, width + len(followers)), passive)
+    rows = np.zeros((n, width + len(followers)))
     rows[:, 0:9] = E
     rows[:, 9:12] = np.where(np.abs(r) < model.snap, 0.0, r)
 
@@ -107,19 +128,29 @@ def tables_of(model: Model) -> Tables:
     rows[:, 13:16] = m[:, None] * com
     rows[:, 16:22] = I.reshape(n, 9)[:, [0, 1, 2, 4, 5, 8]]
     rows[:, TURN] = Q.transpose(0, 2, 1).reshape(n, 9)
-    for i, connection in enumerate(model.joints):
-        own = (*connection.armature, *connection.type.parameters)
-        if any(own):
-            rows[i, ARMATURE : ARMATURE + len(own)] = own
+    for i, numbers in enumerate(own):
+        if any(numbers):
+            rows[i, ARMATURE : ARMATURE + len(numbers)] = numbers
+    for number, k in enumerate(followers):
+        mimic = model.joints[k].mimic
+        assert mimic is not None
+        rows[k, RATIO], rows[k, OFFSET] = mimic.ratio, mimic.offset
+        rows[k, width + number] = 1.0
+        rows[mimic.joint, width + number] = -mimic.ratio
     q_start = np.array([c.q_start for c in model.joints], np.int64)
     v_start = np.array([c.v_start for c in model.joints], np.int64)
-    made = Tables(found, kind, parent, q_start, v_start, rows + 0.0)
+    made = Tables(found, kind, parent, q_start, v_start, rows + 0.0, len(followers))
     for array in (made.kind, made.parent, made.q_start, made.v_start, made.rows):
         array.flags.writeable = False
     return made
 
 
-def _kinds(model: Model, E: Array) -> tuple[NDArray[np.int64], tuple[Kind, ...]]:
+def _own(c: Connection, passive: bool) -> tuple[float, ...]:
+    terms = (*c.armature, *c.damping, *c.friction, *c.stiffness, *c.rest) if passive else c.armature
+    return (*terms, *c.type.parameters)
+
+
+def _kinds(model: Model, E: Array, couplings: slice, passive: bool) -> tuple[NDArray[np.int64], tuple[Kind, ...]]:
     """The kind of each body: joints with the same formulas, and placements with zeros and ones in the same places."""
     patterns = np.where(np.isin(E, (-1.0, 0.0, 1.0)), E, 2.0) + 0.0
     for use_patterns in (True, False):
@@ -129,11 +160,11 @@ def _kinds(model: Model, E: Array) -> tuple[NDArray[np.int64], tuple[Kind, ...]]
         kind = np.zeros(len(model.joints), np.int64)
         for i, c in enumerate(model.joints):
             has_armature = any(c.armature)
-            key = (c.type.kind, has_armature, patterns[i].tobytes() if use_patterns else None)
+            key = (c.type.kind, has_armature, c.mimic is not None, patterns[i].tobytes() if use_patterns else None)
             number = kinds.get(key)
             if number is None:
                 number = kinds[key] = len(found)
-                found.append(Kind(c.type, has_armature))
+                found.append(Kind(c.type, has_armature, c.mimic is not None, couplings, passive))
             if c.type not in seen:
                 seen.add(c.type)
                 _check_alike(c.type, found[number].joint, c.name)

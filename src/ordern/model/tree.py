@@ -39,7 +39,7 @@ from ..spatial import (
 )
 from .model import Model
 from .parts import BASE, Frame
-from .tables import ARMATURE, INERTIA, PLACEMENT, TURN, Kind, snapped
+from .tables import INERTIA, OFFSET, PLACEMENT, RATIO, TURN, Kind, snapped
 
 __all__ = ["Carry", "Index", "PlacedFrame", "Tree", "placed_frame"]
 
@@ -96,7 +96,50 @@ class Index:
         nv = self.kind.joint.nv
         if not self.kind.has_armature:
             return Freedoms((0.0,) * nv)
-        return Freedoms(self.row(slice(ARMATURE, ARMATURE + nv)))
+        return Freedoms(self.row(self.kind.term(0)))
+
+    def _passive(self, number: int) -> Freedoms:
+        return Freedoms(self.row(self.kind.term(number)) if self.kind.passive else (0.0,) * self.kind.joint.nv)
+
+    @property
+    def damping(self) -> Freedoms:
+        """The force on each freedom for a unit of its velocity."""
+        return self._passive(1)
+
+    @property
+    def friction(self) -> Freedoms:
+        """The force of Coulomb friction on each freedom."""
+        return self._passive(2)
+
+    @property
+    def stiffness(self) -> Freedoms:
+        """The force of the spring on each freedom for a unit of its stretch."""
+        return self._passive(3)
+
+    @property
+    def rest(self) -> Freedoms:
+        """The position in which the spring is slack."""
+        return Freedoms(self.row(self.kind.term(4)) if self.kind.passive else self.kind.joint.neutral())
+
+    @property
+    def ratio(self) -> Scalar:
+        """How far this joint goes for each unit of the one that it follows; 1 for one that follows none."""
+        return self.row(slice(RATIO, RATIO + 1))[0] if self.kind.follows else 1.0
+
+    def coordinates(self, kind: str, x: Freedoms) -> Freedoms:
+        """What a port's numbers mean for this joint, where it follows another: all force acts on that one."""
+        if not self.kind.follows:
+            return x
+        if kind == "f":
+            return Freedoms((0.0,) * len(x))
+        offset = self.row(slice(OFFSET, OFFSET + 1))[0] if kind == "q" else 0.0
+        return Freedoms(self.ratio * y + offset for y in x)
+
+    @property
+    def coupling(self) -> tuple[Freedoms, ...]:
+        """This joint's part in each coupling: the rows of B in B^T qdd = 0."""
+        parts = Freedoms(self.row(self.kind.couplings))
+        return tuple(parts for _ in range(self.kind.joint.nv))
 
     @property
     def turn(self) -> Rotation:
@@ -106,7 +149,8 @@ class Index:
 
     def transform(self, q: Freedoms) -> Chain:
         """From the parent's frame to the body's."""
-        return Chain((*self.placement, self.joint.transform(q)))
+        X = self.joint.transform(q)
+        return Chain((*self.placement, *(X.factors if isinstance(X, Chain) else (X,))))
 
     def subspace(self, q: Freedoms) -> Subspace:
         """The motions that the joint lets through."""
@@ -151,6 +195,11 @@ class Tree(ABC):
         return Index(BASE)
 
     @property
+    def couplings(self) -> int:
+        """How many joints follow others."""
+        return self.model.tables.couplings
+
+    @property
     def base_acceleration(self) -> Motion:
         """The acceleration of the base that stands for gravity."""
         gx, gy, gz = self.model.gravity
@@ -181,7 +230,7 @@ class Tree(ABC):
         """The bodies that carry body i: its parent, and so on to the root, each with its own parent's index."""
 
     @abstractmethod
-    def field(self, type: type[FixedSize], base: Any = None) -> Any:
+    def field(self, type: FixedSize, base: Any = None) -> Any:
         """A value of one type for every body and the base (zero, unless `base` is given)."""
 
     @abstractmethod
@@ -216,5 +265,7 @@ class _Zeros:
     def __getitem__(self, i: Index) -> Any:
         if self.kind == "bodies":
             return Force.zero()
+        if self.kind == "motion":
+            return Motion.zero()
         joint = i.kind.joint
         return Freedoms((0.0,) * (joint.nq if self.kind == "q" else joint.nv))

@@ -55,6 +55,9 @@ class Forces:
 
     columns: tuple[Force, ...]
 
+    def __add__(self, other: Forces) -> Forces:
+        return Forces(tuple(f + g for f, g in zip(self.columns, other.columns, strict=True)))
+
     def __matmul__(self, y: Freedoms) -> Force:
         """The sum of the columns, weighted."""
         total = Force.zero()

@@ -19,10 +19,9 @@ T = TypeVar("T")
 
 
 class FixedSize(Protocol):
-    """A class of values that all have the same number of scalars, and a zero."""
+    """A class of values that all have the same number of scalars, and a zero; or what stands for one."""
 
-    @classmethod
-    def zero(cls) -> Any:
+    def zero(self) -> Any:
         """The neutral element of addition."""
 
 

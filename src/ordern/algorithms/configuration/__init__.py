@@ -1,5 +1,6 @@
-"""How do positions and velocities fit together?"""
+"""What do joints do by themselves: how do their positions and velocities fit together, what forces have they?"""
 
+from .passive import passive_force
 from .step import difference, integrate
 
-__all__ = ["difference", "integrate"]
+__all__ = ["difference", "integrate", "passive_force"]

@@ -11,7 +11,8 @@
     outward   a'   = X_i (a_p + r_i) + c_i
               qdd_i = nu_i - G_i^T a',              a_i = a' + S_i qdd_i
 
-Gravity is an acceleration of the base upwards. Cost: order n.
+Gravity is an acceleration of the base upwards; a base that is moved (v0, a0) adds its own. Joints that follow others
+are bound to them at the end, in `couplings`. Cost: order n.
 
 Reference: Jain 1991, eqs. (11), (14), (45), (46), (60), where IA is P, G the Kalman gain and, at rest, pA is z,
 u epsilon and nu_i nu; Featherstone and Orin 2000, sec. 3.3, eqs. (12)-(14).
@@ -27,6 +28,7 @@ from typing import Any
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin, eliminate
 from ..registry import algorithm
+from .couplings import coupled
 
 __all__ = ["articulated_body"]
 
@@ -37,13 +39,13 @@ __all__ = ["articulated_body"]
     paper="Featherstone 1983, as in Jain 1991 and Featherstone-Orin 2000",
     equations="Jain (11), (14), (45), (46), (60); F-O sec. 3.3, (12)-(14)",
 )
-def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
+def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    w = tree.field(Spin)
-    a = tree.field(Motion, base=tree.base_acceleration)
+    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
+    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
-    X, S, r, c, G, nu = (tree.own() for _ in range(6))
-    qdd = tree.output("v")
+    X, S, r, c, G, D, nu = (tree.own() for _ in range(7))
+    qdd = tree.own() if tree.couplings else tree.output("v")
 
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
@@ -55,9 +57,9 @@ def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> An
         pA[i] = w[i].gyroscopic(i.inertia) - external[i]
 
     for i, p in tree.inward():
-        G[i], D, Ia = eliminate(IA[i], S[i], i.armature)
+        G[i], D[i], Ia = eliminate(IA[i], S[i], i.armature)
         u = tau[i] - S[i].T @ pA[i]
-        nu[i] = D.solve(u)
+        nu[i] = D[i].solve(u)
         Ip = X[i].T @ Ia @ X[i]
         IA[p] += Ip
         pA[p] += X[i].T @ (pA[i] + Ia @ c[i] + G[i] @ u) + Ip @ r[i]
@@ -66,4 +68,4 @@ def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> An
         a_ = X[i] @ (a[p] + r[i]) + c[i]
         qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
-    return qdd
+    return coupled(tree, X, S, G, D, qdd) if tree.couplings else qdd

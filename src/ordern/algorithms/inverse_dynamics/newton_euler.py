@@ -8,7 +8,7 @@
     inward    tau_i = S_i^T f_i + armature_i qdd_i
               f_p  += X_i^T f_i
 
-Gravity is an acceleration of the base upwards. Cost: order n.
+Gravity is an acceleration of the base upwards; a base that is moved (v0, a0) adds its own. Cost: order n.
 
 Reference: Jain 1991, eqs. (11), (14)-(17); Featherstone and Orin 2000, sec. 3.1.
 Differs: Jain numbers links from the tip. a_i is his alpha, the derivative in an inertial frame; c_i and r_i are
@@ -32,13 +32,13 @@ __all__ = ["newton_euler"]
     paper="Jain 1991; Featherstone-Orin 2000",
     equations="Jain (11), (14)-(17); F-O sec. 3.1",
 )
-def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any) -> Any:
-    """Joint forces tau for position q, velocity qd, acceleration qdd and external forces on the bodies."""
-    w = tree.field(Spin)
-    a = tree.field(Motion, base=tree.base_acceleration)
+def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Joint forces tau for a motion (q, qd, qdd) of the joints and (v0, a0) of the base, and forces on the bodies."""
+    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
+    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     f = tree.field(Force)
     X, S = tree.own(), tree.own()
-    tau = tree.output("v")
+    tau = tree.output("f")
 
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...model import PlacedFrame, Tree
 from ...spatial import Motion, Pose
-from ...spatial.linear import ZERO3, add, cross
+from ...spatial.linear import ZERO3, add, cross, subtract
 from ..registry import algorithm
 from .pose import path_poses
 
@@ -14,24 +14,26 @@ __all__ = ["acceleration", "axes_of", "velocity"]
 
 
 @algorithm("velocity", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
-def velocity(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
+def velocity(tree: Tree, q: Any, qd: Any, v0: Any, frame: Any, axes: str) -> Any:
     """The velocity (angular, linear) of a frame at its origin, in its own axes or the world's."""
     f = tree.frame(frame)
-    v = tree.field(Motion)
+    v = tree.field(Motion, base=v0[tree.base])
     for i, p in tree.path(f):
         v[i] = i.transform(q[i]) @ v[p] + i.subspace(q[i]) @ qd[i]
     return axes_of(tree, q, f, axes) @ (f.placement @ v[f.body])
 
 
 @algorithm("acceleration", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
-def acceleration(tree: Tree, q: Any, qd: Any, qdd: Any, frame: Any, axes: str, kind: str) -> Any:
+def acceleration(tree: Tree, q: Any, qd: Any, qdd: Any, v0: Any, a0: Any, frame: Any, axes: str, kind: str) -> Any:
     """The acceleration (angular, linear) of a frame at its origin, in its own axes or the world's.
 
     Of the kind "classical" the linear part is the second derivative of the origin's position; of the kind
     "spatial" it is the rate of change of the velocity field at the point where the origin is.
     """
     f = tree.frame(frame)
-    v, a = tree.field(Motion), tree.field(Motion)
+    still, started = v0[tree.base], a0[tree.base]
+    spatial = Motion(started.angular, subtract(started.linear, cross(still.angular, still.linear)))
+    v, a = tree.field(Motion, base=still), tree.field(Motion, base=spatial)
     for i, p in tree.path(f):
         X, vJ = i.transform(q[i]), i.subspace(q[i]) @ qd[i]
         v[i] = X @ v[p] + vJ

@@ -1,0 +1,23 @@
+"""What a careful engineer would notice about a robot's description."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model import Model
+from .report import Finding, Report, Severity
+from .subject import Subject
+from .table import CHECKS
+
+__all__ = ["Finding", "Report", "Severity", "check"]
+
+
+def check(model: Model) -> Report:
+    """Examine a model: masses, inertias, joints, limits, loops, units. Nothing is changed, nothing raised.
+
+    Bodies that were merged into others are seen as parts of those; a model built with `merge=False` shows each body.
+    """
+    subject = Subject(model)
+    with np.errstate(all="ignore"):  # absurd numbers are what is looked for
+        findings = tuple(finding for one in CHECKS for finding in one(subject))
+    return Report(model.name, findings, model.source)

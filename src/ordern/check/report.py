@@ -1,0 +1,110 @@
+"""Findings about a robot, and the report that has them all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+__all__ = ["Finding", "Report", "Severity"]
+
+Severity = Literal["error", "warning", "info"]
+_ORDER = {"error": 0, "warning": 1, "info": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was noticed."""
+
+    severity: Severity
+    """"error": cannot be a robot, or cannot be computed with. "warning": probably not meant. "info": good to know."""
+    code: str
+    """A short name that stays the same from version to version."""
+    name: str
+    """The body or joint; empty if it is the robot as a whole."""
+    message: str
+    suggestion: str = ""
+    where: str = ""
+    """File and line."""
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}{self.severity}: {self.message} [{self.code}]"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found about a robot; iterate over it for the findings."""
+
+    robot: str
+    findings: tuple[Finding, ...]
+    source: str = ""
+    """The file that the robot came from."""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings of severity "error"."""
+        return self._of("error")
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """The findings of severity "warning"."""
+        return self._of("warning")
+
+    @property
+    def infos(self) -> tuple[Finding, ...]:
+        """The findings of severity "info"."""
+        return self._of("info")
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors."""
+        return not self.errors
+
+    def _of(self, severity: Severity) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity == severity)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    @property
+    def headline(self) -> str:
+        """The robot and how much was found, in one line."""
+        counts = [
+            f"{len(found)} {word}{'s' if len(found) > 1 else ''}"
+            for found, word in ((self.errors, "error"), (self.warnings, "warning"), (self.infos, "remark"))
+            if found
+        ]
+        return f"{self.source or self.robot}: {', '.join(counts) or 'nothing to remark'}"
+
+    def groups(self) -> list[list[Finding]]:
+        """The findings by code, the gravest first."""
+        found: dict[tuple[str, str], list[Finding]] = {}
+        for f in sorted(self.findings, key=lambda f: _ORDER[f.severity]):
+            found.setdefault((f.severity, f.code), []).append(f)
+        return list(found.values())
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        for group in self.groups():
+            lines.extend(f"  {f}" for f in group)
+            lines.extend(f"    -> {advice}" for advice in dict.fromkeys(f.suggestion for f in group if f.suggestion))
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as dictionaries, lists and strings."""
+        return {
+            "robot": self.robot,
+            "source": self.source,
+            "ok": self.ok,
+            "counts": {"error": len(self.errors), "warning": len(self.warnings), "info": len(self.infos)},
+            "findings": [asdict(f) for f in self.findings],
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The report as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)

@@ -1,0 +1,99 @@
+"""A model under examination, with what several checks want to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import BASE, Model, Shape
+from .geometry import SOLIDS, Solid, solid_of
+
+__all__ = ["Subject"]
+
+Array = NDArray[np.float64]
+
+
+class Subject:
+    """A model, and what follows from it; computed when it is first asked for."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @cached_property
+    def moved(self) -> list[bool]:
+        """For each body, whether any joint moves it."""
+        found: list[bool] = []
+        for c in self.model.joints:
+            found.append(c.type.nv > 0 or (c.parent != BASE and found[c.parent]))
+        return found
+
+    @cached_property
+    def rigid(self) -> list[list[int]]:
+        """Bodies that move as one: each list has first the body that is carried by a joint with freedom."""
+        group: dict[int, list[int]] = {}
+        first: list[int] = []
+        for k, c in enumerate(self.model.joints):
+            head = k if c.type.nv or c.parent == BASE else first[c.parent]
+            first.append(head)
+            group.setdefault(head, []).append(k)
+        return list(group.values())
+
+    @cached_property
+    def shapes(self) -> list[list[Shape]]:
+        """The shapes of each body."""
+        found: list[list[Shape]] = [[] for _ in self.model.bodies]
+        for shape in self.model.shapes:
+            if shape.body != BASE:
+                found[shape.body].append(shape)
+        return found
+
+    def solid(self, body: int) -> Solid | None:
+        """What a body looks like, if all of it is known: no meshes. What it collides with, if that is better known."""
+        for role in ("visual", "collision"):
+            shapes = [s for s in self.shapes[body] if s.role == role]
+            if shapes and all(s.kind in SOLIDS for s in shapes):
+                return solid_of(shapes)
+        return None
+
+    def span(self, body: int, point: Sequence[float]) -> float:
+        """The distance from a point of a body to the farthest of its joints: its own, and those of its children."""
+        at = np.asarray(point)
+        places = [np.zeros(3), *(self.model.joints[k].placement.p for k in self.children[body])]
+        return max(float(np.linalg.norm(p - at)) for p in places)
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The bodies that each body carries."""
+        found: list[list[int]] = [[] for _ in self.model.bodies]
+        for k, c in enumerate(self.model.joints):
+            if c.parent != BASE:
+                found[c.parent].append(k)
+        return found
+
+    @cached_property
+    def reach(self) -> float:
+        """How far the robot extends from its base, roughly: along joints and their travel, to the ends of shapes."""
+        far = [0.0] * len(self.model.bodies)
+        most = 0.0
+        for k, c in enumerate(self.model.joints):
+            far[k] = (far[c.parent] if c.parent != BASE else 0.0) + float(np.linalg.norm(c.placement.p))
+            size = max((solid_of([s]).radius for s in self.shapes[k] if s.kind in SOLIDS), default=0.0)
+            most = max(most, far[k] + size)
+        for f in self.model.frames:
+            if f.body != BASE:
+                most = max(most, far[f.body] + float(np.linalg.norm(f.placement.p)))
+        return most
+
+    @cached_property
+    def principal(self) -> list[Array]:
+        """The principal moments of inertia of each body, from the least. Those of a point but for rounding are zero."""
+        found = []
+        for b in self.model.bodies:
+            moments = np.linalg.eigvalsh(b.inertia_matrix)
+            size = float(np.abs(moments).max())
+            point = size < 1e-12 * b.mass  # less than a micrometre across
+            found.append(np.where(point, 0.0, moments))
+        return found

@@ -1,0 +1,185 @@
+"""Checks of the robot as a whole: mass matrix, gravity, size, names, loops, couplings, notes of the loader."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import BASE
+from .kinematics import gap, mass_matrix, poses
+from .report import Finding
+from .subject import Subject
+
+__all__ = [
+    "coupling_constant",
+    "coupling_open",
+    "gravity_unusual",
+    "loop_open",
+    "mass_matrix_regular",
+    "names_alike",
+    "no_freedom",
+    "notes",
+    "size_huge",
+]
+
+Array = NDArray[np.float64]
+Which = NDArray[np.bool_]
+_LARGE = 300
+"""Above this number of velocities the mass matrix is not looked at: it grows with the square."""
+_POSITIONS = 3
+
+
+def mass_matrix_regular(s: Subject) -> Iterator[Finding]:
+    """A mass matrix that is singular, so that accelerations are not defined; or nearly so."""
+    m = s.model
+    if not 0 < m.nv <= _LARGE:
+        return
+    worst, weak = 0.0, np.zeros(m.nv)
+    for q in m.random(0, _POSITIONS):
+        M = mass_matrix(m, q)
+        if not np.isfinite(M).all():
+            continue
+        scale = np.sqrt(np.diagonal(M).clip(0.0))
+        null = _null(M, scale)
+        if null is not None:
+            yield Finding(
+                "error",
+                "mass-matrix-singular",
+                _joints(s, null)[0],
+                f"{_named(_joints(s, null))} can accelerate without any force: nothing with mass or inertia resists, "
+                "so forward dynamics is not defined",
+                "give the bodies that they carry mass and inertia, give the joints an armature, or fix them",
+                _where(s, _joints(s, null)),
+            )
+            return
+        values, vectors = np.linalg.eigh(M)
+        if values[0] > 0.0 and values[-1] / values[0] > worst:
+            worst, weak = values[-1] / values[0], vectors[:, 0]
+    if worst > 1e8:
+        names = _joints(s, np.abs(weak) > 0.3)
+        yield Finding(
+            "warning",
+            "mass-matrix-ill-conditioned",
+            names[0] if names else "",
+            f"the mass matrix has the condition number {worst:.2g}: the motion of {_named(names)} has very little "
+            "inertia, compared with the rest; accelerations lose as many digits, and simulation needs small steps",
+            "check the units of the masses and inertias there, or give the joints the armature of their drives",
+            _where(s, names),
+        )
+
+
+def _null(M: Array, scale: Array) -> Which | None:
+    """Which velocities have no inertia, if there are any."""
+    if (scale == 0.0).any():
+        return np.asarray(scale == 0.0, bool)
+    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    if values[0] > 1e-13:
+        return None
+    return np.asarray(np.abs(vectors[:, values <= 1e-13]).max(axis=1) > 0.1, bool)
+
+
+def _joints(s: Subject, which: Which) -> list[str]:
+    """The joints that have one of the velocities."""
+    return [c.name for c in s.model.independent if c.nv and which[c.v].any()]
+
+
+def _where(s: Subject, names: list[str]) -> str:
+    return next((c.where for c in s.model.joints if c.name in names[:1]), "")
+
+
+def _named(names: list[str]) -> str:
+    listed = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return f"{'joint' if len(names) == 1 else 'joints'} {listed}"
+
+
+def no_freedom(s: Subject) -> Iterator[Finding]:
+    """Robots that cannot move."""
+    if s.model.nv == 0:
+        yield Finding("info", "no-freedom", "", "no joint can move", "with a floating base it would: `floating=True`")
+
+
+def gravity_unusual(s: Subject) -> Iterator[Finding]:
+    """Gravity that is not that of the earth, downwards along z."""
+    g = s.model.gravity
+    size = math.hypot(*g)
+    if size == 0.0:
+        yield Finding("info", "gravity", "", "there is no gravity", "the usual gravity is (0, 0, -9.81) m/s^2")
+    elif not 9.7 < size < 9.9:
+        why = f"gravity is {size:.4g} m/s^2, which is not that of the earth"
+        yield Finding("warning", "gravity", "", why, "the usual gravity is (0, 0, -9.81) m/s^2")
+    elif g[2] > -0.99 * size:
+        why = f"gravity is ({g[0]:.4g}, {g[1]:.4g}, {g[2]:.4g}) m/s^2, not downwards along z"
+        yield Finding("info", "gravity", "", why, "fine if the robot hangs or stands on a wall")
+
+
+def size_huge(s: Subject) -> Iterator[Finding]:
+    """Robots as if millimetres were metres."""
+    longest = max((float(np.linalg.norm(c.placement.p)) for c in s.model.joints), default=0.0)
+    if longest > 100.0:
+        c = max(s.model.joints, key=lambda c: float(np.linalg.norm(c.placement.p)))
+        why = f"joint {c.name!r} is {longest:.4g} m from the origin of its parent"
+        yield Finding("warning", "size-huge", c.name, why, "check the units: lengths are in metres", c.where)
+
+
+def names_alike(s: Subject) -> Iterator[Finding]:
+    """Names that differ in nothing but case: two for people and for some programs, one for others."""
+    m = s.model
+    kinds: tuple[tuple[str, Iterable[tuple[str, str]]], ...] = (
+        ("bodies", ((b.name, b.where) for b in m.bodies)),
+        ("joints", ((c.name, c.where) for c in m.joints)),
+    )
+    for kind, parts in kinds:
+        seen: dict[str, str] = {}
+        for name, where in parts:
+            other = seen.setdefault(name.casefold(), name)
+            if other != name:
+                why = f"the {kind} {other!r} and {name!r} differ only in case"
+                yield Finding("warning", "names-alike", name, why, "rename one of them", where)
+
+
+def loop_open(s: Subject) -> Iterator[Finding]:
+    """Loops that are not closed at the neutral position."""
+    m = s.model
+    if not m.loops:
+        return
+    where = poses(m, m.neutral())
+    for loop in m.loops:
+        one, other = (
+            (np.eye(4) if body == BASE else where[body]) @ at.matrix
+            for body, at in ((loop.parent, loop.parent_placement), (loop.child, loop.child_placement))
+        )
+        distance, angle = gap(loop.type, np.asarray(np.linalg.solve(one, other), float))
+        if distance > 1e-4 * max(s.reach, 1e-3) or angle > 1e-3:
+            by = f"{distance:.3g} m and {math.degrees(angle):.3g} degrees"
+            why = f"loop {loop.name!r} is open at the neutral position, by {by}"
+            advice = "fine if it closes at another position: find that before simulating; else check both placements"
+            yield Finding("warning", "loop-open", loop.name, why, advice, loop.where)
+
+
+def coupling_open(s: Subject) -> Iterator[Finding]:
+    """Couplings that the neutral position does not meet."""
+    for c in s.model.couplings:
+        value = c.coefficients[0] if c.coefficients else 0.0  # at the neutral position the other coordinate is zero
+        if abs(value) > 1e-6:
+            joint = s.model.joints[c.joint].name
+            why = f"coupling {c.name!r} wants joint {joint!r} at {value:.4g} in the neutral position"
+            advice = "start from a position that meets it, not from `neutral()`"
+            yield Finding("info", "coupling-open", c.name, why, advice, c.where)
+
+
+def coupling_constant(s: Subject) -> Iterator[Finding]:
+    """Couplings to another joint that do not depend on it."""
+    for c in s.model.couplings:
+        if c.other != BASE and not any(c.coefficients[1:]):
+            joint, other = (s.model.joints[k].name for k in (c.joint, c.other))
+            why = f"coupling {c.name!r} binds joint {joint!r} to {other!r} by the ratio 0: it never moves"
+            yield Finding("warning", "coupling-constant", c.name, why, "fix the joint", c.where)
+
+
+def notes(s: Subject) -> Iterator[Finding]:
+    """What the loader noticed."""
+    for note in s.model.notes:
+        yield Finding("info", "note", "", note.message, note.suggestion, note.where)

@@ -1,0 +1,83 @@
+"""The command `ordern`. A subcommand is one module here and one line in the table below.
+
+Such a module has a docstring, whose first line and whose rest (examples) are shown by --help; `arguments(parser)`,
+which declares its own; and `run(args)`, which returns the exit status: 0 if all is well, 1 if the robot is not, 2 if
+the command was not understood or a file could not be read. It is imported only when its command is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "check": "tell what is wrong, or suspicious, about robots",
+    "info": "show a robot: its tree, masses, joints and limits",
+    "convert": "write a robot in another format",
+}
+"""Names of commands, which are those of their modules, and what they do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    parser = _parser(next((word for word in given if not word.startswith("-")), ""))
+    try:
+        args = parser.parse_args(given)
+    except SystemExit as stop:  # argparse has printed help, or what is wrong
+        return stop.code if isinstance(stop.code, int) else 2
+    if "run" not in args:
+        parser.print_help()
+        return 2
+    return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Run a command; what the user can mend is one line, not a traceback."""
+    from ..errors import OrdernError
+    from ..io.source import UnreadableError
+
+    try:
+        status: int = args.run(args)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except OrdernError as e:
+        print(f"ordern: error: {e}", file=sys.stderr)
+        return 2 if isinstance(e, UnreadableError) else 1
+    except OSError as e:
+        print(f"ordern: error: {e.filename or 'a file'}: {e.strerror or e}", file=sys.stderr)
+        return 2
+
+
+def _parser(chosen: str) -> argparse.ArgumentParser:
+    """The parser, with the arguments of the chosen command only."""
+    parser = argparse.ArgumentParser(prog="ordern", description="Dynamics of robots: command-line tools.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, help in COMMANDS.items():
+        own = commands.add_parser(name, help=help, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if name == chosen:
+            module = import_module(f".{name}", __name__)
+            own.description, _, own.epilog = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
+            module.arguments(own)
+            own.set_defaults(run=module.run)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        from .. import __version__
+
+        print(f"ordern {__version__}")
+        parser.exit()

@@ -1,0 +1,141 @@
+"""Show a robot: its tree, masses, joints and limits.
+
+examples:
+  ordern info panda.urdf
+  ordern info --floating anymal.urdf
+  ordern info --json puma560 | jq .joints
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..model import BASE, Connection, Model
+from .terminal import paint, table
+
+__all__ = ["arguments", "run"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("robot", metavar="FILE|NAME", help="robot description, or the name of a bundled robot")
+    parser.add_argument("--floating", action="store_true", help="let the root float")
+    parser.add_argument("--no-merge", action="store_true", help="keep bodies behind fixed joints apart")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load and show a robot."""
+    from .. import load
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `ordern check` tells them
+        robot = load(args.robot, floating=args.floating, merge=not args.no_merge)
+    print(json.dumps(_described(robot), indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(robot)))
+    return 0
+
+
+def _lines(m: Model) -> list[str]:
+    most = max(len(m.bodies), 1)
+    lines = m.summary(most).split("\n")
+    lines[0] = paint(lines[0], "bold")
+    lines.append("")
+    rows = [("joint", "type", "q", "v", "range", "velocity", "effort")]
+    rows.extend(
+        (
+            c.name,
+            type(c.type).__name__.lower() + (f" = {_followed(m, c)}" if c.mimic else ""),
+            _slots(c.q_start, c.nq),
+            _slots(c.v_start, c.nv),
+            _range(c),
+            _limit(c.velocity_limit),
+            _limit(c.effort_limit),
+        )
+        for c in m.joints
+    )
+    head, *rest = table(rows)
+    lines.extend([paint(head, "bold"), *rest, ""])
+    facts = [("gravity", " ".join(f"{x:g}" for x in m.gravity)), ("frames", str(len(m.frames)))]
+    for name, parts in (("loops", m.loops), ("couplings", m.couplings), ("shapes", m.shapes), ("notes", m.notes)):
+        if parts:
+            facts.append((name, str(len(parts))))
+    if m.source:
+        facts.append(("source", m.source))
+    return [*lines, *table(facts)]
+
+
+def _followed(m: Model, c: Connection) -> str:
+    assert c.mimic is not None
+    offset = f" {c.mimic.offset:+g}" if c.mimic.offset else ""
+    return f"{c.mimic.ratio:g} {m.joints[c.mimic.joint].name}{offset}"
+
+
+def _slots(start: int, n: int) -> str:
+    return "-" if not n else str(start) if n == 1 else f"{start}:{start + n}"
+
+
+def _range(c: Connection) -> str:
+    if not any(map(math.isfinite, (*c.lower, *c.upper))):
+        return "-"
+    return ", ".join(f"{lower:.4g} .. {upper:.4g}" for lower, upper in zip(c.lower, c.upper, strict=True))
+
+
+def _limit(limits: Sequence[float]) -> str:
+    return ", ".join(f"{x:.4g}" for x in limits) if any(map(math.isfinite, limits)) else "-"
+
+
+def _described(m: Model) -> dict[str, Any]:
+    """The robot as JSON has it; limits that are not there are null."""
+    names = {BASE: m.base, **{k: b.name for k, b in enumerate(m.bodies)}}
+    return {
+        "name": m.name,
+        "source": m.source,
+        "nq": m.nq,
+        "nv": m.nv,
+        "mass": m.mass,
+        "gravity": list(m.gravity),
+        "base": m.base,
+        "bodies": [
+            {"name": b.name, "mass": b.mass, "com": list(b.com), "inertia": list(b.inertia), "where": b.where}
+            for b in m.bodies
+        ],
+        "joints": [_joint(m, names, k, c) for k, c in enumerate(m.joints)],
+        "frames": [{"name": f.name, "body": names[f.body]} for f in m.frames],
+        "loops": [
+            {"name": x.name, "type": type(x.type).__name__, "parent": names[x.parent], "child": names[x.child]}
+            for x in m.loops
+        ],
+        "couplings": [
+            {
+                "name": x.name,
+                "joint": m.joints[x.joint].name,
+                "other": m.joints[x.other].name if x.other != BASE else None,
+                "coefficients": list(x.coefficients),
+            }
+            for x in m.couplings
+        ],
+        "notes": [str(note) for note in m.notes],
+    }
+
+
+def _joint(m: Model, names: dict[int, str], k: int, c: Connection) -> dict[str, Any]:
+    limits = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature")
+    followed = None
+    if c.mimic:
+        followed = {"joint": m.joints[c.mimic.joint].name, "ratio": c.mimic.ratio, "offset": c.mimic.offset}
+    return {
+        "name": c.name,
+        "type": type(c.type).__name__,
+        "parent": names[c.parent],
+        "child": names[k],
+        "q": [c.q_start, c.q_start + c.nq],
+        "v": [c.v_start, c.v_start + c.nv],
+        **{key: [x if math.isfinite(x) else None for x in getattr(c, key)] for key in limits},
+        "mimic": followed,
+        "where": c.where,
+    }

@@ -1,0 +1,31 @@
+"""Text for terminals: colours where they are wanted, tables whose columns line up."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+__all__ = ["paint", "table"]
+
+_COLOURS = {"red": "31", "yellow": "33", "blue": "34", "green": "32", "bold": "1", "dim": "2"}
+
+
+def paint(text: str, colour: str, stream: TextIO | None = None) -> str:
+    """The text in a colour, if the stream (standard output) is a terminal and NO_COLOR is not set."""
+    stream = stream or sys.stdout
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty()
+    return text if plain else f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """The lines of a table; columns named in `right` are set flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if k in right else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

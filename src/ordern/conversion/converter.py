@@ -1,0 +1,243 @@
+"""Coordinates of a robot in Pinocchio, MuJoCo or Drake: joints are matched by name, numbers are rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ArgumentError
+from ..joints import Free
+from ..model import Connection, Model
+from .maps import Map
+from .peers import LIBRARIES, Peer, PeerJoint, base_joints, listed, map_of, peer_of
+
+__all__ = ["Converter", "convert"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One joint in both libraries."""
+
+    q: slice
+    v: slice
+    peer_q: slice
+    peer_v: slice
+    map: Map
+    ratio: float = 1.0
+    """Of a joint that follows another: its position is `ratio` times that of the other, plus `offset`."""
+    offset: float = 0.0
+    follows: bool = False
+
+
+@dataclass(frozen=True)
+class Converter:
+    """Turns positions, velocities, accelerations and joint forces into those of another library, and back.
+
+    All functions take arrays with any leading batch shape, and broadcast. Made by `convert`.
+    """
+
+    robot: Model
+    library: str
+    nq: int
+    """Number of positions of the other library."""
+    nv: int
+    """Number of its velocities."""
+    pieces: tuple[Piece, ...]
+
+    def to_peer(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+    ) -> Any:
+        """Their numbers for ours: an array for q alone, or else a tuple of as many arrays as were given, in this order.
+
+        Accelerations need velocities: those of a floating base have a term w x v in the axes of the world. Where joints
+        that follow others have a force of their own in the other library, it is zero.
+        """
+        x = self._given({"q": q, "v": v, "a": a, "tau": tau}, self.robot.nq, self.robot.nv)
+        out = {name: _zeros(y, self.nq if name == "q" else self.nv) for name, y in x.items()}
+        for p in self.pieces:
+            at = x["q"][..., p.q]
+            out["q"][..., p.peer_q] = p.map.to_peer(at * p.ratio + p.offset if p.follows else at)
+            B = p.map.matrix(at) * p.ratio
+            for name in x.keys() - {"q", "tau" if p.follows else ""}:
+                out[name][..., p.peer_v] = np.einsum("...ij,...j->...i", B, x[name][..., p.v])
+            if "a" in x:
+                out["a"][..., p.peer_v] += p.map.drift(at, x["v"][..., p.v])
+        return _answer(out)
+
+    def from_peer(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+    ) -> Any:
+        """Our numbers for theirs: an array for q alone, or else a tuple of as many arrays as were given, in this order.
+
+        Of joints that follow others here, positions and velocities in the other library are not looked at; their
+        forces are added to those of the joints that they follow.
+        """
+        x = self._given({"q": q, "v": v, "a": a, "tau": tau}, self.nq, self.nv)
+        out = {name: _zeros(y, self.robot.nq if name == "q" else self.robot.nv) for name, y in x.items()}
+        for p in self.pieces:
+            if p.follows:
+                if "tau" in x:
+                    out["tau"][..., p.v] += p.ratio * x["tau"][..., p.peer_v]
+                continue
+            out["q"][..., p.q] = at = p.map.from_peer(x["q"][..., p.peer_q])
+            B = p.map.matrix(at)
+            for name in ("v", "a", "tau"):
+                if name in x:
+                    theirs = x[name][..., p.peer_v]
+                    if name == "a":
+                        theirs = theirs - p.map.drift(at, out["v"][..., p.v])
+                    out[name][..., p.v] += np.einsum("...ji,...j->...i", B, theirs)
+        return _answer(out)
+
+    def velocity_matrix(self, q: ArrayLike) -> Array:
+        """B(q) of shape (..., nv of theirs, nv of ours): their velocities are B v.
+
+        With it, a mass matrix of theirs is M = B^T M' B here, a Jacobian is J = J' B, and forces are tau = B^T tau'.
+        """
+        x = self._given({"q": q}, self.robot.nq, self.robot.nv)["q"]
+        B = np.zeros((*x.shape[:-1], self.nv, self.robot.nv), x.dtype)
+        for p in self.pieces:
+            B[..., p.peer_v, p.v] = p.map.matrix(x[..., p.q]) * p.ratio
+        return B
+
+    def _given(self, arguments: dict[str, ArrayLike | None], nq: int, nv: int) -> dict[str, Array]:
+        """The arguments that are there, as arrays of floating-point numbers with one batch shape."""
+        found: dict[str, Array] = {}
+        for name, given in arguments.items():
+            if given is None:
+                continue
+            x, n = np.asarray(given), nq if name == "q" else nv
+            if x.shape[-1:] != (n,):
+                raise ArgumentError(f"{name} has shape {x.shape}; its last dimension must be {n}")
+            found[name] = x if np.issubdtype(x.dtype, np.floating) else x.astype(float)
+        if "a" in found and "v" not in found:
+            raise ArgumentError("accelerations are converted together with velocities: give v too")
+        shape = np.broadcast_shapes(*(x.shape[:-1] for x in found.values()))
+        return {name: np.broadcast_to(x, (*shape, x.shape[-1])) for name, x in found.items()}
+
+    def __repr__(self) -> str:
+        return f"<Converter of {self.robot.name!r} and {LIBRARIES[self.library]}: nq={self.nq}, nv={self.nv}>"
+
+
+def convert(
+    robot: Model, peer: Any, joints: Sequence[str] | None = None, *, names: Mapping[str, str] | None = None
+) -> Converter:
+    """A converter between a robot and its model in Pinocchio, MuJoCo or Drake.
+
+    `peer` is a `pinocchio.Model`, a `mujoco.MjModel` or a Drake `MultibodyPlant`; or the name of the library, and then
+    `joints` are the names of our joints in the order of the library. Joints are matched by name, and those that are
+    left by the name of the body that they carry; one free joint on each side is a match whatever its name. `names`
+    gives the library's name for a joint of ours where they differ.
+    """
+    if isinstance(peer, str):
+        if joints is None:
+            raise ArgumentError(
+                f"with the name {peer!r} in place of a model, give the names of the joints in its order"
+            )
+        known = listed(peer, robot, joints)
+    elif joints is not None:
+        raise ArgumentError("the model of the other library has an order of its own; give no names of joints")
+    else:
+        known = peer_of(peer)
+    pairs = _matched(robot, known, dict(names or {}))
+    pieces = tuple(piece for k, theirs in pairs for piece in _pieces(robot, robot.joints[k], theirs, known.library))
+    return Converter(robot, known.library, known.nq, known.nv, pieces)
+
+
+def _pieces(robot: Model, c: Connection, theirs: list[PeerJoint], library: str) -> Iterator[Piece]:
+    parts = base_joints(c.type, library) or [c.type]
+    if len(parts) != len(theirs):
+        raise ArgumentError(
+            f"joint {c.name!r} has {len(parts)} parts, but in {LIBRARIES[library]} there are {len(theirs)}: "
+            f"{', '.join(map(str, theirs))}"
+        )
+    ratio, offset = (1.0, 0.0) if c.mimic is None else (c.mimic.ratio, c.mimic.offset)
+    q, v = c.q.start, c.v.start
+    for part, other in zip(parts, theirs, strict=True):
+        m = map_of(c.name, part, c.placement, other, library)
+        yield Piece(
+            slice(q, q + part.nq),
+            slice(v, v + part.nv),
+            slice(other.q, other.q + m.nq),
+            slice(other.v, other.v + m.nv),
+            m,
+            ratio,
+            offset,
+            c.mimic is not None,
+        )
+        q, v = q + part.nq, v + part.nv
+
+
+def _matched(robot: Model, peer: Peer, names: dict[str, str]) -> list[tuple[int, list[PeerJoint]]]:
+    """Our joints, by index, each with its partners; all of both sides."""
+    ours = {k: c for k, c in enumerate(robot.joints) if c.type.nq}
+    left = list(peer.joints)
+    found: list[tuple[int, list[PeerJoint]]] = []
+
+    def pair(k: int, partners: list[PeerJoint]) -> None:
+        found.append((k, partners))
+        del ours[k]
+        for partner in partners:
+            left.remove(partner)
+
+    for unknown in names.keys() - {c.name for c in robot.joints}:
+        robot.joint(unknown)
+    for k, c in list(ours.items()):
+        wanted = names.get(c.name, c.name)
+        partners = [x for x in left if x.name == wanted]
+        if len(partners) > 1 and len(partners) != len(base_joints(c.type, peer.library)):
+            raise ArgumentError(f"{LIBRARIES[peer.library]} has {len(partners)} joints named {wanted!r}; expected one")
+        if partners:
+            pair(k, partners)
+        elif wanted in peer.followers:
+            if c.mimic is None:
+                raise ArgumentError(
+                    f"joint {c.name!r} follows another in {LIBRARIES[peer.library]}, and none here: it has no "
+                    "coordinate there"
+                )
+            del ours[k]
+    for k in list(ours):
+        partners = [x for x in left if x.child and x.child == robot.bodies[k].name]
+        if partners:
+            pair(k, partners)
+    floating = [k for k, c in ours.items() if isinstance(c.type, Free)]
+    theirs = [x for x in left if "free" in x.kind or "floating" in x.kind]
+    if len(floating) == len(theirs) == 1:
+        pair(floating[0], theirs)
+    if ours or left:
+        raise _unmatched(robot, [c.name for c in ours.values()], left, peer)
+    return found
+
+
+def _unmatched(robot: Model, ours: list[str], left: list[PeerJoint], peer: Peer) -> ArgumentError:
+    library = LIBRARIES[peer.library]
+    lone = [f"ours: {', '.join(map(repr, ours))}"] if ours else []
+    lone += [f"{library}'s: {', '.join(map(str, left))}"] if left else []
+    return ArgumentError(
+        f"the joints of {robot.name!r} and of the {library} model do not match. Without a partner: {'; '.join(lone)}. "
+        f"All of ours: {', '.join(c.name for c in robot.joints if c.type.nq) or 'none'}. "
+        f"All of {library}'s: {', '.join(x.name for x in peer.joints) or 'none'}. "
+        "Joints with different names are matched by names={ours: theirs}"
+    )
+
+
+def _zeros(like: Array, n: int) -> Array:
+    return np.zeros((*like.shape[:-1], n), like.dtype)
+
+
+def _answer(out: dict[str, Array]) -> Any:
+    return out["q"] if len(out) == 1 else tuple(out.values())

@@ -1,0 +1,231 @@
+"""The joints of other libraries' models, in their own order, and how each is written there.
+
+No other library is imported: a model is known by the module of its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ArgumentError, unknown_name
+from ..joints import (
+    Composite,
+    Continuous,
+    Cylindrical,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from ..model import Model, Placement
+from .maps import CosSin, Floating, Map, PlanarBody, PlanarWorld, Quaternion, Rpy, Wlast
+
+__all__ = ["LIBRARIES", "Peer", "PeerJoint", "base_joints", "listed", "map_of", "peer_of"]
+
+LIBRARIES = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}
+
+_SCALAR, _TWO = Map(1), Map(2)
+_PINOCCHIO_FREE = Floating(rotation=Wlast(), angular_first=False)
+_MUJOCO_FREE = Floating(angular_first=False, world_linear=True)
+_DRAKE_FREE = Floating(world_angular=True, world_linear=True)
+_DRAKE_RPY = Floating(rotation=Rpy(), world_angular=True, world_linear=True)
+
+_MAPS: dict[str, dict[tuple[type[Joint], str], Map]] = {
+    "pinocchio": {
+        (Revolute, "revolute"): _SCALAR,
+        (Revolute, "unbounded revolute"): CosSin(),
+        (Prismatic, "prismatic"): _SCALAR,
+        (Helical, "helical"): _SCALAR,
+        (Universal, "universal"): _TWO,
+        (Spherical, "spherical"): Wlast(),
+        (Planar, "planar"): PlanarBody(),
+        (Free, "free flyer"): _PINOCCHIO_FREE,
+    },
+    "mujoco": {
+        (Revolute, "hinge"): _SCALAR,
+        (Prismatic, "slide"): _SCALAR,
+        (Spherical, "ball"): Quaternion(),
+        (Free, "free"): _MUJOCO_FREE,
+    },
+    "drake": {
+        (Revolute, "revolute"): _SCALAR,
+        (Prismatic, "prismatic"): _SCALAR,
+        (Helical, "screw"): _SCALAR,
+        (Universal, "universal"): _TWO,
+        (Spherical, "ball_rpy"): Rpy(),
+        (Planar, "planar"): PlanarWorld(),
+        (Free, "quaternion_floating"): _DRAKE_FREE,
+        (Free, "rpy_floating"): _DRAKE_RPY,
+    },
+}
+"""For each library: our joint and theirs, if they are equal, and how theirs is written."""
+
+_PINOCCHIO = {
+    "JointModelFreeFlyer": "free flyer",
+    "JointModelPlanar": "planar",
+    "JointModelSpherical": "spherical",
+    "JointModelUniversal": "universal",
+    "JointModelRevoluteUnaligned": "revolute",
+    "JointModelRevoluteUnboundedUnaligned": "unbounded revolute",
+    "JointModelPrismaticUnaligned": "prismatic",
+    "JointModelHelicalUnaligned": "helical",
+    **{f"JointModelR{axis}": "revolute" for axis in "XYZ"},
+    **{f"JointModelRUB{axis}": "unbounded revolute" for axis in "XYZ"},
+    **{f"JointModelP{axis}": "prismatic" for axis in "XYZ"},
+    **{f"JointModelH{axis}": "helical" for axis in "XYZ"},
+}
+_MUJOCO = ("free", "ball", "slide", "hinge")
+
+
+@dataclass(frozen=True)
+class PeerJoint:
+    """A joint of another library."""
+
+    name: str
+    kind: str
+    q: int
+    """Where its positions start; where its velocities."""
+    v: int
+    child: str = ""
+    """The body that it carries, where the library says so."""
+    offset: float = 0.0
+    """Its position where ours is zero."""
+
+    def __str__(self) -> str:
+        return repr(self.name) if self.name else f"the unnamed one of body {self.child!r}"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A model of another library."""
+
+    library: str
+    nq: int
+    nv: int
+    joints: tuple[PeerJoint, ...]
+    followers: frozenset[str] = frozenset()
+    """Joints that follow others there, and have no coordinates."""
+
+
+def peer_of(model: Any) -> Peer:
+    """What another library's model says of its joints."""
+    package = type(model).__module__.partition(".")[0]
+    name = type(model).__name__
+    if package == "pinocchio" and name == "Model":
+        return _pinocchio(model)
+    if package == "mujoco" and name == "MjModel":
+        return _mujoco(model)
+    if package == "pydrake" and name.startswith("MultibodyPlant"):
+        return _drake(model)
+    raise ArgumentError(
+        "expected a pinocchio.Model, a mujoco.MjModel, a Drake MultibodyPlant, or one of "
+        f"{', '.join(map(repr, LIBRARIES))} with the names of its joints; got {type(model).__module__}.{name}"
+    )
+
+
+def _pinocchio(model: Any) -> Peer:
+    joints, followers = [], set()
+    for k in range(1, model.njoints):
+        joint, name, kind = model.joints[k], str(model.names[k]), str(model.joints[k].shortname())
+        if kind.startswith("JointModelMimic"):
+            followers.add(name)
+        elif joint.nq:
+            joints.append(PeerJoint(name, _PINOCCHIO.get(kind, kind), joint.idx_q, joint.idx_v))
+    return Peer("pinocchio", model.nq, model.nv, tuple(joints), frozenset(followers))
+
+
+def _mujoco(model: Any) -> Peer:
+    joints = []
+    for k in range(model.njnt):
+        kind, q = _MUJOCO[int(model.jnt_type[k])], int(model.jnt_qposadr[k])
+        offset = float(model.qpos0[q]) if kind in ("hinge", "slide") else 0.0
+        child = str(model.body(int(model.jnt_bodyid[k])).name)
+        joints.append(PeerJoint(str(model.joint(k).name), kind, q, int(model.jnt_dofadr[k]), child, offset))
+    return Peer("mujoco", model.nq, model.nv, tuple(joints))
+
+
+def _drake(plant: Any) -> Peer:
+    if not plant.is_finalized():
+        raise ArgumentError("the Drake plant is not finalized; call plant.Finalize() first")
+    joints = []
+    for index in plant.GetJointIndices():
+        joint = plant.get_joint(index)
+        if joint.num_positions():
+            starts = joint.position_start(), joint.velocity_start()
+            joints.append(PeerJoint(joint.name(), joint.type_name(), *starts, joint.child_body().name()))
+    return Peer("drake", plant.num_positions(), plant.num_velocities(), tuple(joints))
+
+
+def listed(library: str, robot: Model, names: Sequence[str]) -> Peer:
+    """A peer that has these joints of ours, in this order, one after the other."""
+    if library not in LIBRARIES:
+        raise unknown_name("library", library, LIBRARIES)
+    joints, q, v = [], 0, 0
+    for name in names:
+        c = robot.joint(name)
+        for joint in base_joints(c.type, library) or [c.type]:
+            kind = _usual(library, joint)
+            made = _MAPS[library].get((_ours(joint), kind))
+            if made is None:
+                raise _no_equal(name, joint, library)
+            joints.append(PeerJoint(name, kind, q, v, robot.bodies[robot.joints.index(c)].name))
+            q, v = q + made.nq, v + made.nv
+    left = frozenset(c.name for c in robot.joints if c.mimic is not None and c.name not in names)
+    return Peer(library, q, v, tuple(joints), left)
+
+
+def _usual(library: str, joint: Joint) -> str:
+    """How a library writes a joint if it is not asked for anything else."""
+    if library == "pinocchio" and isinstance(joint, Continuous):
+        return "unbounded revolute"
+    return next((kind for ours, kind in _MAPS[library] if ours is _ours(joint)), "")
+
+
+def base_joints(joint: Joint, library: str) -> list[Joint]:
+    """The parts of a joint that are joints of their own in this library; none if it is not of that kind."""
+    if library != "mujoco":
+        return []
+    if isinstance(joint, Universal):
+        return [Revolute(joint.axis), Revolute(joint.axis2)]
+    if isinstance(joint, Cylindrical):
+        return [Revolute(joint.axis), Prismatic(joint.axis)]
+    if isinstance(joint, Composite):
+        return [p for part, _ in joint.parts for p in base_joints(part, library) or [part]]
+    return []
+
+
+def map_of(name: str, joint: Joint, at: Placement, theirs: PeerJoint, library: str) -> Map:
+    """How the peer writes a joint of ours; an error if it is another joint there."""
+    found = _MAPS[library].get((_ours(joint), theirs.kind))
+    if found is None:
+        kinds = {kind for ours, kind in _MAPS[library] if ours is _ours(joint)}
+        if not kinds:
+            raise _no_equal(name, joint, library)
+        raise ArgumentError(
+            f"joint {name!r} is a {type(joint).__name__} here and a {theirs.kind} in {LIBRARIES[library]} ({theirs}); "
+            f"expected {' or '.join(sorted(kinds))}"
+        )
+    if isinstance(joint, Planar) and joint.axis != (0.0, 0.0, 1.0):
+        raise ArgumentError(
+            f"joint {name!r}: of a planar joint, the axes of the plane are the same here and in {LIBRARIES[library]} "
+            f"only if its normal is (0, 0, 1), not {joint.axis}"
+        )
+    if found is _SCALAR and theirs.offset:
+        return Map(1, theirs.offset)
+    if found is _MUJOCO_FREE:
+        return Floating(angular_first=False, world_linear=True, ground=at)
+    return found
+
+
+def _ours(joint: Joint) -> type[Joint]:
+    return Revolute if type(joint) is Continuous else type(joint)
+
+
+def _no_equal(name: str, joint: Joint, library: str) -> ArgumentError:
+    return ArgumentError(f"joint {name!r} is a {type(joint).__name__}, which has no equal in {LIBRARIES[library]}")

@@ -1,0 +1,189 @@
+"""Writing URDF: trees of revolute, prismatic, planar, floating and fixed joints; see docs/formats/export.md.
+
+Numbers are written so that they are read back exactly; rotations become roll, pitch and yaw, which give the same matrix
+to the last digit or two. Frames become links without mass, behind fixed joints.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+
+from ..errors import ModelError
+from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute
+from ..model import BASE, Body, Connection, Frame, Model, Placement, Shape
+from .writing import (
+    Losses,
+    Node,
+    bound,
+    check_name,
+    document,
+    extra_frames,
+    fresh,
+    number,
+    numbers,
+    rpy,
+    shapes_by_body,
+)
+
+__all__ = ["to_urdf"]
+
+_TYPES: dict[type[Joint], str] = {
+    Revolute: "revolute",
+    Continuous: "continuous",
+    Prismatic: "prismatic",
+    Planar: "planar",
+    Free: "floating",
+    Fixed: "fixed",
+}
+_SHAPES: dict[str, Callable[[Shape], dict[str, str]]] = {
+    "box": lambda s: {"size": numbers(s.size)},
+    "sphere": lambda s: {"radius": number(s.size[0])},
+    "cylinder": lambda s: {"radius": number(s.size[0]), "length": number(s.size[1])},
+    "mesh": lambda s: {"filename": s.file, "scale": numbers(s.size)},
+}
+
+_INSTEAD = {
+    "Spherical": "three revolute joints, or MJCF",
+    "Universal": "two revolute joints, or MJCF",
+    "Cylindrical": "a revolute and a prismatic joint, or MJCF",
+    "Composite": "its parts as joints of their own, or MJCF",
+}
+"""What can be said in place of what cannot; between the joints are bodies without mass."""
+
+_GRAVITY = (0.0, 0.0, -9.81)
+"""What readers of URDF take: the format has no word for it."""
+
+
+def to_urdf(model: Model, *, lossy: bool = False) -> str:
+    """The text of a URDF document from which the same robot is loaded.
+
+    What the format cannot say of the dynamics (armatures, springs, loops, a gravity of one's own ...) is an error that
+    lists it all, unless `lossy`: then it is left out, and listed in a comment. So are shapes that it does not have,
+    always. A joint that the format has no type for is an error.
+    """
+    losses = Losses("URDF", lossy)
+    root = Node("robot", {"name": model.name or "robot"})
+    links = [body.name for body in model.bodies]
+    frames = [f for f in extra_frames(model) if not (f.name == model.base and f.body == BASE)]
+    taken = {*links, *(f.name for f in frames)}
+    base = fresh(model.base, taken)
+
+    shapes = shapes_by_body(model)
+
+    check_name(base, "body", model.source)
+    _link(root, base, None, shapes[BASE], losses)
+    for k, body in enumerate(model.bodies):
+        check_name(body.name, "body", body.where)
+        _link(root, body.name, body, shapes[k], losses)
+    for c, child in zip(model.joints, links, strict=True):
+        _joint(root, c, base if c.parent == BASE else links[c.parent], child, model, losses)
+    for frame, name in _fixed_joints(model, frames, taken | {base}):
+        check_name(frame.name, "frame", model.source)
+        root.add("link", name=frame.name)
+        joint = root.add("joint", name=name, type="fixed")
+        _origin(joint, frame.placement)
+        joint.add("parent", link=base if frame.body == BASE else links[frame.body])
+        joint.add("child", link=frame.name)
+
+    if model.gravity != _GRAVITY:
+        losses.add(f"gravity {numbers(model.gravity)} (readers take 0 0 -9.81)", "the robot", model.source)
+    for loop in model.loops:
+        losses.add("closing", f"loop {loop.name!r}", loop.where)
+    for coupling in model.couplings:
+        losses.add("constraint", f"coupling {coupling.name!r}", coupling.where)
+    losses.check()
+    return document(root, losses.comments)
+
+
+def _link(root: Node, name: str, body: Body | None, shapes: list[Shape], losses: Losses) -> None:
+    link = root.add("link", name=name)
+    if body is not None and (body.mass or any(body.inertia)):
+        inertial = link.add("inertial")
+        _origin(inertial, Placement(position=body.com))
+        inertial.add("mass", value=number(body.mass))
+        keys = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+        inertial.add("inertia", **{key: number(x) for key, x in zip(keys, body.inertia, strict=True)})
+    for shape in shapes:
+        if shape.kind not in _SHAPES:
+            losses.remark(f"the {shape.kind}", f"link {name!r}")
+            continue
+        element = link.add(shape.role, name=shape.name or None)
+        _origin(element, shape.placement)
+        element.add("geometry").add(shape.kind, **_SHAPES[shape.kind](shape))
+        if shape.color is not None and shape.role == "visual":
+            element.add("material", name=f"rgba {numbers(shape.color)}").add("color", rgba=numbers(shape.color))
+
+
+def _joint(root: Node, c: Connection, parent: str, child: str, model: Model, losses: Losses) -> None:
+    check_name(c.name, "joint", c.where)
+    what = f"joint {c.name!r}"
+    kind = _TYPES.get(type(c.type))
+    if kind is None:
+        own = type(c.type).__name__
+        instead = f"; write it as {_INSTEAD[own]}" if own in _INSTEAD else ""
+        raise ModelError(f"{what} is a {own}, which URDF has no type for{instead}", c.where)
+    limited = any(map(math.isfinite, (*c.lower, *c.upper)))
+    if isinstance(c.type, Revolute):
+        kind = "revolute" if limited else "continuous"
+    joint = root.add("joint", name=c.name, type=kind)
+    _origin(joint, c.placement)
+    joint.add("parent", link=parent)
+    joint.add("child", link=child)
+    if isinstance(c.type, (Revolute, Prismatic, Planar)):
+        joint.add("axis", xyz=numbers(c.type.axis))
+    if c.type.nv == 1:
+        _limit(joint, c, kind)
+    elif limited or any(map(math.isfinite, (*c.velocity_limit, *c.effort_limit))):
+        losses.add("limits", what, c.where)
+    dynamics: dict[str, str | None] = {}
+    for key, term in (("damping", c.damping), ("friction", c.friction)):
+        if len(set(term)) == 1 and any(term):
+            dynamics[key] = number(term[0])
+        elif any(term):
+            losses.add(f"{key} that differs between coordinates", what, c.where)
+    if dynamics:
+        joint.add("dynamics", **dynamics)
+    if c.mimic is not None:
+        followed = model.joints[c.mimic.joint].name
+        joint.add("mimic", joint=followed, multiplier=number(c.mimic.ratio), offset=number(c.mimic.offset))
+    for key, term in (("armature", c.armature), ("spring", c.stiffness)):
+        if any(term):
+            losses.add(key, what, c.where)
+
+
+def _limit(joint: Node, c: Connection, kind: str) -> None:
+    """The <limit>, which all but continuous joints must have, with all its numbers."""
+    (lower,), (upper,), (velocity,), (effort,) = c.lower, c.upper, c.velocity_limit, c.effort_limit
+    if kind == "continuous" and not (math.isfinite(velocity) or math.isfinite(effort)):
+        return
+    bounds = {} if kind == "continuous" else {"lower": lower, "upper": upper}
+    given = {**bounds, "velocity": velocity, "effort": effort}
+    joint.add("limit", **{key: number(bound(x)) for key, x in given.items()})
+
+
+def _fixed_joints(model: Model, frames: list[Frame], taken: set[str]) -> Iterator[tuple[Frame, str]]:
+    """Each frame that becomes a link, and the name of its joint.
+
+    A link behind a fixed joint leaves two frames in one place, named after the link and the joint: these become a link
+    and its joint again.
+    """
+    names = {c.name for c in model.joints}
+    places: dict[tuple[int, Placement], list[Frame]] = {}
+    for frame in frames:
+        places.setdefault((frame.body, frame.placement), []).append(frame)
+    for here in places.values():
+        half = (len(here) + 1) // 2
+        joints = [f for f in here[half:] if f.name not in names]
+        links = here[:half] + [f for f in here[half:] if f.name in names]
+        for link, joint in zip_longest(links, joints):
+            name = joint.name if joint is not None else fresh(f"{link.name}_joint", names | taken)
+            names.add(name)
+            yield link, name
+
+
+def _origin(element: Node, at: Placement) -> None:
+    turn = rpy(at)
+    if turn is not None or any(at.position):
+        element.add("origin", xyz=numbers(at.position), rpy=turn)

@@ -1,0 +1,39 @@
+"""MJCF, the format of MuJoCo: the part of it that says how a robot moves, as MuJoCo's compiler understands it.
+
+Read are the tree of bodies with their joints, inertias (given, or those of their geoms) and sites, equality
+constraints, and gravity. See https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+
+Differs: MuJoCo has one body with several joints; here each joint has a body of its own, massless but for the last. A
+joint turns about its own origin here, and about any point of its body there: where the two differ, a massless body
+stands at that point, and the file's body is fixed to it.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from ...errors import ModelError
+from ...model import ModelBuilder
+from ..xml import Element
+from .bodies import add_bodies
+from .document import Document, assembled
+from .equality import add_equalities
+from .tree import Tree
+
+__all__ = ["build_mjcf"]
+
+
+def build_mjcf(root: Element) -> ModelBuilder:
+    """A robot from the root element of an MJCF document."""
+    if root.tag != "mujoco":
+        raise ModelError(f"the root element is <{root.tag}>; that of an MJCF document is <mujoco>", root.where)
+    document = Document(assembled(root))
+    stem = "" if root.source.startswith("<") else PurePath(root.source).stem
+    builder = ModelBuilder(root.attributes.get("model") or stem or "mujoco", document.settings.gravity)
+    builder.source = root.source
+    builder.grounded = "the root is the world, which does not float: give the bodies on it a <freejoint/>"
+    tree = Tree(document)
+    add_bodies(builder, document, tree)
+    add_equalities(builder, document, tree)
+    document.unread.note(builder)
+    return builder

@@ -1,0 +1,209 @@
+"""Bodies and joints: from the tree of the file to that of a model."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from ...model import ModelBuilder, Placement
+from ..attributes import number, required, vector
+from ..xml import Element
+from .actuators import drives_of
+from .document import Document, Settings, keyword, numbers
+from .geometry import add_shapes, geom_of
+from .inertia import body_masses
+from .orientation import about, fromto, placed, quaternion_of, shifted
+from .solids import Mass
+from .tree import BodyNode, Part, Tree
+
+__all__ = ["add_bodies", "reference", "site_placement"]
+
+Array = NDArray[np.float64]
+_ZERO = (0.0, 0.0, 0.0)
+_KINDS = ("hinge", "slide", "ball", "free")
+
+
+def add_bodies(builder: ModelBuilder, document: Document, tree: Tree) -> None:
+    """Add all bodies, joints, frames and shapes of a document."""
+    masses = body_masses(tree, document)
+    drives = drives_of(document, tree)
+    builder.body(tree.world.name, where=tree.world.element.where)
+    for body in tree.bodies:
+        try:
+            if body is not tree.world:
+                _add_body(builder, body, masses[body.name], document, tree, drives)
+            for part in body.geoms:
+                add_shapes(builder, geom_of(part, body, document), part, body, document)
+        except ModelError as e:
+            raise e if e.where else ModelError(f"{body.what}: {e}", body.element.where) from None
+    for body in tree.bodies:
+        for part in body.sites:
+            if part.name:
+                _add_site(builder, part, body, document, tree)
+
+
+def _add_site(builder: ModelBuilder, part: Part, body: BodyNode, document: Document, tree: Tree) -> None:
+    where, name = part.element.where, part.name
+    if not tree.is_free(name):
+        name = f"{name}_site"
+        builder.note(f"site {part.name!r} has the name of another frame; its own is called {name!r}", where)
+    name = tree.unique(name)
+    builder.frame(name, body.name, site_placement(part, document), where)
+
+
+def site_placement(part: Part, document: Document) -> Placement:
+    """Where a site is in its body."""
+    what = f"site {part.name!r}"
+    if "fromto" in part.element.attributes:
+        return part.at @ fromto(part.element, what)[0]
+    return part.at @ placed(part.element, document.settings, what)
+
+
+def _add_body(
+    builder: ModelBuilder,
+    body: BodyNode,
+    mass: Mass,
+    document: Document,
+    tree: Tree,
+    drives: dict[str, dict[str, float]],
+) -> None:
+    """A body and its joints, in their order. `at` places what comes next in the body before it."""
+    assert body.parent is not None
+    element, before, at = body.element, body.parent.name, body.at
+    inertia = {"mass": mass.m, "com": mass.com.tolist(), "inertia": mass.I}
+    _note_mocap(builder, body, tree)
+    for part in body.joints:
+        what = f"joint {part.name!r}"
+        with np.errstate(all="ignore"):  # what is not finite is refused where it is placed
+            type, anchor = _joint_type(part, what)
+        limits = _limits(part.element, type, what, document)
+        if isinstance(type, Free):
+            _check_free(body, tree, part, what)
+            at = Placement()  # its position is that of the body in the world
+            limits["rest"] = (*quaternion_of(body.pose.R), *body.pose.position)
+            for term in ("armature", "stiffness"):
+                if limits.get(term):
+                    builder.note(
+                        f"{what} is free and has {term}, which MuJoCo applies along the axes of the world; here it "
+                        "applies along those of the body",
+                        part.element.where,
+                        f'{term}="0", or <freejoint/>, makes no difference between the two',
+                    )
+        else:
+            at = at @ shifted(anchor) @ _back(type, reference(part, document.settings, what))
+        for key, x in drives.get(part.name, {}).items():
+            limits[key] = limits.get(key, 0.0) + x
+        is_last = part is body.joints[-1] and not anchor.any()
+        here = body.name if is_last else tree.unique(f"{body.name}_at_{part.name}")
+        builder.body(here, where=element.where, **(inertia if is_last else {}))
+        builder.joint(part.name, type, before, here, at=at, where=part.element.where, **limits)
+        before, at = here, shifted(-anchor)
+    if before != body.name:
+        builder.body(body.name, where=element.where, **inertia)
+        name = tree.unique_joint(f"{body.name}_fixed")
+        builder.joint(name, Fixed(), before, body.name, at=at, where=element.where)
+
+
+def _note_mocap(builder: ModelBuilder, body: BodyNode, tree: Tree) -> None:
+    if keyword(body.element, "mocap", ("false", "true"), "false", body.what) == "true":
+        where = body.element.where
+        if body.joints or body.parent is not tree.world:
+            raise ModelError(f"{body.what} is a mocap body; expected a child of the world without joints", where)
+        builder.note(f"{body.what} is moved by motion capture in MuJoCo, and fixed to the world here", where)
+
+
+def _check_free(body: BodyNode, tree: Tree, part: Part, what: str) -> None:
+    if body.parent is not tree.world:
+        raise ModelError(f"{what} is free, but {body.what} is not a child of the world", part.element.where)
+    if len(body.joints) > 1:
+        raise ModelError(f"{what} is free, but {body.what} has other joints too; expected one", part.element.where)
+
+
+def _kind(element: Element, what: str) -> str:
+    return "free" if element.tag == "freejoint" else keyword(element, "type", _KINDS, "hinge", what)
+
+
+def _joint_type(part: Part, what: str) -> tuple[Joint, Array]:
+    """The type of a joint, its axis along those of the body, and the point of the body that it turns about."""
+    e, R = part.element, part.at.R
+    kind = _kind(e, what)
+    if kind == "free":
+        return Free(), np.zeros(3)
+    anchor = part.at.p + R @ np.array(vector(e, "pos", 3, what, _ZERO))
+    if kind == "ball":
+        return Spherical(), anchor
+    x, y, z = (R @ np.array(vector(e, "axis", 3, what, (0.0, 0.0, 1.0)))).tolist()
+    try:
+        type = Revolute((x, y, z)) if kind == "hinge" else Prismatic((x, y, z))
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}", e.where) from None
+    # A slide has no place, and a hinge may be anywhere on its axis.
+    beside = np.cross(type.axis, anchor)
+    on_axis = kind == "slide" or np.linalg.norm(beside) <= 1e-12 * np.linalg.norm(anchor)
+    return type, np.zeros(3) if on_axis else anchor
+
+
+def reference(part: Part, settings: Settings, what: str) -> float:
+    """The position of a joint in which the file has the robot; of a ball it is zero."""
+    ref = number(part.element, "ref", what, 0.0)
+    kind = _kind(part.element, what)
+    return settings.angle(ref) if kind == "hinge" else ref if kind == "slide" else 0.0
+
+
+def _back(type: Joint, ref: float) -> Placement:
+    """The motion of a joint from its reference position to zero."""
+    if isinstance(type, Revolute) and ref:
+        return Placement.of(about(type.axis, -ref), _ZERO)
+    if isinstance(type, Prismatic) and ref:
+        return shifted(-ref * np.array(type.axis))
+    return Placement()
+
+
+def _limits(e: Element, type: Joint, what: str, document: Document) -> dict[str, Any]:
+    """Limits and coefficients of a joint, as the builder calls them."""
+    if e.tag == "freejoint":
+        return {}
+    settings, limits = document.settings, dict[str, Any]()
+    scalar, turns = isinstance(type, (Revolute, Prismatic)), isinstance(type, Revolute)
+    for attribute, key in (("armature", "armature"), ("frictionloss", "friction")):
+        if attribute in e.attributes:
+            limits[key] = number(e, attribute, what)
+    for key in ("damping", "stiffness"):
+        if coefficients := numbers(e, key, 1, 3, what):
+            limits[key] = coefficients[0]
+            if any(coefficients[1:]):
+                document.unread.add(f"non-linear {key} of <joint>")
+    if scalar and "springref" in e.attributes:
+        rest = number(e, "springref", what)
+        limits["rest"] = settings.angle(rest) if turns else rest
+    if _limited(e, "range", "limited", what, settings):
+        low, high = vector(e, "range", 2, what)
+        if scalar:
+            bounds = (settings.angle(x) if turns else x for x in (low, high))
+            limits["lower"], limits["upper"] = (math.copysign(math.inf, x) if abs(x) >= 1e300 else x for x in bounds)
+        else:
+            document.unread.add(f"range of {'ball' if isinstance(type, Spherical) else 'free'} joints")
+    if scalar and _limited(e, "actuatorfrcrange", "actuatorfrclimited", what, settings):
+        limits["effort_limit"] = max(map(abs, vector(e, "actuatorfrcrange", 2, what)))
+    return limits
+
+
+def _limited(e: Element, attribute: str, switch: str, what: str, settings: Settings) -> bool:
+    """Whether a range holds: as the switch says or, if it leaves that open, if there is a range."""
+    limited = keyword(e, switch, ("false", "true", "auto"), "auto", what)
+    low, high = vector(e, attribute, 2, what, (0.0, 0.0))
+    if limited == "auto" and not settings.autolimits and attribute in e.attributes:
+        raise ModelError(
+            f'{what} has {attribute} but not {switch}, which autolimits="false" demands; expected {switch}="true" '
+            'or "false"',
+            e.where,
+        )
+    if limited == "true" and not low < high:
+        required(e, attribute, what)
+        raise ModelError(f"{what} has {attribute} {low:g} to {high:g}; expected the lower limit first", e.where)
+    return limited == "true" or (limited == "auto" and low < high)

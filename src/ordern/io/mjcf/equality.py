@@ -1,0 +1,123 @@
+"""Equality constraints: joints that close loops, and joints that are bound to each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import ModelError, unknown_name
+from ...joints import Fixed, Spherical
+from ...model import ModelBuilder, Placement
+from ..attributes import number, required, vector
+from ..xml import Element
+from .bodies import reference, site_placement
+from .document import Document, keyword, numbers
+from .orientation import quaternion_rotation, shifted
+from .tree import BodyNode, Part, Tree
+
+__all__ = ["add_equalities"]
+
+_ZERO = (0.0, 0.0, 0.0)
+_REFERENCES = {"body1": "body", "body2": "body", "site1": "site", "site2": "site", "joint1": "joint", "joint2": "joint"}
+
+
+def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> None:
+    """Add what <equality> says. What is switched off there is noted."""
+    adder = _Adder(builder, document, tree)
+    count = 0
+    for element in document.section("equality"):
+        if element.tag not in ("connect", "weld", "joint"):
+            document.unread.add(f"equality <{element.tag}>")
+            continue
+        e = document.resolved(element, tag="equality")
+        for suffix in _suffixes(e, tree):
+            count += 1
+            given = e.attributes.get("name", "")
+            name = given + suffix if given else f"equality{count}"
+            if keyword(e, "active", ("false", "true"), "true", f"equality {name!r}") == "false":
+                builder.note(f"equality {name!r} is not active and left out", e.where)
+            else:
+                adder.add(e, name, suffix)
+
+
+def _suffixes(e: Element, tree: Tree) -> list[str]:
+    """The suffixes of the replicas that an element refers to: it is repeated for each."""
+    for attribute, tag in _REFERENCES.items():
+        found = tree.suffixes.get((tag, e.attributes.get(attribute, "")))
+        if found:
+            return found
+    return [""]
+
+
+class _Adder:
+    def __init__(self, builder: ModelBuilder, document: Document, tree: Tree) -> None:
+        self.builder, self.document = builder, document
+        self.bodies: dict[str, BodyNode] = {body.name: body for body in tree.bodies}
+        self.sites = {part.name: (part, body) for body in tree.bodies for part in body.sites if part.name}
+        self.joints = {part.name: part for body in tree.bodies for part in body.joints}
+        self.world = tree.world
+
+    def add(self, e: Element, name: str, suffix: str) -> None:
+        what = f"equality {name!r}"
+        if e.tag == "joint":
+            self._couple(e, name, suffix, what)
+            return
+        one, at, other, child_at = (self._sites if "site1" in e.attributes else self._bodies)(e, suffix, what)
+        turns = e.tag == "connect" or number(e, "torquescale", what, 1.0) == 0.0
+        type = Spherical() if turns else Fixed()
+        self.builder.loop(name, type, one.name, other.name, at=at, child_at=child_at, where=e.where)
+
+    def _sites(self, e: Element, suffix: str, what: str) -> tuple[BodyNode, Placement, BodyNode, Placement]:
+        found = []
+        for attribute in ("site1", "site2"):
+            name = required(e, attribute, what) + suffix
+            if name not in self.sites:
+                raise ModelError(f"{what}: {unknown_name('site', name, self.sites)}", e.where)
+            found.append(self.sites[name])
+        (part, one), (part2, other) = found
+        return one, site_placement(part, self.document), other, site_placement(part2, self.document)
+
+    def _bodies(self, e: Element, suffix: str, what: str) -> tuple[BodyNode, Placement, BodyNode, Placement]:
+        """The anchor on both bodies. Where it is on the second, the position of the file says, if nothing else does."""
+        one = self._body(required(e, "body1", what) + suffix, e, what)
+        other = self._body(e.attributes["body2"] + suffix, e, what) if "body2" in e.attributes else self.world
+        relative = other.pose.inverse @ one.pose
+        if e.tag == "connect":
+            at = shifted(vector(e, "anchor", 3, what))
+            return one, at, other, relative @ at
+        anchor = shifted(vector(e, "anchor", 3, what, _ZERO))
+        given = np.array(vector(e, "relpose", 7, what, (0.0,) * 7))
+        length = float(np.linalg.norm(given[3:]))
+        if length:
+            return one, Placement.of(quaternion_rotation(given[3:] / length), given[:3]), other, anchor
+        return one, relative.inverse @ anchor, other, anchor
+
+    def _body(self, name: str, e: Element, what: str) -> BodyNode:
+        if name not in self.bodies:
+            raise ModelError(f"{what}: {unknown_name('body', name, self.bodies)}", e.where)
+        return self.bodies[name]
+
+    def _joint(self, name: str, e: Element, what: str) -> Part:
+        if name not in self.joints:
+            raise ModelError(f"{what}: {unknown_name('joint', name, self.joints)}", e.where)
+        return self.joints[name]
+
+    def _couple(self, e: Element, name: str, suffix: str, what: str) -> None:
+        """A polynomial of distances from the references of both joints, as one of their positions."""
+        settings = self.document.settings
+        given = numbers(e, "polycoef", 1, 5, what)
+        a = [*given, *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :]]
+        joint = self._joint(required(e, "joint1", what) + suffix, e, what)
+        y0 = reference(joint, settings, what)
+        if "joint2" not in e.attributes:
+            self.builder.couple(name, joint.name, None, (y0 + a[0],), e.where)
+            return
+        other = self._joint(e.attributes["joint2"] + suffix, e, what)
+        x0 = reference(other, settings, what)
+        c = np.zeros(5)
+        with np.errstate(all="ignore"):  # the builder refuses what is not finite
+            for k in reversed(range(5)):
+                c = np.convolve(c, (-x0, 1.0))[:5]
+                c[0] += a[k]
+            c[0] += y0
+        most = max(1, int(np.flatnonzero(c)[-1]) if c.any() else 1)
+        self.builder.couple(name, joint.name, other.name, c[: most + 1].tolist(), e.where)

@@ -1,0 +1,143 @@
+"""Geoms: their masses and inertias, of which MuJoCo makes those of bodies, and their shapes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import ModelError, unknown_name
+from ...model import ModelBuilder, Placement
+from ..attributes import number, required, vector
+from ..xml import Element
+from .document import Document, keyword, numbers
+from .mesh import Mesh, mesh_file, read_mesh
+from .orientation import fromto, placed
+from .solids import NOTHING, Mass, shape_mass
+from .tree import BodyNode, Part
+
+__all__ = ["Geom", "add_shapes", "geom_of", "mass_of"]
+
+_SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
+_TYPES = ("plane", "hfield", *_SIZES, "mesh", "sdf")
+
+
+class Geom(NamedTuple):
+    """A geom: its type, half sizes, and place in its body."""
+
+    kind: str
+    size: tuple[float, ...]
+    at: Placement
+    element: Element
+    what: str
+
+
+def geom_of(part: Part, body: BodyNode, document: Document) -> Geom:
+    """Type, size and place of a geom. The sizes of one that is fitted to a mesh are not known here."""
+    e = part.element
+    what = f"geom {part.name!r} of {body.what}" if part.name else f"a geom of {body.what}"
+    kind = keyword(e, "type", _TYPES, "sphere", what)
+    n = _SIZES.get(kind, 0)
+    if "fromto" in e.attributes and n > 1:
+        at, half = fromto(e, what)
+        size = numbers(e, "size", 1, 3, what)[:1]
+        size = (*size, half) if n == 2 else (*size, *size, half)
+    else:
+        at = placed(e, document.settings, what)
+        size = numbers(e, "size", 1, 3, what)[:n]
+    if "mesh" not in e.attributes and (len(size) < n or any(x <= 0.0 for x in size)):
+        raise ModelError(
+            f'{what}: a {kind} has size="{e.attributes.get("size", "")}"; expected {n} positive numbers', e.where
+        )
+    return Geom(kind, size, part.at @ at, e, what)
+
+
+def mass_of(geom: Geom, document: Document) -> Mass:
+    """The mass of a geom, in the frame of its body: of its volume, or of its surface if it is a shell."""
+    e, what = geom.element, geom.what
+    m = number(e, "mass", what, -1.0) if "mass" in e.attributes else None
+    density = number(e, "density", what, 1000.0)
+    if (m is not None and m < 0.0) or density < 0.0:
+        raise ModelError(f"{what} has a negative mass or density", e.where)
+    if geom.kind in ("plane", "hfield") or not (density if m is None else m):
+        return NOTHING
+    shell = keyword(e, "shellinertia", ("false", "true"), "false", what) == "true"
+    if geom.kind == "sdf":
+        raise ModelError(f"{what} is of type sdf, whose mass is not known here; give the body an <inertial>", e.where)
+    at, size = geom.at, geom.size
+    if "mesh" in e.attributes or geom.kind == "mesh":
+        mesh = _mesh(geom, document, shell and geom.kind == "mesh")
+        if geom.kind == "mesh":
+            unit = Mass(mesh.volume, mesh.com, mesh.I)
+        else:
+            at, size = _fitted(geom, mesh, document)
+            unit = shape_mass(geom.kind, size, shell)
+    else:
+        unit = shape_mass(geom.kind, size, shell)
+    scale = density if m is None else m / unit.m
+    return Mass(scale * unit.m, unit.com, scale * unit.I).moved(at)
+
+
+def _mesh(geom: Geom, document: Document, shell: bool) -> Mesh:
+    name = required(geom.element, "mesh", geom.what)
+    if name not in document.meshes:
+        raise ModelError(f"{geom.what}: {unknown_name('mesh', name, document.meshes)}", geom.element.where)
+    asset = document.meshes[name]
+    try:
+        return read_mesh(asset, document, shell=shell)
+    except ModelError as e:
+        raise ModelError(
+            f"{geom.what} has its mass from mesh {name!r}, which cannot be used: {e}; or give the body an <inertial>",
+            geom.element.where,
+        ) from None
+
+
+def _fitted(geom: Geom, mesh: Mesh, document: Document) -> tuple[Placement, tuple[float, ...]]:
+    """The place and half sizes of a shape with about the inertia of a mesh, along its principal axes."""
+    if document.settings.fit_aabb:
+        raise ModelError(
+            f"{geom.what} is fitted to the bounding box of a mesh, which is not read; give the body an <inertial>",
+            geom.element.where,
+        )
+    moments, axes = np.linalg.eigh(mesh.I)
+    moments, axes = moments[::-1], axes[:, ::-1]
+    axes = axes * np.linalg.det(axes)
+    scale = number(geom.element, "fitscale", geom.what, 1.0)
+    a, b, c = scale * np.sqrt(1.5 * np.maximum(moments.sum() - 2.0 * moments, 0.0) / mesh.volume)
+    r = 0.5 * (a + b)
+    sizes = {"sphere": ((a + b + c) / 3.0,), "capsule": (r, max(0.0, c - 0.5 * r)), "cylinder": (r, c)}
+    return geom.at @ Placement.of(axes, mesh.com), tuple(map(float, sizes.get(geom.kind, (a, b, c))))
+
+
+def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode, document: Document) -> None:
+    """What a geom looks like, and what it collides with: one shape, or one for each role."""
+    e, kind = geom.element, geom.kind
+    if kind in ("hfield", "sdf") or (kind in _SIZES and "mesh" in e.attributes):
+        document.unread.add(f"shape of a geom of type {kind}{' fitted to a mesh' if 'mesh' in e.attributes else ''}")
+        return
+    size, file, at = geom.size, "", geom.at
+    if kind == "mesh":
+        name = required(e, "mesh", geom.what)
+        if name not in document.meshes:
+            raise ModelError(f"{geom.what}: {unknown_name('mesh', name, document.meshes)}", e.where)
+        file, size, at = mesh_file(document.meshes[name], document, at)
+    elif kind == "box":
+        size = tuple(2.0 * x for x in size)
+    elif kind in ("cylinder", "capsule"):
+        size = (size[0], 2.0 * size[1])
+    collides = any(number(e, bits, geom.what, 1.0) for bits in ("contype", "conaffinity"))
+    seen = number(e, "group", geom.what, 0.0) <= 2 or not collides
+    for role, holds in (("visual", seen), ("collision", collides)):
+        if holds:
+            color = _color(geom, document)
+            builder.shape(
+                body.name, kind, size, at=at, file=file, role=role, color=color, name=part.name, where=e.where
+            )
+
+
+def _color(geom: Geom, document: Document) -> tuple[float, ...] | None:
+    e = geom.element
+    if "rgba" in e.attributes:
+        return vector(e, "rgba", 4, geom.what)
+    material = document.materials.get(e.attributes.get("material", ""))
+    return None if material is None or "rgba" not in material.attributes else vector(material, "rgba", 4, geom.what)

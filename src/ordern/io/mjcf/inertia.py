@@ -1,0 +1,84 @@
+"""The masses and inertias of bodies: given, or those of their geoms, with what the compiler settings make of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import ModelError
+from ..attributes import number, required, vector
+from .document import Document, Settings
+from .geometry import geom_of, mass_of
+from .orientation import placed
+from .solids import Mass, combined
+from .tree import BodyNode, Part, Tree
+
+__all__ = ["body_masses"]
+
+
+def body_masses(tree: Tree, document: Document) -> dict[str, Mass]:
+    """Mass, centre and inertia of every body but the world, by name."""
+    settings = document.settings
+    found = {body.name: _finite_mass(body, document) for body in tree.bodies if body is not tree.world}
+    if settings.total_mass > 0.0:
+        total = sum(mass.m for mass in found.values())
+        scale = settings.total_mass / total if total else 1.0
+        found = {name: Mass(scale * mass.m, mass.com, scale * mass.I) for name, mass in found.items()}
+    return found
+
+
+def _finite_mass(body: BodyNode, document: Document) -> Mass:
+    try:
+        with np.errstate(all="ignore"):
+            mass = _bounded(_body_mass(body, document), document.settings)
+    except OverflowError:
+        mass = None
+    if mass is None or not np.isfinite([mass.m, *mass.com, *mass.I.ravel()]).all():
+        raise ModelError(f"{body.what} has no finite mass and inertia", body.element.where)
+    return mass
+
+
+def _body_mass(body: BodyNode, document: Document) -> Mass:
+    settings = document.settings
+    if len(body.inertials) > 1:
+        raise ModelError(
+            f"{body.what} has {len(body.inertials)} <inertial>; expected one", body.inertials[1].element.where
+        )
+    low, high = settings.groups
+    geoms = [
+        geom_of(part, body, document)
+        for part in body.geoms
+        if low <= number(part.element, "group", body.what, 0.0) <= high
+    ]
+    if body.inertials and (settings.from_geoms != "true" or not geoms):
+        return _given(body.inertials[0], body, document)
+    if settings.from_geoms == "false":
+        return combined([])
+    masses = (mass_of(geom, document) for geom in geoms)
+    return combined([mass for mass in masses if mass.m > 0.0])
+
+
+def _given(part: Part, body: BodyNode, document: Document) -> Mass:
+    """What an <inertial> says."""
+    e, what = part.element, body.what
+    required(e, "pos", what)
+    m = number(e, "mass", what)
+    at = part.at @ placed(e, document.settings, what)
+    if "diaginertia" in e.attributes and "fullinertia" in e.attributes:
+        raise ModelError(f"{what}: <inertial> has diaginertia and fullinertia; expected one of them", e.where)
+    if "fullinertia" in e.attributes:
+        xx, yy, zz, xy, xz, yz = vector(e, "fullinertia", 6, what)
+        I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    else:
+        I = np.diag(vector(e, "diaginertia", 3, what, (0.0, 0.0, 0.0)))
+    return Mass(m, np.zeros(3), I).moved(at)
+
+
+def _bounded(mass: Mass, settings: Settings) -> Mass:
+    """With the least mass and moments that the settings allow, and moments that a body can have."""
+    if settings.bound_mass <= 0.0 and settings.bound_inertia <= 0.0 and not settings.balance:
+        return mass
+    moments, axes = np.linalg.eigh(mass.I)
+    moments = np.maximum(moments, settings.bound_inertia)
+    if settings.balance and 2.0 * moments.max() > moments.sum():
+        moments[:] = moments.mean()
+    return Mass(max(mass.m, settings.bound_mass), mass.com, (axes * moments) @ axes.T)

@@ -1,0 +1,208 @@
+"""Meshes: volume, centre and inertia of triangles that are given in the document or in STL, OBJ and MSH files.
+
+The integrals are sums over the pyramids between the triangles and a point inside, as in J. O'Rourke, Computational
+Geometry in C, section 1.3.8. Vertices are rounded to single precision first, as MuJoCo does.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path, PureWindowsPath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...model import Placement
+from ..attributes import required, vector
+from ..source import open_source
+from ..xml import Element
+from .document import Document, keyword
+from .hull import convex_hull
+from .orientation import quaternion_rotation
+
+__all__ = ["Mesh", "mesh_file", "read_mesh"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+_ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+_KINDS = ("legacy", "exact", "convex", "shell")
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """The integrals over a mesh of density one: over its volume or, of a shell, its surface."""
+
+    volume: float
+    com: Array
+    I: Array
+    """About the centre of mass."""
+
+
+def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mesh:
+    """The integrals over a mesh asset, in the frame of the geoms that use it; of its surface if it is a shell."""
+    name = asset.attributes.get("name") or Path(asset.attributes.get("file", "")).stem
+    what = f"mesh {name!r}"
+    if any(child.tag == "plugin" for child in asset.children) or "builtin" in asset.attributes:
+        raise ModelError(f"{what} is made by MuJoCo itself; load it there and save it", asset.where)
+    kind = keyword(asset, "inertia", _KINDS, "exact" if document.settings.exact_meshes else "legacy", what)
+    kind = "shell" if shell else kind
+    vertices, faces = _given(asset, what) if "vertex" in asset.attributes else _from_file(asset, document, what)
+    if len(vertices) < 4 or not np.isfinite(vertices).all():
+        raise ModelError(f"{what} has {len(vertices)} vertices; expected at least 4, all finite", asset.where)
+    if faces.size and not 0 <= faces.min() <= faces.max() < len(vertices):
+        raise ModelError(f"{what} has faces with vertices that do not exist", asset.where)
+    position, R, scale = _transform(asset, what)
+    with np.errstate(all="ignore"):
+        vertices = (vertices - position) @ R * scale
+        if not len(faces) or kind == "convex":
+            faces = convex_hull(vertices)
+        elif scale.prod() < 0.0:
+            faces = faces[:, ::-1]
+        mesh = _integrals(vertices, faces, kind) if len(faces) else None
+    if mesh is None or not 1e-14 < mesh.volume < np.inf:
+        hint = "; its faces point inward, or it is not closed" if kind == "exact" else ""
+        raise ModelError(f"{what} has no {'area' if kind == 'shell' else 'volume'}{hint}", asset.where)
+    return mesh
+
+
+def mesh_file(asset: Element, document: Document, at: Placement) -> tuple[str, tuple[float, ...], Placement]:
+    """The file of a mesh, as seen from the document; the scale; and the place of the file's frame in a body."""
+    what = "a mesh"
+    position, R, scale = _transform(asset, what)
+    if not np.array_equal(R, np.eye(3)) and len(set(scale.tolist())) > 1:
+        document.unread.add("refquat of a <mesh> with scales that differ")
+        R, position = np.eye(3), np.zeros(3)
+    if position.any() or not np.array_equal(R, np.eye(3)):
+        with np.errstate(all="ignore"):
+            at = at @ Placement.of(R.T, -(R.T @ position) * scale)
+    file = asset.attributes.get("file", "")
+    return (_located(file, document) if file else ""), tuple(scale.tolist()), at
+
+
+def _transform(asset: Element, what: str) -> tuple[Array, Array, Array]:
+    """The origin and the axes that a mesh is seen from, and the scale along these axes."""
+    q = np.array(vector(asset, "refquat", 4, what, (1.0, 0.0, 0.0, 0.0)))
+    length = float(np.linalg.norm(q))
+    if length < 1e-14:
+        raise ModelError(f"{what} has a refquat of zero", asset.where)
+    R = quaternion_rotation(q / length)
+    return np.array(vector(asset, "refpos", 3, what, _ZERO)), R, np.array(vector(asset, "scale", 3, what, _ONE))
+
+
+def _located(file: str, document: Document) -> str:
+    """A file's name with the directory of meshes before it."""
+    settings = document.settings
+    if settings.strip_path:
+        file = PureWindowsPath(file).name
+    folder = settings.asset_dir if settings.mesh_dir is None else settings.mesh_dir
+    return os.path.join(folder, file).replace("\\", "/")
+
+
+def _given(asset: Element, what: str) -> tuple[Array, Indices]:
+    """Vertices and faces from the document itself."""
+    vertices = _single(_list(asset, "vertex", what))
+    faces = _list(asset, "face", what) if "face" in asset.attributes else np.zeros((0, 3))
+    if not np.array_equal(faces, np.rint(faces)):
+        raise ModelError(f"{what} has faces that are not numbers of vertices", asset.where)
+    return vertices, faces.astype(np.int64)
+
+
+def _list(asset: Element, attribute: str, what: str) -> Array:
+    n = len(required(asset, attribute, what).split())
+    numbers = np.array(vector(asset, attribute, n, what))
+    if n % 3:
+        raise ModelError(f"{what} has {n} numbers in {attribute}; expected three for each", asset.where)
+    return numbers.reshape(-1, 3)
+
+
+def _from_file(asset: Element, document: Document, what: str) -> tuple[Array, Indices]:
+    file = _located(required(asset, "file", what), document)
+    readers = {".stl": _stl, ".obj": _obj, ".msh": _msh}
+    suffix = "." + asset.attributes.get("content_type", Path(file).suffix).rpartition(".")[2].rpartition("/")[2].lower()
+    if suffix not in readers:
+        raise ModelError(f"{what}: {file!r} is none of {', '.join(readers)}", asset.where)
+    source = document.root.source
+    if source.startswith("<") and not os.path.isabs(file):
+        raise ModelError(f"{what}: text has no directory to find {file!r} in; load it from a file", asset.where)
+    data = open_source(Path(source).parent / file, list(readers)).data
+    try:
+        vertices, faces = readers[suffix](data if isinstance(data, bytes) else data.encode())
+    except (ValueError, IndexError, OverflowError):
+        hint = " in binary form" if suffix == ".stl" else ""
+        raise ModelError(f"{what}: {file!r} is broken, or no {suffix[1:].upper()} file{hint}", asset.where) from None
+    return _single(vertices), faces
+
+
+def _single(vertices: Array) -> Array:
+    """Rounded to single precision; what is too large for it becomes infinite."""
+    with np.errstate(over="ignore"):
+        return vertices.astype(np.float32).astype(np.float64)
+
+
+def _stl(data: bytes) -> tuple[Array, Indices]:
+    """Binary STL: 80 bytes, the number of triangles, and for each a normal, three vertices and two bytes."""
+    n = int(np.frombuffer(data, "<u4", 1, 80)[0])
+    if len(data) != 84 + 50 * n or not n:
+        raise ValueError
+    rows = np.frombuffer(data, np.dtype([("normal", "<f4", 3), ("vertex", "<f4", (3, 3)), ("rest", "<u2")]), n, 84)
+    return rows["vertex"].reshape(-1, 3).astype(np.float64), np.arange(3 * n).reshape(-1, 3)
+
+
+def _msh(data: bytes) -> tuple[Array, Indices]:
+    """MuJoCo's own: the numbers of vertices, normals, texture coordinates and faces, then each of these."""
+    n, normals, textures, faces = (int(k) for k in np.frombuffer(data, "<i4", 4))
+    start = 16 + 12 * n + 12 * normals + 8 * textures
+    if min(n, normals, textures, faces) < 0 or len(data) != start + 12 * faces:
+        raise ValueError
+    vertices = np.frombuffer(data, "<f4", 3 * n, 16).reshape(-1, 3).astype(np.float64)
+    return vertices, np.frombuffer(data, "<i4", 3 * faces, start).reshape(-1, 3).astype(np.int64)
+
+
+def _obj(data: bytes) -> tuple[Array, Indices]:
+    """Wavefront: lines `v x y z` and `f 1 2 3`, counted from 1, or backward from -1; polygons become fans."""
+    vertices: list[list[float]] = []
+    faces: list[tuple[int, int, int]] = []
+    for line in data.decode("utf-8", "replace").splitlines():
+        words = line.split()
+        if words[:1] == ["v"]:
+            x, y, z = map(float, words[1:4])
+            vertices.append([x, y, z])
+        elif words[:1] == ["f"]:
+            corners = [int(word.split("/")[0]) for word in words[1:]]
+            if len(corners) < 3 or 0 in corners:
+                raise ValueError
+            first, *others = (k - 1 if k > 0 else len(vertices) + k for k in corners)
+            faces.extend((first, a, b) for a, b in pairwise(others))
+    return np.array(vertices, float).reshape(-1, 3), np.array(faces, np.int64).reshape(-1, 3)
+
+
+def _integrals(vertices: Array, faces: Indices, kind: str) -> Mesh | None:
+    """The integrals over the pyramids from the triangles to a point: their mean for the centre, that for the inertia.
+
+    In the kind "legacy" every pyramid counts as positive, also where the surface is dented.
+    """
+    corners = vertices[faces]
+    normals = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas: Array = np.linalg.norm(normals, axis=1)
+    if not areas.sum() > 1e-14:
+        return None
+    middle = areas @ corners.mean(axis=1) / areas.sum()
+
+    def weights(at: Array) -> Array:
+        if kind == "shell":
+            return areas
+        w: Array = np.einsum("ij,ij->i", corners.mean(axis=1) - at, normals) / 3.0
+        return np.abs(w) if kind == "legacy" else w
+
+    w = weights(middle)
+    if not w.sum() > 1e-14:
+        return None
+    com = middle if kind == "shell" else w @ (0.75 * corners.mean(axis=1) + 0.25 * middle) / w.sum()
+    w = weights(com)
+    x = corners - com
+    x = np.concatenate([x, x.sum(axis=1, keepdims=True)], axis=1)
+    C = np.einsum("n,nki,nkj->ij", w, x, x) / (12.0 if kind == "shell" else 20.0)
+    return Mesh(float(w.sum()), com, np.trace(C) * np.eye(3) - C)

@@ -1,0 +1,213 @@
+"""The tree of bodies: frames and replicas resolved, names given to what has none, elements with their defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from ...errors import ModelError
+from ...model import Placement
+from ..attributes import required, vector
+from ..xml import MAX_PARTS, Element
+from .document import Document
+from .orientation import euler_rotation, placed
+
+__all__ = ["WORLD", "BodyNode", "Part", "Tree"]
+
+WORLD = "world"
+_ZERO = (0.0, 0.0, 0.0)
+
+_INSTEAD = {
+    "attach": "load it in MuJoCo, which puts models together, and save it",
+    "composite": "load it in MuJoCo, which makes its bodies, and save it",
+    "flexcomp": "deformable bodies are not supported; remove them",
+}
+"""What makes bodies in ways that are not read, and the way out."""
+
+
+@dataclass(slots=True)
+class Part:
+    """A joint, geom, site or inertial of a body, with its defaults."""
+
+    element: Element
+    at: Placement
+    """Of the frame that it is given in, in that of its body."""
+    name: str
+    """With the suffix of its replica; geoms and sites may have none."""
+
+
+@dataclass(slots=True)
+class BodyNode:
+    """A body of the file."""
+
+    name: str
+    element: Element
+    parent: BodyNode | None
+    at: Placement
+    """In the frame of its parent, as the file has it."""
+    pose: Placement
+    """In the world, in the position in which the file has the robot."""
+    joints: list[Part] = field(default_factory=list)
+    geoms: list[Part] = field(default_factory=list)
+    sites: list[Part] = field(default_factory=list)
+    inertials: list[Part] = field(default_factory=list)
+
+    @property
+    def what(self) -> str:
+        """For messages."""
+        return f"body {self.name!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """Where an element stands: its body, the frame in that, the class of defaults, the suffix of its replica."""
+
+    body: BodyNode
+    at: Placement
+    inherited: str
+    suffix: str = ""
+    copies: int = 1
+    """How often all this is repeated."""
+    replica: bool = False
+    """Whether it is directly in a <replicate>."""
+
+
+class Tree:
+    """The bodies of a document, parents before children, in its order. The first is the world."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.world = BodyNode(WORLD, document.root, None, Placement(), Placement())
+        self.bodies = [self.world]
+        self.suffixes: dict[tuple[str, str], list[str]] = {}
+        """By tag and name in the file: the suffixes of the replicas, where there are any."""
+        self._names = {WORLD}
+        self._joint_names: set[str] = set()
+        stack: list[tuple[Element, _Context]] = []
+        top = _Context(self.world, Placement(), "")
+        for section in reversed(list(document.root.all("worldbody"))):
+            stack.extend(self._inside(section, top))
+        while stack:
+            element, context = stack.pop()
+            try:
+                stack.extend(self._visit(element, context))
+            except ModelError as e:
+                raise e if e.where else ModelError(f"{context.body.what}: {e}", element.where) from None
+        self._name_the_rest()
+
+    def is_free(self, name: str) -> bool:
+        """Whether no body or frame has this name."""
+        return name not in self._names
+
+    def unique(self, name: str) -> str:
+        """A name for a body or frame that no other has, made from this one."""
+        return _unique(name, self._names)
+
+    def unique_joint(self, name: str) -> str:
+        """A name for a joint that no other has, made from this one."""
+        return _unique(name, self._joint_names)
+
+    def _inside(self, element: Element, context: _Context) -> Iterator[tuple[Element, _Context]]:
+        return ((child, context) for child in reversed(element.children))
+
+    def _visit(self, element: Element, c: _Context) -> Iterator[tuple[Element, _Context]]:
+        """Take an element up; what it has inside is to be visited next."""
+        tag, document = element.tag, self.document
+        if tag == "body":
+            body = self._body(element, c)
+            return self._inside(element, _Context(body, Placement(), self._class(element, c), c.suffix, c.copies))
+        if tag == "frame":
+            document.unread.check(element)
+            _refuse_scaling(element)
+            at = c.at @ placed(element, document.settings, "a frame")
+            return self._inside(element, _Context(c.body, at, self._class(element, c), c.suffix, c.copies))
+        if tag == "replicate":
+            document.unread.check(element)
+            return self._replicas(element, c)
+        if tag in ("joint", "freejoint", "geom", "site", "inertial"):
+            self._part(element, c)
+        elif tag in _INSTEAD:
+            raise ModelError(f"{c.body.what} has <{tag}>, which is not read: {_INSTEAD[tag]}", element.where)
+        else:
+            document.unread.child(element)
+        return iter(())
+
+    def _class(self, element: Element, c: _Context) -> str:
+        return self.document.known_class(element, c.inherited)
+
+    def _body(self, element: Element, c: _Context) -> BodyNode:
+        self.document.unread.check(element)
+        given = element.attributes.get("name", "")
+        name = given + c.suffix if given else ""
+        if name and name in self._names:
+            raise ModelError(f"body {name!r} exists already; every body needs a name of its own", element.where)
+        at = c.at @ placed(element, self.document.settings, f"body {name!r}" if name else "a body")
+        node = BodyNode(name, element, c.body, at, c.body.pose @ at)
+        self.bodies.append(node)
+        if name:
+            self._names.add(name)
+            self._remember("body", given, c)
+        return node
+
+    def _part(self, element: Element, c: _Context) -> None:
+        tag, body = element.tag, c.body
+        if body is self.world and tag in ("joint", "freejoint", "inertial"):
+            raise ModelError(f"the world has a <{tag}>; only bodies can have one", element.where)
+        if c.replica and tag in ("joint", "freejoint"):
+            raise ModelError(
+                f"{body.what}: a <{tag}> cannot be directly in a <replicate>; put it in a body", element.where
+            )
+        given = element.attributes.get("name", "")
+        part = Part(self.document.resolved(element, c.inherited), c.at, given + c.suffix if given else "")
+        {"geom": body.geoms, "site": body.sites, "inertial": body.inertials}.get(tag, body.joints).append(part)
+        if given:
+            self._remember(tag if tag != "freejoint" else "joint", given, c)
+
+    def _remember(self, tag: str, name: str, c: _Context) -> None:
+        if c.suffix:
+            self.suffixes.setdefault((tag, name), []).append(c.suffix)
+
+    def _replicas(self, element: Element, c: _Context) -> Iterator[tuple[Element, _Context]]:
+        count = required(element, "count").strip()
+        if not re.fullmatch(r"\+?[0-9]{1,6}", count) or int(count) == 0:
+            raise ModelError(f'<replicate> has count="{count:.80}"; expected a positive integer', element.where)
+        settings, n = self.document.settings, int(count)
+        if c.copies * n * max(1, len(element.children)) > MAX_PARTS:
+            raise ModelError(f"replicas make more than {MAX_PARTS:,} elements", element.where)
+        offset = vector(element, "offset", 3, "a replicate", _ZERO)
+        turn = euler_rotation(vector(element, "euler", 3, "a replicate", _ZERO), settings)
+        step, at = Placement.of(turn, offset), c.at
+        copies = []
+        for k in range(n):
+            suffix = f"{element.attributes.get('sep', '')}{k:0{len(str(n - 1))}d}{c.suffix}"
+            copies.append(_Context(c.body, at, self._class(element, c), suffix, c.copies * n, replica=True))
+            at = at @ step
+        return (pair for copy in reversed(copies) for pair in self._inside(element, copy))
+
+    def _name_the_rest(self) -> None:
+        """Names for bodies that have none, by their number as MuJoCo counts; and for joints, after their bodies."""
+        sites = {part.name for body in self.bodies for part in body.sites}
+        for k, body in enumerate(self.bodies):
+            body.name = body.name or _unique(f"body{k}", self._names, sites)
+        self._joint_names.update(part.name for body in self.bodies for part in body.joints)
+        for body in self.bodies:
+            for k, part in enumerate(body.joints):
+                number = str(k + 1) if len(body.joints) > 1 else ""
+                part.name = part.name or self.unique_joint(f"{body.name}_joint{number}")
+
+
+def _unique(name: str, taken: set[str], others: Collection[str] = ()) -> str:
+    while name in taken or name in others:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _refuse_scaling(frame: Element) -> None:
+    for attribute in ("scale", "massscale"):
+        if any(word != "1" for word in frame.attributes.get(attribute, "").split()):
+            raise ModelError(
+                f"a <frame> has {attribute}, which is not read: load it in MuJoCo, which scales, and save it",
+                frame.where,
+            )

@@ -1,0 +1,137 @@
+"""What a document has and the loader does not read: collected for one note; what looks misspelt is an error."""
+
+from __future__ import annotations
+
+from collections import Counter
+from difflib import get_close_matches
+
+from ...errors import ModelError
+from ...model import ModelBuilder
+from ..xml import Element
+
+__all__ = ["Unread"]
+
+_TURN = "quat axisangle euler xyaxes zaxis"
+
+_READ = {
+    "mujoco": "model",
+    "compiler": "angle assetdir autolimits balanceinertia boundinertia boundmass coordinate eulerseq fitaabb "
+    "inertiafromgeom inertiagrouprange meshdir settotalmass strippath exactmeshinertia",
+    "option": "gravity",
+    "flag": "gravity",
+    "body": f"name childclass mocap pos {_TURN}",
+    "frame": f"name childclass pos {_TURN}",
+    "replicate": "count sep offset euler childclass",
+    "inertial": f"pos mass diaginertia fullinertia {_TURN}",
+    "joint": "name class type pos axis range limited ref springref stiffness damping armature frictionloss "
+    "actuatorfrcrange actuatorfrclimited",
+    "freejoint": "name",
+    "geom": f"name class type size pos {_TURN} fromto mass density shellinertia mesh fitscale group contype "
+    "conaffinity rgba material",
+    "site": f"name class pos {_TURN} fromto",
+    "mesh": "name class file vertex face scale refpos refquat inertia content_type",
+    "material": "name class rgba",
+    "equality": "name class active body1 body2 anchor relpose site1 site2 torquescale joint1 joint2 polycoef",
+    "actuator": "name class joint gear armature damping",
+}
+"""The attributes that are read, by element. `equality` and `actuator` stand for all elements of these sections."""
+
+_WITHOUT_EFFECT = {
+    "mujoco": "",
+    "compiler": "conflict convexhull discardvisual fusestatic passthrough savecanonical "
+    "savecompiled saveinertial texturedir usethread",
+    "body": "sleep simple fuse user",
+    "frame": "scale massscale scaling",
+    "joint": "group margin solimpfriction solimplimit solreffriction solreflimit user actuatorgravcomp",
+    "freejoint": "group",
+    "geom": "adhesion castshadow condim fluidcoef friction gap hfield margin priority solimp solmix solref surfacevel "
+    "user",
+    "site": "group material mesh rgba size type user",
+    "mesh": "material maxhullvert normal smoothnormal texcoord",
+    "material": "emission metallic reflectance roughness shininess specular texrepeat texture texuniform",
+    "equality": "solimp solref tendon1 tendon2 flex cell",
+}
+"""Attributes for contacts, solvers and viewers."""
+
+_WITH_EFFECT = {
+    "compiler": "alignfree",
+    "body": "gravcomp",
+    "joint": "springdamper springyield",
+    "freejoint": "align",
+    "geom": "fluidshape",
+    "mesh": "builtin params",
+}
+"""Attributes that change the forces on a robot in MuJoCo, and are noted as not read."""
+
+_OFF: tuple[list[str], ...] = ([], ["0"], ["false"], ["auto"], ["none"])
+"""Values with which these attributes have no effect either."""
+
+_SECTIONS = "compiler option size statistic visual default asset worldbody equality"
+_OTHER_SECTIONS = "actuator sensor contact tendon keyframe custom deformable extension"
+
+_IN_BODY = "body joint freejoint geom site inertial frame replicate"
+_IN_BODY_WITHOUT_EFFECT = ("camera", "light")
+
+
+class Unread:
+    """A tally of what was not read."""
+
+    def __init__(self) -> None:
+        self._count: Counter[str] = Counter()
+        self._known: dict[str, tuple[frozenset[str], frozenset[str], tuple[str, ...]]] = {}
+
+    def add(self, what: str) -> None:
+        """Count one thing that was not read."""
+        self._count[what] += 1
+
+    def sections(self, root: Element) -> None:
+        """Go through the sections of a document."""
+        self.check(root)
+        for section in root.children:
+            if section.tag in _SECTIONS.split():
+                continue
+            if section.tag not in _OTHER_SECTIONS.split():
+                _refuse_misspelt(section.tag, _SECTIONS.split(), "element", section)
+                self.add(f"<{section.tag}>")
+                continue
+            for _ in section.children:
+                self.add(section.tag)
+
+    def child(self, element: Element) -> None:
+        """An element in a body that is none of those that are read."""
+        if element.tag in _IN_BODY_WITHOUT_EFFECT:
+            return
+        _refuse_misspelt(element.tag, _IN_BODY.split(), "element", element)
+        self.add(f"<{element.tag}>")
+
+    def check(self, element: Element, tag: str = "", *, default: bool = False) -> None:
+        """Go through the attributes of an element; `tag` is the name that it has in the tables above."""
+        key = tag or element.tag
+        if key not in self._known:
+            read = _READ.get(key, "").split()
+            quiet = frozenset([*read, *_WITHOUT_EFFECT.get(key, "").split()])
+            self._known[key] = (quiet, frozenset(_WITH_EFFECT.get(key, "").split()), tuple(read))
+        quiet, noted, names = self._known[key]
+        if not names or key in ("option", "flag", "actuator"):
+            return
+        for attribute, value in element.attributes.items():
+            if attribute in noted:
+                if value.split()[:1] not in _OFF:
+                    self.add(f"{attribute} of <{element.tag}>")
+            elif attribute not in quiet:
+                _refuse_misspelt(attribute, names, "attribute", element)
+                if not default:
+                    self.add(f"{attribute} of <{element.tag}>")
+
+    def note(self, builder: ModelBuilder) -> None:
+        """One note of all."""
+        if self._count:
+            listed = ", ".join(f"{what} ({n})" if n > 1 else what for what, n in self._count.items())
+            builder.note(f"not read: {listed}", builder.source)
+
+
+def _refuse_misspelt(name: str, known: list[str] | tuple[str, ...], kind: str, element: Element) -> None:
+    close = get_close_matches(name, known, n=1, cutoff=0.75)
+    if close and name not in known:
+        of = f" of <{element.tag}>" if kind == "attribute" else ""
+        raise ModelError(f"unknown {kind} {name!r}{of}; did you mean {close[0]!r}?", element.where)

@@ -1,0 +1,190 @@
+"""A robot from an SDF document.
+
+The names of parts are those of the file; in a nested model, and where a document has several models, they begin with
+the model's: `arm::gripper::finger`.
+
+Differs: a model that is in one piece and not connected to the world is free to move by the format. Here its root link
+is held where the file puts it, unless the robot is built with `floating=True`, as with other formats. Where there are
+several pieces, or some are connected to the world, each of the others has a free joint.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...errors import ModelError
+from ...joints import Fixed, Free, Joint
+from ...model import Model, ModelBuilder, Placement
+from ..xml import Element
+from .document import read_document
+from .gearbox import add_gearbox
+from .joint import SdfJoint, coefficients, joint_type, mimic_of, read_joint
+from .link import add_link
+from .remarks import Remarks, note_unread
+from .scope import MODEL, WORLD, Scope
+from .text import numbers
+from .tree import Tree, span
+
+__all__ = ["build_sdf"]
+
+
+class _SdfBuilder(ModelBuilder):
+    """A builder whose root stays where the file puts it, unless it floats."""
+
+    def __init__(self, name: str, gravity: tuple[float, ...]) -> None:
+        super().__init__(name, gravity)
+        self.root: str | None = None
+        self.root_at = Placement()
+
+    def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Model:
+        """The model; see `ModelBuilder.build`."""
+        if self.root is None:
+            self.grounded = (
+                f"{self.name!r} cannot float as a whole: the file says what is connected to the world, and what is "
+                "free; load it without `floating`, or remove the joint to the world from the file"
+            )
+        if floating or self.root is None or self.root_at == Placement():
+            return super().build(floating=floating, merge=merge, snap=snap)
+        standing = copy.deepcopy(self)
+        standing.body(WORLD)
+        standing.joint(f"{self.root}_to_world", Fixed(), WORLD, self.root, at=self.root_at)
+        return ModelBuilder.build(standing, merge=merge, snap=snap)
+
+
+def build_sdf(root: Element) -> ModelBuilder:
+    """A robot from the root element of an SDF document."""
+    with np.errstate(over="ignore", invalid="ignore"):  # placements refuse what is not finite
+        return _build(root)
+
+
+def _build(root: Element) -> ModelBuilder:
+    world = read_document(root)
+    scopes = list(_scopes(world))
+    name = world.name or WORLD if len(world.models) > 1 else next(iter(world.models))
+    builder = _SdfBuilder(name, _gravity(world))
+    builder.source = root.source
+    places = {
+        scope.full(link): scope.at @ scope.place(link, element, scope.what)
+        for scope in scopes
+        for link, element in scope.links.items()
+    }
+    if not places:
+        raise ModelError(f"{name!r} has no <link>", world.element.where)
+    joints = [read_joint(scope, element) for scope in scopes for element in scope.joints.values()]
+    moving = [joint for joint in joints if joint.kind != "gearbox"]
+    static = [scope.full(link) for scope in scopes if scope.static for link in scope.links]
+    tree = span(_canonical_first(world, places), static, moving)
+    if tree.grounded or len(tree.roots) > 1:
+        builder.body(WORLD)
+        places[WORLD] = Placement()
+    remarks = Remarks()
+    for scope in scopes:
+        _refuse_extensions(scope)
+        for link in scope.links.values():
+            add_link(builder, scope, link, remarks)
+    _add_roots(builder, tree, static, places)
+    _add_joints(builder, tree, moving, places, remarks)
+    for joint in joints:
+        if joint.kind == "gearbox":
+            add_gearbox(builder, joint, [moving[k] for k in tree.carry])
+    for scope in scopes:
+        _add_frames(builder, scope, places)
+    remarks.note(builder)
+    note_unread(builder, [root, *(scope.element for scope in scopes if scope.included)])
+    return builder
+
+
+def _scopes(scope: Scope) -> Iterator[Scope]:
+    """A scope and all in it, outer ones first, each placed in the world."""
+    yield scope
+    for name, model in scope.models.items():
+        model.at = scope.at @ scope.place(name, model.element, model.what)
+        yield from _scopes(model)
+
+
+def _canonical_first(world: Scope, places: dict[str, Placement]) -> list[str]:
+    """All links, those that models are fixed to before the others."""
+    chosen = [
+        m.link_of(MODEL, m.element, m.what) for m in world.models.values() if not m.static and (m.links or m.models)
+    ]
+    return list(dict.fromkeys([name for name in chosen if name != WORLD] + list(places)))
+
+
+def _gravity(world: Scope) -> tuple[float, ...]:
+    """The world's gravity; up to version 1.4 it is a part of its physics."""
+    for element in (world.element, *world.element.all("physics")):
+        gravity = element.only("gravity", world.what)
+        if gravity is not None and gravity.text:
+            return numbers(gravity, (3,), world.what)
+    return (0.0, 0.0, -9.81)
+
+
+def _refuse_extensions(scope: Scope) -> None:
+    for element in scope.element.all("drake:joint"):
+        raise ModelError("<drake:joint> is an extension of SDF that is not read; use <joint>", element.where)
+
+
+def _add_roots(builder: _SdfBuilder, tree: Tree, static: list[str], places: dict[str, Placement]) -> None:
+    """Fix to the world what is static, and let go of what nothing connects to it."""
+    for link in static:
+        builder.joint(f"{link}_to_world", Fixed(), WORLD, link, at=places[link])
+    if WORLD in places:
+        for link in tree.roots:
+            builder.joint(f"{link}_root_joint", Free(), WORLD, link, at=places[link])
+    else:
+        (builder.root,) = tree.roots
+        builder.root_at = places[builder.root]
+        builder.note(
+            f"no joint connects {builder.root!r} to the world: by the format it is free; it is held where the file "
+            "puts it unless the robot floats",
+            builder.source,
+            "load it with floating=True",
+        )
+
+
+def _add_joints(
+    builder: ModelBuilder, tree: Tree, joints: list[SdfJoint], places: dict[str, Placement], remarks: Remarks
+) -> None:
+    leaders = {joints[k].name for k in tree.carry if len(joints[k].axes) == 1}
+    for k, reverse in sorted(tree.carry.items()):
+        joint = joints[k]
+        where = joint.element.where
+        parent, child = (joint.child, joint.parent) if reverse else (joint.parent, joint.child)
+        builder.joint(
+            joint.name,
+            joint_type(joint, places[child], reverse=reverse),
+            parent,
+            child,
+            at=places[parent].inverse @ places[child],
+            where=where,
+            mimic=mimic_of(joint, leaders, remarks),
+            **coefficients(joint, remarks, reverse=reverse),
+        )
+        if reverse:
+            remarks.add("joints that carry their parents", repr(joint.name), where)
+    for k in tree.loops:
+        joint = joints[k]
+        where = joint.element.where
+        builder.loop(
+            joint.name,
+            joint_type(joint, joint.at),
+            joint.parent,
+            joint.child,
+            at=places[joint.parent].inverse @ joint.at,
+            child_at=places[joint.child].inverse @ joint.at,
+            where=where,
+        )
+        remarks.add("joints that close loops, without their limits and dynamics", repr(joint.name), where)
+
+
+def _add_frames(builder: ModelBuilder, scope: Scope, places: dict[str, Placement]) -> None:
+    for own, element in scope.frames.items():
+        name = scope.full(own)
+        what = f"frame {name!r}"
+        link = scope.link_of(own, element, what)
+        if link in places:  # where nothing else is connected to the world, neither can frames be
+            at = scope.at @ scope.place(own, element, what)
+            builder.frame(name, link, places[link].inverse @ at, where=element.where)

@@ -1,0 +1,140 @@
+"""The models of a document, as a tree of scopes: those of a world or of none, nested ones, and included ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import ModelError
+from ..attributes import required
+from ..source import open_source
+from ..xml import Element, parse_xml
+from .scope import Scope
+from .text import flag, text_of
+
+__all__ = ["MAX_INCLUDES", "MAX_NESTING", "read_document"]
+
+MAX_NESTING = 100
+"""The deepest nesting of models."""
+MAX_INCLUDES = 1000
+"""Files that a document may include, counted each time."""
+
+
+def read_document(root: Element) -> Scope:
+    """The world of a document, with its models. Without a <world> it is the document itself."""
+    worlds = list(root.all("world"))
+    if len(worlds) > 1:
+        listed = ", ".join(repr(w.attributes.get("name", "")) for w in worlds)
+        raise ModelError(f"the document has {len(worlds)} worlds ({listed}); expected one", worlds[1].where)
+    inside = worlds[0] if worlds else root
+    name = required(inside, "name") if worlds else ""
+    world = Scope(name, inside, _version(root), "")
+    _Reader(root).read_models(world, 0)
+    if not world.models:
+        raise ModelError("the document has no <model>", inside.where)
+    return world
+
+
+def _version(root: Element) -> tuple[int, int]:
+    if root.tag != "sdf":
+        raise ModelError(f"the root element is <{root.tag}>; that of an SDF document is <sdf>", root.where)
+    text = required(root, "version")
+    major, _, minor = text.strip().partition(".")
+    if not (major.isdigit() and minor.isdigit() and text.isascii()) or int(major) != 1 or int(minor) < 3:
+        raise ModelError(f'<sdf> has version="{text:.20}"; versions from 1.3 on are read', root.where)
+    return int(major), int(minor)
+
+
+class _Reader:
+    """Reads the models of a document and of those that it includes."""
+
+    def __init__(self, root: Element) -> None:
+        self.includes = 0
+        here = None if root.source == "<string>" else Path(root.source).resolve()
+        self.open = [here]
+        self.folder = here.parent if here else None
+        """What is included must be in here, or below."""
+
+    def read_models(self, scope: Scope, depth: int) -> None:
+        """Give a scope the models that are in its element."""
+        if depth > MAX_NESTING:
+            raise ModelError(f"models are nested more than {MAX_NESTING} deep", scope.element.where)
+        top = scope.element.tag != "model"
+        inside = [e for e in scope.element.children if e.tag in ("model", "include")]
+        for element in inside:
+            included = element.tag == "include"
+            model, version, path = self._included(element) if included else (element, scope.version, None)
+            name = _name(element, model)
+            if name in scope.models:
+                raise ModelError(f"{scope.what} has a second model {name!r}", element.where)
+            # The only model of a document needs no prefix before the names of its parts.
+            prefix = "" if top and len(inside) == 1 else f"{scope.prefix}{name}::"
+            inner = scope.models[name] = Scope(name, model, version, prefix)
+            inner.static = scope.static or flag(model, "static", inner.what)
+            if included:
+                _override(inner, element)
+                self.open.append(path)
+            self.read_models(inner, depth + 1)
+            if included:
+                self.open.pop()
+
+    def _included(self, include: Element) -> tuple[Element, tuple[int, int], Path]:
+        """The model of another file, that file's version, and which file it is."""
+        uri = text_of(include, "uri", "<include>")
+        if include.attributes.get("merge", "false").strip().lower() not in ("false", "0"):
+            raise ModelError(f"<include merge=...> of {uri!r} is not read: {_INLINE}", include.where)
+        self.includes += 1
+        if self.includes > MAX_INCLUDES:
+            raise ModelError(f"more than {MAX_INCLUDES} files are included", include.where)
+        path = self._path(uri, include)
+        if path.resolve() in self.open:
+            raise ModelError(f"{uri!r} includes itself", include.where)
+        source = open_source(path, [".sdf"])
+        root = parse_xml(source.data, source.name)
+        version = _version(root)
+        models = list(root.all("model"))
+        if len(models) != 1:
+            raise ModelError(f"{uri!r} is included and has {len(models)} models; expected one", root.where)
+        return models[0], version, path.resolve()
+
+    def _path(self, uri: str, include: Element) -> Path:
+        """The file that is meant; it must be near the document, and nothing is fetched."""
+        if "://" in uri:
+            raise ModelError(f"{uri!r} is included from elsewhere, and nothing is fetched: {_INLINE}", include.where)
+        if self.folder is None:
+            raise ModelError(f"{uri!r} is included, but the document is no file: {_INLINE}", include.where)
+        path = Path(include.source).parent / uri
+        try:
+            if path.is_dir():
+                path = path / "model.sdf"
+            inside = path.resolve().is_relative_to(self.folder)
+        except (OSError, ValueError, RuntimeError):
+            inside = False
+        if not inside:
+            raise ModelError(
+                f"{uri!r} is outside of the document's folder, from where nothing is included: {_INLINE}",
+                include.where,
+            )
+        return path
+
+
+_INLINE = "put the <model> in its place, as `gz sdf --print file.sdf` does for a whole document"
+
+
+def _name(element: Element, model: Element) -> str:
+    own = required(model, "name")
+    if element.tag != "include":
+        return own
+    override = element.only("name", "<include>")
+    return override.text if override and override.text else own
+
+
+def _override(model: Scope, include: Element) -> None:
+    """What an <include> says about the model that it brings."""
+    what = f"<include> of model {model.name!r}"
+    model.included = True
+    model.static = model.static or flag(include, "static", what)
+    if include.only("pose", what) is not None:
+        model.posed = include
+    frame = include.only("placement_frame", what)
+    if frame is not None and frame.text:
+        model.placement_frame = frame.text

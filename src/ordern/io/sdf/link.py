@@ -1,0 +1,122 @@
+"""Links: their inertia, and their shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import ModelError
+from ...joints.axis import turned_frame, unit_axis
+from ...model import SHAPES, ModelBuilder, Placement
+from ..attributes import required
+from ..xml import Element
+from .remarks import Remarks
+from .scope import Scope
+from .text import flag, number, numbers, pose_of, relative_to, text_of
+
+__all__ = ["add_link"]
+
+
+def add_link(builder: ModelBuilder, scope: Scope, link: Element, remarks: Remarks) -> None:
+    """Add a link as a body, with its shapes."""
+    name = scope.full(required(link, "name"))
+    what = f"link {name!r}"
+    inertial = link.only("inertial", what)
+    if inertial is not None:
+        _inertial(builder, name, link, inertial, what)
+    else:  # as specified, and not massless as in other formats
+        builder.body(name, mass=1.0, inertia=(1.0, 1.0, 1.0), where=link.where)
+        if not scope.static:
+            remarks.add("without <inertial>, and so with 1 kg and a unit inertia", what, link.where)
+    for tag, usual in (("gravity", True), ("enable_gravity", True), ("kinematic", False)):
+        if flag(link, tag, what, usual) != usual:
+            remarks.add("moved by gravity and forces as all others, whatever the file says", what, link.where)
+    for shape in link.children:
+        if shape.tag in ("visual", "collision"):
+            try:
+                _shape(builder, scope, link, shape, name)
+            except ModelError as e:
+                remarks.add("shapes that are left out", str(e).removeprefix(f"{e.where}: "), e.where)
+
+
+def _inertial(builder: ModelBuilder, name: str, link: Element, inertial: Element, what: str) -> None:
+    if inertial.attributes.get("auto", "false").strip().lower() not in ("false", "0", ""):
+        raise ModelError(
+            f"{what}: its inertia is to be computed from its shapes (auto), which is not done here; write it down, as "
+            "`gz sdf --print file.sdf --expand-auto-inertials` does",
+            inertial.where,
+        )
+    at, pose = pose_of(inertial, what)
+    if relative_to(pose):
+        raise ModelError(f"{what}: the <pose> of an <inertial> is relative to its link alone", (pose or inertial).where)
+    m = number(inertial, "mass", what, 1.0)
+    inertia = inertial.only("inertia", what)
+    xx, yy, zz = (number(inertia, key, what, 1.0) for key in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (number(inertia, key, what, 0.0) for key in ("ixy", "ixz", "iyz"))
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if at.rotation != Placement().rotation:
+        with np.errstate(over="ignore", invalid="ignore"):  # the builder refuses what is not finite
+            I = at.R @ I @ at.R.T
+    six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
+    builder.body(name, mass=m, com=at.position, inertia=[float(x) for x in six], where=link.where)
+
+
+def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element, body: str) -> None:
+    own = element.attributes.get("name", "")
+    what = f"{element.tag} {own!r} of link {body!r}"
+    geometry = element.only("geometry", what)
+    form = next((e for e in geometry.children if e.tag in SHAPES), None) if geometry else None
+    if form is None:  # a note has the kinds of geometry that are not read
+        return
+    at, pose = pose_of(element, what)
+    if relative_to(pose):
+        home = link.attributes["name"]
+        at = scope.place(home, link, what).inverse @ scope.place_element(element, home, what)
+    if form.tag == "plane":
+        at = at @ _upright(form, what)
+    builder.shape(
+        body,
+        form.tag,
+        _size(form, what),
+        at=at,
+        file=text_of(form, "uri", what) if form.tag == "mesh" else "",
+        role=element.tag,
+        color=_color(element, what),
+        name=own,
+        where=element.where,
+    )
+
+
+def _size(form: Element, what: str) -> tuple[float, ...]:
+    if form.tag == "plane":
+        return ()
+    if form.tag == "sphere":
+        return (number(form, "radius", what, 1.0),)
+    if form.tag in ("cylinder", "capsule"):
+        usual = 1.0 if form.tag == "cylinder" else 0.5
+        return number(form, "radius", what, usual), number(form, "length", what, 1.0)
+    child = form.only({"box": "size", "ellipsoid": "radii", "mesh": "scale"}[form.tag], what)
+    return (1.0, 1.0, 1.0) if child is None else numbers(child, (3,), what)
+
+
+def _upright(plane: Element, what: str) -> Placement:
+    """The frame of a plane, whose z is the plane's normal."""
+    normal = plane.only("normal", what)
+    if normal is None:
+        return Placement()
+    x, y, z = numbers(normal, (3,), what)
+    try:
+        axis = unit_axis((x, y, z))
+    except ModelError:
+        raise ModelError(f"{what}: the normal of its plane must have a direction", normal.where) from None
+    return Placement() if axis == (0.0, 0.0, 1.0) else Placement.of(turned_frame(axis), (0.0, 0.0, 0.0))
+
+
+def _color(element: Element, what: str) -> tuple[float, ...] | None:
+    material = element.only("material", what)
+    if material is None:
+        return None
+    for tag in ("diffuse", "ambient"):
+        child = material.only(tag, what)
+        if child is not None and child.text:
+            return (*numbers(child, (3, 4), what), 1.0)[:4]
+    return None

@@ -1,0 +1,68 @@
+"""What a reader notices and goes on from, and the elements that it does not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...model import SHAPES, ModelBuilder
+from ..xml import Element
+
+__all__ = ["Remarks", "note_unread"]
+
+_AXIS = "xyz limit dynamics mimic use_parent_model_frame"
+_KNOWN = {
+    "sdf": "world model",
+    "world": "model include frame joint gravity",
+    "include": "uri name pose static placement_frame",
+    "model": "model include link joint frame pose static",
+    "frame": "pose",
+    "link": "pose inertial visual collision gravity enable_gravity kinematic",
+    "inertial": "pose mass inertia",
+    "visual": "pose geometry material",
+    "collision": "pose geometry",
+    "geometry": f"empty {' '.join(SHAPES)}",
+    "joint": "pose parent child axis axis2 thread_pitch screw_thread_pitch gearbox_ratio gearbox_reference_body",
+    "axis": _AXIS,
+    "axis2": _AXIS,
+    "limit": "lower upper effort velocity",
+    "dynamics": "damping friction spring_reference spring_stiffness",
+}
+_CHILDREN = {tag: frozenset(children.split()) for tag, children in _KNOWN.items()}
+"""The children of each element that are read."""
+
+
+class Remarks:
+    """What is noticed on the way, gathered into one note of each kind."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[tuple[str, str]]] = {}
+
+    def add(self, kind: str, item: str, where: str) -> None:
+        """Remember something; `kind` says what was done about it."""
+        self._found.setdefault(kind, []).append((item, where))
+
+    def note(self, builder: ModelBuilder) -> None:
+        """Hand all to the model."""
+        for kind, items in self._found.items():
+            some = ", ".join(item for item, _ in items[:5]) + (f", ... ({len(items)} in all)" if items[5:] else "")
+            builder.note(f"{kind}: {some}", items[0][1])
+
+
+def note_unread(builder: ModelBuilder, roots: Iterable[Element]) -> None:
+    """One note of all elements below these that are not read (plugin, sensor, surface ...)."""
+    found: dict[str, list[Element]] = {}
+    stack = list(roots)
+    while stack:
+        element = stack.pop()
+        for child in element.children:
+            if child.tag not in _CHILDREN[element.tag]:
+                found.setdefault(f"<{child.tag}> in <{element.tag}>", []).append(child)
+            elif child.tag in _CHILDREN:
+                stack.append(child)
+    if not found:
+        return
+    firsts = {what: min(elements, key=lambda e: e.line) for what, elements in found.items()}
+    order = sorted(found, key=lambda what: firsts[what].line)
+    counts = [f"{what} ({len(found[what])}, first in line {firsts[what].line})" for what in order]
+    more = f", ... ({len(counts)} kinds in all)" if counts[20:] else ""
+    builder.note(f"not read: {', '.join(counts[:20])}{more}", firsts[order[0]].where)

@@ -1,0 +1,152 @@
+"""The frames of a model, by name: where they are, and which link each is fixed to.
+
+A scope is a model or the world. Its names are those of its links, joints, frames and nested models; `a::b` is the name
+b in the nested model a, and `__model__` the model's own frame. See http://sdformat.org/tutorials?tut=pose_frame_semantics.
+"""
+
+from __future__ import annotations
+
+from ...errors import ModelError, unknown_name
+from ...model import Placement
+from ..attributes import required
+from ..xml import Element
+from .text import pose_of, relative_to, text_of
+
+__all__ = ["MODEL", "WORLD", "Scope"]
+
+MODEL = "__model__"
+WORLD = "world"
+
+
+class Scope:
+    """A model, or the world: its parts by name, and the scopes of the models in it."""
+
+    def __init__(self, name: str, element: Element, version: tuple[int, int], prefix: str) -> None:
+        """A scope with the parts of `element`; `prefix` comes before their names outside of it."""
+        self.name = name
+        self.element = element
+        self.version = version
+        self.prefix = prefix
+        self.what = f"{element.tag} {name!r}"
+        self.at = Placement()
+        """Where the model's frame is in the world."""
+        self.static = False
+        self.included = False
+        self.posed = element
+        """What has the model's <pose>: the model itself, or the <include> that brought it."""
+        self.placement_frame = element.attributes.get("placement_frame", "")
+        self.models: dict[str, Scope] = {}
+        self.links = self._named("link")
+        self.joints = self._named("joint")
+        self.frames = self._named("frame")
+        self._own = MODEL if element.tag == "model" else WORLD
+        self._placed = {self._own: Placement()}
+
+    def _named(self, tag: str) -> dict[str, Element]:
+        found: dict[str, Element] = {}
+        for element in self.element.all(tag):
+            name = required(element, "name", self.what)
+            if name in found:
+                first = f"the first is in line {found[name].line}"
+                raise ModelError(f"{self.what} has a second {tag} {name!r} ({first})", element.where)
+            if name == WORLD and self.version >= (1, 7):
+                raise ModelError(f"a {tag} is called 'world', which is reserved; give it another name", element.where)
+            found[name] = element
+        return found
+
+    def full(self, name: str) -> str:
+        """The name of a part outside of this scope."""
+        # Before version 1.7 a link may be called world; it then hides the world from its model.
+        return f"{self.name}::{name}" if self.prefix + name == WORLD else self.prefix + name
+
+    def place(self, name: str, user: Element, what: str) -> Placement:
+        """Where a frame is in the model's own frame. `user` is the element that names it, for messages."""
+        chain: list[tuple[str, Placement]] = []
+        seen: set[str] = set()
+        while name not in self._placed:
+            if name in seen:
+                ring = " -> ".join([*(n for n, _ in chain[[n for n, _ in chain].index(name) :]), name])
+                raise ModelError(f"{what}: poses are relative to each other in a circle: {ring}", user.where)
+            seen.add(name)
+            reference, step, user, what = self._step(name, user, what)
+            chain.append((name, step))
+            name = reference
+        at = self._placed[name]
+        for name, step in reversed(chain):
+            at = self._placed[name] = at @ step
+        return at
+
+    def place_element(self, element: Element, default: str, what: str) -> Placement:
+        """Where an element is in the model's own frame, by its <pose>; without relative_to that is in `default`."""
+        step, pose = pose_of(element, what)
+        return self.place(relative_to(pose) or default, pose or element, what) @ step
+
+    def _step(self, name: str, user: Element, what: str) -> tuple[str, Placement, Element, str]:
+        """What the pose of a frame is relative to, that pose, the element that says so, and what that is."""
+        kind, element = self._find(name)
+        if element is None:
+            if name in self.models:
+                return self._model_step(self.models[name])
+            outer, _, inner = name.partition("::")
+            if not inner or outer not in self.models:
+                raise ModelError(str(unknown_name("frame", name, self.names(), what)), user.where)
+            return outer, self.models[outer].place(inner, user, what), user, what
+        what = f"{kind} {self.full(name)!r}"
+        step, pose = pose_of(element, what)
+        reference = relative_to(pose)
+        if not reference and kind == "joint":
+            reference = text_of(element, "child", what)
+        if not reference and kind == "frame":
+            reference = element.attributes.get("attached_to", "")
+        return reference or self._own, step, pose or element, what
+
+    def _model_step(self, model: Scope) -> tuple[str, Placement, Element, str]:
+        step, pose = pose_of(model.posed, model.what)
+        if model.placement_frame:
+            step = step @ model.place(model.placement_frame, model.posed, model.what).inverse
+        return relative_to(pose) or self._own, step, pose or model.posed, model.what
+
+    def link_of(self, name: str, user: Element, what: str) -> str:
+        """The link that a frame is fixed to, with its name outside of this scope; or the world."""
+        seen: set[str] = set()
+        while True:
+            if (name == WORLD and WORLD not in self.links) or (name == MODEL and self.static):
+                return WORLD
+            if name in seen:
+                raise ModelError(
+                    f"{what}: frames are attached to each other in a circle, by way of {name!r}", user.where
+                )
+            seen.add(name)
+            kind, element = self._find(name)
+            if kind == "link":
+                return self.full(name)
+            if kind == "joint" and element is not None:
+                name = text_of(element, "child", f"joint {name!r}")
+            elif kind == "frame" and element is not None:
+                name, user, what = element.attributes.get("attached_to") or self._own, element, f"frame {name!r}"
+            elif name == MODEL and self._own == MODEL:
+                name = self.canonical(user, what)
+            elif name in self.models:
+                return self.models[name].link_of(MODEL, user, what)
+            else:
+                outer, _, inner = name.partition("::")
+                if not inner or outer not in self.models:
+                    raise ModelError(str(unknown_name("frame", name, self.names(), what)), user.where)
+                return self.models[outer].link_of(inner, user, what)
+
+    def canonical(self, user: Element, what: str) -> str:
+        """The link that the model's frame is fixed to, or the nested model that has it."""
+        for name in (self.element.attributes.get("canonical_link"), *self.links, *self.models):
+            if name:
+                return name
+        raise ModelError(f"{what}: {self.what} has no link", user.where)
+
+    def _find(self, name: str) -> tuple[str, Element | None]:
+        for kind, parts in (("link", self.links), ("frame", self.frames), ("joint", self.joints)):
+            if name in parts:
+                return kind, parts[name]
+        return "", None
+
+    def names(self) -> list[str]:
+        """All names of frames in this scope."""
+        return [*self.links, *self.frames, *self.joints, *self.models, self._own]

@@ -1,0 +1,106 @@
+"""Numbers, flags and poses from the text of XML elements; errors say what was found and what is expected."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...errors import ModelError
+from ...model import Placement
+from ..xml import Element
+
+__all__ = ["flag", "number", "numbers", "pose_of", "relative_to", "text_of"]
+
+_TRUE = ("1", "true")
+_FALSE = ("0", "false")
+
+
+def text_of(element: Element, tag: str, what: str) -> str:
+    """The text of a child that must be there and not be empty."""
+    child = element.only(tag, what)
+    if child is None or not child.text:
+        fault = f"has no <{tag}>" if child is None else f"has an empty <{tag}>"
+        raise ModelError(f"{what} {fault}; expected <{tag}>...</{tag}>", (child or element).where)
+    return child.text
+
+
+def number(element: Element | None, tag: str, what: str, default: float, *, infinite: bool = False) -> float:
+    """The number in a child, or the default where there is none. `infinite` allows inf and -inf."""
+    child = element.only(tag, what) if element else None
+    if child is None or not child.text:
+        return default
+    return numbers(child, (1,), what, infinite=infinite)[0]
+
+
+def numbers(element: Element, counts: tuple[int, ...], what: str, *, infinite: bool = False) -> tuple[float, ...]:
+    """The numbers in an element's text, as many as one of `counts`."""
+    text = element.text
+    try:
+        found = tuple(map(float, text.split()))
+    except ValueError:
+        found = ()
+    # Python reads 1_000 and the digits of every script; other programs do not.
+    plain = "_" not in text and text.isascii()
+    allowed = all(math.isfinite(x) or (infinite and math.isinf(x)) for x in found)
+    if len(found) not in counts or not plain or not allowed:
+        many = " or ".join(map(str, counts))
+        expected = "a finite number" if counts == (1,) else f"{many} finite numbers separated by spaces"
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        raise ModelError(f"{what}: <{element.tag}> is {shown!r}; expected {expected}", element.where)
+    return found
+
+
+def flag(element: Element, tag: str, what: str, default: bool = False) -> bool:
+    """Whether a child says true or 1."""
+    child = element.only(tag, what)
+    return default if child is None or not child.text else _truth(child.text, f"<{tag}>", child, what)
+
+
+def relative_to(pose: Element | None) -> str:
+    """The frame that a pose is relative to, or nothing. Before version 1.7 the attribute is called frame."""
+    if pose is None:
+        return ""
+    return pose.attributes.get("relative_to") or pose.attributes.get("frame") or ""
+
+
+def pose_of(element: Element, what: str) -> tuple[Placement, Element | None]:
+    """The placement in an element's <pose>, and that element. Without one, or with an empty one, it is zero."""
+    pose = element.only("pose", what)
+    if pose is None or not pose.text:
+        return Placement(), pose
+    given = pose.attributes.get("rotation_format", "euler_rpy")
+    if given == "quat_xyzw":
+        x, y, z, *quaternion = numbers(pose, (7,), what)
+        return Placement.of(_rotation(quaternion, pose, what), (x, y, z)), pose
+    if given != "euler_rpy":
+        raise ModelError(
+            f"{what}: <pose> has rotation_format={given!r}; expected euler_rpy or quat_xyzw",
+            pose.where,
+        )
+    x, y, z, *rpy = numbers(pose, (6,), what)
+    degrees = pose.attributes.get("degrees")
+    if degrees and _truth(degrees, "degrees", pose, what):
+        rpy = [math.radians(a) for a in rpy]
+    return Placement.xyz_rpy((x, y, z), rpy), pose
+
+
+def _rotation(xyzw: list[float], pose: Element, what: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    length = math.hypot(*xyzw)
+    if not 1e-6 < length < math.inf:
+        raise ModelError(f"{what}: the quaternion of <pose> has length {length:g}; expected 1", pose.where)
+    x, y, z, w = (a / length for a in xyzw)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def _truth(text: str, name: str, element: Element, what: str) -> bool:
+    word = text.strip().lower()
+    if word not in _TRUE + _FALSE:
+        raise ModelError(f"{what}: {name} is {text!r:.80}; expected true or false", element.where)
+    return word in _TRUE

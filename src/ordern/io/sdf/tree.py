@@ -1,0 +1,87 @@
+"""Which joints carry links, and which close loops.
+
+In SDF joints may connect links in any way. Here a link is carried by the first joint that names it as its child, if the
+chain of such joints leads to a root; by another that does, if not; and by one that names it as its parent, reversed, if
+nothing else reaches it. Joints that are left over close loops.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from .joint import SdfJoint
+from .scope import WORLD
+
+__all__ = ["Tree", "span"]
+
+
+class Tree:
+    """The joints that carry links, with whether they are reversed, those that close loops, and the roots."""
+
+    def __init__(self) -> None:
+        self.carry: dict[int, bool] = {}
+        """By the joint's index: whether it is reversed."""
+        self.loops: list[int] = []
+        self.roots: list[str] = []
+        """The first link of each piece that no joint connects to the world."""
+        self.grounded = False
+        """Whether anything is connected to the world."""
+
+
+def span(links: Sequence[str], static: Iterable[str], joints: Sequence[SdfJoint]) -> Tree:
+    """The tree of all links. `static` are those that do not move; where no link is a root, the first of `links` is."""
+    tree = Tree()
+    touching: dict[str, list[int]] = {}
+    first: dict[str, int] = {}
+    for k, joint in enumerate(joints):
+        first.setdefault(joint.child, k)
+        touching.setdefault(joint.parent, []).append(k)
+        touching.setdefault(joint.child, []).append(k)
+    still = {WORLD, *static}
+    reached = set(still)
+
+    def grow(roots: Iterable[str]) -> None:
+        heap: list[tuple[int, int]] = []
+
+        def reach(link: str) -> None:
+            reached.add(link)
+            for k in touching.get(link, []):
+                joint = joints[k]
+                rank = 2 if joint.child == link else int(first[joint.child] != k)
+                heapq.heappush(heap, (rank, k))
+
+        for root in roots:
+            reach(root)
+        while heap:
+            rank, k = heapq.heappop(heap)
+            far = joints[k].parent if rank == 2 else joints[k].child
+            if far not in reached:
+                tree.carry[k] = rank == 2
+                reach(far)
+
+    grow(sorted(still))
+    tree.grounded = len(reached) > 1
+    order = {name: k for k, name in enumerate(links)}
+    for link in links:
+        if link not in reached:
+            nobodys = [name for name in _piece(link, touching, joints) if name not in first]
+            root = min(nobodys, key=order.__getitem__, default=link)
+            tree.roots.append(root)
+            grow([root])
+    tree.loops = [
+        k for k, j in enumerate(joints) if k not in tree.carry and not (j.parent in still and j.child in still)
+    ]
+    return tree
+
+
+def _piece(link: str, touching: dict[str, list[int]], joints: Sequence[SdfJoint]) -> set[str]:
+    """All links that joints connect with this one."""
+    found, stack = {link}, [link]
+    while stack:
+        for k in touching.get(stack.pop(), []):
+            for end in (joints[k].parent, joints[k].child):
+                if end not in found:
+                    found.add(end)
+                    stack.append(end)
+    return found

@@ -1,0 +1,264 @@
+"""What the writers of robot descriptions share: XML text, numbers that lose nothing, and what a format cannot say."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..conversion.rotations import quaternion_of_matrix, rpy_of_matrix
+from ..errors import ModelError
+from ..model import BASE, Frame, Model, Placement, Shape
+
+__all__ = [
+    "Losses",
+    "Node",
+    "bound",
+    "check_name",
+    "document",
+    "extra_frames",
+    "fresh",
+    "number",
+    "numbers",
+    "quaternion",
+    "rpy",
+    "save",
+    "shapes_by_body",
+]
+
+_UNLIMITED = 1e308
+"""What stands for infinity in a limit: readers want a number, and most do not know `inf`."""
+
+_WRITERS = {
+    ".urdf": ("export_urdf", "to_urdf"),
+    ".xml": ("export_mjcf", "to_mjcf"),
+    ".mjcf": ("export_mjcf", "to_mjcf"),
+}
+"""By suffix: the module, and what makes the text of a model."""
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+)
+
+
+def save(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
+    """Write a robot to a file: URDF if its name ends in .urdf, MJCF for .xml and .mjcf.
+
+    What the format cannot say of the dynamics is an error, unless `lossy`: then it is left out, and listed at the top
+    of the file. The file is replaced in one step: it is the old one or the new one, whatever happens meanwhile. Meshes
+    that have a relative path are looked for from where the robot came from, and get the path from where it goes.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in _WRITERS:
+        raise ModelError(
+            f"cannot tell the format from the suffix {target.suffix!r}; expected {', '.join(_WRITERS)}", str(path)
+        )
+    module, function = _WRITERS[target.suffix.lower()]
+    write: Callable[..., str] = getattr(import_module(f".{module}", __package__), function)
+    text = write(replace(model, shapes=tuple(_moved(model, target.parent))), lossy=lossy)
+    try:
+        _replace(target, text.encode())
+    except OSError as e:
+        raise ModelError(f"the file cannot be written: {e.strerror or e}", str(path)) from None
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Write beside the file, then put it in its place; a link stays a link."""
+    target = Path(os.path.realpath(target))
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with beside.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            beside.chmod(target.stat().st_mode)
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def _moved(model: Model, folder: Path) -> Iterator[Shape]:
+    """The shapes, their meshes' relative paths seen from another folder than the robot's own."""
+    home = Path(model.source).parent if model.source and not model.source.startswith("<") else None
+    for shape in model.shapes:
+        if home is not None and shape.file and "://" not in shape.file and not os.path.isabs(shape.file):
+            try:
+                moved = os.path.relpath(home / shape.file, folder)
+            except ValueError:  # another drive
+                moved = os.path.abspath(home / shape.file)
+            shape = replace(shape, file=Path(moved).as_posix())
+        yield shape
+
+
+@dataclass(slots=True)
+class Losses:
+    """What a format cannot say of a model. Without `lossy`, what enters the dynamics is an error."""
+
+    format: str
+    lossy: bool
+    lost: dict[str, list[str]] = field(default_factory=dict)
+    """What is left out though it enters the dynamics, and of which parts of the robot."""
+    unsaid: dict[str, list[str]] = field(default_factory=dict)
+    """What is left out and enters no dynamics: looks, velocity limits."""
+    notes: list[str] = field(default_factory=list)
+    """What is said in another way than it was meant."""
+    where: str = ""
+
+    def add(self, what: str, of: str, where: str = "") -> None:
+        """Something that is left out, and enters the dynamics."""
+        self.where = self.where or where
+        self.lost.setdefault(what, []).append(of)
+
+    def remark(self, what: str, of: str) -> None:
+        """Something that is left out, and enters no dynamics."""
+        self.unsaid.setdefault(what, []).append(of)
+
+    def check(self) -> None:
+        """Raise if something is left out that must not be."""
+        if self.lost and not self.lossy:
+            listed = "; ".join(
+                f"{what} of {', '.join(of[:5])}{f', ... ({len(of)} in all)' if of[5:] else ''}"
+                for what, of in self.lost.items()
+            )
+            raise ModelError(
+                f"{self.format} cannot say all of this robot: {listed}. With lossy=True this is left out, and listed "
+                "in a comment",
+                self.where,
+            )
+
+    @property
+    def comments(self) -> list[str]:
+        """For the top of the document."""
+        left = [*self.lost.items(), *self.unsaid.items()]
+        return [*(f"left out: {what} of {', '.join(of)}" for what, of in left), *self.notes]
+
+
+@dataclass(slots=True)
+class Node:
+    """An element to be written. Attributes that are None are left out."""
+
+    tag: str
+    attributes: dict[str, str | None]
+    children: list[Node] = field(default_factory=list)
+
+    def add(self, tag: str, **attributes: str | None) -> Node:
+        """A new child. An underscore at the end of a name is for Python's own words (class_)."""
+        child = Node(tag, {name.rstrip("_"): value for name, value in attributes.items()})
+        self.children.append(child)
+        return child
+
+
+def document(root: Node, comments: Iterable[str] = ()) -> str:
+    """The text of an XML document. Deep nesting is no matter: nothing recurses."""
+    lines = ['<?xml version="1.0" encoding="utf-8"?>']
+    lines += [f"<!-- {_comment(text)} -->" for text in comments]
+    stack: list[tuple[Node | str, int]] = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if isinstance(node, str):
+            lines.append("  " * depth + node)
+            continue
+        start = node.tag + "".join(
+            f' {name}="{_escaped(value)}"' for name, value in node.attributes.items() if value is not None
+        )
+        if node.children:
+            lines.append(f"{'  ' * depth}<{start}>")
+            stack.append((f"</{node.tag}>", depth))
+            stack.extend((child, depth + 1) for child in reversed(node.children))
+        else:
+            lines.append(f"{'  ' * depth}<{start}/>")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    bad = _NO_XML.search(text)
+    if bad:
+        raise ModelError(f"the text {text!r} has the character {bad.group()!r}, which no XML document can have")
+    return text.translate(_ESCAPES)
+
+
+def _comment(text: str) -> str:
+    """Text that a comment can have: no two hyphens in a row, none at the end, no control characters."""
+    return _NO_XML.sub("?", text).replace("--", "- -").replace("--", "- -")
+
+
+def number(x: float) -> str:
+    """The shortest text from which exactly this number is read."""
+    return repr(float(x) + 0.0).removesuffix(".0")
+
+
+def bound(x: float) -> float:
+    """A limit as it is written."""
+    return min(max(x, -_UNLIMITED), _UNLIMITED)
+
+
+def numbers(x: Iterable[float]) -> str:
+    """Numbers separated by spaces."""
+    return " ".join(map(number, x))
+
+
+def rpy(at: Placement) -> str | None:
+    """Roll, pitch and yaw of a placement; None if it does not turn."""
+    R = _rotation(at)
+    return None if np.array_equal(R, np.eye(3)) else numbers(rpy_of_matrix(R).tolist())
+
+
+def quaternion(at: Placement) -> str | None:
+    """The quaternion (w, x, y, z) of a placement; None if it does not turn."""
+    R = _rotation(at)
+    return None if np.array_equal(R, np.eye(3)) else numbers(quaternion_of_matrix(R).tolist())
+
+
+def _rotation(at: Placement) -> NDArray[np.float64]:
+    """The rotation, without what rounding left of quarter turns."""
+    R = at.R
+    near = np.round(R)
+    return np.where(np.abs(R - near) < 4e-16, near, R) + 0.0
+
+
+def fresh(name: str, taken: Container[str]) -> str:
+    """The name, or the first of name_2, name_3 ... that is not taken."""
+    k, free = 1, name
+    while free in taken:
+        k += 1
+        free = f"{name}_{k}"
+    return free
+
+
+def check_name(name: str, what: str, where: str = "") -> None:
+    """Raise if a name could not be read back."""
+    bad = _NO_XML.search(name)
+    if bad:
+        raise ModelError(
+            f"the {what} {name!r} has a name with the character {bad.group()!r}, which no XML document can have", where
+        )
+    if name.isspace():
+        raise ModelError(f"a {what} has the name {name!r}; expected more than spaces", where)
+
+
+def shapes_by_body(model: Model) -> dict[int, list[Shape]]:
+    """The shapes of each body, and those of the base."""
+    found: dict[int, list[Shape]] = {k: [] for k in range(BASE, len(model.bodies))}
+    for shape in model.shapes:
+        found[shape.body].append(shape)
+    return found
+
+
+def extra_frames(model: Model) -> Iterator[Frame]:
+    """The frames that are more than the frame of a body; "world", which every robot has, is not among them."""
+    own = {body.name: k for k, body in enumerate(model.bodies)}
+    for frame in model.frames:
+        if own.get(frame.name) != frame.body and frame != Frame("world", BASE):
+            yield frame

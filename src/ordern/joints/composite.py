@@ -1,0 +1,139 @@
+"""Joints made of others, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..spatial import Chain, Columns, Freedoms, Motion, Subspace, Transform, factors
+from .base import Array, Joint
+from .placement import Placement, placement
+
+__all__ = ["Composite"]
+
+
+@dataclass(frozen=True)
+class Composite(Joint):
+    """Several joints between two bodies, with no body between them.
+
+    Each part is a joint, or a pair of a joint and its placement in the child's frame at the neutral position (where
+    the child's frame meets the composite's). The first part is next to the parent. Coordinates are those of
+    the parts, in their order.
+
+    >>> import ordern as on
+    >>> wrist = on.Composite((on.Revolute((0, 0, 1)), (on.Revolute((0, 1, 0)), (0, 0, 0.1))))
+    >>> wrist.nq, wrist.nv
+    (2, 2)
+    """
+
+    parts: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        checked: list[tuple[Joint, Placement]] = []
+        for part in self.parts:
+            joint, at = part if isinstance(part, tuple) and len(part) == 2 else (part, Placement())
+            if not isinstance(joint, Joint):
+                raise ModelError(f"a part of a Composite is a joint or a pair (joint, placement), not {part!r}")
+            checked.append((joint, placement(at, "a part of a Composite")))
+        if not checked:
+            raise ModelError("a Composite has at least one part")
+        object.__setattr__(self, "parts", tuple(checked))
+
+    @property
+    def nq(self) -> int:  # type: ignore[override]
+        """Number of positions."""
+        return sum(joint.nq for joint, _ in self.parts)
+
+    @property
+    def nv(self) -> int:  # type: ignore[override]
+        """Number of velocities."""
+        return sum(joint.nv for joint, _ in self.parts)
+
+    @cached_property
+    def _between(self) -> tuple[tuple[Transform, ...], ...]:
+        """From the composite's frame to the first part's, from there to the next part's, ... to the child's."""
+        frames = [Placement(tuple(self.turn().ravel().tolist()))]
+        frames += [at @ Placement(tuple(joint.turn().ravel().tolist())) for joint, at in self.parts]
+        frames.append(frames[0])
+        steps = []
+        for one, other in pairwise(frames):
+            step = one.inverse @ other
+            E = step.R.T
+            near = np.round(E)
+            E = np.where(np.abs(E - near) < 1e-15, near, E) + 0.0
+            x, y, z = (tuple(row) for row in E.tolist())
+            a, b, c = step.position
+            identity = np.array_equal(E, np.eye(3)) and not any(step.position)
+            steps.append(() if identity else factors((x, y, z), (a, b, c)))
+        return tuple(steps)
+
+    def _slices(self) -> Iterator[tuple[int, Joint, slice, slice]]:
+        q = v = 0
+        for k, (joint, _) in enumerate(self.parts):
+            yield k, joint, slice(q, q + joint.nq), slice(v, v + joint.nv)
+            q, v = q + joint.nq, v + joint.nv
+
+    def transform(self, q: Freedoms) -> Chain:
+        """The parts' transforms, with the constant steps between them."""
+        steps = list(self._between[0])
+        for k, joint, at, _ in self._slices():
+            X = joint.transform(Freedoms(q[at]))
+            steps.extend(X.factors if isinstance(X, Chain) else (X,))
+            steps.extend(self._between[k + 1])
+        return Chain(tuple(steps))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        """The parts' motions as the child sees them."""
+        columns: list[Motion] = []
+        for k, joint, at, _ in self._slices():
+            mine = Freedoms(q[at])
+            X = joint.transform(mine)
+            columns = [X @ m for m in columns] + list(joint.subspace(mine).columns)
+            columns = [_through(self._between[k + 1], m) for m in columns]
+        return Columns(tuple(columns))
+
+    def bias(self, q: Freedoms, v: Freedoms) -> Motion:
+        """Of each part, the child sees its own bias, and that the later parts turn away from it."""
+        moving, bias = Motion.zero(), Motion.zero()
+        for k, joint, at, along in self._slices():
+            mine, rate = Freedoms(q[at]), Freedoms(v[along])
+            X, own = joint.transform(mine), joint.subspace(mine) @ rate
+            moving = X @ moving
+            bias = X @ bias - own.cross(moving) + joint.bias(mine, rate)
+            moving = moving + own
+            moving, bias = (_through(self._between[k + 1], m) for m in (moving, bias))
+        return bias
+
+    def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """Part by part."""
+        return Freedoms(x for _, j, at, vs in self._slices() for x in j.integrate(Freedoms(q[at]), Freedoms(v[vs])))
+
+    def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        """Part by part."""
+        return Freedoms(x for _, j, at, _ in self._slices() for x in j.difference(Freedoms(q0[at]), Freedoms(q1[at])))
+
+    def neutral(self) -> tuple[float, ...]:
+        """Where all parts are neutral."""
+        return tuple(x for joint, _ in self.parts for x in joint.neutral())
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
+        """Part by part."""
+        parts = [joint.random(rng, shape, lower[at], upper[at]) for _, joint, at, _ in self._slices()]
+        return np.concatenate(parts, axis=-1)
+
+    def turn(self) -> Array:
+        """The frame in which the last part's axis is z."""
+        joint, at = self.parts[-1]
+        return np.asarray(at.R @ joint.turn())
+
+
+def _through(steps: tuple[Transform, ...], m: Motion) -> Motion:
+    for X in steps:
+        m = X @ m
+    return m

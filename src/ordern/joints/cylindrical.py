@@ -1,0 +1,41 @@
+"""Cylindrical joints: rotation about an axis and sliding along it, independently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..graph import cos, sin
+from ..spatial import About, Freedoms, Subspace, Transform, Units
+from .axis import turned_frame, unit_axis
+from .base import Array, Joint
+
+__all__ = ["Cylindrical"]
+
+
+@dataclass(frozen=True)
+class Cylindrical(Joint):
+    """Rotation about an axis and sliding along it; the axis is given in the child's frame.
+
+    q is (angle, distance), v their rates.
+    """
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    def transform(self, q: Freedoms) -> Transform:
+        """A turn about z and a shift along it."""
+        return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, q[1]))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        """Rotation about z, translation along z."""
+        return Units((2, 5))
+
+    def turn(self) -> Array:
+        """The frame in which the axis is z."""
+        return turned_frame(self.axis)

@@ -1,0 +1,107 @@
+"""Placements: where a frame is in another, in numbers that do not change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ModelError
+
+__all__ = ["Placement", "placement"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a frame is in another: a rotation matrix, row by row, and the position of its origin."""
+
+    rotation: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+    @classmethod
+    def of(cls, rotation: ArrayLike, position: ArrayLike) -> Placement:
+        """From a 3x3 rotation matrix and a position."""
+        R, p = np.asarray(rotation, float), np.asarray(position, float)
+        if R.shape != (3, 3) or p.shape != (3,):
+            raise ModelError(
+                f"a placement is a 3x3 rotation and 3 numbers, not arrays of shape {R.shape} and {p.shape}"
+            )
+        if not (np.isfinite(R).all() and np.isfinite(p).all()):
+            raise ModelError("a placement must be finite")
+        if not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
+            raise ModelError(f"not a rotation matrix: {R.tolist()}")
+        return cls(tuple(R.ravel().tolist()), tuple(p.tolist()))
+
+    @classmethod
+    def xyz_rpy(cls, xyz: Sequence[float], rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Placement:
+        """From a position and roll, pitch and yaw: turns about the fixed axes x, then y, then z."""
+        (r, p, y), (px, py, pz) = rpy, xyz
+        if r == 0.0 and p == 0.0 and y == 0.0:
+            return cls(position=(float(px), float(py), float(pz)))
+        cr, sr, cp, sp, cy, sy = (f(a) for a in (r, p, y) for f in (math.cos, math.sin))
+        rotation = (
+            *(cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+            *(sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+            *(-sp, cp * sr, cp * cr),
+        )
+        return cls(rotation, (float(px), float(py), float(pz)))
+
+    @property
+    def R(self) -> Array:
+        """The rotation matrix."""
+        return np.array(self.rotation).reshape(3, 3)
+
+    @property
+    def p(self) -> Array:
+        """The position."""
+        return np.array(self.position)
+
+    @property
+    def matrix(self) -> Array:
+        """The 4x4 homogeneous matrix."""
+        M = np.eye(4)
+        M[:3, :3], M[:3, 3] = self.R, self.p
+        return M
+
+    @property
+    def inverse(self) -> Placement:
+        """The placement of the other frame in this one."""
+        R = self.R.T
+        return Placement(tuple(R.ravel().tolist()), tuple((0.0 - R @ self.p).tolist()))
+
+    def __matmul__(self, inner: Placement) -> Placement:
+        """The placement of a frame that is placed at `inner` in this one."""
+        R = self.R
+        with np.errstate(all="ignore"):
+            both = Placement(tuple((R @ inner.R).ravel().tolist()), tuple((self.p + R @ inner.p).tolist()))
+        return _finite(both, "a frame fixed to another")
+
+
+def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placement") -> Placement:
+    """A Placement from what people write: one, a position, a (position, rpy) pair, or a 4x4 matrix."""
+    if isinstance(at, Placement):
+        return at
+    try:
+        if isinstance(at, (tuple, list)) and len(at) == 2 and np.ndim(at[0]) == 1:
+            return _finite(Placement.xyz_rpy(*at), what)
+        a = np.asarray(at, float)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what}: cannot read {at!r} as a placement") from None
+    if a.shape == (3,):
+        return _finite(Placement(position=tuple(a.tolist())), what)
+    if a.shape == (4, 4):
+        if not np.array_equal(a[3], (0.0, 0.0, 0.0, 1.0)):
+            raise ModelError(f"{what}: the last row of a 4x4 matrix must be 0 0 0 1, not {a[3].tolist()}")
+        return Placement.of(a[:3, :3], a[:3, 3])
+    raise ModelError(f"{what}: give a position of 3 numbers, a pair (xyz, rpy) or a 4x4 matrix, not shape {a.shape}")
+
+
+def _finite(p: Placement, what: str) -> Placement:
+    if not all(map(math.isfinite, (*p.rotation, *p.position))):
+        raise ModelError(f"{what}: a placement must be finite")
+    return p

@@ -1,0 +1,68 @@
+"""Planar joints: moving and turning in a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..graph import Scalar, cos, sin
+from ..spatial import About, Freedoms, Subspace, Transform, Units
+from ..spatial.linear import Vector3, add, cross, scale, subtract
+from .axis import turned_frame, unit_axis
+from .base import Array, Joint
+from .screw import screw, unscrew
+
+__all__ = ["Planar"]
+
+
+@dataclass(frozen=True)
+class Planar(Joint):
+    """Any motion in the plane with this normal, which is given in the child's frame.
+
+    q is (angle, x, y): the angle about the normal and the position of the child's origin in the joint's frame; v is
+    (rate of the angle, velocity along x and y) in the child's own axes. With the normal along z, x and y are those of
+    the frame; along x they are y and z; along y, z and x.
+    """
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+    nq: ClassVar[int] = 3
+    nv: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    def transform(self, q: Freedoms) -> Transform:
+        """A shift in the plane, then a turn about its normal."""
+        return Transform(About(2, cos(q[0]), sin(q[0])), (q[1], q[2], 0.0))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        """Rotation about z, translation along x and y."""
+        return Units((2, 3, 4))
+
+    def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """Along the circle on which the velocity, in the moving axes, is constant."""
+        w: Vector3 = (0.0, 0.0, v[0])
+        u: Vector3 = (v[1], v[2], 0.0)
+        a, b = screw(v[0] * v[0])
+        wu = cross(w, u)
+        step = add(u, add(scale(a, wu), scale(b, cross(w, wu))))
+        x, y, _ = _turned(q[0]).back(step)
+        return Freedoms((q[0] + v[0], q[1] + x, q[2] + y))
+
+    def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        """The constant velocity, in the moving axes, of the circular motion from q0 to q1. It turns less than once."""
+        w: Vector3 = (0.0, 0.0, q1[0] - q0[0])
+        step = _turned(q0[0]).apply((q1[1] - q0[1], q1[2] - q0[2], 0.0))
+        k = unscrew(w[2] * w[2])
+        ws = cross(w, step)
+        u = add(subtract(step, scale(0.5, ws)), scale(k, cross(w, ws)))
+        return Freedoms((w[2], u[0], u[1]))
+
+    def turn(self) -> Array:
+        """The frame in which the normal is z."""
+        return turned_frame(self.axis)
+
+
+def _turned(angle: Scalar) -> About:
+    return About(2, cos(angle), sin(angle))

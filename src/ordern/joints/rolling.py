@@ -1,0 +1,115 @@
+"""A disc that rolls on a plane: a nonholonomic joint, with five positions and three velocities.
+
+Its velocities are quasi-coordinates (Jain 1991, sec. 2): the components of the angular velocity in the disc's own axes,
+which are no position's rates. Where the disc touches the plane, it does not slip; so the velocity of its centre
+is w x r, with r from the point of contact to the centre.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import ModelError
+from ..graph import Scalar, cos, sin
+from ..spatial import About, Chain, Columns, Freedoms, Identity, Motion, Subspace, Transform
+from ..spatial.linear import Vector3, cross
+from .base import Array, Joint
+
+__all__ = ["RollingDisc"]
+
+_ZERO = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class RollingDisc(Joint):
+    """A disc of this radius on the plane that lies one radius below the joint's frame, with normal z.
+
+    q is (heading, lean, roll, x, y): turns about z, then x, then y, which is the disc's axle, and how far the point of
+    contact has moved. v is the angular velocity of the disc, in its own axes. A disc that lies flat has no heading:
+    lean must stay within a quarter turn.
+    """
+
+    radius: float = 1.0
+
+    nq: ClassVar[int] = 5
+    nv: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        if isinstance(self.radius, (int, float)):  # it may be a traced scalar
+            object.__setattr__(self, "radius", float(self.radius))
+            if not math.isfinite(self.radius) or self.radius <= 0.0:
+                raise ModelError(f"a rolling disc's radius must be a positive number, not {self.radius}")
+
+    def transform(self, q: Freedoms) -> Chain:
+        """To the point of contact, up to the centre, and the three turns."""
+        heading, lean, roll, x, y = q
+        return Chain(
+            (
+                Transform(About(2, cos(heading), sin(heading)), (x, y, 0.0 - self.radius)),
+                Transform(About(0, cos(lean), sin(lean)), _ZERO),
+                Transform(Identity(), (0.0, 0.0, self.radius)),
+                Transform(About(1, cos(roll), sin(roll)), _ZERO),
+            )
+        )
+
+    def _up(self, roll: Scalar) -> Vector3:
+        """From the point of contact to the centre, in the disc's axes."""
+        return (0.0 - self.radius * sin(roll), 0.0, self.radius * cos(roll))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        """Rotations about the point of contact."""
+        r = self._up(q[2])
+        units: tuple[Vector3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        return Columns(tuple(Motion(e, cross(e, r)) for e in units))
+
+    def bias(self, q: Freedoms, v: Freedoms) -> Motion:
+        """The point of contact moves around the disc."""
+        _, _, rolling, _, _ = self.rates(q, v)
+        x, _, z = self._up(q[2])
+        return Motion(_ZERO, cross((v[0], v[1], v[2]), (0.0 - z * rolling, 0.0, x * rolling)))
+
+    def rates(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """How fast the positions change."""
+        heading, lean, roll, _, _ = q
+        c, s = cos(roll), sin(roll)
+        leaning, across, along = c * v[0] + s * v[2], v[1], c * v[2] - s * v[0]
+        turning = along / cos(lean)
+        rolling = across - turning * sin(lean)
+        distance = self.radius * rolling
+        return Freedoms((turning, leaning, rolling, distance * cos(heading), distance * sin(heading)))
+
+    def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """A step of the classical Runge-Kutta method: rolling at a constant angular velocity has no closed form."""
+        k1 = self.rates(q, v)
+        k2 = self.rates(q + k1 * 0.5, v)
+        k3 = self.rates(q + k2 * 0.5, v)
+        k4 = self.rates(q + k3, v)
+        return q + (k1 + k2 * 2.0 + k3 * 2.0 + k4) * (1.0 / 6.0)
+
+    def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        """The angular velocity that changes the three angles so, to first order.
+
+        Where the disc stands is left out: three velocities cannot lead from anywhere to anywhere.
+        """
+        turning, leaning, rolling, _, _ = q1 - q0
+        lean, roll = 0.5 * (q0[1] + q1[1]), 0.5 * (q0[2] + q1[2])
+        c, s = cos(roll), sin(roll)
+        across, along = rolling + turning * sin(lean), turning * cos(lean)
+        return Freedoms((c * leaning - s * along, across, s * leaning + c * along))
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
+        """Upright by half a radian or more."""
+        return super().random(rng, shape, np.maximum(lower, [-np.inf, -1.0, -np.inf, -np.inf, -np.inf]), upper)
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """The radius."""
+        return (self.radius,)
+
+    def with_parameters(self, parameters: tuple[Scalar, ...]) -> RollingDisc:
+        """A disc of another radius."""
+        return RollingDisc(*parameters)

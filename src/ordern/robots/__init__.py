@@ -1,0 +1,92 @@
+"""Robots of the literature, and robots of any size. One module per robot or family; its docstring has the sources.
+
+>>> from ordern import robots
+>>> robots.builder("stanford-arm").build()
+<Model 'stanford-arm': 6 bodies, nq=6, nv=6, 21.1 kg>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import unknown_name
+from ..model import ModelBuilder
+from .generated import chain, tree
+
+__all__ = ["builder", "chain", "families", "known", "names", "positions", "tree"]
+
+Array = NDArray[np.float64]
+
+_ROBOTS = {
+    "double-pendulum": ("double_pendulum", "double_pendulum"),
+    "free-top": ("free_top", "free_top"),
+    "kuka-kr5": ("kuka_kr5", "kuka_kr5"),
+    "planar-3r": ("planar_3r", "planar_3r"),
+    "puma560": ("puma560", "puma560"),
+    "puma560-akb": ("puma560", "puma560_akb"),
+    "stanford-arm": ("stanford_arm", "stanford_arm"),
+    "yamane-branched-30": ("yamane", "branched_30"),
+    "yamane-serial-30": ("yamane", "serial_30"),
+}
+"""By name: the module, imported when it is asked for, and its function that makes the builder."""
+
+_FAMILIES = {
+    "spherical-chain-N": ("yamane", "spherical_chain"),
+    "spherical-star-N": ("yamane", "spherical_star"),
+}
+"""Names in which N stands for a number, the argument of the function."""
+
+
+def names() -> tuple[str, ...]:
+    """The names of all bundled robots; see also `families`."""
+    return tuple(_ROBOTS)
+
+
+def families() -> tuple[str, ...]:
+    """The names of robots of any size: N stands for a number, as in "spherical-chain-16"."""
+    return tuple(_FAMILIES)
+
+
+def known(name: object) -> bool:
+    """Whether `builder` knows this name."""
+    return isinstance(name, str) and (name in _ROBOTS or _member(name) is not None)
+
+
+def builder(name: str) -> ModelBuilder:
+    """The bundled robot of this name, ready to build. Every call makes a new builder, which may be added to."""
+    if not known(name):
+        raise unknown_name("robot", name, (*_ROBOTS, *_FAMILIES))
+    member = _member(name)
+    if member is not None:
+        return _function(_FAMILIES[member[0]])(member[1])
+    return _function(_ROBOTS[name])()
+
+
+def positions(name: str) -> dict[str, Array]:
+    """The positions q of a bundled robot that have a name in its source, such as "initial" or "ready"."""
+    if not known(name):
+        raise unknown_name("robot", name, (*_ROBOTS, *_FAMILIES))
+    if name not in _ROBOTS:
+        return {}
+    module = import_module(f".{_ROBOTS[name][0]}", __package__)
+    named: dict[str, tuple[float, ...]] = getattr(module, "POSITIONS", {}).get(name, {})
+    return {key: np.array(q) for key, q in named.items()}
+
+
+def _member(name: str) -> tuple[str, int] | None:
+    """The family of a name, and its N."""
+    match = re.fullmatch(r"([a-z-]+-)([1-9][0-9]{0,6})", name)
+    family = f"{match[1]}N" if match else ""
+    return (family, int(match[2])) if match and family in _FAMILIES else None
+
+
+def _function(entry: tuple[str, str]) -> Callable[..., ModelBuilder]:
+    module: Any = import_module(f".{entry[0]}", __package__)
+    function: Callable[..., ModelBuilder] = getattr(module, entry[1])
+    return function

@@ -1,0 +1,159 @@
+"""Chains and trees of any size, for tests, benchmarks and experiments.
+
+Their links are uniform round rods that hang straight down at the neutral position. With a seed, lengths, masses and
+placements are drawn at random, as are the axes of joints that are given by their class. The same arguments give the
+same robot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..joints import Joint, Revolute
+from ..model import ModelBuilder, Placement
+
+__all__ = ["at_least_one", "chain", "rod", "tree"]
+
+JointLike = Joint | type[Joint]
+
+_AXES = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
+
+
+def chain(
+    n: int,
+    joint: JointLike | Sequence[JointLike] = Revolute,
+    *,
+    length: float = 0.2,
+    mass: float = 1.0,
+    radius: float = 0.02,
+    seed: int | None = None,
+    name: str = "",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+) -> ModelBuilder:
+    """n links in series: "link1", which hangs on "base", to "link<n>", with a frame "tip" at its end.
+
+    `joint` is a joint, or a class of joints, or several of these, which are used in turn. Joints of a class with an
+    axis have y and x alternately, so that the chain moves in space.
+    """
+    at_least_one(n, "n")
+    parents = range(n)
+    return _grown(parents, None, joint, length, mass, radius, seed, name or f"chain-{n}", gravity)
+
+
+def tree(
+    depth: int,
+    branching: int = 2,
+    joint: JointLike | Sequence[JointLike] = Revolute,
+    *,
+    length: float = 0.2,
+    mass: float = 1.0,
+    radius: float = 0.02,
+    seed: int | None = None,
+    name: str = "",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+) -> ModelBuilder:
+    """A tree of `depth` generations: one link hangs on "base", and each carries `branching` links at its end.
+
+    Links are numbered by generation: "link1" carries "link2", "link3" ... The links of one parent are fanned out evenly
+    around it, 30 degrees from its direction. `joint` is as in `chain`, and goes by generation.
+    """
+    at_least_one(depth, "depth")
+    at_least_one(branching, "branching")
+    n = sum(branching**k for k in range(depth))
+    parents = [0, *((k - 2) // branching + 1 for k in range(2, n + 1))]
+    fan = [_fanned(k, branching) for k in range(branching)]
+    return _grown(parents, fan, joint, length, mass, radius, seed, name or f"tree-{depth}-{branching}", gravity)
+
+
+def rod(mass: float, length: float, radius: float) -> dict[str, Any]:
+    """Mass, mass centre and inertia of a uniform round rod from the origin along -z."""
+    across = mass * (3.0 * radius**2 + length**2) / 12.0
+    return {"mass": mass, "com": (0.0, 0.0, -length / 2.0), "inertia": (across, across, mass * radius**2 / 2.0)}
+
+
+def _grown(
+    parents: Sequence[int],
+    fan: list[Placement] | None,
+    joint: JointLike | Sequence[JointLike],
+    length: float,
+    mass: float,
+    radius: float,
+    seed: int | None,
+    name: str,
+    gravity: Sequence[float],
+) -> ModelBuilder:
+    """Link k (from 1) hangs on link parents[k-1], where 0 is the base; siblings have their places in the fan."""
+    n = len(parents)
+    sizes = {"length": length, "mass": mass, "radius": radius}
+    for what, x in sizes.items():
+        if not 0.0 < x < math.inf:
+            raise ModelError(f"{what} must be a positive number, not {x!r}")
+    rng = None if seed is None else np.random.default_rng(seed)
+    factors = np.ones((n, 3)) if rng is None else rng.uniform(0.5, 1.5, (n, 3))
+    drawn = (factors * list(sizes.values())).tolist()
+    axes = None if rng is None else rng.normal(size=(n, 3)).tolist()
+    tilts = None if rng is None else rng.uniform(-0.5, 0.5, (n, 3)).tolist()
+    kinds = tuple(joint) if isinstance(joint, Sequence) else (joint,)
+    if not kinds:
+        raise ModelError("joint must be at least one joint or class of joints")
+    made = [_made(kind, axis) for axis in _AXES for kind in kinds]
+
+    builder = ModelBuilder(name, gravity).body("base")
+    generation, ends, born = [0], [0.0], [0]
+    for k in range(1, n + 1):
+        parent = parents[k - 1]
+        l, m, r = drawn[k - 1]
+        turn = generation[parent]
+        at: Any = (0.0, 0.0, ends[parent])
+        if tilts is not None:
+            at = Placement.xyz_rpy(at, tilts[k - 1])
+        if fan is not None and parent:
+            outward = fan[born[parent]]
+            at = Placement(outward.rotation, at) if tilts is None else at @ outward
+        moving = made[turn % len(made)] if axes is None else _made(kinds[turn % len(kinds)], axes[k - 1])
+        builder.body(
+            f"link{k}",
+            parent=f"link{parent}" if parent else "base",
+            joint=moving,
+            joint_name=f"joint{k}",
+            at=at,
+            **rod(m, l, r),
+        )
+        generation.append(turn + 1)
+        ends.append(-l)
+        born.append(0)
+        born[parent] += 1
+    if fan is None:
+        builder.frame("tip", f"link{n}", at=(0.0, 0.0, ends[-1]))
+    return builder
+
+
+def _made(kind: object, axis: Sequence[float]) -> Joint:
+    if isinstance(kind, Joint):
+        return kind
+    if not (isinstance(kind, type) and issubclass(kind, Joint)):
+        raise ModelError(f"joint must be a joint or a class of joints such as Revolute, not {kind!r}")
+    cls: Any = kind
+    only_axis = is_dataclass(cls) and [f.name for f in fields(cls)] == ["axis"]
+    try:
+        made: Joint = cls(tuple(axis)) if only_axis else cls()
+    except TypeError as e:
+        raise ModelError(f"a {kind.__name__} needs more than its class ({e}): give a joint instead") from None
+    return made
+
+
+def _fanned(k: int, of: int) -> Placement:
+    """The rotation of the k-th of some siblings: 30 degrees from the parent's direction, except for an only child."""
+    return Placement.xyz_rpy((0.0, 0.0, 0.0), (math.pi / 6 if of > 1 else 0.0, 0.0, 2.0 * math.pi * k / of))
+
+
+def at_least_one(x: object, what: str) -> None:
+    """Raise unless a number of links is one."""
+    if not isinstance(x, int) or isinstance(x, bool) or x < 1:
+        raise ModelError(f"{what} must be a whole number from 1 on, not {x!r}")

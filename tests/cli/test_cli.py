@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ordern
+from ordern.cli import COMMANDS, main, terminal
+
+LINK = (
+    '<link name="{}"><inertial><mass value="{}"/>'
+    '<inertia ixx="{}" iyy="{}" izz="{}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+)
+JOINT = (
+    '<joint name="j" type="revolute"><parent link="a"/><child link="b"/>'
+    '<limit lower="-1" upper="1" effort="{}" velocity="2"/></joint>'
+)
+
+
+def robot(path: Path, *, inertia: tuple[float, float, float] = (1e-2, 2e-2, 2e-2), effort: float = 3) -> str:
+    lines = ['<robot name="arm">', '<link name="a"/>', LINK.format("b", 1, *inertia), JOINT.format(effort), "</robot>"]
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> str:
+    return robot(tmp_path / "good.urdf")
+
+
+@pytest.fixture
+def doubtful(tmp_path: Path) -> str:
+    return robot(tmp_path / "doubtful.urdf", effort=0)
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    return robot(tmp_path / "wrong.urdf", inertia=(1, 1, 5))
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> str:
+    path = tmp_path / "broken.urdf"
+    path.write_text('<robot name="r">\n<link name="a"/>\n<link name="a"/>\n</robot>')
+    return str(path)
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out and text in out for name, text in COMMANDS.items())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert "examples:" in out
+    assert f"ordern {command} " in out
+    assert "--json" in out
+    assert (import_module(f"ordern.cli.{command}").__doc__ or "").split("\n")[0].rstrip(".") in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["nonsense"], ["check"], ["info"], ["check", "--nonsense", "x"], ["convert", "a.urdf", "b.docx"]],
+)
+def test_bad_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert "usage: ordern" in out + err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"ordern {ordern.__version__}\n"
+
+
+def test_check_of_a_good_robot(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", good]) == 0
+    assert capsys.readouterr().out == f"{good}: nothing to remark\n"
+
+
+def test_check_of_a_wrong_robot(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", wrong]) == 1
+    head, finding, advice = capsys.readouterr().out.rstrip().split("\n")
+    assert head == f"{wrong}: 1 error"
+    assert finding.startswith("  error    wrong.urdf:3  body 'b' has the principal moments of inertia 1, 1, 5 kg m^2")
+    assert finding.endswith("[inertia-triangle]")
+    assert advice.strip().startswith("-> compute the inertia")
+
+
+def test_warnings_are_errors_only_if_strict(doubtful: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", doubtful]) == 0
+    assert main(["check", "--strict", doubtful]) == 1
+    assert "warning  doubtful.urdf:4  joint 'j' has the effort limit 0 [effort-limit-zero]" in capsys.readouterr().out
+
+
+def test_what_keeps_a_file_from_loading_is_a_finding(broken: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", broken, "--json"]) == 1
+    ((finding,),) = (report["findings"] for report in json.loads(capsys.readouterr().out))
+    assert (finding["severity"], finding["code"], finding["where"]) == ("error", "load", f"{broken}:3")
+    assert finding["message"].startswith("body 'a' exists already")
+
+
+def test_check_goes_on_after_a_missing_file(good: str, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "missing.urdf", wrong, good, "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert [r["ok"] for r in json.loads(out)] == [False, True]
+    assert err.startswith("ordern: error: there is no file 'missing.urdf'")
+
+
+def test_the_root_is_looked_at_when_it_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_text(f'<robot name="r">{LINK.format("a", 1, 1, 1, 9)}</robot>')
+    assert main(["check", str(path)]) == 0
+    assert main(["check", "--floating", str(path)]) == 1
+    assert "body 'a'" in capsys.readouterr().out
+
+
+def test_many_findings_of_a_kind_are_cut_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.urdf"
+    links = "".join(LINK.format(f"l{k}", 1 + k, 1e-2, 1e-2, 5e-2) for k in range(8))
+    joints = "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="base"/><child link="l{k}"/></joint>' for k in range(8)
+    )
+    path.write_text(f'<robot name="r"><link name="base"/>{links}{joints}</robot>')
+    assert main(["check", str(path)]) == 1
+    assert "... and 3 more [inertia-triangle]; --all shows them" in capsys.readouterr().out
+    assert main(["check", "--all", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "more [" not in out
+    assert out.count("[inertia-triangle]") == 8
+
+
+def test_info(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", good]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("arm: 1 bodies, nq 1, nv 1, mass 1 kg\na\n")
+    head, row = (line for line in out.split("\n") if line.startswith("j"))
+    assert head.split() == ["joint", "type", "q", "v", "range", "velocity", "effort"]
+    assert row.split() == ["j", "revolute", "0", "0", "-1", "..", "1", "2", "3"]
+    assert head.index("range") == row.index("-1")
+
+
+def test_info_as_json(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--json", "--floating", good]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["name"], data["nq"], data["nv"], data["base"]) == ("arm", 8, 7, "world")
+    free, j = data["joints"]
+    assert (free["type"], free["q"], free["lower"][0]) == ("Free", [0, 7], None)
+    assert (j["parent"], j["child"], j["lower"], j["effort_limit"], j["where"]) == (
+        "a",
+        "b",
+        [-1.0],
+        [3.0],
+        f"{good}:4",
+    )
+    assert [b["mass"] for b in data["bodies"]] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("command", ["info", "convert"])
+def test_a_broken_robot_is_one_line_and_1(command: str, broken: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, broken, *(["out.urdf"] if command == "convert" else [])]) == 1
+    assert capsys.readouterr().err == (
+        f"ordern: error: {broken}:3: body 'a' exists already; every body needs a name of its own\n"
+    )
+
+
+@pytest.mark.parametrize("source", ["missing.urdf", ".", ""])
+@pytest.mark.parametrize("command", ["check", "info"])
+def test_what_cannot_be_read_is_2(command: str, source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, source]) == 2
+    assert capsys.readouterr().err.startswith("ordern: error: ")
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".xml", ".mjcf"])
+def test_convert(good: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / f"copy{suffix}"
+    assert main(["convert", good, str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}: arm, 1 bodies, nv 1\n"
+    copy, original = ordern.load(out), ordern.load(good)
+    assert [b.name for b in copy.bodies] == [b.name for b in original.bodies]
+    q, v, tau = [0.3], [0.4], [0.5]
+    np.testing.assert_allclose(copy.forward_dynamics(q, v, tau), original.forward_dynamics(q, v, tau), rtol=1e-12)
+    assert main(["convert", good, str(out)]) == 2
+    assert "exists already; --force overwrites it" in capsys.readouterr().err
+    assert main(["convert", "--force", "--json", good, str(out)]) == 0
+    assert json.loads(capsys.readouterr().out)["nv"] == 1
+
+
+def test_convert_into_a_folder_that_is_not_there(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", good, "nowhere/copy.urdf"]) == 2
+    assert capsys.readouterr().err == "ordern: error: nowhere/copy.urdf: No such file or directory\n"
+
+
+def test_a_closed_pipe_is_no_error(good: str) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m ordern info {good} | true", shell=True, capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_only_the_module_of_the_command_is_imported() -> None:
+    code = "import sys, ordern.cli as c; c.main(['--help']); print([n for n in sys.modules if 'ordern.cli' in n])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip().split("\n")[-1] == "['ordern.cli']"
+
+
+def test_python_m(good: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "ordern", "check", good], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{good}: nothing to remark\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colours_only_on_a_terminal_and_if_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert terminal.paint("x", "red", Terminal()) == "\x1b[31mx\x1b[0m"
+    assert terminal.paint("x", "red", io.StringIO()) == "x"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert terminal.paint("x", "red", Terminal()) == "x"
+    monkeypatch.setenv("NO_COLOR", "")
+    monkeypatch.setenv("TERM", "dumb")
+    assert terminal.paint("x", "red", Terminal()) == "x"
+
+
+def test_tables_line_up() -> None:
+    assert terminal.table([("a", "1"), ("bbb", "22")], right=[1]) == ["a     1", "bbb  22"]
+
+
+def test_nothing_is_printed_in_colour_to_a_file(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", wrong])
+    assert "\x1b" not in capsys.readouterr().out

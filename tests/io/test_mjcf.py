@@ -1,0 +1,554 @@
+"""MJCF: what is made of a document, and the errors. That it moves as in MuJoCo is in tests/peers/test_mujoco.py."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern.errors import ModelError
+from ordern.io import load_builder
+from ordern.io.mjcf.hull import convex_hull
+from ordern.joints import Fixed, Free, Prismatic, Revolute, Spherical
+from ordern.model import Model, Placement
+from tests.tolerances import ROUNDING, assert_close
+
+GEOM = '<geom size=".1"/>'
+
+
+def arm(body: str = "<joint/>", *, before: str = "", after: str = "", attributes: str = "") -> str:
+    """One body with a geom; its attributes are in line 3, what it has in line 4."""
+    return f"""<mujoco model="arm">{before}
+<worldbody>
+<body name="link" {attributes}>
+{body}
+{GEOM}
+</body></worldbody>
+{after}
+</mujoco>"""
+
+
+def build(text: str | Path) -> Model:
+    return load_builder(text).build()
+
+
+def refused(text: str | Path, message: str, where: str = "") -> None:
+    with pytest.raises(ModelError, match=message) as e:
+        build(text)
+    assert e.value.where.endswith(where), e.value
+
+
+class TestDocument:
+    def test_it_is_recognised_by_its_root_or_its_suffix(self, tmp_path: Path) -> None:
+        for name in ("a.xml", "b.mjcf"):
+            (tmp_path / name).write_text(arm())
+            assert on.load(tmp_path / name).name == "arm"
+        assert on.load(arm()).name == "arm"
+
+    def test_a_model_without_a_name_has_that_of_its_file(self, tmp_path: Path) -> None:
+        (tmp_path / "my_arm.xml").write_text(arm().replace(' model="arm"', ""))
+        assert build(tmp_path / "my_arm.xml").name == "my_arm"
+        assert build(arm().replace(' model="arm"', "")).name == "mujoco"
+
+    def test_another_root_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "a.mjcf").write_text("<robot/>")
+        refused(tmp_path / "a.mjcf", "the root element is <robot>; that of an MJCF document is <mujoco>", "a.mjcf:1")
+
+    def test_gravity(self) -> None:
+        assert build(arm()).gravity == (0.0, 0.0, -9.81)
+        assert build(arm(before='<option gravity="1 2 3"/>')).gravity == (1.0, 2.0, 3.0)
+        assert build(arm(before='<option><flag gravity="disable"/></option>')).gravity == (0.0, 0.0, 0.0)
+
+    def test_a_model_without_bodies(self) -> None:
+        model = build("<mujoco/>")
+        assert (model.nv, model.base, model.notes) == (0, "world", ())
+
+    def test_deep_trees(self) -> None:
+        n = 900
+        text = "<mujoco><worldbody>" + f"<body pos='0 0 1'><joint axis='0 1 0'/>{GEOM}" * n + "</body>" * n
+        model = build(text + "</worldbody></mujoco>")
+        assert model.nv == n
+        assert model.frames[n].name == f"body{n}"
+
+
+class TestJoints:
+    @pytest.mark.parametrize(
+        ("joint", "expected"),
+        [
+            ("<joint/>", Revolute((0.0, 0.0, 1.0))),
+            ('<joint type="hinge" axis="0 -2 0"/>', Revolute((0.0, -1.0, 0.0))),
+            ('<joint type="slide" axis="3 0 4"/>', Prismatic((0.6, 0.0, 0.8))),
+            ('<joint type="ball"/>', Spherical()),
+            ('<joint type="free"/>', Free()),
+            ("<freejoint/>", Free()),
+        ],
+    )
+    def test_types(self, joint: str, expected: object) -> None:
+        model = build(arm(joint))
+        assert [c.type for c in model.joints] == [expected]
+        assert [b.name for b in model.bodies] == ["link"]
+
+    def test_names(self) -> None:
+        assert build(arm()).joints[0].name == "link_joint"
+        assert build(arm('<joint name="a"/>')).joints[0].name == "a"
+        model = build(arm('<joint/><joint name="a"/><joint/>'))
+        assert [c.name for c in model.joints] == ["link_joint1", "a", "link_joint3"]
+        assert [b.name for b in model.bodies] == ["link_at_link_joint1", "link_at_a", "link"]
+
+    def test_names_that_are_taken(self) -> None:
+        text = (
+            f'<mujoco><worldbody><body name="body2"><joint name="body2_joint"/>{GEOM}</body><body>{GEOM}<joint/></body>'
+        )
+        model = build(text + "</worldbody></mujoco>")
+        assert [b.name for b in model.bodies] == ["body2", "body2_"]
+        assert [c.name for c in model.joints] == ["body2_joint", "body2__joint"]
+
+    def test_a_body_without_joints_is_fixed(self) -> None:
+        model = build(arm("", attributes='pos="1 2 3"'))
+        assert (model.nv, model.frame("link").body) == (0, -1)
+        assert model.frame("link").placement.position == (1.0, 2.0, 3.0)
+
+    def test_a_joint_beside_the_origin_has_a_body_of_its_own(self) -> None:
+        model = build(arm('<joint name="j" pos="1 0 0"/>', attributes='pos="0 0 5"'))
+        assert [b.name for b in model.bodies] == ["link_at_j"]
+        assert model.joint("j").placement.position == (1.0, 0.0, 5.0)
+        assert model.frame("link").placement.position == (-1.0, 0.0, 0.0)
+        assert model.bodies[0].com == (-1.0, 0.0, 0.0)
+
+    @pytest.mark.parametrize("joint", ['<joint pos="0 0 3"/>', '<joint type="slide" pos="1 2 3"/>'])
+    def test_a_place_that_makes_no_difference_is_left_out(self, joint: str) -> None:
+        assert [b.name for b in build(arm(joint)).bodies] == ["link"]
+
+    def test_at_its_reference_a_robot_is_as_in_the_file(self) -> None:
+        text = arm('<joint axis="0 1 0" pos=".3 0 0" ref="30"/><joint type="slide" axis="1 0 0" ref=".5"/>')
+        robot = on.load(text)
+        assert_close(robot.pose([math.radians(30.0), 0.5], "link"), np.eye(4), ROUNDING)
+
+    def test_a_free_joint_has_the_position_in_the_world(self) -> None:
+        model = build(arm("<freejoint/>", attributes='pos="1 2 3" euler="10 20 30"'))
+        assert model.joints[0].placement == Placement()
+        assert model.joints[0].rest[4:] == (1.0, 2.0, 3.0)
+
+    def test_limits_in_degrees_and_metres(self) -> None:
+        joint = build(arm('<joint range="-90 180"/>')).joints[0]
+        assert (joint.lower, joint.upper) == ((-math.pi / 2,), (math.pi,))
+        joint = build(arm('<joint range="-1 2"/>', before='<compiler angle="radian"/>')).joints[0]
+        assert (joint.lower, joint.upper) == ((-1.0,), (2.0,))
+        joint = build(arm('<joint type="slide" range="-1 2"/>')).joints[0]
+        assert (joint.lower, joint.upper) == ((-1.0,), (2.0,))
+
+    @pytest.mark.parametrize("joint", ['limited="false" range="-1 1"', 'range="0 0"', 'range="1 -1"', ""])
+    def test_without_limits(self, joint: str) -> None:
+        assert build(arm(f"<joint {joint}/>")).joints[0].upper == (math.inf,)
+
+    def test_autolimits(self) -> None:
+        no = '<compiler autolimits="false"/>'
+        assert build(arm('<joint limited="true" range="-1 1"/>', before=no)).upper < 1.0
+        refused(arm('<joint name="j" range="-1 1"/>', before=no), "joint 'j' has range but not limited", ":4")
+        refused(arm('<joint limited="true"/>'), "joint 'link_joint': <joint> has no range", ":4")
+        refused(arm('<joint limited="true" range="2 1"/>'), "range 2 to 1; expected the lower limit first", ":4")
+
+    def test_coefficients(self) -> None:
+        text = '<joint armature="1" damping="2" frictionloss="3" stiffness="4" springref="90" actuatorfrcrange="-5 6"/>'
+        joint = build(arm(text)).joints[0]
+        assert (joint.armature, joint.damping, joint.friction, joint.stiffness) == ((1.0,), (2.0,), (3.0,), (4.0,))
+        assert (joint.rest, joint.effort_limit) == ((math.pi / 2,), (6.0,))
+
+    def test_coefficients_of_joints_with_many_freedoms(self) -> None:
+        ball = build(arm('<joint type="ball" armature="1" stiffness="2"/>')).joints[0]
+        assert (ball.armature, ball.stiffness, ball.rest) == ((1.0,) * 3, (2.0,) * 3, (1.0, 0.0, 0.0, 0.0))
+        free = build(arm('<joint type="free" stiffness="2"/>', attributes='pos="1 2 3" quat="0 0 1 0"')).joints[0]
+        assert free.rest == pytest.approx((0.0, 0.0, 1.0, 0.0, 1.0, 2.0, 3.0))
+
+    def test_freejoint_has_no_defaults(self) -> None:
+        defaults = '<default><joint armature="1" damping="2"/></default>'
+        assert build(arm("<freejoint/>", before=defaults)).joints[0].armature == (0.0,) * 6
+        assert build(arm('<joint type="free"/>', before=defaults)).joints[0].damping == (2.0,) * 6
+
+    def test_what_actuators_add(self) -> None:
+        motor = '<actuator><motor joint="j" gear="10" armature=".1" damping=".2"/><motor joint="j"/></actuator>'
+        joint = build(arm('<joint name="j" armature="1"/>', after=motor)).joints[0]
+        assert (joint.armature, joint.damping) == ((11.0,), (20.0,))
+        refused(arm(after=motor), "unknown joint 'j' in <motor>", ":7")
+
+    @pytest.mark.parametrize(
+        ("joint", "message"),
+        [
+            ('<joint type="hing"/>', "joint 'link_joint': unknown type 'hing' in <joint>. Did you mean 'hinge'"),
+            ('<joint axis="0 0 0"/>', "joint 'link_joint': a joint's axis must have a direction"),
+            ('<joint axis="0 0"/>', '<joint> has axis="0 0"; expected 3 finite numbers'),
+            ('<joint pos="a b c"/>', '<joint> has pos="a b c"; expected 3 finite numbers'),
+            ('<joint damping="1 2 3 4"/>', 'damping="1 2 3 4"; expected 1 to 3 numbers'),
+            ('<joint damping="-1"/>', "damping must be finite and not below zero"),
+            ('<joint name="a"/><joint name="a"/>', "joint 'a' exists already"),
+            ("<freejoint/><joint/>", "is free, but body 'link' has other joints too"),
+            (f"<body name='b'><freejoint/>{GEOM}</body>", "is free, but body 'b' is not a child of the world"),
+            ('<joint armatur="1"/>', "unknown attribute 'armatur' of <joint>; did you mean 'armature'"),
+            ('<joint limited="yes"/>', "unknown limited 'yes'"),
+        ],
+    )
+    def test_errors(self, joint: str, message: str) -> None:
+        refused(arm(joint), message, ":4")
+
+    def test_the_world_has_no_joints(self) -> None:
+        refused("<mujoco><worldbody>\n<joint/></worldbody></mujoco>", "the world has a <joint>", ":2")
+
+
+class TestInertia:
+    def test_given(self) -> None:
+        text = arm('<joint/><inertial pos="1 2 3" mass="2" diaginertia="1 2 2.5"/>')
+        body = build(text).bodies[0]
+        assert (body.mass, body.com, body.inertia) == (2.0, (1.0, 2.0, 3.0), (1.0, 2.0, 2.5, 0.0, 0.0, 0.0))
+        body = build(text.replace("diaginertia", 'quat="1 0 0 1" diaginertia')).bodies[0]
+        assert body.inertia == pytest.approx((2.0, 1.0, 2.5, 0.0, 0.0, 0.0))
+        body = build(text.replace('diaginertia="1 2 2.5"', 'fullinertia="1 2 2.5 .1 .2 .3"')).bodies[0]
+        assert body.inertia == (1.0, 2.0, 2.5, 0.1, 0.2, 0.3)
+
+    def test_of_geoms(self) -> None:
+        body = build(arm()).bodies[0]
+        assert body.mass == pytest.approx(4.0 / 3.0 * math.pi)
+        assert body.inertia[0] == pytest.approx(0.4 * body.mass * 0.01)
+
+    def test_of_a_mesh_that_is_a_box(self) -> None:
+        """Its corners are exact in single precision, as MuJoCo keeps them."""
+        R = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+        corners = np.stack(np.meshgrid([-1, 1], [-0.5, 0.5], [-0.25, 0.25], indexing="ij"), -1).reshape(-1, 3)
+        vertices = " ".join(map(str, (corners @ R.T + [1.0, 2.0, 3.0]).ravel()))
+        for extra in ("", 'inertia="convex"'):
+            asset = f'<asset><mesh name="box" vertex="{vertices}" {extra}/></asset>'
+            text = arm('<joint/><geom type="mesh" mesh="box" mass="3"/>', before=asset).replace(GEOM, "")
+            body = build(text).bodies[0]
+            assert (body.mass, body.com) == (pytest.approx(3.0), pytest.approx((1.0, 2.0, 3.0)))
+            expected = R @ np.diag([0.25 + 0.0625, 1.0 + 0.0625, 1.25]) @ R.T
+            assert_close(body.inertia_matrix, expected, ROUNDING)
+
+    def test_settings(self) -> None:
+        def mass(setting: str) -> float:
+            return build(arm('<joint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>', before=setting)).mass
+
+        assert mass("") == 1.0
+        assert mass('<compiler inertiafromgeom="true"/>') == pytest.approx(4.0 / 3.0 * math.pi)
+        assert mass('<compiler boundmass="3"/>') == 3.0
+        assert mass('<compiler settotalmass="7"/>') == 7.0
+        assert mass('<compiler inertiafromgeom="true" inertiagrouprange="1 2"/>') == 1.0
+        assert build(arm(before='<compiler inertiafromgeom="false"/>')).mass == 0.0
+
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            ('<inertial mass="1"/>', "body 'link': <inertial> has no pos"),
+            ('<inertial pos="0 0 0"/>', "body 'link': <inertial> has no mass"),
+            (
+                '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1" fullinertia="1 1 1 0 0 0"/>',
+                "has diaginertia and fullinertia",
+            ),
+            ('<inertial pos="0 0 0" mass="1"/><inertial pos="0 0 0" mass="1"/>', "body 'link' has 2 <inertial>"),
+            ('<geom name="g" type="box" size="1 1"/>', "geom 'g' of body 'link': a box has size=\"1 1\"; expected 3"),
+            ('<geom type="sphere"/>', "a geom of body 'link': a sphere has size=\"\"; expected 1 positive"),
+            ('<geom size="1" mass="-1"/>', "negative mass"),
+            ('<geom type="ball" size="1"/>', "unknown type 'ball' in <geom>"),
+            ('<geom type="capsule" size="1" fromto="1 2 3 1 2 3"/>', "no direction"),
+            ('<geom type="mesh"/>', "<geom> has no mesh"),
+            ('<geom type="mesh" mesh="nope"/>', "unknown mesh 'nope'"),
+            ('<geom type="sdf" mesh="nope"/>', "give the body an <inertial>"),
+        ],
+    )
+    def test_errors(self, body: str, message: str) -> None:
+        refused(arm(body), message, ":4")
+
+
+class TestMeshes:
+    def geom(self, asset: str, before: str = "") -> str:
+        return arm('<joint/><geom type="mesh" mesh="m"/>', before=f"{before}<asset>{asset}</asset>")
+
+    @pytest.mark.parametrize(
+        ("asset", "message"),
+        [
+            ('<mesh name="m" file="m.stl"/>', "text has no directory to find 'm.stl' in"),
+            ('<mesh name="m" file="m.dae"/>', "'m.dae' is none of .stl, .obj, .msh"),
+            ('<mesh name="m" vertex="0 0 0 1 0 0 0 1 0"/>', "mesh 'm' has 3 vertices"),
+            ('<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 1 1 0"/>', "mesh 'm' has no volume"),
+            ('<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1" face="0 1 4"/>', "vertices that do not exist"),
+            ('<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1 1"/>', "13 numbers in vertex"),
+            ('<mesh name="m" builtin="sphere" params="2"/>', "made by MuJoCo itself"),
+        ],
+    )
+    def test_errors_name_mesh_and_geom_and_the_way_out(self, asset: str, message: str) -> None:
+        with pytest.raises(ModelError, match=message) as e:
+            build(self.geom(asset))
+        assert "a geom of body 'link' has its mass from mesh 'm'" in str(e.value)
+        assert "give the body an <inertial>" in str(e.value)
+        assert e.value.where == "<string>:4"
+
+    def test_files(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.xml"
+        path.write_text(self.geom('<mesh name="m" file="m.stl"/>', '<compiler meshdir="x"/>'))
+        refused(path, "mesh 'm', which cannot be used: .*there is no file", "a.xml:4")
+        (tmp_path / "x").mkdir()
+        for content in (b"solid ascii", b"\0" * 80 + b"\xff" * 4, b""):
+            (tmp_path / "x/m.stl").write_bytes(content)
+            refused(path, "mesh 'm', which cannot be used: .*(broken|empty)", "a.xml:4")
+        path.write_text(self.geom('<mesh name="m" file="m.obj"/>', '<compiler meshdir="x"/>'))
+        for lines in ("v 0 0", "v 0 0 0\nf 1 2", "v 0 0 0\nf 0 1 2", "v a b c"):
+            (tmp_path / "x/m.obj").write_text(lines)
+            refused(path, "'x/m.obj' is broken", "a.xml:4")
+
+    def test_a_mesh_that_gives_no_mass_is_not_read(self) -> None:
+        inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+        asset = '<compiler meshdir="../parts"/><asset><mesh file="sub/m.stl" scale="1 2 3" refpos="1 1 1"/></asset>'
+        model = build(arm(f'<joint/>{inertial}<geom type="mesh" mesh="m"/>', before=asset))
+        shape = model.shapes[0]
+        assert (shape.kind, shape.file, shape.size) == ("mesh", "../parts/sub/m.stl", (1.0, 2.0, 3.0))
+        assert shape.placement.position == (-1.0, -2.0, -3.0)
+        model = build(arm('<joint/><geom type="mesh" mesh="m" mass="0"/>', before=asset))
+        assert model.mass == pytest.approx(4.0 / 3.0 * math.pi)
+        stripped = asset.replace("meshdir", 'strippath="true" meshdir')
+        assert build(arm(f'{inertial}<geom type="mesh" mesh="m"/>', before=stripped)).shapes[0].file == "../parts/m.stl"
+
+    def test_hull(self) -> None:
+        rng = np.random.default_rng(0)
+        points = rng.normal(size=(300, 3))
+        points[:200] /= np.linalg.norm(points[:200], axis=1, keepdims=True)
+        points[200:] *= 0.1
+        faces = convex_hull(points)
+        assert len(faces) == 2 * 200 - 4  # Euler: every point of the sphere is a corner, none of the others
+        a, b, c = points[faces].transpose(1, 0, 2)
+        normals = np.cross(b - a, c - a)
+        heights = np.einsum("fi,fpi->fp", normals, points[None] - a[:, None])
+        assert heights.max() <= ROUNDING
+        assert not len(convex_hull(np.c_[points[:, :2], 0.0 * points[:, 0]]))
+        assert not len(convex_hull(np.ones((5, 3))))
+
+
+class TestDefaults:
+    def test_classes(self) -> None:
+        text = """<mujoco><default><joint damping="1"/><default class="a"><joint damping="2" armature="5"/>
+          <default class="b"><joint damping="3"/></default></default></default>
+          <worldbody><body><joint/><geom size="1"/><body childclass="a"><joint/><geom size="1"/>
+          <body><joint class="b"/><geom size="1"/><body><joint class="main"/><geom size="1"/></body></body>
+          </body></body></worldbody></mujoco>"""
+        joints = build(text).joints
+        assert [c.damping[0] for c in joints] == [1.0, 2.0, 3.0, 1.0]
+        assert [c.armature[0] for c in joints] == [0.0, 5.0, 5.0, 0.0]
+
+    @pytest.mark.parametrize(
+        ("before", "body", "attributes", "message", "line"),
+        [
+            ("", '<joint class="x"/>', "", "unknown class of defaults 'x'. Known: main", ":4"),
+            ("", "<joint/>", 'childclass="x"', "unknown class of defaults 'x'", ":3"),
+            ('<default><default class="a"/><default class="a"/></default>', "", "", "'a' exists already", ":1"),
+            ("<default><default/></default>", "", "", "<default> has no class", ":1"),
+            ('<default><joint dampin="1"/></default>', "", "", "unknown attribute 'dampin'", ":1"),
+        ],
+    )
+    def test_errors(self, before: str, body: str, attributes: str, message: str, line: str) -> None:
+        refused(arm(body, before=before, attributes=attributes), message, line)
+
+
+class TestIncludes:
+    def write(self, folder: Path, **files: str) -> Path:
+        for name, text in files.items():
+            (folder / f"{name}.xml").write_text(text)
+        return folder / "main.xml"
+
+    def test_anywhere_and_nested(self, tmp_path: Path) -> None:
+        path = self.write(
+            tmp_path,
+            main=arm('<include file="joint.xml"/><joint name="b"/>', before='<include file="options.xml"/>'),
+            joint='<x>\n<joint name="a"/>\n</x>',
+            options='<mujocoinclude><option gravity="0 0 1"/><include file="more.xml"/></mujocoinclude>',
+            more='<mujoco><compiler angle="radian"/></mujoco>',
+        )
+        model = build(path)
+        assert [c.name for c in model.joints] == ["a", "b"]
+        assert model.gravity == (0.0, 0.0, 1.0)
+        assert model.joints[0].where == f"{tmp_path / 'joint.xml'}:2"
+
+    @pytest.mark.parametrize(
+        ("file", "message"),
+        [
+            ("nope.xml", '<include file="nope.xml">: there is no file'),
+            ("../main.xml", "leads out of the directory of the main file"),
+            ("sub/../../x.xml", "leads out of the directory of the main file"),
+            ("/etc/passwd", "leads out of the directory of the main file"),
+            ("main.xml", "this file is read already, as the main file"),
+            ("sub/../main.xml", "this file is read already, as the main file"),
+            ("circle.xml", "this file is read already, included at .*main.xml:4"),
+            ("broken.xml", "the XML is broken"),
+            ("empty.xml", "there is nothing in this file"),
+            ("", "<include> has an empty file"),
+        ],
+    )
+    def test_errors(self, file: str, message: str, tmp_path: Path) -> None:
+        (tmp_path / "sub").mkdir()
+        path = self.write(
+            tmp_path,
+            main=arm(f'<include file="{file}"/>'),
+            circle='<x><include file="circle.xml"/></x>',
+            broken="<x>",
+            empty="<x/>",
+        )
+        refused(path, message)
+
+    def test_a_link_to_the_outside_is_refused(self, tmp_path: Path) -> None:
+        inside = tmp_path / "inside"
+        inside.mkdir()
+        (tmp_path / "secret.xml").write_text("<x><joint/></x>")
+        (inside / "link.xml").symlink_to(tmp_path / "secret.xml")
+        refused(self.write(inside, main=arm('<include file="link.xml"/>')), "leads out of the directory", "main.xml:4")
+
+    def test_a_file_is_included_once(self, tmp_path: Path) -> None:
+        main = arm('<include file="a.xml"/>\n<include file="a.xml"/>')
+        refused(self.write(tmp_path, main=main, a="<x><joint/></x>"), "a file is included once", "main.xml:5")
+
+    def test_text_includes_nothing(self) -> None:
+        refused(arm('<include file="a.xml"/>'), "text has no directory to find other files in", "<string>:4")
+
+
+class TestTree:
+    def test_sites_are_frames(self) -> None:
+        model = build(arm('<joint/><site name="tip" pos="1 2 3"/><site pos="1 1 1"/>'))
+        assert model.frame("tip").placement.position == (1.0, 2.0, 3.0)
+        assert len(model.frames) == 3
+
+    def test_a_site_with_the_name_of_a_body(self) -> None:
+        model = build(arm('<joint/><site name="link" pos="1 2 3"/>'))
+        assert model.frame("link").placement.position == (0.0, 0.0, 0.0)
+        assert model.frame("link_site").placement.position == (1.0, 2.0, 3.0)
+        assert "site 'link' has the name of another frame" in str(model.notes[0])
+
+    def test_mocap_bodies_are_fixed(self) -> None:
+        model = build(arm("", attributes='mocap="true"'))
+        assert (model.nv, "fixed to the world" in str(model.notes[0])) == (0, True)
+        refused(arm(attributes='mocap="true"'), "expected a child of the world without joints", ":3")
+
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            (
+                '<attach model="a" body="b" prefix="c"/>',
+                "body 'link' has <attach>, which is not read: load it in MuJoCo",
+            ),
+            ('<composite type="cable"/>', "has <composite>, which is not read"),
+            ('<flexcomp type="grid" name="f"/>', "deformable bodies are not supported"),
+            ('<frame scale="2"/>', "a <frame> has scale, which is not read"),
+            ("<joints/>", "unknown element 'joints'; did you mean 'joint'"),
+            ('<body name="link"/>', "body 'link' exists already"),
+            ('<body name="world"/>', "body 'world' exists already"),
+            ('<body nam="x"/>', "unknown attribute 'nam' of <body>; did you mean 'name'"),
+            ('<body quat="0 0 0 0"/>', 'a body: <body> has quat="0 0 0 0", which has no direction'),
+            ('<body quat="1 0 0 0" euler="0 0 0"/>', "<body> has quat and euler; expected one orientation"),
+            ('<body xyaxes="1 0 0 2 0 0"/>', "which has no direction"),
+            ('<replicate count="0"/>', '<replicate> has count="0"; expected a positive integer'),
+            ('<replicate count="two"/>', "expected a positive integer"),
+            ("<replicate/>", "<replicate> has no count"),
+            ('<replicate count="2"><joint/></replicate>', "a <joint> cannot be directly in a <replicate>"),
+        ],
+    )
+    def test_errors(self, body: str, message: str) -> None:
+        refused(arm(body), message, ":4")
+
+    def test_too_many_replicas(self) -> None:
+        inner = '<replicate count="1000">' * 3 + "<site/>" + "</replicate>" * 3
+        refused(arm(inner), "replicas make more than 200,000 elements", ":4")
+
+    @pytest.mark.parametrize(
+        ("before", "message"),
+        [
+            ('<compiler coordinate="global"/>', "not supported"),
+            ('<compiler angle="degrees"/>', "unknown angle 'degrees' in <compiler>. Did you mean 'degree'"),
+            ('<compiler eulerseq="xyw"/>', 'eulerseq="xyw"; expected three of x y z X Y Z'),
+            ('<compiler inertiafromgeom="yes"/>', "unknown inertiafromgeom 'yes'"),
+            ('<compiler angel="radian"/>', "unknown attribute 'angel' of <compiler>; did you mean 'angle'"),
+            ('<option gravity="1 2"/>', "expected 3 finite numbers"),
+            ("<worldbodies/>", "unknown element 'worldbodies'; did you mean 'worldbody'"),
+        ],
+    )
+    def test_errors_of_sections(self, before: str, message: str) -> None:
+        refused(arm(before=before), message, ":1")
+
+
+class TestEqualities:
+    def model(self, equality: str) -> str:
+        return arm(f'<joint name="a"/><site name="s"/><body name="tip">{GEOM}<joint name="b"/></body>', after=equality)
+
+    def test_loops(self) -> None:
+        text = '<equality><connect body1="link" body2="tip" anchor="1 2 3"/><weld name="w" body1="tip"/></equality>'
+        connect, weld = build(self.model(text)).loops
+        assert (connect.name, connect.type, weld.name, weld.type) == ("equality1", Spherical(), "w", Fixed())
+        assert (connect.parent, connect.child, weld.parent, weld.child) == (0, 1, 1, -1)
+        assert connect.parent_placement == connect.child_placement == Placement(position=(1.0, 2.0, 3.0))
+
+    def test_couplings(self) -> None:
+        text = '<equality><joint joint1="b" joint2="a" polycoef="1 2"/><joint joint1="a"/></equality>'
+        two, one = build(self.model(text)).couplings
+        assert (two.joint, two.other, two.coefficients) == (1, 0, (1.0, 2.0))
+        assert (one.joint, one.other, one.coefficients) == (0, -1, (0.0,))
+
+    def test_inactive_ones_are_noted(self) -> None:
+        text = '<default><equality active="false"/></default><equality><weld name="w" body1="tip"/></equality>'
+        model = build(self.model(text))
+        assert (model.loops, str(model.notes[0])) == ((), "<string>:7: equality 'w' is not active and left out")
+
+    @pytest.mark.parametrize(
+        ("equality", "message"),
+        [
+            ('<connect body1="link"/>', "equality 'equality1': <connect> has no anchor"),
+            ('<connect anchor="0 0 0"/>', "<connect> has no body1"),
+            ('<weld body1="lnk"/>', "unknown body 'lnk'. Did you mean 'link'"),
+            ('<weld site1="s" site2="t"/>', "unknown site 't'"),
+            ('<weld site1="s"/>', "<weld> has no site2"),
+            ('<joint joint1="c"/>', "unknown joint 'c'. Known: a, b"),
+            ('<joint joint1="a" polycoef="1 2 3 4 5 6"/>', "expected 1 to 5 numbers"),
+            ('<joint joint1="a" joint="b"/>', "unknown attribute 'joint' of <joint>; did you mean 'joint"),
+        ],
+    )
+    def test_errors(self, equality: str, message: str) -> None:
+        refused(self.model(f"<equality>\n{equality}</equality>"), message, ":8")
+
+
+class TestShapes:
+    def test_roles_follow_contacts_and_groups(self) -> None:
+        geoms = """<geom name="both" size="1"/><geom name="seen" size="1" contype="0" conaffinity="0" group="2"/>
+          <geom name="hidden" size="1" group="3"/>"""
+        shapes = build(arm(geoms)).shapes
+        assert [(s.name, s.role) for s in shapes[:4]] == [
+            *(("both", "visual"), ("both", "collision")),
+            *(("seen", "visual"), ("hidden", "collision")),
+        ]
+
+    def test_colors(self) -> None:
+        asset = '<asset><material name="red" rgba="1 0 0 1"/></asset>'
+        geoms = '<geom size="1" material="red"/><geom size="1" rgba="0 1 0 1"/>'
+        shapes = [s for s in build(arm(geoms, before=asset)).shapes if s.role == "visual"]
+        assert [s.color for s in shapes] == [(1.0, 0.0, 0.0, 1.0), (0.0, 1.0, 0.0, 1.0), None]
+
+    def test_of_the_world(self) -> None:
+        text = '<mujoco><worldbody><geom type="plane" size="1 1 1" pos="0 0 1"/></worldbody></mujoco>'
+        shape = build(text).shapes[0]
+        assert (shape.kind, shape.body, shape.placement.position) == ("plane", -1, (0.0, 0.0, 1.0))
+
+
+class TestNotes:
+    def test_what_is_not_read_is_one_note(self) -> None:
+        text = arm(
+            '<joint springdamper="1 1" frobnicate="3"/><camera/><light/><plugin/>',
+            before='<option density="1.2"/><size njmax="3"/><visual/><statistic/>',
+            after='<actuator><motor joint="link_joint"/><motor joint="link_joint"/></actuator><sensor><gyro/></sensor>',
+            attributes='gravcomp="1"',
+        )
+        (note,) = build(text).notes
+        assert note.message == (
+            "not read: actuator (2), sensor, density of <option>, gravcomp of <body>, springdamper of <joint>, "
+            "frobnicate of <joint>, <plugin>"
+        )
+
+    def test_nothing_to_note(self) -> None:
+        assert build(arm()).notes == ()
+
+    def test_limits_and_terms_that_joints_cannot_have(self) -> None:
+        (note,) = build(arm('<joint type="ball" range="0 30" damping="1 2"/>')).notes
+        assert note.message == "not read: non-linear damping of <joint>, range of ball joints"

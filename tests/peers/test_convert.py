@@ -1,0 +1,369 @@
+"""Coordinates of Pinocchio, MuJoCo and Drake: the dynamics agree through the converter, and back comes what went."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import ordern as on
+from ordern.conversion import Converter, convert
+from ordern.errors import ArgumentError, UnknownNameError
+from ordern.io.export_mjcf import to_mjcf
+from ordern.io.export_urdf import to_urdf
+from tests.random_models import random_placement
+from tests.robots import ROBOTS
+from tests.tolerances import FINITE_DIFFERENCE, PEER, ROUNDING, assert_close
+
+Array = np.ndarray
+INERTIAL = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.5, 0.6, 0.7, 0.01, 0.02, 0.03)}
+DRAKE = json.loads((Path(__file__).parent / "data/drake.json").read_text())
+BATCH = (2, 3)
+
+
+def robot(*joints: on.Joint, floating: bool = False, seed: int = 0, **more: Any) -> on.Robot:
+    """A chain of these joints, named j1, j2 ... and carrying b1, b2 ...; on a base b0."""
+    rng = np.random.default_rng(seed)
+    builder = on.Builder("chain").body("b0", **INERTIAL)
+    for k, joint in enumerate(joints, 1):
+        at = random_placement(rng)
+        builder.body(f"b{k}", parent=f"b{k - 1}", joint=joint, joint_name=f"j{k}", at=at, **INERTIAL, **more)
+    return builder.build(floating=floating, snap=0.0)
+
+
+def state(one: on.Model, shape: tuple[int, ...] = BATCH) -> tuple[Array, Array, Array, Array]:
+    rng = np.random.default_rng(3)
+    v, a, tau = (rng.normal(size=(*shape, one.nv)) for _ in range(3))
+    return one.random(rng, shape), v, a, tau
+
+
+def ask(one: on.Robot, question: str, *arguments: Array) -> Array:
+    return np.asarray(one.kernel(question, way="interpreted")(*arguments))
+
+
+def assert_back(c: Converter) -> None:
+    """There and back; power is kept; the matrix does what the functions do."""
+    given = q, v, _, tau = state(c.robot)
+    there = c.to_peer(*given)
+    assert [x.shape for x in there] == [(*BATCH, n) for n in (c.nq, c.nv, c.nv, c.nv)]
+    back = c.from_peer(*there)
+    apart = ask(c.robot, "difference", q, back[0])  # a quaternion and its negative are one rotation
+    assert_close(apart, np.zeros_like(v), ROUNDING)
+    for x, y in zip(back[1:], given[1:], strict=True):
+        assert_close(x, y, ROUNDING)
+    assert_close((there[3] * there[1]).sum(-1), (tau * v).sum(-1), ROUNDING)
+    B = c.velocity_matrix(q)
+    assert_close(np.einsum("...ij,...j->...i", B, v), there[1], ROUNDING)
+    assert_close(np.einsum("...ji,...j->...i", B, there[3]), tau, ROUNDING)
+    assert_close(c.to_peer(q), there[0], 0.0)
+
+
+def assert_derivatives(c: Converter) -> None:
+    """Accelerations are the rates of the velocities, by central differences along a motion."""
+    q, v, a, _ = state(c.robot, ())
+    h = 1e-5
+    ahead, behind = (
+        c.to_peer(ask(c.robot, "integrate", q, v * t + a * t * t / 2, np.array(1.0)), v + a * t)[1] for t in (h, -h)
+    )
+    assert_close((ahead - behind) / (2 * h), c.to_peer(q, v, a)[2], FINITE_DIFFERENCE)
+
+
+def assert_pinocchio(one: on.Robot, model: Any) -> Converter:
+    c, data = convert(one, model), model.createData()
+    assert (c.nq, c.nv) == (model.nq, model.nv)
+    q, v, a, _ = (x.reshape(6, -1) for x in state(one))
+    tau, M = ask(one, "inverse_dynamics", q, v, a), ask(one, "mass_matrix", q)
+    B = c.velocity_matrix(q)
+    pq, pv, pa = c.to_peer(q, v, a)
+    theirs = np.array([pin.rnea(model, data, *x) for x in zip(pq, pv, pa, strict=True)])
+    assert_close(c.from_peer(pq, pv, pa, theirs)[3], tau, PEER)
+    for k in range(6):
+        half = np.triu(pin.crba(model, data, pq[k]))
+        assert_close(B[k].T @ (half + np.triu(half, 1).T) @ B[k], M[k], PEER)
+    return c
+
+
+def assert_mujoco(one: on.Robot, model: Any) -> Converter:
+    c, data = convert(one, model), mujoco.MjData(model)
+    assert (c.nq, c.nv) == (model.nq, model.nv)
+    q, v, a, _ = (x.reshape(6, -1) for x in state(one))
+    expected, matrices = ask(one, "inverse_dynamics", q, v, a), ask(one, "mass_matrix", q)
+    B = c.velocity_matrix(q)
+    pq, pv, pa = c.to_peer(q, v, a)
+    for k in range(6):
+        data.qpos[:], data.qvel[:], data.qacc[:] = pq[k], pv[k], pa[k]
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_fwdVelocity(model, data)
+        tau, M = np.zeros(model.nv), np.zeros((model.nv, model.nv))
+        mujoco.mj_rne(model, data, 1, tau)
+        mujoco.mj_fullM(model, data, M)
+        tau += model.dof_armature * pa[k]
+        assert_close(c.from_peer(pq[k], pv[k], pa[k], tau)[3], expected[k], PEER)
+        assert_close(B[k].T @ M @ B[k], matrices[k], PEER)
+        for body in one.bodies:
+            pose = one.kernel("pose", way="interpreted", frame=body.name)(q[k])
+            assert_close(data.xpos[model.body(body.name).id], pose[:3, 3], PEER)
+    return c
+
+
+class TestPinocchio:
+    def test_a_floating_robot_with_continuous_joints(self) -> None:
+        path = ROBOTS / "iris_description/robots/iris.urdf"
+        model = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
+        assert_back(c := assert_pinocchio(on.load(path, floating=True, snap=0.0), model))
+        assert_derivatives(c)
+
+    def test_siblings_in_another_order(self) -> None:
+        path = ROBOTS / "talos_data/robots/talos_reduced.urdf"
+        one = on.load(path, floating=True, snap=0.0)
+        c = assert_pinocchio(one, pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer()))
+        assert [p.v for p in c.pieces] != [p.peer_v for p in c.pieces]
+
+    def test_every_joint_of_a_file(self) -> None:
+        one = robot(on.Free(), on.Planar(), on.Continuous((0, 1, 1)), on.Revolute((1, 0, 0)), on.Prismatic((1, 2, 3)))
+        assert_back(c := assert_pinocchio(one, pin.buildModelFromXML(to_urdf(one))))
+        assert_derivatives(c)
+        assert (c.nq, one.nq) == (7 + 4 + 2 + 2 + 1, 7 + 3 + 1 + 1 + 1)
+
+    def test_joints_that_no_file_has(self) -> None:
+        one = robot(on.Spherical(), on.Helical((0, 0, 1), 0.3), on.Universal((0, 0, 1), (1, 0, 0)), on.Revolute())
+        model, parent = pin.Model(), 0
+        z, x = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
+        joints = [pin.JointModelSpherical(), pin.JointModelHZ(0.3 / (2 * np.pi))]
+        joints += [pin.JointModelUniversal(z, x), pin.JointModelRZ()]
+        for c, body, joint in zip(one.joints, one.bodies, joints, strict=True):
+            at = pin.SE3(c.placement.R, c.placement.p)
+            parent = model.addJoint(parent, joint, at, c.name)
+            inertia = pin.Inertia(body.mass, np.array(body.com), body.inertia_matrix)
+            model.appendBodyToJoint(parent, inertia, pin.SE3.Identity())
+        assert_back(c := assert_pinocchio(one, model))
+        assert_derivatives(c)
+
+    def test_joints_that_follow_others(self) -> None:
+        path = str(ROBOTS / "panda_description/urdf/panda.urdf")
+        one = on.load(path, snap=0.0)
+        assert (one.nv, len(one.joints)) == (8, 9)
+        coupled, free = (pin.buildModelFromUrdf(path, mimic=mimic) for mimic in (True, False))
+        assert_back(assert_pinocchio(one, coupled))
+        c = convert(one, free)
+        assert_back(c)
+        q, v, a, _ = state(one, ())
+        pq, pv, pa = c.to_peer(q, v, a)
+        tau = pin.rnea(free, free.createData(), pq, pv, pa)
+        assert_close(c.from_peer(pq, pv, pa, tau)[3], ask(one, "inverse_dynamics", q, v, a), PEER)
+
+    def test_a_joint_that_follows_another_only_there(self) -> None:
+        text = (ROBOTS / "panda_description/urdf/panda.urdf").read_text()
+        free = on.load("\n".join(line for line in text.splitlines() if "<mimic" not in line))
+        with pytest.raises(ArgumentError, match="joint 'panda_finger_joint2' follows another in Pinocchio"):
+            convert(free, pin.buildModelFromXML(text, mimic=True))
+
+
+class TestMujoco:
+    def test_every_joint(self) -> None:
+        one = robot(
+            on.Spherical(), on.Revolute((0, 1, 1)), on.Prismatic(), on.Continuous(), floating=True, armature=0.0
+        )
+        assert_back(c := assert_mujoco(one, mujoco.MjModel.from_xml_string(to_mjcf(one))))
+        assert_derivatives(c)
+
+    def test_joints_that_are_several_there(self) -> None:
+        parts = (on.Universal((0, 0, 1), (0, 1, 0)), (on.Prismatic((0, 1, 0)), (0, 0, 0.1)), on.Spherical())
+        one = robot(on.Universal(), on.Cylindrical((0, 1, 1)), on.Composite(parts), armature=0.1)
+        assert_back(c := assert_mujoco(one, mujoco.MjModel.from_xml_string(to_mjcf(one))))
+        assert len(c.pieces) == 2 + 2 + 4
+
+    def test_a_free_joint_that_does_not_start_from_the_world(self) -> None:
+        one = robot(on.Free(), on.Spherical())
+        assert_back(c := assert_mujoco(one, mujoco.MjModel.from_xml_string(to_mjcf(one, lossy=True))))
+        assert_derivatives(c)
+
+    def test_references_and_joints_without_names(self) -> None:
+        text = """<mujoco><compiler angle="radian"/><worldbody>
+        <body name="trunk" pos="0 0 1"><freejoint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>
+        <body name="leg" pos="0 0.1 0"><joint axis="0 1 0" ref="0.5"/>
+        <inertial pos="0 0 -0.2" mass="1" diaginertia="1 1 1"/></body></body></worldbody></mujoco>"""
+        one = (
+            on.Builder("legged")
+            .body("trunk", mass=1.0, inertia=(1, 1, 1))
+            .body(
+                "leg",
+                parent="trunk",
+                joint=on.Revolute((0, 1, 0)),
+                at=(0, 0.1, 0),
+                mass=1.0,
+                com=(0, 0, -0.2),
+                inertia=(1, 1, 1),
+            )
+            .build(floating=True)
+        )
+        assert_back(c := assert_mujoco(one, mujoco.MjModel.from_xml_string(text)))
+        assert c.to_peer(one.neutral()).tolist() == [0, 0, 0, 1, 0, 0, 0, 0.5]
+
+    def test_a_robot_that_was_loaded_from_the_same_file(self) -> None:
+        text = to_mjcf(robot(on.Spherical(), on.Universal(), on.Revolute(), floating=True))
+        one = on.load(text, snap=0.0)
+        assert_back(convert(one, mujoco.MjModel.from_xml_string(text)))
+
+    def test_a_joint_of_another_kind(self) -> None:
+        model = mujoco.MjModel.from_xml_string(to_mjcf(robot(on.Prismatic())))
+        with pytest.raises(
+            ArgumentError, match=r"joint 'j1' is a Revolute here and a slide in MuJoCo \('j1'\); expected"
+        ):
+            convert(robot(on.Revolute()), model)
+
+
+class _Joint:
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    def name(self) -> str:
+        return str(self.data["name"])
+
+    def type_name(self) -> str:
+        return str(self.data["type"])
+
+    def num_positions(self) -> int:
+        return 1
+
+    def position_start(self) -> int:
+        return int(self.data["q"])
+
+    def velocity_start(self) -> int:
+        return int(self.data["v"])
+
+    def child_body(self) -> _Joint:
+        return _Joint({"name": self.data["child"]})
+
+
+class MultibodyPlant:
+    """What Drake said of its own plant, which `data/drake.json` records."""
+
+    def __init__(self, data: dict[str, Any], finalized: bool = True) -> None:
+        self.data = data
+        self.is_finalized = lambda: finalized
+        self.num_positions = lambda: data["num_positions"]
+        self.num_velocities = lambda: data["num_velocities"]
+
+    def GetJointIndices(self) -> list[int]:
+        return list(range(len(self.data["joints"])))
+
+    def get_joint(self, index: int) -> _Joint:
+        return _Joint(self.data["joints"][index])
+
+
+MultibodyPlant.__module__ = "pydrake.multibody.plant"
+
+
+class TestDrake:
+    @pytest.mark.parametrize("case", ["floating", "fixed", "joints"])
+    def test_recorded_values(self, case: str) -> None:
+        data = DRAKE[case]
+        if case == "joints":
+            builder = on.Builder("joints").body("ground")
+            joints = [on.Free(), on.Spherical(), on.Planar((0, 0, 1)), on.Universal((1, 0, 0), (0, 1, 0))]
+            joints.append(on.Helical((0, 0, 1), 0.2))
+            for parent, child, joint in zip(["ground", *"rbpu"], "rbpus", joints, strict=True):
+                at = on.Placement.xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.4, 0.5))
+                mass = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.5, 0.6, 0.7)}
+                builder.body(child, parent=parent, joint=joint, joint_name=f"j{child}", at=at, **mass)
+            builder.gravity = tuple(data["gravity"])
+            one = builder.build(snap=0.0)
+        else:
+            assert data["gravity"] == [0, 0, -9.81]
+            one = on.load(DRAKE["arm"], floating=case == "floating", snap=0.0)
+        c = convert(one, MultibodyPlant(data))
+        assert_back(c)
+        assert_derivatives(c)
+        for theirs in data["states"]:
+            q, v, a, tau = c.from_peer(*(theirs[x] for x in ("q", "v", "a", "tau")))
+            assert_close(ask(one, "inverse_dynamics", q, v, a), tau, PEER)
+            B = c.velocity_matrix(q)
+            assert_close(B.T @ np.array(theirs["mass_matrix"]) @ B, ask(one, "mass_matrix", q), PEER)
+
+    def test_a_list_of_names_does_as_well(self) -> None:
+        data = DRAKE["fixed"]
+        one = on.load(DRAKE["arm"])
+        order = [joint["name"] for joint in sorted(data["joints"], key=lambda joint: joint["q"])]
+        assert convert(one, "drake", order).pieces == convert(one, MultibodyPlant(data)).pieces
+
+    def test_a_plant_that_is_not_finished(self) -> None:
+        with pytest.raises(ArgumentError, match=r"not finalized; call plant.Finalize\(\) first"):
+            convert(on.load(DRAKE["arm"]), MultibodyPlant(DRAKE["fixed"], finalized=False))
+
+
+class TestNames:
+    def test_by_library(self) -> None:
+        one = robot(on.Continuous(), on.Spherical(), on.Planar(), floating=True)
+        c = convert(one, "pinocchio", ["root_joint", "j2", "j1", "j3"])
+        assert (c.nq, c.nv) == (7 + 4 + 2 + 4, 6 + 3 + 1 + 3)
+        assert_back(c)
+        assert repr(c) == "<Converter of 'chain' and Pinocchio: nq=17, nv=13>"
+        c = convert(one := robot(on.Universal(), on.Spherical()), "mujoco", ["j2", "j1"])
+        assert c.nq == 6
+        assert_back(c)
+
+    def test_joints_that_follow_others_may_be_missing(self) -> None:
+        one = on.load(ROBOTS / "panda_description/urdf/panda.urdf")
+        names = [joint.name for joint in one.joints]
+        assert convert(one, "pinocchio", names).nv == 9
+        assert_back(convert(one, "pinocchio", names[:-1]))
+
+    def test_joints_without_a_partner(self) -> None:
+        model = mujoco.MjModel.from_xml_string(to_mjcf(robot(on.Revolute(), on.Revolute())))
+        one = on.Builder("other").body("base")
+        one.body("x", parent="base", joint=on.Revolute(), joint_name="j1", **INERTIAL)
+        one.body("y", parent="x", joint=on.Revolute(), joint_name="wrist", **INERTIAL)
+        with pytest.raises(
+            ArgumentError,
+            match=r"the joints of 'other' and of the MuJoCo model do not match\. Without a partner: ours: 'wrist'; "
+            r"MuJoCo's: 'j2'. All of ours: j1, wrist. All of MuJoCo's: j1, j2",
+        ):
+            convert(one.build(), model)
+        assert_back(convert(one.build(), model, names={"wrist": "j2"}))
+        with pytest.raises(UnknownNameError, match=r"unknown joint 'wirst' in other\. Did you mean 'wrist'"):
+            convert(one.build(), model, names={"wirst": "j2"})
+
+    def test_joints_that_have_no_equal(self) -> None:
+        with pytest.raises(ArgumentError, match="joint 'j1' is a RollingDisc, which has no equal in Drake"):
+            convert(robot(on.RollingDisc()), "drake", ["j1"])
+        with pytest.raises(ArgumentError, match="joint 'j1' is a Planar, which has no equal in MuJoCo"):
+            convert(robot(on.Planar()), "mujoco", ["j1"])
+        with pytest.raises(ArgumentError, match=r"only if its normal is \(0, 0, 1\), not \(1.0, 0.0, 0.0\)"):
+            convert(robot(on.Planar((1, 0, 0))), "pinocchio", ["j1"])
+
+    def test_what_is_no_peer(self) -> None:
+        one = robot(on.Revolute())
+        with pytest.raises(ArgumentError, match=r"expected a pinocchio\.Model, a mujoco.MjModel, .*; got builtins.int"):
+            convert(one, 3)
+        with pytest.raises(UnknownNameError, match=r"unknown library 'bullet'\. Known: pinocchio, mujoco, drake"):
+            convert(one, "bullet", ["j1"])
+        with pytest.raises(ArgumentError, match="give the names of the joints in its order"):
+            convert(one, "drake")
+        with pytest.raises(ArgumentError, match="has an order of its own"):
+            convert(one, mujoco.MjModel.from_xml_string(to_mjcf(one)), ["j1"])
+
+
+class TestArrays:
+    def test_batches_broadcast_and_types_stay(self) -> None:
+        one = robot(on.Spherical(), on.Revolute(), floating=True)
+        c = convert(one, "mujoco", ["root_joint", "j1", "j2"])
+        q, v, a, _ = state(one)
+        pq, pv, pa = c.to_peer(q[0, 0], v, a[:, :1])
+        assert (pq.shape, pv.shape, pa.shape) == ((*BATCH, 12), (*BATCH, 10), (*BATCH, 10))
+        assert_close(pa[1, 2], c.to_peer(q[0, 0], v[1, 2], a[1, 0])[2], 0.0)
+        assert c.to_peer(q.astype(np.float32)).dtype == np.float32
+        assert c.to_peer(one.neutral().astype(int)).dtype == np.float64
+        assert c.to_peer(np.zeros((0, one.nq))).shape == (0, 12)
+
+    def test_wrong_shapes(self) -> None:
+        c = convert(robot(on.Revolute()), "mujoco", ["j1"])
+        with pytest.raises(ArgumentError, match=r"v has shape \(2,\); its last dimension must be 1"):
+            c.to_peer([0.0], [0.0, 1.0])
+        with pytest.raises(ArgumentError, match="accelerations are converted together with velocities: give v too"):
+            c.from_peer([0.0], a=[1.0])
