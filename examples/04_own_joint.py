@@ -31,7 +31,7 @@ class Helical(on.Joint):
         return (self.lead,)
 
     def with_parameters(self, parameters):
-        return Helical(*parameters)
+        return type(self)(*parameters)
 
 
 m, I, lead = 2.0, 0.01, 0.05

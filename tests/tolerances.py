@@ -18,9 +18,6 @@ bodies whose mass matrices have condition numbers up to 1e4, stay below."""
 EXACT = 4e-16
 """Two roundings of double precision: for what should be the same but for the order of two operations."""
 
-SINGLE = 2e-6
-"""Single precision, whose unit is 6e-8: a joint's step and the step back, which are some tens of operations."""
-
 EXTENDED = 1e-16
 """The same as ROUNDING, in longdouble, whose unit is 1e-19. On machines where longdouble is double, tests that use it
 ask for ROUNDING instead."""
@@ -72,6 +69,16 @@ numbers up to 1e4, leave three digits in accelerations. Everything but accelerat
 LONG_CHAIN = 1e-9
 """A hundred spherical joints in series, or a thousand bodies, in double precision against longdouble: the figure that
 the project has set itself."""
+
+PEER_INVERSE = 1e-8
+"""Inverses of mass matrices against another library's, whose condition numbers reach 1e6."""
+
+METHODS = 1e-9
+"""Different algorithms for one question, on random trees: rounding times condition, and the tolerance at which those
+that iterate stop; the figure that the project has set itself."""
+
+METHODS_ON_ROBOTS = 1e-8
+"""The same on real robots, whose mass matrices have condition numbers up to 1e6."""
 
 
 def difference(actual: ArrayLike, expected: ArrayLike) -> float:

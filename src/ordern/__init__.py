@@ -42,6 +42,8 @@ from .robot import Builder, Robot
 
 if TYPE_CHECKING:
     from .check import Finding, Report
+    from .counting import count
+    from .interop.symbolic import symbolic
     from .io import ModelWarning
     from .kernel import Kernel
 
@@ -88,9 +90,11 @@ __all__ = [
     "algorithm",
     "chain",
     "convert",
+    "count",
     "from_dh",
     "load",
     "methods",
+    "symbolic",
     "tree",
 ]
 
@@ -109,7 +113,9 @@ def load(
 
     if robots.known(source):
         return Robot.of(robots.builder(str(source)).build(floating=floating, merge=merge, snap=snap))
-    robot = Robot.of(io.load_builder(source, robots.names()).build(floating=floating, merge=merge, snap=snap))
+    robot = Robot.of(
+        io.load_builder(source, (*robots.names(), *robots.families())).build(floating=floating, merge=merge, snap=snap)
+    )
     io.warn_of(robot)
     return robot
 
@@ -139,21 +145,33 @@ def from_dh(
     return Robot.of(builder.build(floating=floating, merge=merge, snap=snap))
 
 
-def chain(n: int, **options: Any) -> Robot:
-    """A robot of n bodies in series; `options` are those of `ordern.robots.chain`: joint, length, mass, seed."""
+def chain(n: int, joint: Joint | type[Joint] | Sequence[Joint | type[Joint]] = Revolute, **options: Any) -> Robot:
+    """A robot of n bodies in series; `options` are those of `ordern.robots.chain`: length, mass, seed ..."""
     from . import robots
 
-    return Robot.of(robots.chain(n, **options).build())
+    return Robot.of(robots.chain(n, joint, **options).build())
 
 
-def tree(depth: int, branching: int = 2, **options: Any) -> Robot:
+def tree(
+    depth: int,
+    branching: int = 2,
+    joint: Joint | type[Joint] | Sequence[Joint | type[Joint]] = Revolute,
+    **options: Any,
+) -> Robot:
     """A robot whose bodies each carry `branching` others, `depth` levels of them; `options` as for `chain`."""
     from . import robots
 
-    return Robot.of(robots.tree(depth, branching, **options).build())
+    return Robot.of(robots.tree(depth, branching, joint, **options).build())
 
 
-_LATER = {"Finding": "check", "Kernel": "kernel", "ModelWarning": "io", "Report": "check"}
+_LATER = {
+    "Finding": "check",
+    "Kernel": "kernel",
+    "ModelWarning": "io",
+    "Report": "check",
+    "count": "counting",
+    "symbolic": "interop.symbolic",
+}
 """Names whose modules are imported when they are first asked for."""
 
 
@@ -161,3 +179,7 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module 'ordern' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -27,6 +27,8 @@ Array = NDArray[Any]
 _NS_PER_OPERATION = 0.3
 """A guess of the time of one vector operation, to decide whether threads are worth it."""
 _WORTH_A_THREAD_NS = 1e6
+_LONGEST_STRAIGHT = 60
+"""Freedoms beyond which methods that cannot be compiled as loops are interpreted, batch by batch."""
 
 
 class Kernel:
@@ -64,6 +66,17 @@ class Kernel:
                 raise ArgumentError(f"{question} needs the setting {name!r}")
         if "frame" in options:
             options["frame"] = model.frame(options["frame"])
+        reason = algorithm.refuses(model) if algorithm.refuses else ""
+        if reason:
+            usual = find(question)[1]
+            able = usual is not algorithm and not (usual.refuses and usual.refuses(model))
+            hint = f"; {usual.name!r} can do it" if able else ""
+            raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason}{hint}")
+        if way == "rolled" and not algorithm.sweeps:
+            raise ArgumentError(
+                f"{question} by the method {algorithm.name!r} is not made of loops over bodies alone, and cannot be "
+                "compiled as loops; it runs unrolled or interpreted"
+            )
         if asked.needs_inertia:
             model.require_inertia()
         self.model, self.question, self.algorithm = model, asked, algorithm
@@ -80,10 +93,12 @@ class Kernel:
         self._shapes = [core_shape(model, p.kind) for p in self.ports]
         self._output = core_shape(model, asked.output)
         self._loaded: dict[str, Loaded] = {}
+        self._pieces: dict[Any, Kernel] = {}
         self._lock = threading.Lock()
         # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
         empty = any(0 in shape for shape in (*self._shapes, self._output))
-        self._interpreted = way == "interpreted" or empty
+        long = not algorithm.sweeps and way is None and model.nv > _LONGEST_STRAIGHT
+        self._interpreted = way == "interpreted" or empty or algorithm.pieces or long
 
     def __call__(self, *arguments: ArrayLike, out: Array | None = None, threads: int | None = None) -> Any:
         """The answer, as an array of the batch shape followed by the shape of one state's answer."""
@@ -116,6 +131,10 @@ class Kernel:
 
     def counts(self) -> Counts:
         """Operations per state, exactly: of straight-line code for this robot, or of loops if those are compiled."""
+        if self.algorithm.pieces:
+            raise ArgumentError(
+                f"{self.question.name} by the method {self.algorithm.name!r} iterates: its operations are not fixed"
+            )
         from .compile.program import count_operations
 
         way = "unrolled" if self._interpreted else self._request.way or self.code.way
@@ -160,20 +179,38 @@ class Kernel:
 
     def _interpret(self, arrays: list[Array], out: Array | None) -> Any:
         self._explain(arrays, out)
-        result = interpret(
-            self.model,
-            self.algorithm.function,
-            self._request.slots,
-            arrays,
-            self.question.output,
-            self.options,
-        )
+        if self.algorithm.pieces:
+            given = dict(zip((p.name for p in self.ports), arrays, strict=True))
+            result = np.asarray(self.algorithm.function(self._piece, **given, **self.options))
+        else:
+            result = interpret(
+                self.model,
+                self.algorithm.function,
+                self._request.slots,
+                arrays,
+                self.question.output,
+                self.options,
+            )
         if out is None:
             return result if result.ndim else result[()]
         if not np.can_cast(result.dtype, out.dtype, "same_kind"):
             raise ArgumentError(f"{self.question.name}: cannot cast the result from {result.dtype} to {out.dtype}")
         out[...] = result
         return out
+
+    def _piece(self, question: str, *arguments: Any, method: str | None = None, **options: Any) -> Array:
+        """A compiled function of the same robot, for methods that are NumPy code around such functions.
+
+        Optional arguments are given by name, and left out if they are None.
+        """
+        inputs = find(question, method)[0].inputs
+        extra = {p.name: options.pop(p.name) for p in inputs if p.optional and p.name in options}
+        present = tuple(name for name, value in extra.items() if value is not None)
+        key = (question, method, present, *sorted(options.items()))
+        if key not in self._pieces:
+            self._pieces[key] = Kernel(self.model, question, method, present, **options)
+        answer: Array = self._pieces[key](*arguments, *(extra[name] for name in present))
+        return answer
 
     def _explain(self, arrays: Sequence[Array], out: Array | None) -> None:
         """Raise an error that says which argument is wrong, if one is."""

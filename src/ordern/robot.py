@@ -23,6 +23,7 @@ from .model import BASE, Frame, Model, ModelBuilder
 if TYPE_CHECKING:
     from .check import Report
     from .kernel import Kernel
+    from .operators import Operators
 
 __all__ = ["Builder", "Robot"]
 
@@ -93,6 +94,164 @@ class Robot(Model):
     ) -> Array:
         """The joint-space mass matrix M(q), of shape (..., nv, nv)."""
         return self._ask("mass_matrix", (q,), {}, method, threads, out)
+
+    def mass_matrix_inverse(
+        self, q: ArrayLike, method: str = "innovations", threads: int | None = None, out: Array | None = None
+    ) -> Array:
+        """The inverse of the mass matrix, of shape (..., nv, nv), without inverting a matrix."""
+        return self._ask("mass_matrix_inverse", (q,), {}, method, threads, out)
+
+    def mass_matrix_factors(
+        self, q: ArrayLike, method: str = "innovations", threads: int | None = None
+    ) -> tuple[Array, Array]:
+        """Factors F and D of the mass matrix, M = F D F^T, both of shape (..., nv, nv).
+
+        F has unit blocks on its diagonal and nothing below it; D is block-diagonal. With the method "ltl", D is one.
+        """
+        F = self._ask("mass_matrix_factor", (q,), {}, method, threads, None)
+        return F, self._ask("mass_matrix_pivots", (q,), {}, method, threads, None)
+
+    def mass_matrix_product(
+        self,
+        q: ArrayLike,
+        x: ArrayLike,
+        method: str = "newton-euler",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """M(q) x, of shape (..., nv), without the matrix: in order n."""
+        return self._ask("mass_matrix_product", (q, x), {}, method, threads, out)
+
+    def mass_matrix_solve(
+        self,
+        q: ArrayLike,
+        x: ArrayLike,
+        method: str = "innovations",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """M(q)^-1 x, of shape (..., nv), without the matrix: in order n."""
+        return self._ask("mass_matrix_solve", (q, x), {}, method, threads, out)
+
+    def mass_matrix_root_product(
+        self, q: ArrayLike, x: ArrayLike, threads: int | None = None, out: Array | None = None
+    ) -> Array:
+        """F D^(1/2) x with the factors of the mass matrix: takes white noise to noise of covariance M. In order n."""
+        return self._ask("mass_matrix_root_product", (q, x), {}, None, threads, out)
+
+    def mass_matrix_root_solve(
+        self, q: ArrayLike, x: ArrayLike, threads: int | None = None, out: Array | None = None
+    ) -> Array:
+        """D^(-1/2) F^-1 x: undoes `mass_matrix_root_product`. In order n."""
+        return self._ask("mass_matrix_root_solve", (q, x), {}, None, threads, out)
+
+    def coriolis_matrix(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        method: str = "christoffel",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """A matrix C(q, v) with C v the Coriolis and centrifugal forces and dM/dt - 2 C skew, (..., nv, nv)."""
+        return self._ask("coriolis_matrix", (q, v), {}, method, threads, out)
+
+    def joint_wrenches(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike | None = None,
+        external: External | None = None,
+        method: str = "newton-euler",
+        threads: int | None = None,
+        out: Array | None = None,
+        *,
+        tau: ArrayLike | None = None,
+        base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
+    ) -> Array:
+        """What each joint transmits to its body: (moment, force) at and in the body's frame, of shape (..., n, 6).
+
+        Of a motion with the accelerations `a`, or of the motion that the joint forces `tau` cause.
+        """
+        if (a is None) == (tau is None):
+            raise ArgumentError("joint_wrenches: give either the accelerations `a` or the joint forces `tau`")
+        moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        if a is None:
+            a = self.forward_dynamics(q, v, tau, external=external, **moved)  # type: ignore[arg-type]
+        return self._ask("joint_wrenches", (q, v, a), {"external": external, **moved}, method, threads, out)
+
+    def link_accelerations(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external: External | None = None,
+        method: str = "fd4",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The classical accelerations (angular, linear) of all bodies that joint forces cause, of shape (..., n, 6).
+
+        Each is that of the body's origin, in its own axes.
+        """
+        return self._ask("link_accelerations", (q, v, tau), {"external": external}, method, threads, out)
+
+    def momentum(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str | Frame = "world",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The momentum (angular, linear) of all bodies about a frame's origin, in its axes, of shape (..., 6)."""
+        return self._ask("momentum", (q, v), {}, None, threads, out, frame=frame)
+
+    def operational_inertia(
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The inertia (J M^-1 J^T)^-1 that one feels at a frame, of shape (..., 6, 6)."""
+        return self._ask("operational_inertia", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
+
+    def operational_inertia_inverse(
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """J M^-1 J^T: how a frame gives way to forces on it, of shape (..., 6, 6); singular positions have one too."""
+        return self._ask("operational_inertia_inverse", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
+
+    def dynamic_inverse(
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The dynamically consistent inverse M^-1 J^T (J M^-1 J^T)^-1 of a Jacobian, of shape (..., nv, 6)."""
+        return self._ask("dynamic_inverse", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
+
+    def operational_bias(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """The force at a frame that keeps it from accelerating, against gravity and velocities, of shape (..., 6)."""
+        return self._ask("operational_bias", (q, v), {}, None, threads, out, frame=frame, axes=_axes(axes))
 
     def bias_force(
         self,
@@ -217,6 +376,28 @@ class Robot(Model):
         """The constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv)."""
         return self._ask("difference", (q0, q1), {}, None, threads, out)
 
+    def builder(self) -> Builder:
+        """A builder with the parts of this robot, to be changed and built again."""
+        return Builder.of(self)
+
+    def lock(self, *joints: str, at: Mapping[str, ArrayLike] | None = None) -> Robot:
+        """A robot in which some joints are fixed: at the neutral position, or where `at` says.
+
+        >>> import ordern as on
+        >>> on.load("puma560").lock("wrist_pitch", "flange_roll", at={"waist": 0.5}).nv
+        3
+        """
+        builder = self.builder()
+        for name, q in {**dict.fromkeys(joints), **(at or {})}.items():
+            builder.lock(name, q)  # type: ignore[arg-type]
+        return builder.build(snap=self.snap)
+
+    def operators(self, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
+        """The papers' spatial operators at one state: H, phi, psi, M, P, D, K ... that act, multiply and invert."""
+        from .operators import operators
+
+        return operators(self, q, v)
+
     def check(self) -> Report:
         """What a careful engineer would notice about this robot: masses, inertias, joints, limits, loops, units."""
         from .check import check
@@ -307,9 +488,9 @@ class Robot(Model):
 
         A question without settings, asked in its usual way, does not even pass through Python.
         """
-        general: Callable[..., Any] = getattr(type(self), question)
+        general: Any = getattr(type(self), question, None)
         usual = kernel.algorithm.name == kernel.question.default and not kernel.options
-        if not usual or general is not getattr(Robot, question):
+        if general is None or not usual or general is not getattr(Robot, question):
             return kernel.fast(kernel)
         parameters = list(inspect.signature(general).parameters.values())[1:]
         shown = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)

@@ -40,6 +40,12 @@ def arm(mass: float = 1.0, inertia: Any = (0.01, 0.02, 0.015), com: Any = (0, 0,
     )
 
 
+def bare(mass: float, inertia: float, **more: Any) -> on.Builder:
+    """One link of which nothing tells the size, but for what is given."""
+    link = {"mass": mass, "inertia": (inertia,) * 3, "where": "arm.urdf:7", **more}
+    return on.Builder("arm").body("base").body("link", parent="base", joint=on.Revolute(Z), joint_name="hinge", **link)
+
+
 def codes(builder: on.Builder, **build: Any) -> dict[str, Finding]:
     return {f.code: f for f in check(builder.build(**build))}
 
@@ -58,7 +64,13 @@ CASES: list[tuple[str, str, Callable[[], on.Builder], str]] = [
     ("inertia-all-equal", "error", lambda: arm(inertia=(1e-6,) * 6), "nine entries are all 1e-06"),
     ("inertia-singular", "info", lambda: arm(inertia=(0, 0, 0)), "counts as a point mass"),
     ("inertia-singular", "warning", lambda: arm(inertia=(0.01, 0.01, 0)), "none about one axis"),
-    ("inertia-too-large", "warning", lambda: arm(inertia=(2e4, 2e4, 2e4)), "ten times the whole robot"),
+    ("inertia-too-large", "warning", lambda: arm(inertia=(2e4, 2e4, 2e4)), "are within 0.4 m"),
+    ("inertia-too-large", "warning", lambda: bare(1.0, 1e4), "100 m from its centre; few bodies of robots are as"),
+    ("inertia-too-large", "warning", lambda: bare(2.0, 15.0, com=(0.15, 0, 0)), "2.74 m from its centre; its joints"),
+    ("inertia-too-large", "warning", lambda: bare(1.0, 2.0).frame("tool", "link", (0, 0, 0.1)), "are within 0.1 m"),
+    ("inertia-too-large", "warning", lambda: bare(1.0, 20.0, at=(0.2, 0, 0)), "are within 0.2 m"),
+    ("inertia-too-small", "warning", lambda: bare(2.0, 1.5e-8, com=(0.15, 0, 0)), "within 0.087 mm"),
+    ("inertia-too-small", "warning", lambda: bare(2.0, 1.5e-8), "as if all its mass were within 0.087 mm"),
     (
         "inertia-too-large",
         "warning",
@@ -118,6 +130,9 @@ def test_what_is_found(code: str, severity: str, make: Callable[[], on.Builder],
         lambda: arm(lower=-2 * math.pi, upper=6.28319),
         lambda: arm(lower=-math.inf, upper=0.0),
         lambda: arm(joint=on.Continuous(Z)),
+        lambda: bare(1.0, 0.04, com=(0.001, 0, 0)),  # all joints of a wrist are in one place
+        lambda: bare(0.5, 2e-4, com=(0.5, 0, 0)),  # a motor at the end of a rod
+        lambda: bare(50.0, 80.0),
     ],
 )
 def test_what_is_let_pass(make: Callable[[], on.Builder]) -> None:
@@ -231,7 +246,7 @@ def test_notes_of_the_loader() -> None:
 
 
 def test_the_report_as_text_and_as_json() -> None:
-    report = check(arm(inertia=(1, 1, 5), effort_limit=0.0, lower=1.0, upper=2.0).build())
+    report = check(arm(inertia=(0.1, 0.1, 0.5), effort_limit=0.0, lower=1.0, upper=2.0).build())
     lines = str(report).split("\n")
     assert lines[0] == "arm: 1 error, 1 warning, 1 remark"
     assert lines[1].startswith("  arm.urdf:7: error: body 'link' has the principal moments")
@@ -243,6 +258,31 @@ def test_the_report_as_text_and_as_json() -> None:
     assert data["counts"] == {"error": 1, "warning": 1, "info": 1}
     assert data["findings"][0]["code"] == "inertia-triangle"
     assert set(data["findings"][0]) == {"severity", "code", "name", "message", "suggestion", "where"}
+
+
+def test_a_suggestion_is_below_what_it_is_for() -> None:
+    findings = [
+        Finding("info", "note", "", message, suggestion)
+        for message, suggestion in [("a", "do x"), ("b", ""), ("c", "do y"), ("d", "do x")]
+    ]
+    assert str(Report("r", tuple(findings))).split("\n")[1:] == [
+        "  info: a [note]",
+        "  info: d [note]",
+        "    -> do x",
+        "  info: b [note]",
+        "  info: c [note]",
+        "    -> do y",
+    ]
+
+
+def test_a_world_that_floats() -> None:
+    b = on.Builder().body("world", mass=1, inertia=(0.1, 0.1, 0.1))
+    b.body("link", parent="world", joint=on.Revolute(Z), mass=1, inertia=(0.01, 0.01, 0.01), at=(0, 0, 0.5))
+    assert "floating-world" not in codes(b)
+    f = codes(b, floating=True)["floating-world"]
+    assert (f.severity, f.name) == ("warning", "world")
+    assert "floats: joint 'root_joint' moves it" in f.message
+    assert "floating-world" not in codes(arm(), floating=True)
 
 
 def test_a_report_counts() -> None:

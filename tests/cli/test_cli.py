@@ -112,7 +112,12 @@ def test_what_keeps_a_file_from_loading_is_a_finding(broken: str, capsys: pytest
 def test_check_goes_on_after_a_missing_file(good: str, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "missing.urdf", wrong, good, "--json"]) == 2
     out, err = capsys.readouterr()
-    assert [r["ok"] for r in json.loads(out)] == [False, True]
+    assert [(r["source"], r["ok"]) for r in json.loads(out)] == [
+        ("missing.urdf", False),
+        (wrong, False),
+        (good, True),
+    ]
+    assert json.loads(out)[0]["findings"][0]["message"].startswith("there is no file 'missing.urdf'")
     assert err.startswith("ordern: error: there is no file 'missing.urdf'")
 
 
@@ -197,7 +202,127 @@ def test_convert(good: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureF
 
 def test_convert_into_a_folder_that_is_not_there(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["convert", good, "nowhere/copy.urdf"]) == 2
-    assert capsys.readouterr().err == "ordern: error: nowhere/copy.urdf: No such file or directory\n"
+    assert capsys.readouterr().err == (
+        "ordern: error: nowhere/copy.urdf: the file cannot be written: No such file or directory\n"
+    )
+
+
+def test_convert_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "puma.urdf"
+    assert main(["convert", "puma560", str(out)]) == 1
+    err = capsys.readouterr().err
+    assert "URDF cannot say all of this robot: armature of joint 'waist', " in err
+    assert "with --lossy this is left out" in err
+    assert "lossy=True" not in err
+    assert not out.exists()
+    assert main(["convert", "--lossy", "puma560", str(out)]) == 0
+    assert capsys.readouterr().err.startswith("ordern: left out: armature of joint 'waist', ")
+    assert main(["convert", "--lossy", "--force", "--json", "puma560", str(out)]) == 0
+    ((left,),) = (json.loads(capsys.readouterr().out)["left_out"],)
+    assert left.startswith("armature of joint 'waist', ")
+    assert left.endswith("joint 'flange_roll'")
+
+
+def test_the_examples_of_convert_with_bundled_robots_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = (import_module("ordern.cli.convert").__doc__ or "").split("\n")
+    examples = [line.split("|")[0].split()[1:] for line in lines if "stanford-arm" in line]
+    assert len(examples) == 2
+    for arguments in examples:
+        assert main(arguments) == 0
+    assert "<mujoco" in capsys.readouterr().out
+
+
+def test_convert_moves_meshes_with_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.urdf"
+    mesh = '<visual><geometry><mesh filename="meshes/a.stl"/></geometry></visual>'
+    path.write_text(f'<robot name="r"><link name="a">{mesh}</link></robot>')
+    (tmp_path / "new").mkdir()
+    assert main(["convert", str(path), str(tmp_path / "new" / "r.xml")]) == 0
+    assert 'file="../meshes/a.stl"' in (tmp_path / "new" / "r.xml").read_text()
+    assert main(["convert", "--floating", str(path), str(tmp_path / "new" / "f.xml")]) == 0
+    assert 'type="free"' in (tmp_path / "new" / "f.xml").read_text()
+
+
+class Input:
+    def __init__(self, data: bytes) -> None:
+        self.buffer = io.BytesIO(data)
+
+
+def test_standard_input_and_output(
+    good: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = Path(good).read_bytes()
+    for arguments in (["check", "-"], ["info", "-"], ["convert", "-", "-", "--to", "mjcf"]):
+        monkeypatch.setattr(sys, "stdin", Input(data))
+        assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("<string>: nothing to remark\narm: 1 bodies")
+    assert ordern.load(out[out.index("<?xml") :]).name == "arm"
+    assert err == "ordern: left out: velocity limit of joint 'j'\n"
+    for wrong, message in ((b"", "is empty"), (b"{}", "begins with '{}'"), (b"<\xff", "is not in UTF-8")):
+        monkeypatch.setattr(sys, "stdin", Input(wrong))
+        assert main(["info", "-"]) == 2
+        assert f"standard input {message}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["-"], "--to must tell the format"),
+        (["-", "--to", "urdf", "--json"], "--json is printed to standard output"),
+        (["x.xml", "--to", "urdf"], "x.xml is not the name of a file of the format"),
+    ],
+)
+def test_convert_arguments_that_do_not_fit(
+    good: str, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["convert", good, *more]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["info", "convert"])
+def test_errors_as_json(command: str, broken: str, capsys: pytest.CaptureFixture[str]) -> None:
+    more = ["out.urdf"] if command == "convert" else []
+    assert main([command, "--json", broken, *more]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data == {"error": "body 'a' exists already; every body needs a name of its own", "where": f"{broken}:3"}
+    assert main([command, "--json", "missing.urdf", *more]) == 2
+    data = json.loads(capsys.readouterr().out)
+    assert data["error"].startswith("there is no file 'missing.urdf'")
+
+
+@pytest.fixture
+def noted(tmp_path: Path) -> str:
+    path = Path(robot(tmp_path / "noted.urdf"))
+    path.write_text(path.read_text().replace("</robot>", "<gazebo/><transmission/></robot>"))
+    return str(path)
+
+
+def test_a_note_of_the_loader_is_one_finding_and_no_warning(noted: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--strict", noted]) == 0
+    assert capsys.readouterr().out == (
+        f"{noted}: 1 remark\n  info     noted.urdf:5  not read: <gazebo> (1, first in line 5), "
+        "<transmission> (1, first in line 5) [note]\n"
+    )
+
+
+def test_info_has_the_notes(noted: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", noted]) == 0
+    *_, head, note = capsys.readouterr().out.rstrip().split("\n")
+    assert head == "noticed while reading"
+    assert note.startswith(f"  {noted}:5: not read: <gazebo>")
+
+
+def test_a_world_that_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(robot(tmp_path / "r.urdf"))
+    path.write_text(path.read_text().replace('"a"', '"world"'))
+    assert main(["check", str(path)]) == 0
+    assert "floating-world" not in capsys.readouterr().out
+    main(["check", "--floating", str(path)])
+    assert "the root 'world', which the description has as the ground, floats" in capsys.readouterr().out
 
 
 def test_a_closed_pipe_is_no_error(good: str) -> None:

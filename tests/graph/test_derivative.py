@@ -23,12 +23,12 @@ POINTS = {
 STEP = mpmath.mpf(10) ** -25
 
 
-def _numeric(roots: list[Node], point: list, k: int) -> list:
+def _numeric(roots: list[Node], point: list, k: int, step=STEP) -> list:
     """The derivative by leaf k: a central difference that 80 digits make exact to 50."""
     plus, minus = list(point), list(point)
-    plus[k], minus[k] = point[k] + STEP, point[k] - STEP
+    plus[k], minus[k] = point[k] + step, point[k] - step
     values = (evaluate(roots, leaf_values(x)) for x in (plus, minus))
-    return [(a - b) / (2 * STEP) for a, b in zip(*values, strict=True)]
+    return [(a - b) / (2 * step) for a, b in zip(*values, strict=True)]
 
 
 def _close(got, wanted) -> bool:
@@ -73,8 +73,9 @@ def test_forward_and_reverse_agree_with_differences(program, numbers) -> None:
         gradient = _values(reverse(roots, weights, leaves), graph, point)
         for k, leaf in enumerate(leaves):
             rates = _values(forward(roots, {leaf: 1.0}), graph, point)
-            wanted = _numeric(roots, point, k)
-            if all(abs(w) < 1e8 for w in wanted):
+            wanted, judge = _numeric(roots, point, k), _numeric(roots, point, k, 8 * STEP)
+            # next to a pole or a step a difference says nothing of the derivative, and the two steps tell
+            if all(abs(w) < 1e8 for w in wanted) and all(map(_close, judge, wanted)):
                 assert all(_close(a, b) for a, b in zip(rates, wanted, strict=True))
                 assert _close(gradient[k], sum(w * r for w, r in zip(weights, rates, strict=True)))
     check(graph)

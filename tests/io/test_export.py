@@ -383,15 +383,32 @@ class TestMjcf:
         assert model.jnt_limited[0]
         assert on.load(text).joints[0].upper == (2.0,)
 
+    @pytest.mark.parametrize("turn", [(0.5, 0.5, 0.5, 0.5), (2.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)])
+    def test_a_free_body_starts_from_its_rest(self, turn: tuple[float, ...]) -> None:
+        builder = on.Builder("top").body("ground")
+        rest = (*turn, 1.0, 2.0, 3.0)
+        builder.body("top", parent="ground", joint=on.Free(), joint_name="free", rest=rest, **INERTIAL)
+        robot = builder.build()
+        model = mujoco.MjModel.from_xml_string(text := to_mjcf(robot))
+        unit = turn if turn == (0.5, 0.5, 0.5, 0.5) else (1.0, 0.0, 0.0, 0.0)
+        assert_close(model.qpos0, [1, 2, 3, *unit], ROUNDING)
+        again = on.load(text)
+        assert_close(np.array(again.joint("free").rest), [*unit, 1, 2, 3], ROUNDING)
+        assert again.joint("free").placement == on.Placement()
+        assert_same_dynamics(robot, again)
+
     def test_velocity_limits_and_looks_are_only_noted(self) -> None:
         builder = on.Builder("arm").body("base")
         builder.body("tip", parent="base", joint=on.Revolute(), joint_name="elbow", velocity_limit=2.0, **INERTIAL)
         builder.shape("tip", "mesh", (1, 1, 1), file="package://arm/tip.dae").shape("tip", "plane")
+        builder.shape("tip", "mesh", (1, 1, 1), file="tip.dae")
         text = to_mjcf(builder.build())
         assert "<!-- left out: velocity limit of joint 'elbow' -->" in text
         assert (
-            "left out: the mesh 'package://arm/tip.dae' (only files that end in .stl, .obj, .msh) of body 'tip'" in text
+            "left out: the mesh 'package://arm/tip.dae' (only paths of files; MuJoCo does not know package://) of body"
+            in text
         )
+        assert "left out: the mesh 'tip.dae' (only files that end in .stl, .obj, .msh) of body 'tip'" in text
         assert "left out: the plane (only the ground has one) of body 'tip'" in text
 
     def test_shapes(self) -> None:

@@ -83,8 +83,23 @@ class TestMissing:
     def test_otherwise_robots_of_the_directory_are_listed(self, tmp_path: Path) -> None:
         (tmp_path / "panda.urdf").touch()
         (tmp_path / "notes.txt").touch()
-        with pytest.raises(MissingFileError, match=r"x'; it has panda\.urdf$"):
+        with pytest.raises(MissingFileError, match=r"x'; the folder '.*' has panda\.urdf$"):
             load_builder(tmp_path / "x")
+
+    def test_so_are_the_names_that_could_have_been_given(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        names = ("puma560", "spherical-chain-N")
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "mine.xml").touch()
+        with pytest.raises(MissingFileError) as e:
+            load_builder("panda", names)
+        assert str(e.value) == (
+            "there is no file 'panda'; this folder has mine.xml. Nor is there a bundled robot of this name: known are "
+            "puma560, spherical-chain-N"
+        )
+        with pytest.raises(MissingFileError, match=r"did you mean 'mine.xml'\? Nor is there .*: known are puma560, "):
+            load_builder("mine", names)
+        with pytest.raises(MissingFileError, match=r"of this name: did you mean 'puma560'\? known are puma560, sph"):
+            load_builder("puma56", names)
 
     def test_a_directory_that_is_missing(self, tmp_path: Path) -> None:
         with pytest.raises(MissingFileError, match=r"there is no file .*; the directory .* does not exist either"):

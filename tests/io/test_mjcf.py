@@ -144,6 +144,11 @@ class TestJoints:
     def test_without_limits(self, joint: str) -> None:
         assert build(arm(f"<joint {joint}/>")).joints[0].upper == (math.inf,)
 
+    def test_limits_the_wrong_way_round_are_noted(self) -> None:
+        (note,) = build(arm('<joint name="j" range="1 -1"/>')).notes
+        assert str(note).endswith(":4: joint 'j' has range 1 to -1, and so no limits, as in MuJoCo")
+        assert build(arm('<joint limited="false" range="1 -1"/>')).notes == ()
+
     def test_autolimits(self) -> None:
         no = '<compiler autolimits="false"/>'
         assert build(arm('<joint limited="true" range="-1 1"/>', before=no)).upper < 1.0

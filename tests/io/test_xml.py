@@ -88,9 +88,10 @@ def test_only_finds_one_child_and_refuses_a_second() -> None:
 @pytest.mark.parametrize(
     ("data", "where", "message"),
     [
-        ("", "f:1", "no element found"),
-        ("<r>\n<a>\n</b></r>", "f:3", "mismatched tag"),
-        ("<r>\n<a>", "f:2", "no element found"),
+        ("", "f:1", r"no element found \(column 1\)$"),
+        ("<r>\n<a>\n</b></r>", "f:3", r"mismatched tag \(column 3\): expected </a>, the end of <a> in line 2$"),
+        ("<r>\n<a>", "f:2", r"no element found \(column 4\): expected </a>, the end of <a> in line 2$"),
+        ("<r>\n<a/>\n", "f:3", "no element found .*: expected </r>, the end of <r> in line 1$"),
         ("<r/>\n<s/>", "f:2", "junk after document element"),
         ('<r\na="1"\na="2"/>', "f:3", "duplicate attribute"),
         ("<r>\n<a b=1/></r>", "f:2", r"not well-formed \(invalid token\) \(column 6\)"),

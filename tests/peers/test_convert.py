@@ -13,6 +13,7 @@ import pytest
 
 import ordern as on
 from ordern.conversion import Converter, convert
+from ordern.conversion.rotations import matrix_of_quaternion
 from ordern.errors import ArgumentError, UnknownNameError
 from ordern.io.export_mjcf import to_mjcf
 from ordern.io.export_urdf import to_urdf
@@ -34,6 +35,15 @@ def robot(*joints: on.Joint, floating: bool = False, seed: int = 0, **more: Any)
         at = random_placement(rng)
         builder.body(f"b{k}", parent=f"b{k - 1}", joint=joint, joint_name=f"j{k}", at=at, **INERTIAL, **more)
     return builder.build(floating=floating, snap=0.0)
+
+
+def matrix(quaternion: Array) -> Array:
+    return matrix_of_quaternion(np.array(quaternion))
+
+
+def stand(model: Any) -> on.Placement:
+    """Where MuJoCo has the body `trunk`."""
+    return on.Placement.of(matrix(model.body("trunk").quat), model.body("trunk").pos)
 
 
 def state(one: on.Model, shape: tuple[int, ...] = BATCH) -> tuple[Array, Array, Array, Array]:
@@ -204,6 +214,61 @@ class TestMujoco:
         )
         assert_back(c := assert_mujoco(one, mujoco.MjModel.from_xml_string(text)))
         assert c.to_peer(one.neutral()).tolist() == [0, 0, 0, 1, 0, 0, 0, 0.5]
+
+    REFERENCES = """<mujoco><compiler angle="radian"/><worldbody>
+        <body name="trunk" pos="0 0 1" euler="0.1 0.2 0.3">
+        <body name="leg" pos="0 0.1 0.2" euler="0.3 0 0.2">
+        <joint name="hip" axis="0 1 0" ref="0.5" {}/><inertial pos="0 0 -0.2" mass="1" diaginertia="1 1 1"/>
+        <body name="shin" pos="0.1 0 -0.4" euler="0 0.3 0"><joint name="knee" type="slide" axis="0 0 1" ref="-0.2"/>
+        <inertial pos="0 0 -0.2" mass="1" diaginertia="1 1 1"/></body></body></body></worldbody></mujoco>"""
+
+    @pytest.mark.parametrize("more", ["", 'pos="0.1 0.2 0.3"'])
+    def test_references_of_the_file_that_the_robot_was_loaded_from(self, more: str) -> None:
+        text = self.REFERENCES.format(more).replace(
+            '<joint name="knee"', '<joint name="ankle" axis="1 0 0" ref="0.4"/><joint name="knee"'
+        )
+        one, model = on.load(text, snap=0.0), mujoco.MjModel.from_xml_string(text)
+        c, data = convert(one, model), mujoco.MjData(model)
+        assert_back(c)
+        q = np.array([0.3, 0.4, 0.5])
+        assert c.to_peer(q).tolist() == q.tolist()
+        data.qpos[:] = c.to_peer(q)
+        mujoco.mj_kinematics(model, data)
+        for name in ("leg", "shin"):
+            pose = one.kernel("pose", way="interpreted", frame=name)(q)
+            assert_close(data.xpos[model.body(name).id], pose[:3, 3], PEER)
+            assert_close(data.xmat[model.body(name).id].reshape(3, 3), pose[:3, :3], PEER)
+
+    @pytest.mark.parametrize("named", [True, False])
+    def test_references_of_another_description(self, named: bool) -> None:
+        text = self.REFERENCES.format("")
+        model = mujoco.MjModel.from_xml_string(text)
+        mass = {"mass": 1.0, "com": (0, 0, -0.2), "inertia": (1, 1, 1)}
+        hip = on.Placement.of(matrix(model.body("leg").quat), (0, 0.1, 0.2))
+        knee = on.Placement.of(matrix(model.body("shin").quat), (0.1, 0, -0.4))
+        trunk, leg, shin = ("trunk", "leg", "shin") if named else ("a", "b", "c")
+        builder = on.Builder("other").body(trunk)
+        if not named:  # nothing but the joints tells what is what: the robot stands where MuJoCo has it
+            builder = on.Builder("other").body("ground").body(trunk, parent="ground", joint=on.Fixed(), at=stand(model))
+        builder.body(leg, parent=trunk, joint=on.Revolute((0, 1, 0)), joint_name="hip", at=hip, **mass)
+        builder.body(shin, parent=leg, joint=on.Prismatic((0, 0, 1)), joint_name="knee", at=knee, **mass)
+        one = builder.build(snap=0.0)
+        assert_back(c := convert(one, model))
+        assert c.to_peer(np.zeros(2)).tolist() == [0.5, -0.2]
+        q, data = np.array([0.3, 0.4]), mujoco.MjData(model)
+        data.qpos[:] = c.to_peer(q)
+        mujoco.mj_kinematics(model, data)
+        ours = np.linalg.inv(one.kernel("pose", way="interpreted", frame=trunk)(q)) @ one.kernel(
+            "pose", way="interpreted", frame=shin
+        )(q)
+        R = data.body("trunk").xmat.reshape(3, 3)
+        assert_close(R.T @ (data.body("shin").xpos - data.body("trunk").xpos), ours[:3, 3], PEER)
+
+    def test_a_reference_of_a_joint_of_another_kind(self) -> None:
+        model = mujoco.MjModel.from_xml_string(self.REFERENCES.format(""))
+        one = robot(on.Spherical(), on.Prismatic())
+        with pytest.raises(ArgumentError, match="joint 'j1' is a Spherical here and a hinge in MuJoCo"):
+            convert(one, model, names={"j1": "hip", "j2": "knee"})
 
     def test_a_robot_that_was_loaded_from_the_same_file(self) -> None:
         text = to_mjcf(robot(on.Spherical(), on.Universal(), on.Revolute(), floating=True))

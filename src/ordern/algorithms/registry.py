@@ -8,13 +8,17 @@ nothing in the library needs to be edited.
 from __future__ import annotations
 
 import inspect
+import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from ..errors import unknown_name
+from ..model import Model
 
-__all__ = ["Algorithm", "Port", "Question", "algorithm", "find", "methods", "question", "questions"]
+__all__ = ["Algorithm", "Port", "Question", "algorithm", "alias", "find", "methods", "question", "questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A method: its function, and where it is from."""
+    """A method: its function, where it is from, and what it can do."""
 
     question: str
     name: str
@@ -52,10 +56,19 @@ class Algorithm:
     paper: str
     equations: str
     order: str
+    """How its cost grows with the number of bodies n; d is the depth of the tree."""
+    sweeps: bool = True
+    """Whether it is made of loops over bodies alone, so that it can be compiled as loops."""
+    pieces: bool = False
+    """Whether it is NumPy code around compiled functions: `function(ask, *arrays)`, see `Pieces`."""
+    refuses: Callable[[Model], str] | None = None
+    """Why a model is outside of its reach; empty if it is not."""
+    alias_of: str = ""
+    """The method that it is another name of."""
 
     def accepts(self, question: Question) -> tuple[str, ...]:
         """The names of the question's inputs that the function takes: it may leave out the last optional ones."""
-        parameters = inspect.signature(self.function).parameters.values()
+        parameters = inspect.signature(self.function).parameters.values()  # the first is the tree
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
             return tuple(p.name for p in question.inputs)
         taken = [p for p in parameters if p.kind is not p.KEYWORD_ONLY and p.name not in question.options]
@@ -81,17 +94,45 @@ def question(
 
 
 def algorithm(
-    question: str, name: str, *, paper: str = "", equations: str = "", order: str = "n"
+    question: str,
+    name: str,
+    *,
+    paper: str = "",
+    equations: str = "",
+    order: str = "n",
+    sweeps: bool = True,
+    pieces: bool = False,
+    refuses: Callable[[Model], str] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare a function as a method of a question. It is called with the tree, the inputs, and the options."""
+    """Declare a function as a method of a question. It is called with the tree, the inputs, and the options.
+
+    `sweeps=False` says that it is more than loops over bodies: it runs interpreted or unrolled. `refuses` tells for a
+    model why it is outside of the method's reach.
+    """
     if question not in _QUESTIONS:
         raise unknown_name("question", question, _QUESTIONS)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        _ALGORITHMS[question, name] = Algorithm(question, name, function, paper, equations, order)
+        _ALGORITHMS[question, name] = Algorithm(
+            question, name, function, paper, equations, order, sweeps and not pieces, pieces, refuses
+        )
         return function
 
     return register
+
+
+def alias(question: str, name: str, of: str, *, paper: str, equations: str = "") -> None:
+    """Declare another name of a method: what a paper calls it that derives the same recursion."""
+    _, meant = find(question, of)
+    _ALGORITHMS[question, name] = replace(meant, name=name, paper=paper, equations=equations, alias_of=of)
+
+
+@cache
+def import_all() -> None:
+    """Import every module of algorithms. Those that are used most are there from the start; the rest when asked for."""
+    package = import_module(__package__ or "")
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        import_module(module.name)
 
 
 def questions() -> tuple[Question, ...]:
@@ -102,9 +143,13 @@ def questions() -> tuple[Question, ...]:
 def find(question: str, method: str | None = None) -> tuple[Question, Algorithm]:
     """A question and one of its methods, or its default method; an unknown name lists those that exist."""
     if question not in _QUESTIONS:
+        import_all()  # some modules declare questions of their own
+    if question not in _QUESTIONS:
         raise unknown_name("question", question, _QUESTIONS)
     asked = _QUESTIONS[question]
     name = asked.default if method is None else method
+    if not any(known == (question, name) for known in _ALGORITHMS):
+        import_all()
     try:
         return asked, _ALGORITHMS[question, name]
     except (KeyError, TypeError):
@@ -116,9 +161,10 @@ def methods(question: str | None = None) -> tuple[Algorithm, ...]:
     """The implemented algorithms, of one question or of all.
 
     >>> import ordern as on
-    >>> [m.name for m in on.methods("forward_dynamics")]
-    ['articulated-body']
+    >>> [m.name for m in on.methods("inverse_dynamics")]
+    ['newton-euler', 'denoc', 'composite-inertia', 'newton-euler-vector']
     """
+    import_all()
     if question is not None:
         find(question)
     return tuple(a for a in _ALGORITHMS.values() if question in (None, a.question))

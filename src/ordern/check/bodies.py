@@ -115,31 +115,53 @@ def inertia_too_large(s: Subject) -> Iterator[Finding]:
         gyration = float(np.sqrt(s.principal[k][2] / b.mass))
         solid = s.solid(k)
         if solid is not None and solid.size > 0.0:
-            limit, of = max(solid.reach(b.com), s.span(k, b.com)), "its geometry"
+            limit = max(solid.reach(b.com), s.span(k, b.com))
+            of = f"its geometry extends {limit:.3g} m"
+        elif (scale := s.scale(k)) > 0.0:
+            limit = _ROOMY * max(scale, _COMPACT)
+            of = f"its joints and its centre of mass are within {scale:.3g} m"
+        elif 0.0 < 10.0 * s.reach < _LARGEST:
+            limit, of = 10.0 * s.reach, f"the whole robot reaches {s.reach:.3g} m"
         else:
-            limit, of = 10.0 * s.reach, "ten times the whole robot"
-        if limit > 0.0 and gyration > 1.01 * limit:
+            limit, of = _LARGEST, "few bodies of robots are as large"
+        if gyration > 1.01 * limit:
             why = (
                 f"has mass {b.mass:.4g} kg and inertias up to {s.principal[k][2]:.4g} kg m^2, as if its mass were "
-                f"{gyration:.3g} m from its centre; {of} extends {limit:.3g} m"
+                f"{gyration:.3g} m from its centre; {of}"
             )
-            advice = "check the units (1 g mm^2 is 1e-9 kg m^2), and that the inertia is about the centre of mass"
-            yield _about(s, k, "inertia-too-large", why, advice, "warning")
+            yield _about(s, k, "inertia-too-large", why, _UNITS_ADVICE, "warning")
 
 
 def inertia_too_small(s: Subject) -> Iterator[Finding]:
-    """An inertia less than a hundredth of that of a body of the same shape and mass."""
+    """An inertia less than a hundredth of that of a body of the same shape and mass, or as of a grain of sand."""
     for k, b in enumerate(s.model.bodies):
-        solid = s.solid(k)
-        if solid is None or b.mass <= 0.0 or s.principal[k][2] <= 0.0 or not np.isfinite(solid.gyration):
+        if b.mass <= 0.0 or s.principal[k][2] <= 0.0 or _all_equal(b):
             continue
-        expected = b.mass * solid.gyration**2
-        if s.principal[k][2] < 0.01 * expected:
+        gyration = float(np.sqrt(s.principal[k][2] / b.mass))
+        solid = s.solid(k)
+        if solid is not None and np.isfinite(solid.gyration):
+            expected = b.mass * solid.gyration**2
+            if s.principal[k][2] < 0.01 * expected:
+                why = (
+                    f"has inertias up to {s.principal[k][2]:.3g} kg m^2; a solid of its shape and mass "
+                    f"({b.mass:.4g} kg) has {expected:.3g}"
+                )
+                yield _about(s, k, "inertia-too-small", why, _INERTIA_ADVICE, "warning")
+        elif gyration < max(_SMALLEST, _TIGHT * s.scale(k)):
             why = (
-                f"has inertias up to {s.principal[k][2]:.3g} kg m^2; a solid of its shape and mass "
-                f"({b.mass:.4g} kg) has {expected:.3g}"
+                f"has mass {b.mass:.4g} kg and inertias up to {s.principal[k][2]:.3g} kg m^2, as if all its mass were "
+                f"within {1e3 * gyration:.2g} mm"
             )
-            yield _about(s, k, "inertia-too-small", why, _INERTIA_ADVICE, "warning")
+            yield _about(s, k, "inertia-too-small", why, _UNITS_ADVICE, "warning")
+
+
+_ROOMY, _TIGHT = 5.0, 2e-3
+"""Radii of gyration, compared with the distances between a body's joints, that are doubtful if its shape is unknown."""
+_COMPACT = 0.05
+"""Metres: joints may be closer than this, or in one place as in a wrist, and tell nothing of the body's size."""
+_LARGEST, _SMALLEST = 5.0, 1e-4
+"""Those that are doubtful in any case: metres."""
+_UNITS_ADVICE = "check the units (1 g mm^2 is 1e-9 kg m^2), and that the inertia is about the centre of mass"
 
 
 def inertia_default(s: Subject) -> Iterator[Finding]:

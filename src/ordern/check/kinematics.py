@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..joints import Joint
+from ..joints import Joint, joint_placement
 from ..model import BASE, Body, Model
-from ..spatial import Freedoms, Pose
+from ..spatial import Freedoms
 
 __all__ = ["gap", "joint_pose", "mass_matrix", "poses"]
 
@@ -19,11 +19,7 @@ Array = NDArray[np.float64]
 
 def joint_pose(joint: Joint, q: Array) -> Array:
     """The 4x4 pose of the child's frame in the joint's."""
-    pose = joint.transform(Freedoms(q.tolist())).child(Pose.zero())
-    Q, T = joint.turn(), np.eye(4)
-    T[:3, :3] = Q @ np.array(pose.rotation, float) @ Q.T
-    T[:3, 3] = Q @ np.array(pose.position, float)
-    return T
+    return joint_placement(joint, q.tolist()).matrix
 
 
 def joint_motions(joint: Joint, q: Array) -> Array:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["Finding", "Report", "Severity"]
+__all__ = ["Finding", "Report", "Severity", "by_suggestion"]
 
 Severity = Literal["error", "warning", "info"]
 _ORDER = {"error": 0, "warning": 1, "info": 2}
@@ -91,8 +91,9 @@ class Report:
     def __str__(self) -> str:
         lines = [self.headline]
         for group in self.groups():
-            lines.extend(f"  {f}" for f in group)
-            lines.extend(f"    -> {advice}" for advice in dict.fromkeys(f.suggestion for f in group if f.suggestion))
+            for suggestion, findings in by_suggestion(group):
+                lines.extend(f"  {f}" for f in findings)
+                lines.extend([f"    -> {suggestion}"] if suggestion else [])
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,3 +109,11 @@ class Report:
     def to_json(self, indent: int | None = 2) -> str:
         """The report as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+
+def by_suggestion(findings: Iterable[Finding]) -> list[tuple[str, list[Finding]]]:
+    """The findings that want the same thing done, together."""
+    found: dict[str, list[Finding]] = {}
+    for f in findings:
+        found.setdefault(f.suggestion, []).append(f)
+    return list(found.items())

@@ -64,6 +64,14 @@ class Subject:
         places = [np.zeros(3), *(self.model.joints[k].placement.p for k in self.children[body])]
         return max(float(np.linalg.norm(p - at)) for p in places)
 
+    def scale(self, body: int) -> float:
+        """How large a body is, roughly, if its shape is not known: how far apart are its joints, frames and com."""
+        c, b = self.model.joints[body], self.model.bodies[body]
+        places = [np.array(f.placement.p) for f in self.model.frames if f.body == body]
+        places += [self.model.joints[k].placement.p for k in self.children[body]]
+        places += [np.zeros(3), np.array(b.com), c.placement.p]
+        return max(float(np.linalg.norm(p)) for p in places)
+
     @cached_property
     def children(self) -> list[list[int]]:
         """The bodies that each body carries."""

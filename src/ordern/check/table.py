@@ -34,6 +34,7 @@ CHECKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     whole.loop_open,
     whole.coupling_open,
     whole.coupling_constant,
+    whole.floating_world,
     whole.gravity_unusual,
     whole.size_huge,
     whole.names_alike,

@@ -16,6 +16,7 @@ from .subject import Subject
 __all__ = [
     "coupling_constant",
     "coupling_open",
+    "floating_world",
     "gravity_unusual",
     "loop_open",
     "mass_matrix_regular",
@@ -99,6 +100,16 @@ def no_freedom(s: Subject) -> Iterator[Finding]:
     """Robots that cannot move."""
     if s.model.nv == 0:
         yield Finding("info", "no-freedom", "", "no joint can move", "with a floating base it would: `floating=True`")
+
+
+def floating_world(s: Subject) -> Iterator[Finding]:
+    """A world that moves: the robot has one of its own, and was built to float."""
+    m = s.model
+    for b, c in zip(m.bodies, m.joints, strict=True):
+        if c.parent == BASE and c.type.nv and b.name.casefold() == "world":
+            why = f"the root {b.name!r}, which the description has as the ground, floats: joint {c.name!r} moves it"
+            advice = "build it without `floating`; what is to float needs a floating joint in the description"
+            yield Finding("warning", "floating-world", b.name, why, advice, b.where)
 
 
 def gravity_unusual(s: Subject) -> Iterator[Finding]:

@@ -20,6 +20,9 @@ COMMANDS = {
     "check": "tell what is wrong, or suspicious, about robots",
     "info": "show a robot: its tree, masses, joints and limits",
     "convert": "write a robot in another format",
+    "methods": "list what can be asked of a robot, and the methods that answer",
+    "count": "count the operations of a method for a robot",
+    "papers": "make the papers' tables and figures again",
 }
 """Names of commands, which are those of their modules, and what they do."""
 
@@ -42,6 +45,8 @@ def _run(args: argparse.Namespace) -> int:
     """Run a command; what the user can mend is one line, not a traceback."""
     from ..errors import OrdernError
     from ..io.source import UnreadableError
+    from ..io.writing import UnwritableError
+    from .terminal import complain
 
     try:
         status: int = args.run(args)
@@ -53,10 +58,10 @@ def _run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return 130
     except OrdernError as e:
-        print(f"ordern: error: {e}", file=sys.stderr)
-        return 2 if isinstance(e, UnreadableError) else 1
+        complain(str(e), getattr(e, "where", ""), as_json=getattr(args, "json", False))
+        return 2 if isinstance(e, (UnreadableError, UnwritableError)) else 1
     except OSError as e:
-        print(f"ordern: error: {e.filename or 'a file'}: {e.strerror or e}", file=sys.stderr)
+        complain(f"{e.filename or 'a file'}: {e.strerror or e}", as_json=getattr(args, "json", False))
         return 2
 
 

@@ -6,6 +6,7 @@ examples:
   ordern check panda.urdf
   ordern check --floating anymal.urdf solo12.urdf
   ordern check --strict --json robots/*.urdf > report.json
+  xacro arm.xacro | ordern check -
 
 exit status: 0 without errors, 1 with errors (with --strict, also with warnings), 2 if a file cannot be read.
 """
@@ -14,14 +15,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import warnings
 from pathlib import PurePath
 
 from ..check import Finding, Report, check
+from ..check.report import by_suggestion
 from ..errors import OrdernError
 from ..io.source import UnreadableError
-from .terminal import paint
+from ..io.warnings import ModelWarning
+from .source import given
+from .terminal import complain, paint
 
 __all__ = ["arguments", "run"]
 
@@ -32,7 +35,9 @@ _MOST = 5
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("file", nargs="+", metavar="FILE", help="robot description, or the name of a bundled robot")
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE", help="robot description, name of a bundled robot, or - for stdin"
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 1 also for warnings")
     parser.add_argument("--floating", action="store_true", help="let the root float, and look at it too")
     parser.add_argument("--all", action="store_true", help=f"show all findings of a kind, not only the first {_MOST}")
@@ -44,10 +49,11 @@ def run(args: argparse.Namespace) -> int:
     reports, unreadable = [], False
     for file in args.file:
         try:
-            report = examine(file, floating=args.floating)
+            report = examine(given(file), floating=args.floating)
         except UnreadableError as e:
-            print(f"ordern: error: {e}", file=sys.stderr)
+            complain(str(e))
             unreadable = True
+            reports.append(_unloaded(file, e))
             continue
         reports.append(report)
         if not args.json:
@@ -60,9 +66,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def examine(source: str, *, floating: bool = False) -> Report:
-    """The report on a file; what keeps it from loading is a finding too."""
+    """The report on a file, or on the text of one; what keeps it from loading is a finding too."""
     from .. import load
 
+    name = "<string>" if source.lstrip("\ufeff \t\r\n").startswith("<") else source
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -71,11 +78,16 @@ def examine(source: str, *, floating: bool = False) -> Report:
         except UnreadableError:
             raise
         except OrdernError as e:
-            where: str = getattr(e, "where", "")
-            message = str(e).removeprefix(f"{where}: ")
-            report = Report(source, (Finding("error", "load", "", message, "", where),), source)
-    told = tuple(Finding("warning", "load", "", str(w.message)) for w in caught)
-    return Report(report.robot, (*told, *report.findings), report.source or source)
+            report = _unloaded(name, e)
+    # A ModelWarning has the notes of the loader, which are findings already.
+    told = [str(w.message) for w in caught if not issubclass(w.category, ModelWarning)]
+    warned = (Finding("warning", "load", "", message) for message in told)
+    return Report(report.robot, (*warned, *report.findings), report.source or name)
+
+
+def _unloaded(name: str, e: OrdernError) -> Report:
+    where: str = getattr(e, "where", "")
+    return Report(name, (Finding("error", "load", "", str(e).removeprefix(f"{where}: "), "", where),), name)
 
 
 def _lines(report: Report, most: int | None) -> list[str]:
@@ -83,15 +95,16 @@ def _lines(report: Report, most: int | None) -> list[str]:
     lines = [paint(report.headline, "bold") if len(report) else paint(report.headline, worst)]
     width = max((len(_place(f)) for f in report), default=0)
     for group in report.groups():
-        for f in group[:most]:
-            severity = paint(f.severity.ljust(7), _COLOUR[f.severity])
-            lines.append(f"  {severity}  {_place(f).ljust(width)}  {f.message} {paint(f'[{f.code}]', 'dim')}")
+        for suggestion, findings in by_suggestion(group[:most]):
+            for f in findings:
+                severity = paint(f.severity.ljust(7), _COLOUR[f.severity])
+                lines.append(f"  {severity}  {_place(f).ljust(width)}  {f.message} {paint(f'[{f.code}]', 'dim')}")
+            if suggestion:
+                lines.append(paint(f"  {' ' * 9}-> {suggestion}", "dim"))
         if len(group[:most]) < len(group):
             lines.append(
                 f"  {' ' * 9}... and {len(group) - len(group[:most])} more [{group[0].code}]; --all shows them"
             )
-        advice = dict.fromkeys(f.suggestion for f in group[:most] if f.suggestion)
-        lines.extend(paint(f"  {' ' * 9}-> {text}", "dim") for text in advice)
     return lines
 
 

@@ -1,11 +1,15 @@
 """Write a robot in another format. The name of the output tells which: .urdf, or .xml or .mjcf for MJCF.
 
-What the format cannot say is an error that lists it, unless --lossy is given.
+What the format cannot say is an error that lists it, unless --lossy is given: then it is left out, and listed in a
+comment at the top of the document and on standard error.
 
 examples:
   ordern convert panda.urdf panda.xml
+  ordern convert --floating anymal.urdf anymal.xml
   ordern convert --lossy scene.xml robot.urdf
-  ordern convert puma560 puma.urdf
+  ordern convert stanford-arm stanford.urdf
+  xacro arm.xacro | ordern convert - arm.xml
+  ordern convert --to mjcf stanford-arm - | less
 """
 
 from __future__ import annotations
@@ -14,33 +18,35 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
+
+from ..errors import OrdernError
+from .source import given
+from .terminal import complain
 
 __all__ = ["arguments", "run"]
 
-_WRITERS = {
-    ".urdf": ("export_urdf", "to_urdf"),
-    ".xml": ("export_mjcf", "to_mjcf"),
-    ".mjcf": ("export_mjcf", "to_mjcf"),
-}
-"""By suffix: the module in `ordern.io`, and its function that makes the text."""
+_SUFFIXES = (".urdf", ".xml", ".mjcf")
+_FORMATS = {"urdf": ".urdf", "mjcf": ".mjcf"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("input", metavar="IN", help="robot description, or the name of a bundled robot")
-    parser.add_argument("output", metavar="OUT", type=_output, help=f"file to write: {', '.join(_WRITERS)}")
+    parser.add_argument("input", metavar="IN", help="robot description, name of a bundled robot, or - for stdin")
+    parser.add_argument(
+        "output", metavar="OUT", type=_output, help=f"file to write: {', '.join(_SUFFIXES)}; or - for stdout"
+    )
+    parser.add_argument("--to", choices=_FORMATS, help="the format, if the name of the output does not tell")
+    parser.add_argument("--floating", action="store_true", help="let the root float")
     parser.add_argument("--lossy", action="store_true", help="leave out what the format cannot say")
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
-    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
+    parser.add_argument("--json", action="store_true", help="print what was written, and what was left out, as JSON")
 
 
 def _output(name: str) -> Path:
     path = Path(name)
-    if path.suffix.lower() not in _WRITERS:
-        known = ", ".join(_WRITERS)
+    if name != "-" and path.suffix.lower() not in _SUFFIXES:
+        known = ", ".join(_SUFFIXES)
         raise argparse.ArgumentTypeError(f"{name!r} must end in one of {known}, which tells the format")
     return path
 
@@ -48,18 +54,54 @@ def _output(name: str) -> Path:
 def run(args: argparse.Namespace) -> int:
     """Load a robot, write it."""
     from .. import load
+    from ..io.writing import LossError, write, written
 
     out: Path = args.output
-    if out.exists() and not args.force:
-        print(f"ordern: error: {out} exists already; --force overwrites it", file=sys.stderr)
+    stdout = str(out) == "-"
+    fault = _misuse(args, out, stdout)
+    if fault:
+        complain(fault, as_json=args.json)
         return 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `ordern check` tells them
-        robot = load(args.input)
-    module, function = _WRITERS[out.suffix.lower()]
-    write: Callable[..., str] = getattr(import_module(f"..io.{module}", __package__), function)
-    text = write(robot, lossy=args.lossy)
-    out.write_text(text, encoding="utf-8")
-    written = {"robot": robot.name, "output": str(out), "bodies": len(robot.bodies), "nq": robot.nq, "nv": robot.nv}
-    print(json.dumps(written) if args.json else f"{out}: {robot.name}, {len(robot.bodies)} bodies, nv {robot.nv}")
+        robot = load(given(args.input), floating=args.floating)
+    try:
+        if stdout:
+            text, losses = written(robot, _FORMATS[args.to], Path(), lossy=args.lossy)
+            sys.stdout.write(text)
+        else:
+            losses = write(robot, out, lossy=args.lossy)
+    except LossError as e:
+        raise _Lossy(f"{e.message}; with --lossy this is left out, and listed in a comment", e.where) from None
+    for what in losses.summary:
+        print(f"ordern: left out: {what}", file=sys.stderr)
+    for note in losses.notes:
+        print(f"ordern: note: {note}", file=sys.stderr)
+    if args.json:
+        size = {"bodies": len(robot.bodies), "nq": robot.nq, "nv": robot.nv}
+        rest = {"left_out": losses.left_out, "notes": losses.notes}
+        print(json.dumps({"robot": robot.name, "output": str(out), **size, **rest}, ensure_ascii=False))
+    elif not stdout:
+        print(f"{out}: {robot.name}, {len(robot.bodies)} bodies, nv {robot.nv}")
     return 0
+
+
+def _misuse(args: argparse.Namespace, out: Path, stdout: bool) -> str:
+    """What is wrong with the arguments, taken together."""
+    if stdout and args.to is None:
+        return "to standard output (-), --to must tell the format: urdf or mjcf"
+    if stdout and args.json:
+        return "--json is printed to standard output, and so would be the robot; give the name of a file"
+    if not stdout and args.to is not None and (args.to == "urdf") != (out.suffix.lower() == ".urdf"):
+        return f"{out} is not the name of a file of the format that --to tells, {args.to}"
+    if not stdout and out.exists() and not args.force:
+        return f"{out} exists already; --force overwrites it"
+    return ""
+
+
+class _Lossy(OrdernError):
+    """What cannot be said, in the words of the command line."""
+
+    def __init__(self, message: str, where: str) -> None:
+        super().__init__(f"{where}: {message}" if where else message)
+        self.where = where

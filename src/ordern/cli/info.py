@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..model import BASE, Connection, Model
+from .source import given
 from .terminal import paint, table
 
 __all__ = ["arguments", "run"]
@@ -23,7 +24,7 @@ __all__ = ["arguments", "run"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("robot", metavar="FILE|NAME", help="robot description, or the name of a bundled robot")
+    parser.add_argument("robot", metavar="FILE|NAME", help="robot description, name of a bundled robot, or - for stdin")
     parser.add_argument("--floating", action="store_true", help="let the root float")
     parser.add_argument("--no-merge", action="store_true", help="keep bodies behind fixed joints apart")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
@@ -34,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     from .. import load
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `ordern check` tells them
-        robot = load(args.robot, floating=args.floating, merge=not args.no_merge)
+        warnings.simplefilter("ignore")  # the notes are printed below
+        robot = load(given(args.robot), floating=args.floating, merge=not args.no_merge)
     print(json.dumps(_described(robot), indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(robot)))
     return 0
 
@@ -61,12 +62,13 @@ def _lines(m: Model) -> list[str]:
     head, *rest = table(rows)
     lines.extend([paint(head, "bold"), *rest, ""])
     facts = [("gravity", " ".join(f"{x:g}" for x in m.gravity)), ("frames", str(len(m.frames)))]
-    for name, parts in (("loops", m.loops), ("couplings", m.couplings), ("shapes", m.shapes), ("notes", m.notes)):
+    for name, parts in (("loops", m.loops), ("couplings", m.couplings), ("shapes", m.shapes)):
         if parts:
             facts.append((name, str(len(parts))))
     if m.source:
         facts.append(("source", m.source))
-    return [*lines, *table(facts)]
+    noticed = ["", paint("noticed while reading", "bold"), *(f"  {note}" for note in m.notes)] if m.notes else []
+    return [*lines, *table(facts), *noticed]
 
 
 def _followed(m: Model, c: Connection) -> str:

@@ -1,13 +1,14 @@
-"""Text for terminals: colours where they are wanted, tables whose columns line up."""
+"""Text for terminals: colours where they are wanted, tables whose columns line up, errors."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-__all__ = ["paint", "table"]
+__all__ = ["complain", "paint", "table"]
 
 _COLOURS = {"red": "31", "yellow": "33", "blue": "34", "green": "32", "bold": "1", "dim": "2"}
 
@@ -29,3 +30,10 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]
         ).rstrip()
         for row in rows
     ]
+
+
+def complain(message: str, where: str = "", *, as_json: bool = False) -> None:
+    """Say on standard error what is wrong; as JSON, on standard output too. The message may begin with the place."""
+    print(f"ordern: error: {message}", file=sys.stderr)
+    if as_json:
+        print(json.dumps({"error": message.removeprefix(f"{where}: "), "where": where}, ensure_ascii=False))

@@ -70,7 +70,7 @@ def count_operations(request: Request, rolled: bool) -> Counts:
 
 def _choose(request: Request) -> str:
     """Straight-line code while it is short enough to compile quickly, loops for the rest."""
-    if len(request.model.bodies) <= 10:
+    if len(request.model.bodies) <= 10 or not request.algorithm.sweeps:
         return "unrolled"
     # loops fold fewer constants: the straight-line code will be shorter than this, down to a half
     general = estimate(_trace(request, trace_rolled, layout_of(request, 1))).total

@@ -66,6 +66,8 @@ def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
     try:
         key = cache.cache_key(_key(request, dtype, lanes))
     except _NotOurs:
+        key = None
+    if key is None:
         return _compiled(request, dtype, lanes)
     found = cache.read(key)
     if found is not None:

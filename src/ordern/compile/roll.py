@@ -29,7 +29,8 @@ Leaf = tuple[Any, ...]
 """A place in memory. The first word says which memory:
 
 ("row", k, who), ("input", which, port, k, who), ("scalar", port, k), ("field", id, k, who), ("carry", id, k), and for
-results ("q_out", k, who), ("v_out", k, who), ("pair", r, c, who, who), ("column", r, c, who), ("result", k).
+results ("q_out", k, who), ("v_out", k, who), ("pair", r, c, who, who), ("column", r, c, who), ("span", r, c, who),
+("body_out", k, who), ("result", k).
 
 Who is "i", "p" in a loop; "j", "jp" in a walk; or the number of a body.
 """
@@ -370,7 +371,7 @@ class _Input:
 class _Output:
     def __init__(self, tree: RolledTree, kind: str) -> None:
         self.tree, self.kind = tree, kind
-        self.adds = tree.couplings > 0 and kind in ("f", "symmetric", "columns")
+        self.adds = tree.couplings > 0 and kind in ("f", "symmetric", "matrix", "columns", "spans")
         tree.program.adds |= self.adds
 
     def _put(self, place: Leaf, x: Scalar) -> None:
@@ -387,6 +388,12 @@ class _Output:
             i, j = (w.key for w in where)
             scale = where[0].ratio * where[1].ratio
             entries = [(r, c, scale * x) for r, row in enumerate(value) for c, x in enumerate(row)]
+            if self.kind == "matrix":
+                if self.adds:
+                    block.steps.append(Flush())  # an earlier piece may be this place, if one joint follows the other
+                for r, c, x in entries:
+                    self._put(("pair", r, c, i, j), x)
+                return
             if i == j:  # one half stands for both, so that the matrix is exactly symmetric
                 entries = [(r, c, x) for r, c, x in entries if c <= r]
             for r, c, x in entries:
@@ -397,7 +404,17 @@ class _Output:
                     self._put(("pair", c, r, j, i), x)
             return
         who, joint = where.key, where.kind.joint
+        if self.kind == "wrenches":
+            six = (*where.turn.back(value.angular), *where.turn.back(value.linear))
+            for k, x in enumerate(six):
+                block.steps.append(Store(("body_out", k, who), block.graph.lift(x)))
+            return
         check_block(value, joint.nq if self.kind == "q" else joint.nv)
+        if self.kind == "spans":
+            for r, row in enumerate(value):
+                for c, x in enumerate(row):
+                    self._put(("span", r, c, who), where.ratio * x)
+            return
         if self.kind == "columns":
             for c, motion in enumerate(value):
                 for r, x in enumerate(motion.scalars):

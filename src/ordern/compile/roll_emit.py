@@ -263,6 +263,10 @@ class _Writer(TextEmitter):
             case ("column", r, c, who):
                 at = self._at(where, f"{who}_v_input", f"{who}_v_start", 1)
                 return (at, layout.output_tile + r * layout.output.shape[1] + c)
+            case ("span", r, c, who):
+                return (self._at(where, f"{who}_spans", f"{who}_v_start", 6), layout.output_tile + 6 * r + c)
+            case ("body_out", k, who):
+                return (self._at(where, f"{who}_bodies", f"{who}_number", 6), layout.output_tile + k)
             case ("pair", r, c, i, j):
                 nv = layout.output.shape[1]
                 key = f"{i}_{j}_pair"

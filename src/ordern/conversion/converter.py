@@ -14,6 +14,7 @@ from ..joints import Free
 from ..model import Connection, Model
 from .maps import Map
 from .peers import LIBRARIES, Peer, PeerJoint, base_joints, listed, map_of, peer_of
+from .references import offsets_of
 
 __all__ = ["Converter", "convert"]
 
@@ -154,21 +155,28 @@ def convert(
     else:
         known = peer_of(peer)
     pairs = _matched(robot, known, dict(names or {}))
-    pieces = tuple(piece for k, theirs in pairs for piece in _pieces(robot, robot.joints[k], theirs, known.library))
+    for k, theirs in pairs:
+        _check_parts(robot.joints[k], theirs, known.library)
+    offsets = offsets_of(robot, known, pairs)
+    pieces = tuple(piece for k, theirs in pairs for piece in _pieces(robot.joints[k], theirs, known.library, offsets))
     return Converter(robot, known.library, known.nq, known.nv, pieces)
 
 
-def _pieces(robot: Model, c: Connection, theirs: list[PeerJoint], library: str) -> Iterator[Piece]:
+def _check_parts(c: Connection, theirs: list[PeerJoint], library: str) -> None:
     parts = base_joints(c.type, library) or [c.type]
     if len(parts) != len(theirs):
         raise ArgumentError(
             f"joint {c.name!r} has {len(parts)} parts, but in {LIBRARIES[library]} there are {len(theirs)}: "
             f"{', '.join(map(str, theirs))}"
         )
+
+
+def _pieces(c: Connection, theirs: list[PeerJoint], library: str, offsets: dict[int, float]) -> Iterator[Piece]:
+    parts = base_joints(c.type, library) or [c.type]
     ratio, offset = (1.0, 0.0) if c.mimic is None else (c.mimic.ratio, c.mimic.offset)
     q, v = c.q.start, c.v.start
     for part, other in zip(parts, theirs, strict=True):
-        m = map_of(c.name, part, c.placement, other, library)
+        m = map_of(c.name, part, c.placement, other, library, offsets.get(other.q, 0.0))
         yield Piece(
             slice(q, q + part.nq),
             slice(v, v + part.nv),

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import ArgumentError, unknown_name
 from ..joints import (
     Composite,
@@ -25,8 +27,9 @@ from ..joints import (
 )
 from ..model import Model, Placement
 from .maps import CosSin, Floating, Map, PlanarBody, PlanarWorld, Quaternion, Rpy, Wlast
+from .rotations import matrix_of_quaternion
 
-__all__ = ["LIBRARIES", "Peer", "PeerJoint", "base_joints", "listed", "map_of", "peer_of"]
+__all__ = ["LIBRARIES", "Peer", "PeerBody", "PeerJoint", "base_joints", "listed", "map_of", "peer_of"]
 
 LIBRARIES = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}
 
@@ -94,11 +97,22 @@ class PeerJoint:
     v: int
     child: str = ""
     """The body that it carries, where the library says so."""
-    offset: float = 0.0
-    """Its position where ours is zero."""
+    reference: float = 0.0
+    """Its position where the model has its bodies as they were written: `ref` in MuJoCo."""
+    body: int = -1
+    """The index of the body that it carries, in `Peer.bodies`."""
 
     def __str__(self) -> str:
         return repr(self.name) if self.name else f"the unnamed one of body {self.child!r}"
+
+
+@dataclass(frozen=True)
+class PeerBody:
+    """A body of another library, in its parent where all joints are at their references."""
+
+    name: str
+    parent: int
+    placement: Placement
 
 
 @dataclass(frozen=True)
@@ -111,6 +125,8 @@ class Peer:
     joints: tuple[PeerJoint, ...]
     followers: frozenset[str] = frozenset()
     """Joints that follow others there, and have no coordinates."""
+    bodies: tuple[PeerBody, ...] = ()
+    """Where joints may have references; the first is the world."""
 
 
 def peer_of(model: Any) -> Peer:
@@ -143,11 +159,19 @@ def _pinocchio(model: Any) -> Peer:
 def _mujoco(model: Any) -> Peer:
     joints = []
     for k in range(model.njnt):
-        kind, q = _MUJOCO[int(model.jnt_type[k])], int(model.jnt_qposadr[k])
-        offset = float(model.qpos0[q]) if kind in ("hinge", "slide") else 0.0
-        child = str(model.body(int(model.jnt_bodyid[k])).name)
-        joints.append(PeerJoint(str(model.joint(k).name), kind, q, int(model.jnt_dofadr[k]), child, offset))
-    return Peer("mujoco", model.nq, model.nv, tuple(joints))
+        kind, q, body = _MUJOCO[int(model.jnt_type[k])], int(model.jnt_qposadr[k]), int(model.jnt_bodyid[k])
+        reference = float(model.qpos0[q]) if kind in ("hinge", "slide") else 0.0
+        name, child = str(model.joint(k).name), str(model.body(body).name)
+        joints.append(PeerJoint(name, kind, q, int(model.jnt_dofadr[k]), child, reference, body))
+    bodies = tuple(
+        PeerBody(
+            str(model.body(k).name),
+            int(model.body_parentid[k]),
+            Placement.of(matrix_of_quaternion(np.array(model.body_quat[k])), model.body_pos[k]),
+        )
+        for k in range(model.nbody)
+    )
+    return Peer("mujoco", model.nq, model.nv, tuple(joints), bodies=bodies)
 
 
 def _drake(plant: Any) -> Peer:
@@ -200,8 +224,11 @@ def base_joints(joint: Joint, library: str) -> list[Joint]:
     return []
 
 
-def map_of(name: str, joint: Joint, at: Placement, theirs: PeerJoint, library: str) -> Map:
-    """How the peer writes a joint of ours; an error if it is another joint there."""
+def map_of(name: str, joint: Joint, at: Placement, theirs: PeerJoint, library: str, offset: float) -> Map:
+    """How the peer writes a joint of ours, whose position is `offset` where ours is zero.
+
+    An error if it is another joint there.
+    """
     found = _MAPS[library].get((_ours(joint), theirs.kind))
     if found is None:
         kinds = {kind for ours, kind in _MAPS[library] if ours is _ours(joint)}
@@ -216,8 +243,8 @@ def map_of(name: str, joint: Joint, at: Placement, theirs: PeerJoint, library: s
             f"joint {name!r}: of a planar joint, the axes of the plane are the same here and in {LIBRARIES[library]} "
             f"only if its normal is (0, 0, 1), not {joint.axis}"
         )
-    if found is _SCALAR and theirs.offset:
-        return Map(1, theirs.offset)
+    if found is _SCALAR and offset:
+        return Map(1, offset)
     if found is _MUJOCO_FREE:
         return Floating(angular_first=False, world_linear=True, ground=at)
     return found

@@ -39,7 +39,9 @@ def load_builder(source: str | os.PathLike[str], names: Iterable[str] = ()) -> M
             close = get_close_matches(str(source), list(names), n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
             raise MissingFileError(
-                f"{e}; nor a bundled robot: {hint}known are {', '.join(names)}", e.filename
+                f"{e}{'' if str(e).endswith('?') else '.'} Nor is there a bundled robot of this name: "
+                f"{hint}known are {', '.join(names)}",
+                e.filename,
             ) from None
         raise
     supported = ", ".join(name for name, _, _ in _FORMATS.values())

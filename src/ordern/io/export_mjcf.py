@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..conversion.rotations import matrix_of_quaternion
 from ..errors import ModelError
 from ..joints import (
     Composite,
@@ -41,7 +42,7 @@ from .writing import (
     shapes_by_body,
 )
 
-__all__ = ["to_mjcf"]
+__all__ = ["mjcf_of", "to_mjcf"]
 
 _HERE = Placement()
 _TINY = 2e-14
@@ -89,6 +90,11 @@ def to_mjcf(model: Model, *, lossy: bool = False) -> str:
     all, unless `lossy`: then it is left out, and listed in a comment. So are looks and velocity limits, always. A joint
     that the format has no type for is an error.
     """
+    return mjcf_of(model, lossy=lossy)[0]
+
+
+def mjcf_of(model: Model, *, lossy: bool = False) -> tuple[str, Losses]:
+    """The text that `to_mjcf` makes, and what it leaves out."""
     losses = Losses("MJCF", lossy)
     root = Node("mujoco", {"model": model.name or "robot"})
     compiler = root.add("compiler", angle="radian", autolimits="true", inertiafromgeom="false")
@@ -107,7 +113,7 @@ def to_mjcf(model: Model, *, lossy: bool = False) -> str:
             _geom(nodes[k], k, shape, model, assets, meshes, taken, losses)
     losses.check()
     root.children = [n for n in root.children if n is world or n.children or n.attributes]
-    return document(root, losses.comments)
+    return document(root, losses.comments), losses
 
 
 def _tree(model: Model, world: Node, losses: Losses) -> tuple[dict[int, Node], dict[int, list[str]]]:
@@ -130,7 +136,7 @@ def _tree(model: Model, world: Node, losses: Losses) -> tuple[dict[int, Node], d
         taken.update(names[k])
         carried = [(name, part.seen_from(c.placement), of) for name, part, of in carried]
         carried += [(name, part, c) for name, part in zip(names[k], parts, strict=True)]
-        start = start @ c.placement
+        start = start @ c.placement @ _start(c)
         if k in skipped:
             nodes[k], depth[k] = nodes[c.parent], depth[c.parent]
             losses.remark("frame, which lies between two joints of one body there,", f"body {body.name!r}")
@@ -150,6 +156,15 @@ def _tree(model: Model, world: Node, losses: Losses) -> tuple[dict[int, Node], d
             losses.remark("name", f"fixed joint {c.name!r}")
         carried, start = [], _HERE
     return nodes, names
+
+
+def _start(c: Connection) -> Placement:
+    """Where a free body starts from: in MJCF, where the body is placed, which is also its place in `qpos0`."""
+    if type(c.type) is not Free:
+        return _HERE
+    turn = np.array(c.rest[:4])
+    length = float(np.linalg.norm(turn))
+    return Placement.of(matrix_of_quaternion(turn / length) if length else np.eye(3), c.rest[4:])
 
 
 def _between_joints(model: Model) -> set[int]:
@@ -351,7 +366,11 @@ def _geom(
     given: dict[str, str | None] = {}
     if shape.kind == "mesh":
         file = shape.file.removeprefix("file://")
-        if "://" in file or os.path.splitext(file)[1].lower() not in _MESHES:
+        scheme, is_address, _ = file.partition("://")
+        if is_address:
+            losses.remark(f"the mesh {shape.file!r} (only paths of files; MuJoCo does not know {scheme}://)", of)
+            return
+        if os.path.splitext(file)[1].lower() not in _MESHES:
             losses.remark(f"the mesh {shape.file!r} (only files that end in {', '.join(_MESHES)})", of)
             return
         key = (file, shape.size)

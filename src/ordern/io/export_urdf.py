@@ -27,7 +27,7 @@ from .writing import (
     shapes_by_body,
 )
 
-__all__ = ["to_urdf"]
+__all__ = ["to_urdf", "urdf_of"]
 
 _TYPES: dict[type[Joint], str] = {
     Revolute: "revolute",
@@ -63,6 +63,11 @@ def to_urdf(model: Model, *, lossy: bool = False) -> str:
     lists it all, unless `lossy`: then it is left out, and listed in a comment. So are shapes that it does not have,
     always. A joint that the format has no type for is an error.
     """
+    return urdf_of(model, lossy=lossy)[0]
+
+
+def urdf_of(model: Model, *, lossy: bool = False) -> tuple[str, Losses]:
+    """The text that `to_urdf` makes, and what it leaves out."""
     losses = Losses("URDF", lossy)
     root = Node("robot", {"name": model.name or "robot"})
     links = [body.name for body in model.bodies]
@@ -94,7 +99,7 @@ def to_urdf(model: Model, *, lossy: bool = False) -> str:
     for coupling in model.couplings:
         losses.add("constraint", f"coupling {coupling.name!r}", coupling.where)
     losses.check()
-    return document(root, losses.comments)
+    return document(root, losses.comments), losses
 
 
 def _link(root: Node, name: str, body: Body | None, shapes: list[Shape], losses: Losses) -> None:

@@ -66,7 +66,7 @@ def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) ->
     try:
         kind = path.stat()
         if stat.S_ISDIR(kind.st_mode):
-            raise UnreadableError(f"this is a directory; give the file itself{_choice(path, suffixes)}", name)
+            raise UnreadableError(f"this is a directory; give the file itself{_choice(path, suffixes, 'it')}", name)
         if not stat.S_ISREG(kind.st_mode):
             raise UnreadableError("this is not a regular file", name)
         if kind.st_size > MAX_BYTES:
@@ -100,15 +100,16 @@ def _missing(path: Path, name: str, suffixes: Iterable[str]) -> str:
         hint = f"; the directory {str(folder)!r} does not exist either"
     else:
         close = get_close_matches(path.name, _names(folder), n=1)
-        hint = f"; did you mean {str(folder / close[0])!r}?" if close else _choice(folder, suffixes)
+        called = "this folder" if folder == Path() else f"the folder {str(folder)!r}"
+        hint = f"; did you mean {str(folder / close[0])!r}?" if close else _choice(folder, suffixes, called)
     return f"there is no file {name!r}{hint}"
 
 
-def _choice(folder: Path, suffixes: Iterable[str]) -> str:
+def _choice(folder: Path, suffixes: Iterable[str], called: str) -> str:
     """The files of a directory that could be meant."""
     wanted = tuple(suffixes)
     found = sorted(n for n in _names(folder) if n.lower().endswith(wanted)) if wanted else []
-    return f"; it has {', '.join(found[:5])}{', ...' if len(found) > 5 else ''}" if found else ""
+    return f"; {called} has {', '.join(found[:5])}{', ...' if len(found) > 5 else ''}" if found else ""
 
 
 def _names(folder: Path) -> list[str]:

@@ -2,11 +2,12 @@
 
 Read are links with their inertials and shapes, and joints with their origins, axes, limits, dynamics and mimics.
 
-Differs: what describes the motion must be right, or the file is refused; what describes only looks, or means nothing
-here, is left out, and a note of the model says so. A revolute or prismatic joint may have no <limit>, or one without
-lower and upper: it is then unlimited. (The specification demands a <limit>, and takes a missing bound as zero; files
-in the wild mean neither.) If one bound is given, the other is zero, as specified. Limits may be infinite. Some of
-what other programs added to the format is read: `spherical` joints, <frame>, and a `world` that no <link> describes.
+Differs: what describes the motion must be right, or the file is refused, also if a name looks misspelt; what describes
+only looks, or means nothing here, is left out, and a note of the model says so. A revolute or prismatic joint may have
+no <limit>, or one without lower and upper: it is then unlimited. (The specification demands a <limit>, and takes a
+missing bound as zero; files in the wild mean neither.) If one bound is given, the other is zero, as specified. Limits
+may be infinite. Some of what other programs added to the format is read: `spherical` joints, <frame>, and a `world`
+that no <link> describes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..model import ModelBuilder, Placement
 from .attributes import number, required, vector
 from .source import open_source
+from .spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from .xml import Element, parse_xml
 
 __all__ = ["build_urdf", "read_urdf", "unread"]
@@ -79,6 +82,9 @@ _KNOWN: dict[str, tuple[str, str]] = {
 """The children and the attributes that each element may have."""
 _CHILDREN = {tag: frozenset(children.split()) for tag, (children, _) in _KNOWN.items()}
 _ATTRIBUTES = {tag: frozenset(attributes.split()) for tag, (_, attributes) in _KNOWN.items()}
+_REPEATED = ("link", "joint", "frame", "visual", "collision", "material")
+_LOOKS = ("visual", "collision", "material")
+"""What is in these has no part in the motion."""
 
 
 class _Remarks:
@@ -108,6 +114,7 @@ def build_urdf(root: Element) -> ModelBuilder:
         raise ModelError(f"the root element is <{root.tag}>; that of a URDF document is <robot>", root.where)
     left = unread(root)
     _refuse_xacro(left)
+    _refuse_misspelt(root)
     builder = ModelBuilder(required(root, "name"))
     builder.source = root.source
     remarks, colors = _Remarks(), dict[str, tuple[float, ...]]()
@@ -115,9 +122,9 @@ def build_urdf(root: Element) -> ModelBuilder:
         _color(material, "", colors, remarks)
     for link in root.all("link"):
         _link(builder, link, colors, remarks)
-    followed = {j.attributes.get("name", "") for j in root.all("joint") if j.attributes.get("type") in _ONE_COORDINATE}
+    types = {j.attributes.get("name", ""): j.attributes.get("type", "") for j in root.all("joint")}
     for joint in root.all("joint"):
-        _joint(builder, joint, followed, remarks)
+        _joint(builder, joint, types, remarks)
     for frame in root.all("frame"):
         name = required(frame, "name")
         what = f"frame {name!r}"
@@ -161,6 +168,21 @@ def _refuse_xacro(left: dict[str, list[Element]]) -> None:
                 "`xacro template.xacro > robot.urdf`",
                 first.where,
             )
+
+
+def _refuse_misspelt(root: Element) -> None:
+    """Raise if what decides the motion looks misspelt: it would be another robot without it."""
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        children, attributes = _CHILDREN[element.tag], _ATTRIBUTES[element.tag]
+        if not element.attributes.keys() <= attributes:
+            refuse_misspelt_attributes(element, _KNOWN[element.tag][1].split())
+        for child in element.children:
+            if child.tag not in children:
+                refuse_misspelt_child(child, element, _KNOWN[element.tag][0].split(), _REPEATED)
+            elif child.tag not in _LOOKS:
+                stack.append(child)
 
 
 def _link(builder: ModelBuilder, link: Element, colors: dict[str, tuple[float, ...]], remarks: _Remarks) -> None:
@@ -231,7 +253,7 @@ def _message(e: ModelError) -> str:
     return str(e).removeprefix(f"{e.where}: ")
 
 
-def _joint(builder: ModelBuilder, joint: Element, followed: set[str], remarks: _Remarks) -> None:
+def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks: _Remarks) -> None:
     name = required(joint, "name")
     what = f"joint {name!r}"
     kind = required(joint, "type", what)
@@ -244,7 +266,7 @@ def _joint(builder: ModelBuilder, joint: Element, followed: set[str], remarks: _
         child,
         at=_origin(joint, what),
         where=joint.where,
-        mimic=_mimic(joint, kind, what, followed, remarks),
+        mimic=_mimic(joint, kind, what, types, remarks),
         **_limits(joint, kind, what, remarks),
         **_dynamics(joint, what, remarks),
     )
@@ -267,17 +289,23 @@ def _type(joint: Element, kind: str, what: str) -> Joint:
 
 
 def _mimic(
-    joint: Element, kind: str, what: str, followed: set[str], remarks: _Remarks
+    joint: Element, kind: str, what: str, types: dict[str, str], remarks: _Remarks
 ) -> tuple[str, float, float] | None:
     mimic = joint.only("mimic", what)
     if mimic is None or kind == "fixed":
         return None
     name = required(mimic, "joint", what)
     ratio, offset = number(mimic, "multiplier", what, 1.0), number(mimic, "offset", what, 0.0)
-    if name not in followed:
-        remarks.add("independent, because what it mimics is no joint that moves", f"{what} ({name!r})", mimic.where)
+    if types.get(name) not in _ONE_COORDINATE:
+        why = repr(name) if name in types else _no_joint(name, types)
+        remarks.add("independent, because what it mimics is no joint that moves", f"{what} ({why})", mimic.where)
         return None
     return name, ratio, offset
+
+
+def _no_joint(name: str, types: dict[str, str]) -> str:
+    close = get_close_matches(name, [n for n, kind in types.items() if kind in _ONE_COORDINATE], n=1)
+    return f"there is no joint {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
 
 
 def _limits(joint: Element, kind: str, what: str, remarks: _Remarks) -> dict[str, Any]:

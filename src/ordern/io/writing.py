@@ -19,8 +19,11 @@ from ..errors import ModelError
 from ..model import BASE, Frame, Model, Placement, Shape
 
 __all__ = [
+    "WRITERS",
+    "LossError",
     "Losses",
     "Node",
+    "UnwritableError",
     "bound",
     "check_name",
     "document",
@@ -32,17 +35,19 @@ __all__ = [
     "rpy",
     "save",
     "shapes_by_body",
+    "write",
+    "written",
 ]
 
 _UNLIMITED = 1e308
 """What stands for infinity in a limit: readers want a number, and most do not know `inf`."""
 
-_WRITERS = {
-    ".urdf": ("export_urdf", "to_urdf"),
-    ".xml": ("export_mjcf", "to_mjcf"),
-    ".mjcf": ("export_mjcf", "to_mjcf"),
+WRITERS = {
+    ".urdf": ("export_urdf", "urdf_of"),
+    ".xml": ("export_mjcf", "mjcf_of"),
+    ".mjcf": ("export_mjcf", "mjcf_of"),
 }
-"""By suffix: the module, and what makes the text of a model."""
+"""By suffix: the module, and what makes the text of a model, and tells what that leaves out."""
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = str.maketrans(
@@ -57,18 +62,29 @@ def save(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> 
     of the file. The file is replaced in one step: it is the old one or the new one, whatever happens meanwhile. Meshes
     that have a relative path are looked for from where the robot came from, and get the path from where it goes.
     """
+    write(model, path, lossy=lossy)
+
+
+def write(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> Losses:
+    """Do what `save` does; what was left out."""
     target = Path(path)
-    if target.suffix.lower() not in _WRITERS:
+    if target.suffix.lower() not in WRITERS:
         raise ModelError(
-            f"cannot tell the format from the suffix {target.suffix!r}; expected {', '.join(_WRITERS)}", str(path)
+            f"cannot tell the format from the suffix {target.suffix!r}; expected {', '.join(WRITERS)}", str(path)
         )
-    module, function = _WRITERS[target.suffix.lower()]
-    write: Callable[..., str] = getattr(import_module(f".{module}", __package__), function)
-    text = write(replace(model, shapes=tuple(_moved(model, target.parent))), lossy=lossy)
+    text, losses = written(model, target.suffix.lower(), target.parent, lossy=lossy)
     try:
         _replace(target, text.encode())
     except OSError as e:
-        raise ModelError(f"the file cannot be written: {e.strerror or e}", str(path)) from None
+        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", str(path)) from None
+    return losses
+
+
+def written(model: Model, suffix: str, folder: Path, *, lossy: bool = False) -> tuple[str, Losses]:
+    """The text of a model in the format of a suffix, for a file in this folder; and what it leaves out."""
+    module, function = WRITERS[suffix]
+    make: Callable[..., tuple[str, Losses]] = getattr(import_module(f".{module}", __package__), function)
+    return make(replace(model, shapes=tuple(_moved(model, folder))), lossy=lossy)
 
 
 def _replace(target: Path, data: bytes) -> None:
@@ -102,6 +118,22 @@ def _moved(model: Model, folder: Path) -> Iterator[Shape]:
         yield shape
 
 
+class UnwritableError(ModelError):
+    """A file that cannot be written: no folder, no permission, no space."""
+
+
+class LossError(ModelError):
+    """A robot of which a format cannot say all."""
+
+    def __init__(self, message: str, where: str = "") -> None:
+        super().__init__(f"{message}. With lossy=True this is left out, and listed in a comment", where)
+        self.message = message
+        """What cannot be said, without what to do about it."""
+
+    def __reduce__(self) -> tuple[type[LossError], tuple[str, str]]:
+        return type(self), (self.message, self.where)
+
+
 @dataclass(slots=True)
 class Losses:
     """What a format cannot say of a model. Without `lossy`, what enters the dynamics is an error."""
@@ -128,21 +160,27 @@ class Losses:
     def check(self) -> None:
         """Raise if something is left out that must not be."""
         if self.lost and not self.lossy:
-            listed = "; ".join(
-                f"{what} of {', '.join(of[:5])}{f', ... ({len(of)} in all)' if of[5:] else ''}"
-                for what, of in self.lost.items()
-            )
-            raise ModelError(
-                f"{self.format} cannot say all of this robot: {listed}. With lossy=True this is left out, and listed "
-                "in a comment",
-                self.where,
-            )
+            listed = "; ".join(_some(what, of) for what, of in self.lost.items())
+            raise LossError(f"{self.format} cannot say all of this robot: {listed}", self.where)
+
+    @property
+    def left_out(self) -> list[str]:
+        """All that is left out, whether it enters the dynamics or not."""
+        return [f"{what} of {', '.join(of)}" for what, of in (*self.lost.items(), *self.unsaid.items())]
+
+    @property
+    def summary(self) -> list[str]:
+        """The same, long lists cut short."""
+        return [_some(what, of) for what, of in (*self.lost.items(), *self.unsaid.items())]
 
     @property
     def comments(self) -> list[str]:
         """For the top of the document."""
-        left = [*self.lost.items(), *self.unsaid.items()]
-        return [*(f"left out: {what} of {', '.join(of)}" for what, of in left), *self.notes]
+        return [*(f"left out: {what}" for what in self.left_out), *self.notes]
+
+
+def _some(what: str, of: list[str]) -> str:
+    return f"{what} of {', '.join(of[:5])}{f', ... ({len(of)} in all)' if of[5:] else ''}"
 
 
 @dataclass(slots=True)

@@ -130,7 +130,8 @@ class _Parser:
             p.Parse(b"", True)
         except expat.ExpatError as e:
             raise ModelError(
-                f"the XML is broken: {expat.ErrorString(e.code)} (column {e.offset + 1}){_hint(e, data, p)}",
+                f"the XML is broken: {expat.ErrorString(e.code)} (column {e.offset + 1})"
+                f"{_hint(e, data, p) or self.still_open(e.code)}",
                 f"{self.source}:{e.lineno + self.skipped}",
             ) from None
         except ModelError:
@@ -149,6 +150,13 @@ class _Parser:
     @property
     def where(self) -> str:
         return f"{self.source}:{self.line}"
+
+    def still_open(self, code: int) -> str:
+        """The element whose end is missing, if that is what is wrong."""
+        element = self.stack[-1].element
+        if code not in (_TAG_MISMATCH, _NO_ELEMENTS) or not element.tag:
+            return ""
+        return f": expected </{element.tag:.80}>, the end of <{element.tag:.80}> in line {element.line}"
 
     def refuse(self, message: str) -> NoReturn:
         raise ModelError(message, self.where)
@@ -193,4 +201,6 @@ def _hint(error: expat.ExpatError, data: bytes, parser: expat.XMLParserType) -> 
 
 
 _INVALID_TOKEN = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
+_TAG_MISMATCH = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
+_NO_ELEMENTS = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
 _PRINTABLE = frozenset(b"\t\r\n") | frozenset(range(0x20, 0x7F))

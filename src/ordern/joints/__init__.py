@@ -6,7 +6,7 @@ from .cylindrical import Cylindrical
 from .fixed import Fixed
 from .free import Free
 from .helical import Helical
-from .placement import Placement, placement
+from .placement import Placement, joint_placement, placement
 from .planar import Planar
 from .prismatic import Prismatic
 from .revolute import Continuous, Revolute
@@ -29,5 +29,6 @@ __all__ = [
     "RollingDisc",
     "Spherical",
     "Universal",
+    "joint_placement",
     "placement",
 ]

@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError
+from ..spatial import Freedoms, Pose
 
-__all__ = ["Placement", "placement"]
+if TYPE_CHECKING:
+    from .base import Joint
+
+__all__ = ["Placement", "joint_placement", "placement"]
 
 Array = NDArray[np.float64]
 
@@ -99,6 +104,12 @@ def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placemen
             raise ModelError(f"{what}: the last row of a 4x4 matrix must be 0 0 0 1, not {a[3].tolist()}")
         return Placement.of(a[:3, :3], a[:3, 3])
     raise ModelError(f"{what}: give a position of 3 numbers, a pair (xyz, rpy) or a 4x4 matrix, not shape {a.shape}")
+
+
+def joint_placement(joint: Joint, q: Sequence[float]) -> Placement:
+    """Where a joint's child is at a position: its frame in the joint's, both in their own axes."""
+    P, Q = joint.transform(Freedoms(q)).child(Pose.zero()), joint.turn()
+    return Placement.of(Q @ np.array(P.rotation, float) @ Q.T, Q @ np.array(P.position, float))
 
 
 def _finite(p: Placement, what: str) -> Placement:

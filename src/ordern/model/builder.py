@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError, UnknownNameError, unknown_name
-from ..joints import Fixed, Free, Joint
+from ..joints import Fixed, Free, Joint, joint_placement
 from .model import Model
 from .parts import (
     BASE,
@@ -77,6 +77,51 @@ class ModelBuilder:
         self._couplings: dict[str, tuple[str, str | None, tuple[float, ...], str]] = {}
         self._shapes: list[tuple[str, Shape, str]] = []
         self._notes: list[Note] = []
+
+    @classmethod
+    def of(cls: type[B], model: Model) -> B:
+        """A builder with the parts of a model, to be changed and built again."""
+        builder = cls(model.name, model.gravity)
+        builder.source = model.source
+        names = {BASE: model.base, **{k: body.name for k, body in enumerate(model.bodies)}}
+        builder.body(model.base)
+        for k, (body, c) in enumerate(zip(model.bodies, model.joints, strict=True)):
+            builder.body(body.name, mass=body.mass, com=body.com, inertia=body.inertia, where=body.where)
+            mimic = (model.joints[c.mimic.joint].name, c.mimic.ratio, c.mimic.offset) if c.mimic else None
+            terms = {term: getattr(c, term) for term in _TERMS}
+            builder.joint(
+                c.name, c.type, names[c.parent], names[k], at=c.placement, mimic=mimic, where=c.where, **terms
+            )
+        for f in model.frames:
+            if f.name not in builder._links and (f.name, f.body) != ("world", BASE):
+                builder.frame(f.name, names[f.body], f.placement)
+        for loop in model.loops:
+            places = {"at": loop.parent_placement, "child_at": loop.child_placement}
+            builder.loop(loop.name, loop.type, names[loop.parent], names[loop.child], where=loop.where, **places)
+        for x in model.couplings:
+            other = None if x.other == BASE else model.joints[x.other].name
+            builder.couple(x.name, model.joints[x.joint].name, other, x.coefficients, x.where)
+        builder._shapes = [(names[shape.body], shape, "") for shape in model.shapes]
+        builder._notes = list(model.notes)
+        return builder
+
+    def lock(self: B, joint: str, q: Numbers = None) -> B:
+        """Fix a joint at a position, which is neutral unless given; joints that follow it are fixed with it."""
+        if joint not in self._joints:
+            raise unknown_name("joint", joint, self._joints, self.name)
+        found = self._joints[joint]
+        at = found.type.neutral() if q is None else _numbers(q, found.type.nq, 0.0, f"joint {joint!r}: its position")
+        used = next((name for name, (one, other, _, _) in self._couplings.items() if joint in (one, other)), None)
+        if used is not None:
+            raise ModelError(f"joint {joint!r} cannot be fixed: the coupling {used!r} binds it to another", found.where)
+        here = found.placement @ joint_placement(found.type, at)
+        none = ModelBuilder().joint(joint, Fixed(), found.parent, found.child)._joints[joint]
+        self._joints[joint] = replace(none, placement=here, where=found.where)
+        for name, follower in list(self._joints.items()):
+            if follower.mimic and follower.mimic[0] == joint:
+                _, ratio, offset = follower.mimic
+                self.lock(name, ratio * at[0] + offset)
+        return self
 
     def body(
         self: B,
@@ -172,7 +217,13 @@ class ModelBuilder:
         try:
             _name(name, "joint")
             limits = {k: _numbers(x, n, default, f"{what}: {k}") for k, (x, n, default) in given.items()}
-            limits["rest"] = type.neutral() if rest is None else _numbers(rest, type.nq, 0.0, f"{what}: rest")
+            neutral = type.neutral()
+            if len(neutral) != type.nq:
+                kind = type.__class__.__name__
+                raise ModelError(
+                    f"{what}: its class {kind} has nq = {type.nq}, but `neutral` gives {len(neutral)} numbers"
+                )
+            limits["rest"] = neutral if rest is None else _numbers(rest, type.nq, 0.0, f"{what}: rest")
             where_to = placement(at, what)
             follows = _mimic(mimic, type, what)
         except ModelError as e:
@@ -400,6 +451,12 @@ class ModelBuilder:
                 lost[0].where,
             )
         return roots[0], order
+
+
+_TERMS = (
+    *("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature"),
+    *("stiffness", "rest"),
+)
 
 
 def _connections(found: list[tuple[_Joint, int, Placement]]) -> Iterable[Connection]:

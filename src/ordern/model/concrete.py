@@ -153,6 +153,11 @@ class _ConcreteOutput:
             one, other = where
             check_block(value, one.kind.joint.nv, other.kind.joint.nv)
             i, j = (int(self.start[w.key]) for w in where)  # type: ignore[call-overload]
+            if self.kind == "matrix":
+                for r, row in enumerate(value):
+                    for c, x in enumerate(row):
+                        self._add((i + r) * self.nv + j + c, one, other.ratio * x)
+                return
             for r, row in enumerate(value):
                 # of a block on the diagonal one half stands for both, so that the matrix is exactly symmetric
                 for c, x in enumerate(row[: r + 1] if one.key == other.key else row):
@@ -160,10 +165,19 @@ class _ConcreteOutput:
                     if one.key != other.key or r != c:
                         self._add((j + c) * self.nv + i + r, one, other.ratio * x)
             return
+        if self.kind == "wrenches":
+            k = 6 * where.key  # type: ignore[operator]
+            own = Force(where.turn.back(value.angular), where.turn.back(value.linear))
+            self.scalars[k : k + 6] = own.scalars
+            return
         joint = where.kind.joint
         check_block(value, joint.nq if self.kind == "q" else joint.nv)
         at = int(self.start[where.key])  # type: ignore[call-overload]
-        if self.kind == "columns":
+        if self.kind == "spans":
+            for r, row in enumerate(value):
+                for c, x in enumerate(row):
+                    self._add((at + r) * 6 + c, where, x)
+        elif self.kind == "columns":
             for c, motion in enumerate(value):
                 for r, x in enumerate(motion.scalars):
                     self._add(r * self.nv + at + c, where, x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -47,6 +48,34 @@ class Model:
     """What the loader noticed and went on from."""
     source: str = field(default="", compare=False)
     """The file it came from."""
+
+    def __post_init__(self) -> None:
+        """Raise unless the parts fit together: they may have been replaced by hand."""
+        try:
+            x, y, z = (float(g) for g in self.gravity)
+        except (TypeError, ValueError):
+            x = y = z = math.nan
+        if not math.isfinite(x + y + z):
+            raise ModelError(f"gravity must be 3 finite numbers, not {self.gravity!r}")
+        object.__setattr__(self, "gravity", (x, y, z))
+        for name in ("bodies", "joints", "frames", "loops", "couplings", "shapes", "notes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if len(self.bodies) != len(self.joints):
+            raise ModelError(
+                f"{self.name!r} has {len(self.bodies)} bodies and {len(self.joints)} joints; each body has one joint, "
+                "which carries it"
+            )
+        q = v = 0
+        for k, c in enumerate(self.joints):
+            if not BASE <= c.parent < k:
+                raise ModelError(f"joint {c.name!r} has the parent {c.parent}; parents come before their children")
+            if c.mimic is None:
+                if (c.q_start, c.v_start) != (q, v):
+                    raise ModelError(
+                        f"joint {c.name!r} starts at {c.q_start} in q and {c.v_start} in v, but the joints before it "
+                        f"end at {q} and {v}: to change the type of a joint, use `robot.builder()`"
+                    )
+                q, v = q + c.type.nq, v + c.type.nv
 
     @cached_property
     def nq(self) -> int:
@@ -191,6 +220,8 @@ class Model:
             k, indent, last = stack.pop()
             c, b = self.joints[k], self.bodies[k]
             where = f"v[{c.v_start}]" if c.type.nv == 1 else f"v[{c.v_start}:{c.v_start + c.nv}]"
+            if c.mimic:
+                where = f"follows {self.joints[c.mimic.joint].name}"
             yield (
                 f"{indent}{'└─' if last else '├─'} {b.name}  {b.mass:.4g} kg  "
                 f"by {c.name} ({type(c.type).__name__.lower()}, {where})"

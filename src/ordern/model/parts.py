@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ModelError
 from ..joints import Joint, Placement, placement
 
 __all__ = [
@@ -26,8 +29,29 @@ __all__ = [
 
 Array = NDArray[np.float64]
 _HERE = Placement()
+_TERMS = ("velocity_limit", "effort_limit", "damping", "friction", "armature", "stiffness")
 BASE = -1
 """The index of the base: what does not move, and has no entry in `Model.bodies`."""
+
+
+def _floats(x: Any, n: int, what: str) -> Any:
+    """n numbers as a tuple of floats; one number stands for n."""
+    if type(x) is tuple and len(x) == n and all(type(y) is float for y in x):
+        numbers = x
+    else:
+        try:
+            numbers = tuple(float(y) for y in x) if np.ndim(x) else (float(x),) * n
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(f"{what} must be {_many(n)}, not {x!r}") from None
+        if len(numbers) != n:
+            raise ModelError(f"{what} must be {_many(n)}, not {len(numbers)}")
+    if any(map(math.isnan, numbers)):
+        raise ModelError(f"{what} is not a number")
+    return numbers
+
+
+def _many(n: int) -> str:
+    return "a number" if n == 1 else f"{n} numbers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +65,18 @@ class Body:
     """(xx, yy, zz, xy, xz, yz) about the centre of mass."""
     where: str = field(default="", compare=False)
     """File and line that it came from."""
+
+    def __post_init__(self) -> None:
+        what = f"body {self.name!r}"
+        (mass,) = _floats(self.mass, 1, f"{what}: mass")
+        if mass < 0.0 or math.isinf(mass):
+            raise ModelError(f"{what} has mass {mass:g}; a mass is a finite number, not below zero", self.where)
+        object.__setattr__(self, "mass", mass)
+        for key, n in (("com", 3), ("inertia", 6)):
+            numbers = _floats(getattr(self, key), n, f"{what}: {key}")
+            if not all(map(math.isfinite, numbers)):
+                raise ModelError(f"{what}: {key} must be finite, not {numbers}", self.where)
+            object.__setattr__(self, key, numbers)
 
     @property
     def inertia_matrix(self) -> Array:
@@ -88,6 +124,17 @@ class Connection:
     """If it follows another joint: then it has no coordinates of its own, and `q` and `v` are that joint's."""
     where: str = field(default="", compare=False)
     """File and line that it came from."""
+
+    def __post_init__(self) -> None:
+        what = f"joint {self.name!r}"
+        if not isinstance(self.type, Joint):
+            raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {self.type!r}", self.where)
+        nq, nv = self.type.nq, self.type.nv
+        for key, n in (("lower", nq), ("upper", nq), ("rest", nq), *((term, nv) for term in _TERMS)):
+            object.__setattr__(self, key, _floats(getattr(self, key), n, f"{what}: {key}"))
+        for term in ("armature", "damping", "friction", "stiffness"):
+            if any(x < 0.0 or math.isinf(x) for x in getattr(self, term)):
+                raise ModelError(f"{what}: {term} must be finite and not below zero", self.where)
 
     @property
     def nq(self) -> int:

@@ -8,7 +8,11 @@
 | bodies | (n, 6) | a force (moment, force) on each body, in its own frame |
 | scalar | () | one number |
 | symmetric | (nv, nv) | a symmetric matrix between freedoms |
+| matrix | (nv, nv) | any matrix between freedoms |
 | columns | (6, nv) | a motion for each freedom |
+| spans | (nv, 6) | six numbers for each freedom |
+| wrenches | (n, 6) | a force (moment, force) for each body, in its own frame |
+| spatial | (6, 6) | a matrix between spatial vectors |
 | motion | (6,) | a motion (angular, linear) |
 | pose | (4, 4) | a homogeneous matrix |
 """
@@ -20,7 +24,7 @@ from typing import Any
 
 from ..errors import TraceError
 from ..graph import Scalar
-from ..spatial import Pose
+from ..spatial import Pose, leaves
 from .model import Model
 
 __all__ = ["check_block", "core_shape", "core_size", "result_scalars"]
@@ -35,7 +39,11 @@ def core_shape(model: Model, kind: str) -> tuple[int, ...]:
         "bodies": (len(model.bodies), 6),
         "scalar": (),
         "symmetric": (model.nv, model.nv),
+        "matrix": (model.nv, model.nv),
         "columns": (6, model.nv),
+        "spans": (model.nv, 6),
+        "wrenches": (len(model.bodies), 6),
+        "spatial": (6, 6),
         "motion": (6,),
         "pose": (4, 4),
     }
@@ -52,6 +60,8 @@ def result_scalars(value: Any, size: int) -> list[Scalar]:
     if isinstance(value, Pose):
         R, p = value.rotation, value.position
         scalars = [*R[0], p[0], *R[1], p[1], *R[2], p[2], 0.0, 0.0, 0.0, 1.0]
+    elif isinstance(value, tuple):
+        scalars = leaves(value)
     else:
         scalars = list(value.scalars) if hasattr(value, "scalars") else [value]
     if len(scalars) != size or any(x is None for x in scalars):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..joints import Joint
-from ..spatial import Freedoms, leaves
+from ..spatial import Chain, Freedoms, Subspace, Transform, leaves
 
 if TYPE_CHECKING:
     from .model import Model
@@ -175,8 +175,9 @@ def _kinds(model: Model, E: Array, couplings: slice, passive: bool) -> tuple[NDA
 
 
 def _check_alike(joint: Joint, first: Joint, name: str) -> None:
-    """Raise if joints of one kind differ in more than their parameters: one would be taken for the other."""
+    """Raise if a joint is none, or joints of one kind differ in more than their parameters."""
     q = Freedoms(x + 0.1 * (k + 1) for k, x in enumerate(joint.neutral()))
+    _check_joint(joint, q, name)
     for one in ("transform", "subspace"):
         own, stand_in = (getattr(j, one)(q) for j in (joint, first.with_parameters(joint.parameters)))
         if leaves(own) != leaves(stand_in):
@@ -184,6 +185,23 @@ def _check_alike(joint: Joint, first: Joint, name: str) -> None:
                 f"joint {name!r}: its class {type(joint).__name__} uses numbers in `{one}` that differ between joints, "
                 "so it must list them in `parameters` and take them in `with_parameters`, or tell them apart by `kind`"
             )
+
+
+def _check_joint(joint: Joint, q: Freedoms, name: str) -> None:
+    """Raise unless a joint's formulas give what they should: it may be somebody's own."""
+    what = f"joint {name!r}: its class {type(joint).__name__}"
+    if len(q) != joint.nq:
+        raise ModelError(f"{what} has nq = {joint.nq}, but `neutral` gives {len(q)} numbers")
+    X, S = joint.transform(q), joint.subspace(q)
+    if not isinstance(X, (Transform, Chain)):
+        raise ModelError(f"{what}: `transform` must give a Transform or a Chain, not a {type(X).__name__}")
+    if not isinstance(S, Subspace):
+        raise ModelError(f"{what}: `subspace` must give Units or Columns, not a {type(S).__name__}")
+    if len(S.columns) != joint.nv:
+        raise ModelError(f"{what} has nv = {joint.nv}, but `subspace` has {len(S.columns)} columns")
+    again = joint.with_parameters(joint.parameters)
+    if type(again) is not type(joint):
+        raise ModelError(f"{what}: `with_parameters` gives a {type(again).__name__}; write type(self)(...) there")
 
 
 _MOST_KINDS = 8

@@ -82,6 +82,7 @@ def _add_body(
         with np.errstate(all="ignore"):  # what is not finite is refused where it is placed
             type, anchor = _joint_type(part, what)
         limits = _limits(part.element, type, what, document)
+        _note_reversed(builder, part.element, limits, what)
         if isinstance(type, Free):
             _check_free(body, tree, part, what)
             at = Placement()  # its position is that of the body in the world
@@ -191,6 +192,16 @@ def _limits(e: Element, type: Joint, what: str, document: Document) -> dict[str,
     if scalar and _limited(e, "actuatorfrcrange", "actuatorfrclimited", what, settings):
         limits["effort_limit"] = max(map(abs, vector(e, "actuatorfrcrange", 2, what)))
     return limits
+
+
+def _note_reversed(builder: ModelBuilder, e: Element, limits: dict[str, Any], what: str) -> None:
+    low, high = vector(e, "range", 2, what, _ZERO[:2])
+    if low > high and "lower" not in limits and e.attributes.get("limited", "auto") == "auto":
+        builder.note(
+            f"{what} has range {low:g} to {high:g}, and so no limits, as in MuJoCo",
+            e.where,
+            "give the lower limit first",
+        )
 
 
 def _limited(e: Element, attribute: str, switch: str, what: str, settings: Settings) -> bool:

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from ...errors import ModelError
 from ...joints import Fixed, Free, Joint
-from ...model import Model, ModelBuilder, Placement
+from ...model import Model, ModelBuilder, Note, Placement
 from ..xml import Element
 from .document import read_document
 from .gearbox import add_gearbox
 from .joint import SdfJoint, coefficients, joint_type, mimic_of, read_joint
 from .link import add_link
-from .remarks import Remarks, note_unread
+from .remarks import Remarks, note_unread, refuse_misspelt
 from .scope import MODEL, WORLD, Scope
 from .text import numbers
 from .tree import Tree, span
@@ -46,12 +47,21 @@ class _SdfBuilder(ModelBuilder):
                 f"{self.name!r} cannot float as a whole: the file says what is connected to the world, and what is "
                 "free; load it without `floating`, or remove the joint to the world from the file"
             )
-        if floating or self.root is None or self.root_at == Placement():
+        if floating or self.root is None:
             return super().build(floating=floating, merge=merge, snap=snap)
-        standing = copy.deepcopy(self)
-        standing.body(WORLD)
-        standing.joint(f"{self.root}_to_world", Fixed(), WORLD, self.root, at=self.root_at)
-        return ModelBuilder.build(standing, merge=merge, snap=snap)
+        standing = self
+        if self.root_at != Placement():
+            standing = copy.deepcopy(self)
+            standing.body(WORLD)
+            standing.joint(f"{self.root}_to_world", Fixed(), WORLD, self.root, at=self.root_at)
+        model = ModelBuilder.build(standing, merge=merge, snap=snap)
+        held = Note(
+            f"no joint connects {self.root!r} to the world: by the format it is free; here it is held where the file "
+            "puts it",
+            self.source,
+            "load it with floating=True if it is to move",
+        )
+        return replace(model, notes=(held, *model.notes))
 
 
 def build_sdf(root: Element) -> ModelBuilder:
@@ -61,7 +71,10 @@ def build_sdf(root: Element) -> ModelBuilder:
 
 
 def _build(root: Element) -> ModelBuilder:
+    refuse_misspelt([root])
     world = read_document(root)
+    included = list(_included(world))
+    refuse_misspelt(included)
     scopes = list(_scopes(world))
     name = world.name or WORLD if len(world.models) > 1 else next(iter(world.models))
     builder = _SdfBuilder(name, _gravity(world))
@@ -93,8 +106,16 @@ def _build(root: Element) -> ModelBuilder:
     for scope in scopes:
         _add_frames(builder, scope, places)
     remarks.note(builder)
-    note_unread(builder, [root, *(scope.element for scope in scopes if scope.included)])
+    note_unread(builder, [root, *included])
     return builder
+
+
+def _included(scope: Scope) -> Iterator[Element]:
+    """The models that come from other files."""
+    for model in scope.models.values():
+        if model.included:
+            yield model.element
+        yield from _included(model)
 
 
 def _scopes(scope: Scope) -> Iterator[Scope]:
@@ -137,12 +158,6 @@ def _add_roots(builder: _SdfBuilder, tree: Tree, static: list[str], places: dict
     else:
         (builder.root,) = tree.roots
         builder.root_at = places[builder.root]
-        builder.note(
-            f"no joint connects {builder.root!r} to the world: by the format it is free; it is held where the file "
-            "puts it unless the robot floats",
-            builder.source,
-            "load it with floating=True",
-        )
 
 
 def _add_joints(

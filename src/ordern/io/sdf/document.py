@@ -40,7 +40,9 @@ def _version(root: Element) -> tuple[int, int]:
     text = required(root, "version")
     major, _, minor = text.strip().partition(".")
     if not (major.isdigit() and minor.isdigit() and text.isascii()) or int(major) != 1 or int(minor) < 3:
-        raise ModelError(f'<sdf> has version="{text:.20}"; versions from 1.3 on are read', root.where)
+        raise ModelError(
+            f'<sdf> has version="{text:.20}"; SDF from 1.3 on is read, of which 1.12 is the latest', root.where
+        )
     return int(major), int(minor)
 
 

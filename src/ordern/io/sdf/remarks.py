@@ -1,13 +1,14 @@
-"""What a reader notices and goes on from, and the elements that it does not read."""
+"""What a reader notices and goes on from; the elements that it does not read, and those that look misspelt."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from ...model import SHAPES, ModelBuilder
+from ..spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from ..xml import Element
 
-__all__ = ["Remarks", "note_unread"]
+__all__ = ["Remarks", "note_unread", "refuse_misspelt"]
 
 _AXIS = "xyz limit dynamics mimic use_parent_model_frame"
 _KNOWN = {
@@ -18,6 +19,7 @@ _KNOWN = {
     "frame": "pose",
     "link": "pose inertial visual collision gravity enable_gravity kinematic",
     "inertial": "pose mass inertia",
+    "inertia": "ixx iyy izz ixy ixz iyz",
     "visual": "pose geometry material",
     "collision": "pose geometry",
     "geometry": f"empty {' '.join(SHAPES)}",
@@ -26,9 +28,28 @@ _KNOWN = {
     "axis2": _AXIS,
     "limit": "lower upper effort velocity",
     "dynamics": "damping friction spring_reference spring_stiffness",
+    "mimic": "multiplier offset reference",
 }
 _CHILDREN = {tag: frozenset(children.split()) for tag, children in _KNOWN.items()}
 """The children of each element that are read."""
+
+_ATTRIBUTES = {
+    "sdf": ("version",),
+    "model": ("name", "canonical_link", "placement_frame"),
+    "include": ("merge", "placement_frame"),
+    "frame": ("name", "attached_to"),
+    "link": ("name",),
+    "joint": ("name", "type"),
+    "inertial": ("auto",),
+    "pose": ("relative_to", "rotation_format", "degrees", "frame"),
+    "xyz": ("expressed_in",),
+    "mimic": ("joint", "axis"),
+}
+"""The attributes that are read."""
+
+_REPEATED = ("model", "include", "link", "joint", "frame", "visual", "collision")
+_LOOKS = ("visual", "collision")
+"""What is in these has no part in the motion."""
 
 
 class Remarks:
@@ -46,6 +67,21 @@ class Remarks:
         for kind, items in self._found.items():
             some = ", ".join(item for item, _ in items[:5]) + (f", ... ({len(items)} in all)" if items[5:] else "")
             builder.note(f"{kind}: {some}", items[0][1])
+
+
+def refuse_misspelt(roots: Iterable[Element]) -> None:
+    """Raise if what decides the motion looks misspelt: it would be another robot without it."""
+    stack = list(roots)
+    while stack:
+        element = stack.pop()
+        refuse_misspelt_attributes(element, _ATTRIBUTES.get(element.tag, ()))
+        known = _CHILDREN.get(element.tag)
+        for child in element.children:
+            if known is None or child.tag in known:
+                if child.tag not in _LOOKS:
+                    stack.append(child)
+            else:
+                refuse_misspelt_child(child, element, _KNOWN[element.tag].split(), _REPEATED)
 
 
 def note_unread(builder: ModelBuilder, roots: Iterable[Element]) -> None:

@@ -131,7 +131,7 @@ class Scope:
             else:
                 outer, _, inner = name.partition("::")
                 if not inner or outer not in self.models:
-                    raise ModelError(str(unknown_name("frame", name, self.names(), what)), user.where)
+                    raise ModelError(str(unknown_name("link or frame", name, self.names(), what)), user.where)
                 return self.models[outer].link_of(inner, user, what)
 
     def canonical(self, user: Element, what: str) -> str:

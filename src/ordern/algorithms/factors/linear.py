@@ -1,0 +1,54 @@
+"""Small matrices between freedoms, row by row, over any scalar."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from ...spatial import Factor, Freedoms
+from ...spatial.linear import dot
+
+__all__ = ["Rows", "identity", "inverse", "symmetric_inverse", "transposed"]
+
+Rows = tuple[tuple[Any, ...], ...]
+
+
+def identity(n: int) -> Rows:
+    """The unit matrix."""
+    return tuple(Freedoms(1.0 if r == c else 0.0 for c in range(n)) for r in range(n))
+
+
+def transposed(A: Rows, columns: int) -> Rows:
+    """The transpose of a matrix with so many columns; it may have no rows."""
+    return tuple(Freedoms(row[c] for row in A) for c in range(columns))
+
+
+def inverse(D: Factor) -> Rows:
+    """The inverse of a matrix that is given by its factor."""
+    return tuple(D.solve(row) for row in identity(len(D.inverse)))
+
+
+def symmetric_inverse(A: Rows) -> Rows:
+    """The inverse of a symmetric positive definite matrix, exactly symmetric; not finite if the matrix is singular.
+
+    With A = L diag(d) L^T it is L^-T diag(1/d) L^-1. Pivots that are known to be zero do not stop the tracing.
+    """
+    n = len(A)
+    L: list[list[Any]] = []
+    over: list[Any] = []
+    back: list[list[Any]] = []  # the rows of L^-1
+    for i in range(n):
+        scaled: list[Any] = []
+        for j in range(i):
+            scaled.append(A[i][j] - dot(scaled, L[j]) if j else A[i][j])
+        L.append([e * over[j] for j, e in enumerate(scaled)])
+        d = A[i][i] - dot(scaled, L[i]) if i else A[i][i]
+        over.append(inf if isinstance(d, float) and d == 0.0 else 1.0 / d)
+        unit = [-dot(L[i][c:], [back[k][c] for k in range(c, i)]) for c in range(i)]
+        back.append([*unit, 1.0])
+    half = {
+        (r, c): dot([back[k][r] for k in range(c, n)], [over[k] * back[k][c] for k in range(c, n)])
+        for c in range(n)
+        for r in range(c + 1)
+    }
+    return tuple(tuple(half[min(r, c), max(r, c)] for c in range(n)) for r in range(n))

@@ -1,0 +1,79 @@
+"""A square root of the mass matrix, R = F D^(1/2) with M = R R^T: its products and solutions, in order n.
+
+    P_i, D_i, G_i as in `articulated`;    D_i = C_i C_i^T, C_i lower triangular (Cholesky's)
+    y = R x        inward    w_i = C_i x_i,    y_i = w_i + S_i^T z_i,    z_p += X_i^T (z_i + G_i w_i)
+    y = R^-1 x     inward    eps_i = x_i - S_i^T z_i,    y_i = C_i^-1 eps_i,    z_p += X_i^T (z_i + G_i eps_i)
+
+F = 1 + H phi K and F^-1 = 1 - H psi K; each is a single sweep. White noise x becomes noise R x whose covariance is M,
+and x = R^-1 y is the innovations process of y, to unit variance. R^-T, of which M^-1 = R^-T R^-1, is not asked for.
+Cost: order n.
+
+Reference: Jain 1991, Lemmas 6.2 and 6.3, and the remarks on filtering after Lemma 6.4.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...graph import sqrt
+from ...model import Tree
+from ...spatial import Factor, Freedoms
+from ..reach import no_couplings
+from ..registry import algorithm
+from .articulated import articulated, no_forces
+
+__all__ = ["root_product", "root_solve"]
+
+
+def _times_root(D: Factor, x: Any) -> Freedoms:
+    """C x, where D = C C^T."""
+    y = [value / sqrt(over) for value, over in zip(x, D.inverse, strict=True)]
+    for r in reversed(range(len(y))):
+        for c in range(r):
+            y[r] = y[r] + D.lower[r][c] * y[c]
+    return Freedoms(y)
+
+
+def _over_root(D: Factor, x: Any) -> Freedoms:
+    """C^-1 x, where D = C C^T."""
+    y = list(x)
+    for r in range(len(y)):
+        for c in range(r):
+            y[r] = y[r] - D.lower[r][c] * y[c]
+    return Freedoms(value * sqrt(over) for value, over in zip(y, D.inverse, strict=True))
+
+
+@algorithm(
+    "mass_matrix_root_product",
+    "innovations",
+    paper="Jain 1991",
+    equations="Lemma 6.2, (45)",
+    refuses=no_couplings,
+)
+def root_product(tree: Tree, q: Any, x: Any) -> Any:
+    """F D^(1/2) x for position q."""
+    X, S, _, G, D = articulated(tree, q)
+    z, y = no_forces(tree), tree.output("f")
+    for i, p in tree.inward():
+        w = _times_root(D[i], x[i])
+        y[i] = w + S[i].T @ z[i]
+        z[p] += X[i].T @ (z[i] + G[i] @ w)
+    return y
+
+
+@algorithm(
+    "mass_matrix_root_solve",
+    "innovations",
+    paper="Jain 1991",
+    equations="Lemmas 6.2, 6.3, (45), (46)",
+    refuses=no_couplings,
+)
+def root_solve(tree: Tree, q: Any, x: Any) -> Any:
+    """D^(-1/2) F^-1 x for position q."""
+    X, S, _, G, D = articulated(tree, q)
+    z, y = no_forces(tree), tree.output("v")
+    for i, p in tree.inward():
+        eps = x[i] - S[i].T @ z[i]
+        y[i] = _over_root(D[i], eps)
+        z[p] += X[i].T @ (z[i] + G[i] @ eps)
+    return y

@@ -1,0 +1,96 @@
+"""Saha's U D U^T of the mass matrix: reverse Gaussian elimination, done on the bodies instead of on the matrix.
+
+Eliminating freedoms from the last one to the first leaves of the mass matrix, at each step, the mass matrix of fewer
+bodies with other inertias. So the elements of the factors come from a recursion over bodies:
+
+    inward    psi^_k = M^_k p_k,    m^_k = p_k^T psi^_k + armature_k,    psi_k = psi^_k m^_k^-1           (47), (48)
+              M^_kk = M^_k - psi^_k psi_k^T,    M^_i = M_i + sum over children k of B_ki^T M^_kk B_ki     (50)
+    for each body k and each ancestor i:
+              U_ik = alpha_ik = p_i^T psi_ik,    psi_ik = B_ki^T psi_k                                    (46), (48)
+    U_kk = 1,    D_k = m^_k                                                                               (54), (55)
+
+Everything is about the bodies' centres of mass: M_i = diag(I_i, m_i 1), p_i is the joint's motion as C_i sees it, and
+B_ki takes a motion from C_i to C_k. Cost: order n d for U, order n for D.
+
+Reference: Saha 1999, appendix B, eqs. (46)-(50) and (54), (55); what is misprinted there is M^_i in (49), which is the
+composite M~_i, and the last product of (50), psi^_k psi_k^T.
+Differs: axes are those of each body, not of an inertial frame. Trees, and joints with several freedoms, for which m^ is
+a matrix. A body without mass has its frame's origin for a centre.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...graph import where_less
+from ...model import Tree
+from ...spatial import ArticulatedInertia, Chain, Columns, Identity, Inertia, Transform, eliminate, plus_diagonal
+from ...spatial.linear import ZERO3, Vector3, negative, scale
+from ..reach import no_couplings
+from ..registry import algorithm
+from .linear import identity, transposed
+
+__all__ = ["udu_factor", "udu_pivots"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Centre:
+    """Where a body's centre of mass is, in its frame."""
+
+    c: Vector3
+
+    @classmethod
+    def zero(cls) -> _Centre:
+        return cls(ZERO3)
+
+
+def _eliminated(tree: Tree, q: Any) -> tuple[Any, Any, Any, Any]:
+    """Transforms B and motions p of the mass centres, the inertias M^ and the columns psi."""
+    C, M = tree.field(_Centre), tree.field(ArticulatedInertia)
+    B, p, psi = tree.own(), tree.own(), tree.own()
+
+    for i, parent in tree.outward():
+        I = i.inertia
+        c = scale(1.0 / where_less(0.0, I.m, I.m, 1.0), I.h)
+        there, back = Transform(Identity(), c), Transform(Identity(), negative(C[parent].c))
+        C[i] = _Centre(c)
+        B[i] = Chain((back, *i.transform(q[i]).factors, there))
+        p[i] = Columns(tuple(there @ column for column in i.subspace(q[i]).columns))
+        M[i] = Inertia(I.m, ZERO3, I.shifted(negative(c)).I).articulated()
+
+    for i, parent in tree.inward():
+        psi[i], _, Mkk = eliminate(M[i], p[i], i.armature)
+        M[parent] += B[i].T @ Mkk @ B[i]
+    return B, p, M, psi
+
+
+@algorithm(
+    "mass_matrix_factor",
+    "udu",
+    paper="Saha 1999",
+    equations="(46)-(50), (55)",
+    order="n d",
+    refuses=no_couplings,
+)
+def udu_factor(tree: Tree, q: Any) -> Any:
+    """The factor U for position q."""
+    B, p, _, psi = _eliminated(tree, q)
+    U = tree.output("matrix")
+    for k, _ in tree.outward():
+        U[k, k] = identity(len(k.armature))
+        psi_k = tree.carry(B[k].T @ psi[k])
+        for i, _ in tree.ancestors(k):
+            U[i, k] = transposed(p[i].T @ psi_k.value, len(i.armature))
+            psi_k.value = B[i].T @ psi_k.value
+    return U
+
+
+@algorithm("mass_matrix_pivots", "udu", paper="Saha 1999", equations="(47), (50), (54)", refuses=no_couplings)
+def udu_pivots(tree: Tree, q: Any) -> Any:
+    """The block-diagonal matrix D for position q."""
+    _, p, M, _ = _eliminated(tree, q)
+    D = tree.output("symmetric")
+    for k, _ in tree.outward():
+        D[k, k] = plus_diagonal(p[k].T @ p[k].under(M[k]), k.armature)
+    return D

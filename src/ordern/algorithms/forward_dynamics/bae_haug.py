@@ -1,0 +1,100 @@
+"""Bae and Haug's forward dynamics: known forces are those on each body, and a joint's force acts on two of them.
+
+    outward   Q_i = external_i - gyroscopic force + f_i - sum of X^T f of the children,   f_i = S_i (S_i^T S_i)^-1 tau_i
+              d_i = acceleration of body i by velocities alone
+    inward    P_i = M_i + K_i,               D_i = S_i^T P_i S_i + armature_i,             G_i = P_i S_i D_i^-1
+              nu_i = D_i^-1 S_i^T (Q_i + L_i)
+              K_p += X_i^T (1 - G_i S_i^T) P_i X_i,    L_p += X_i^T (1 - G_i S_i^T) (Q_i + L_i - P_i d_i)
+    outward   a' = X_i a_p + d_i,            qdd_i = nu_i - G_i^T a',                      a_i = a' + S_i qdd_i
+
+The virtual work of Q - M a vanishes along all that the joints allow (51). Eliminating joint after joint, tips first,
+adds an inertia K and a force L to those that a body has of its own. The joints' own forces of constraint do no work and
+are in none of these; so any force f_i that does what the actuator does, S_i^T f_i = tau_i, may stand for the joint's.
+With all of them in Q it is P a = Q + L (52). Cost: order n.
+
+Reference: Bae and Haug 1987, as in Jain 1991, eqs. (50)-(52) and table 1: P = M + K, and L is to z of Rodriguez
+and Kreutz's FD4 as Q_i + L_i = f_i - z_i.
+Differs: Jain's Q is made of the whole joint forces, which forward dynamics does not know beforehand; f_i is the least
+of those that serve. Q is at the joint, as Jain has it, instead of the mass centre. Terms of velocities and the armature
+are added. Bae and Haug have joints with one freedom and cylindrical ones; the mathematics asks for no such thing.
+Joints that follow others are bound to them at the end, in `couplings`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...model import Tree
+from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion, Spin, Subspace, eliminate
+from ...spatial.linear import dot
+from ..registry import algorithm
+from .couplings import coupled
+
+__all__ = ["actuator", "bae_haug"]
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """What the sweeps leave on each body."""
+
+    X: Any
+    S: Any
+    Q: Any
+    K: Any
+    L: Any
+    G: Any
+    D: Any
+
+
+@algorithm(
+    "forward_dynamics",
+    "bae-haug",
+    paper="Bae-Haug 1987, as in Jain 1991",
+    equations="Jain (50)-(52), (45)",
+)
+def bae_haug(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    qdd = tree.own() if tree.couplings else tree.output("v")
+    k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
+    return coupled(tree, k.X, k.S, k.G, k.D, qdd) if tree.couplings else qdd
+
+
+def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Bodies:
+    """The three sweeps, which fill in qdd."""
+    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
+    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    Q, L, K = tree.field(Force), tree.field(Force), tree.field(ArticulatedInertia)
+    X, S, d, G, D, nu = (tree.own() for _ in range(6))
+
+    for i, p in tree.outward():
+        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
+        vJ = S[i] @ qd[i]
+        w[i] = X[i] @ w[p] + vJ
+        d[i] = X[i] @ X[i].centripetal(w[p]) + w[i].coriolis(vJ) + i.bias(q[i], qd[i])
+        f = actuator(S[i], tau[i])
+        Q[i] = external[i] - w[i].gyroscopic(i.inertia) + f
+        Q[p] -= X[i].T @ f
+        K[i], L[i] = ArticulatedInertia.zero(), Force.zero()
+
+    for i, p in tree.inward():
+        G[i], D[i], Ka = eliminate(i.inertia.articulated() + K[i], S[i], i.armature)
+        F = Q[i] + L[i]
+        Fj = S[i].T @ F
+        nu[i] = D[i].solve(Fj)
+        K[p] += X[i].T @ Ka @ X[i]
+        L[p] += X[i].T @ (F - G[i] @ Fj - Ka @ d[i])
+
+    for i, p in tree.outward():
+        a_ = X[i] @ a[p] + d[i]
+        qdd[i] = nu[i] - G[i].T @ a_
+        a[i] = a_ + S[i] @ qdd[i]
+    return Bodies(X, S, Q, K, L, G, D)
+
+
+def actuator(S: Subspace, tau: Freedoms) -> Force:
+    """The least force f on the child with S^T f = tau: S (S^T S)^-1 tau."""
+    columns = [column.scalars for column in S.columns]
+    alone = Factor.of(tuple(tuple(dot(x, y) for y in columns) for x in columns))
+    along = S @ alone.solve(tau)
+    return Force(along.angular, along.linear)

@@ -1,0 +1,134 @@
+"""Divide and conquer: articulated bodies with two handles, joined pair by pair. Logarithmic depth.
+
+A piece of a chain can be held at two ends: handle 1 is on the side of the base, handle 2 on that of the tip. Forces f
+there cause accelerations, by inverse inertias Phi:
+
+    a1 = Phi11 f1 + Phi12 f2 + b1,        a2 = Phi12^T f1 + Phi22 f2 + b2
+
+    leaf      Phi11 = I^-1,    Phi12 = I^-1 X^T,    Phi22 = X I^-1 X^T,    b1 = -I^-1 p,    b2 = X b1
+
+where X goes to the next link, in whose frame handle 2 is. Joint i between the pieces A and B transmits the force f;
+a_B1 - a_A2 = S qdd + c and S^T f = tau - armature qdd give
+
+    join      V = (Phi_A22 + Phi_B11)^-1,        D = S^T V S + armature,        G = V S D^-1,        W = V - G S^T V
+              f = W gamma + G tau,               gamma = c + b_A2 - b_B1 + Phi_A12^T f1 - Phi_B12 f2
+              Phi11 = Phi_A11 - Phi_A12 W Phi_A12^T,      Phi12 = Phi_A12 W Phi_B12
+              Phi22 = Phi_B22 - Phi_B12^T W Phi_B12
+              b1 = b_A1 - Phi_A12 f,             b2 = b_B2 + Phi_B12^T f                    (f without f1 and f2)
+    part      f1 and f2 are known:  f as above,  qdd = D^-1 tau - G^T gamma;
+              A has the forces f1 and -f, B has f and f2
+
+The links are the leaves of a balanced binary tree, of which the whole chain is the root: it is joined to the base, a
+piece that cannot be moved (Phi = 0). A branch is a chain of its own, which adds W and its force to the link that
+carries it. Cost: order n operations, of depth log n for chains and log^2 n for trees.
+
+Reference: R. Featherstone, "A divide-and-conquer articulated-body algorithm for parallel O(log(n)) calculation of
+rigid-body dynamics. Part 1: basic algorithm", Int. J. Robotics Research 18, 1999; [12] of Featherstone and Orin 2000.
+Differs: accelerations are derivatives in an inertial frame, in each link's own axes, not spatial ones. W could also be
+had from the constraints of the joint, T (T^T (Phi_A22 + Phi_B11) T)^-1 T^T with T^T S = 0, without armature the same.
+Bodies keep two handles in trees too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...model import Tree
+from ..reach import all_of, no_couplings, no_massless_bodies
+from ..registry import algorithm
+from .scan import Array, Bodies, Values, inverse, symmetric, times, transpose
+
+__all__ = ["divide_and_conquer"]
+
+
+@algorithm(
+    "forward_dynamics",
+    "divide-and-conquer",
+    paper="Featherstone 1999, as in Featherstone-Orin 2000",
+    equations="articulated bodies with two handles",
+    sweeps=False,
+    refuses=all_of(no_couplings, no_massless_bodies),
+)
+def divide_and_conquer(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    if not tree.model.nv:
+        return tree.output("v")
+    k = Bodies(tree, q, qd, tau, external, v0, a0)
+    assembled = [_assemble(k, path[::-1]) for path in reversed(k.paths)]
+    for path, (links, joints) in zip(k.paths, reversed(assembled), strict=True):
+        _take_apart(k, path[::-1], links, joints)
+    return k.answer()
+
+
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """What is kept of the joints of a level until the forces at the ends of their pieces are known."""
+
+    body: Array
+    G: Array
+    W: Array
+    Di: Array
+    gamma: Array
+    A12: Array
+    B12: Array
+
+
+def _assemble(k: Bodies, i: Array) -> tuple[Values, list[_Joint]]:
+    """Join the links i of a chain, root first, and then to what carries it: the links, and the joints by level."""
+    Phi, X = inverse(k.M[i]), k.zeros(len(i), 6, 6)
+    X[:-1] = k.X[i[1:]]  # what is beyond the tip does not matter
+    b = -times(Phi, k.p[i])
+    links: Values = (Phi, Phi @ transpose(X), symmetric(X @ Phi @ transpose(X)), b, times(X, b))
+    levels, first, pieces = [], i, links
+    while len(first) > 1:
+        n = len(first)
+        joint, joined = _join(k, first[1::2], tuple(x[: n - 1 : 2] for x in pieces), tuple(x[1::2] for x in pieces))
+        levels.append(joint)
+        pieces = tuple(np.concatenate((x, y[n - n % 2 :])) for x, y in zip(joined, pieces, strict=True))
+        first = first[::2]
+
+    # the carrier has an acceleration for its f1, and a force for its a1; it is held, so that Phi22 is zero
+    none, p = k.zeros(1, 6, 6), k.parent[first]
+    joint, joined = _join(k, first, (none, transpose(k.X[first]), none, none[..., 0], none[..., 0]), pieces)
+    k.M[p], k.p[p] = k.M[p] - joined[0], k.p[p] - joined[3]
+    return links, [*levels, joint]
+
+
+def _join(k: Bodies, i: Array, A: Values, B: Values) -> tuple[_Joint, Values]:
+    """Pieces A and B, joined by the joints of bodies i."""
+    (A11, A12, A22, a1, a2), (B11, B12, B22, b1, b2) = A, B
+    G, Di, W = k.release(inverse(A22 + B11), i)
+    gamma = k.c[i] + a2 - b1
+    f = times(W, gamma) + times(G, k.tau[i])
+    joined = (
+        A11 - symmetric(A12 @ W @ transpose(A12)),
+        A12 @ W @ B12,
+        B22 - symmetric(transpose(B12) @ W @ B12),
+        a1 - times(A12, f),
+        b2 + times(transpose(B12), f),
+    )
+    return _Joint(i, G, W, Di, gamma, A12, B12), joined
+
+
+def _take_apart(k: Bodies, i: Array, links: Values, levels: list[_Joint]) -> None:
+    """The forces at the handles of ever smaller pieces, down to the links i, and so all accelerations."""
+    f1, f2 = k.a[k.parent[i[:1]]], k.zeros(1, 6)
+    for at in reversed(levels):
+        n = len(at.body)
+        gamma = at.gamma + times(transpose(at.A12), f1[:n]) - times(at.B12, f2[:n])
+        f = times(at.W, gamma) + times(at.G, k.tau[at.body])
+        k.qdd[at.body] = times(at.Di, k.tau[at.body]) - times(transpose(at.G), gamma)
+        f1, f2 = _alternate(f1, f), _alternate(-f, f2)
+        if at is levels[-1]:
+            f1, f2 = f1[1:], f2[1:]  # the carrier's own
+    k.a[i] = times(links[0], f1) + times(links[1], f2) + links[3]
+
+
+def _alternate(one: Array, other: Array) -> Array:
+    """One and other in turn; what is left of the longer follows."""
+    n = min(len(one), len(other))
+    pairs = np.stack((one[:n], other[:n]), axis=1).reshape(-1, *one.shape[1:])
+    return np.concatenate((pairs, one[n:], other[n:]))

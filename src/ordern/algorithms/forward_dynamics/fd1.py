@@ -1,0 +1,66 @@
+"""Forward dynamics FD1 of Rodriguez and Kreutz: bias moments first, then the mass matrix's inverse, factor by factor.
+
+    th'' = (1 - H Psi L)^T D^-1 (1 - H Psi L) T',    T' = T - H phi [M phi^T a + b]          (4.17), (4.18)
+
+    outward   V, a, b;    zeta_i = phi^T zeta_p + a_i                          (accelerations at th'' = 0)
+    inward    f_i = M zeta_i + b_i + sum of phi f of the children,    T'_i = T_i - H f_i;     P, D, G
+    inward    e_i = T'_i - H z_i,    nu_i = D_i^-1 e_i,    z_p += phi (z_i + G_i e_i)          (4.19), (4.20)
+    outward   th''_i = nu_i - L_i^T lambda_p,              lambda_i = psi^T lambda_p + H^T nu_i    (4.21), (4.22)
+
+The first two of the four sweeps are recursive Newton-Euler without joint accelerations; lambda is the links'
+acceleration less zeta. Cost: order n.
+
+Reference: Rodriguez and Kreutz 1988, part I, eqs. (4.4)-(4.8), (4.16)-(4.22); symbols in `rodriguez_kreutz`.
+Differs: in body axes. zeta of the base is the acceleration that stands for gravity. Joints that follow others are bound
+to them at the end, in `couplings`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ...spatial import ArticulatedInertia, Force, Motion, Spin
+from ..registry import algorithm
+from .rodriguez_kreutz import Links, joint_accelerations, riccati, smoothed, velocities
+
+__all__ = ["fd1"]
+
+
+@algorithm(
+    "forward_dynamics",
+    "fd1",
+    paper="Rodriguez-Kreutz 1988",
+    equations="FD1: (4.17), (4.18) as (4.4)-(4.7), (4.19)-(4.22)",
+)
+def fd1(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    return joint_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
+
+
+def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
+    """The four sweeps, which fill in qdd."""
+    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
+    zeta = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    P, f, z, lam = tree.field(ArticulatedInertia), tree.field(Force), tree.field(Force), tree.field(Motion)
+    X, S, T, G, D, nu = (tree.own() for _ in range(6))
+
+    for i, p in tree.outward():
+        X[i], S[i], w[i], r, c, b = velocities(i, q[i], qd[i], w[p])
+        zeta[i] = X[i] @ (zeta[p] + r) + c
+        f[i] = i.inertia @ zeta[i] + b - external[i]
+        P[i], z[i] = i.inertia.articulated(), Force.zero()
+
+    for i, p in tree.inward():
+        T[i] = tau[i] - S[i].T @ f[i]
+        f[p] += X[i].T @ f[i]
+        G[i], D[i], _ = riccati(i, p, P, X[i], S[i])
+
+    for i, p in tree.inward():
+        e = T[i] - S[i].T @ z[i]
+        nu[i] = D[i].solve(e)
+        z[p] += X[i].T @ (z[i] + G[i] @ e)
+
+    for i, p in tree.outward():
+        qdd[i], lam[i] = smoothed(X[i], S[i], G[i], nu[i], lam[p])
+    return Links(X, S, P, G, D, z, nu)

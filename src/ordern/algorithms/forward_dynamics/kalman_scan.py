@@ -1,0 +1,155 @@
+"""Forward dynamics as Kalman filtering and smoothing by associative scans: logarithmic depth.
+
+A piece of a chain is known from outside by five things. Let x be the force that enters it from the tip's side and a
+the acceleration of what carries it; then the force that leaves it, and the acceleration at the tip's side, are
+
+    x' = A x + b + C a,        a' = A^T a + eta - J x
+
+In words of filtering, the piece takes a state x to x' = A x + b with covariance C, and has learned of x through its
+measurements the information J, eta. To go through joint i, which is measured (S_i^T x' = tau_i, with the armature as
+covariance of the noise), and on to its parent p, is
+
+    step      D = S_i^T C S_i + armature_i,    G = C S_i D^-1,    C+ = C - G S_i^T C       (Kalman gain)
+              e = tau_i - S_i^T b,             L = S_i^T A                                  (innovation)
+              eta += L^T D^-1 e,               J += L^T D^-1 L
+              A <- X_i^T (A - G L),            b <- X_i^T (b + G e + C+ c_i) + p_p
+              eta += (A - G L)^T c_i,          C <- X_i^T C+ X_i + M_p
+
+with c_i the acceleration, and p_p the force, that come from velocities. Two pieces, one after the other, are one:
+
+    combine   Y = (C1^-1 + J2)^-1,             W = Y C1^-1 = (1 + C1 J2)^-1
+              A = A2 W A1,                     C = A2 Y A2^T + C2,    J = A1^T W^T J2 A1 + J1
+              b = A2 (W b1 + Y eta2) + b2,     eta = A1^T W^T (eta2 - J2 b1) + eta1
+
+The filter is a scan of such pieces from tip to base; its states C are the articulated-body inertias. The smoother is a
+scan of affine maps, from base to tip:
+
+    a_i   = (1 - S_i G_i^T) (X_i a_p + c_i) + S_i nu_i,    qdd_i = nu_i - G_i^T (X_i a_p + c_i),    nu = D^-1 e
+
+Chains are cut in the midst of links, each side taking half of the link's inertia, and only through links whose inertia
+is regular. Then C1 is regular, and D is whenever it is for the chain as a whole: see docs/kalman_scan.md. Links that
+cannot be cut are passed step by step. Trees are cut into paths; a branch adds its C and b to the link that carries it.
+Cost: order n operations, of depth log n for chains (and log^2 n for trees) of links that can be cut.
+
+Reference: Rodriguez and Kreutz 1988, eqs. (4.4)-(4.8), and Jain 1991, eqs. (45), (46), (60), for dynamics as filtering,
+where C is P, b is z and C+ is P+; S. Saerkkae and A. F. Garcia-Fernandez, "Temporal parallelization of Bayesian
+smoothers", IEEE Trans. Automatic Control 66, 2021, for the elements (A, b, C, eta, J) and their combination.
+Differs: measurements of Rodriguez, Kreutz and Jain have no noise. The scan's authors end each element with a
+measurement, and have no c. Their smoother's elements also have covariances, which have no use here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...model import Tree
+from ..reach import no_couplings
+from ..registry import algorithm
+from .scan import Array, Bodies, Values, affine, inverse, moved, scan, symmetric, times, transpose
+
+__all__ = ["combine", "kalman_scan", "predict"]
+
+
+@algorithm(
+    "forward_dynamics",
+    "kalman-scan",
+    paper="Rodriguez-Kreutz 1988 and Jain 1991, by the scan of Saerkkae and Garcia-Fernandez 2021",
+    equations="R-K (4.4)-(4.8); Jain (45), (46), (60); see docs/kalman_scan.md",
+    sweeps=False,
+    refuses=no_couplings,
+)
+def kalman_scan(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    if not tree.model.nv:
+        return tree.output("v")
+    k = Bodies(tree, q, qd, tau, external, v0, a0)
+    G, nu = np.zeros_like(k.S), np.zeros_like(k.tau)
+    for path in reversed(k.paths):
+        _filter(k, path, G, nu)
+
+    for path in k.paths:
+        i = path[::-1]
+        p = k.parent[i]
+        free = k.eye(len(i)) - k.S[i] @ transpose(G[i])
+        maps = free @ k.X[i], times(free, k.c[i]) + times(k.S[i], nu[i])
+        (k.a[i],) = scan(affine, moved, maps, (k.a[p[:1]],))
+        k.qdd[i] = nu[i] - times(transpose(G[i]), times(k.X[i], k.a[p]) + k.c[i])
+    return k.answer()
+
+
+def _filter(k: Bodies, path: Array, G: Array, nu: Array) -> None:
+    """The gains G and the innovations nu of the links of a path; what it weighs is added to what carries it."""
+    cuts = np.append(0, 1 + np.flatnonzero(k.regular[path[1:]]))
+    ends = np.append(cuts[1:], len(path))
+    tip, half = path[:1], 0.5 * k.M[path[cuts[1:]]]
+    pieces = _pieces(k, path, cuts[:-1], ends[:-1])
+    at_first_cut = pieces[1][:1], pieces[2][:1]  # no force enters the piece with the tip
+    b, C = scan(combine, predict, tuple(x[1:] for x in pieces), at_first_cut)
+    b = np.concatenate((k.p[tip], at_first_cut[0], b))
+    C = np.concatenate((k.M[tip], np.concatenate((at_first_cut[1], C)) + half))
+    for run, t in _steps(cuts, ends):
+        i = path[t]
+        p = k.parent[i]
+        G[i], Di, e, load, weight = _joint(k, i, b[run], C[run])
+        nu[i] = times(Di, e)
+        b[run], C[run] = load + k.p[p], weight + k.M[p]
+    carrier = k.parent[path[-1]]
+    k.p[carrier], k.M[carrier] = b[-1], C[-1]
+
+
+def _pieces(k: Bodies, path: Array, cuts: Array, ends: Array) -> Values:
+    """The elements (A, b, C, eta, J) of the pieces of a path between cuts, the first of which is at the tip."""
+    n = len(cuts)
+    A, b, C = k.eye(n), k.zeros(n, 6), 0.5 * k.M[path[cuts]]
+    A[:1], b[:1], C[:1] = 0.0, k.p[path[:1]], k.M[path[:1]]
+    eta, J = k.zeros(n, 6), k.zeros(n, 6, 6)
+    for run, t in _steps(cuts, ends):
+        i, p = path[t], path[t + 1]
+        g, Di, e, load, weight = _joint(k, i, b[run], C[run])
+        L = transpose(k.S[i]) @ A[run]
+        through = A[run] - g @ L
+        A[run], J[run] = transpose(k.X[i]) @ through, J[run] + symmetric(transpose(L) @ Di @ L)
+        eta[run] = eta[run] + times(transpose(L), times(Di, e)) + times(transpose(through), k.c[i])
+        share = np.where(t + 1 == ends[run], 0.5, 1.0).reshape(-1, *(1,) * (C.ndim - 1))
+        b[run], C[run] = load + k.p[p], weight + share * k.M[p]
+    return A, b, C, eta, J
+
+
+def _joint(k: Bodies, i: Array, b: Array, C: Array) -> Values:
+    """Through the joints of bodies i: gains, D^-1, innovations; then the forces and inertias that parents feel."""
+    g, Di, left = k.release(C, i)
+    e = k.tau[i] - times(transpose(k.S[i]), b)
+    F = transpose(k.X[i])
+    return g, Di, e, times(F, b + times(g, e) + times(left, k.c[i])), symmetric(F @ left @ k.X[i])
+
+
+def _steps(cuts: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
+    """The first link of every run, the second of those that have one ...: the runs, and where the links are."""
+    for d in range(max(ends - cuts, default=0)):
+        on = np.flatnonzero(cuts + d < ends)
+        yield on, cuts[on] + d
+
+
+def combine(one: Values, other: Values) -> Values:
+    """Two pieces of a chain as one, the first nearer to the tip."""
+    (A1, b1, _, eta1, J1), (A2, _, _, eta2, J2) = one, other
+    W, b, C = _passed(one[1:3], other)
+    inner = W @ A1
+    back = transpose(inner)
+    return A2 @ inner, b, C, times(back, eta2 - times(J2, b1)) + eta1, symmetric(back @ J2 @ A1) + J1
+
+
+def predict(piece: Values, state: Values) -> Values:
+    """The state (b, C) after a piece of a chain, given that before it."""
+    return _passed(state, piece)[1:]
+
+
+def _passed(state: Values, piece: Values) -> Values:
+    (b1, C1), (A2, b2, C2, eta2, J2) = state, piece
+    sharp = inverse(C1)
+    Y = inverse(sharp + J2)
+    W = Y @ sharp
+    return W, times(A2, times(W, b1) + times(Y, eta2)) + b2, symmetric(A2 @ Y @ transpose(A2)) + C2

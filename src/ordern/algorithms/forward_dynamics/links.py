@@ -1,0 +1,324 @@
+"""Links as free bodies, and the joints that bind them: what the methods that solve for constraint forces share.
+
+    A_i^-1            mobility of link i by itself: the inverse of its inertia (zero for the base)
+    T_i, K_Ji         T_i^T S_i = 0 spans what joint i holds, K_Ji = (S_i^T S_i)^-1 S_i^T what it lets go
+    f_i               = T_i n_i + K_Ji^T tau_i, the wrench through joint i; n_i is to be found
+    t_i               = external_i - gyroscopic force + K_Ji^T tau_i - sum over children c of X_c^T K_Jc^T tau_c
+    A_i a_i           = t_i + T_i n_i - sum over children c of X_c^T T_c n_c
+    T_i^T (a_i - X_i (a_p + r_i) - c_i) + E_i n_i = 0
+    qdd_i             = K_Ji (a_i - X_i (a_p + r_i) - c_i)
+
+All a_i but the base's are eliminated from the last lines by Phi n = alpha, where Phi = T^T A^-1 T with blocks
+
+    Phi_ii            = T_i^T (A_i^-1 + X_i A_p^-1 X_i^T) T_i + E_i
+    Phi_ci            = - T_c^T X_c A_i^-1 T_i                  (c is a child of i)
+    Phi_cd            = T_c^T X_c A_i^-1 X_d^T T_d              (c and d are children of i)
+    alpha_i           = T_i^T (X_i (y_p + r_i) + c_i - y_i),    y_i = A_i^-1 t_i; for the base, y is its acceleration
+
+A joint with a drive that has inertia lets nothing go for free: along its freedoms it transmits tau - armature qdd.
+With y = armature^(1/2) qdd unknown, that is a constraint which yields: T_i is longer by K_Ji^T armature^(1/2), n_i by
+-y, and E_i is one for these and zero for all others. A freedom without armature may be among them: its y is zero.
+
+Reference: Yamane and Nakamura, eqs. (8)-(21), where T_i^T is K_i, H_i,i = T_i^T and H_i,p = T_i^T X_i; Featherstone and
+Orin 2000, eqs. (23)-(29).
+Differs: each vector is in its own link's axes, about its joint. The base is known, not free: its mobility is zero and
+gravity is its acceleration. T_i is of orthonormal forces. Drives with inertia are in neither paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from ...graph import Scalar, sqrt, where_less
+from ...model import Index, Model, Tree
+from ...spatial import (
+    About,
+    ArticulatedInertia,
+    Chain,
+    Columns,
+    Factor,
+    Force,
+    Forces,
+    Freedoms,
+    Identity,
+    Inertia,
+    Motion,
+    Rotation,
+    Spin,
+    Transform,
+    Turn,
+    Units,
+    leaves,
+    plus_diagonal,
+    rebuild,
+)
+from ...spatial.linear import IDENTITY3, ZERO3, dot, full, negative, scale, upper
+from ..reach import all_of, no_couplings, no_massless_bodies
+from ..registry import Port, question
+
+__all__ = [
+    "Held",
+    "Links",
+    "Mobility",
+    "beyond_reach",
+    "free_links",
+    "gram",
+    "held",
+    "joint_accelerations",
+    "joint_wrenches",
+    "reduced",
+    "spins",
+]
+
+question(
+    "constraint_forces",
+    (
+        Port("q", "q"),
+        Port("v", "v"),
+        Port("tau", "f"),
+        Port("external", "bodies", optional=True),
+        Port("base_velocity", "motion", optional=True),
+        Port("base_acceleration", "motion", optional=True),
+    ),
+    "wrenches",
+    "virtual-work",
+    needs_inertia=True,
+)
+
+V = TypeVar("V", Motion, Force, Freedoms)
+_Rows = tuple[tuple[Scalar, ...], ...]
+
+
+def gram(vectors: Iterable[tuple[Scalar, ...]], weights: tuple[Scalar, ...]) -> ArticulatedInertia:
+    """The sum of w x x^T over vectors x of six numbers."""
+    rows = list(zip(*vectors, strict=True)) or [()] * 6
+    scaled = [tuple(x * w for x, w in zip(row, weights, strict=True)) for row in rows]
+    return ArticulatedInertia.of_upper({(r, c): dot(scaled[r], rows[c]) for r in range(6) for c in range(r, 6)})
+
+
+def reduced(A: Factor, b: Iterable[V]) -> list[V]:
+    """Vectors z = L^-1 b for A = L d L^T, so that b^T A^-1 b is the sum of z z^T / d."""
+    z: list[V] = []
+    for row, x in zip(A.lower, b, strict=True):
+        for factor, done in zip(row, z, strict=True):
+            x = x - done * factor
+        z.append(x)
+    return z
+
+
+@dataclass(frozen=True, slots=True)
+class Mobility:
+    """A symmetric matrix that takes forces to accelerations.
+
+    A force (n, f) whose halves are swapped, (f, n), changes frames as a motion does. So this is kept as the inertia, of
+    such motions, that it is.
+    """
+
+    swapped: ArticulatedInertia
+
+    @classmethod
+    def zero(cls) -> Mobility:
+        """Of what cannot be moved."""
+        return cls(ArticulatedInertia.zero())
+
+    @classmethod
+    def of(cls, inertia: Inertia) -> Mobility:
+        """Of a free body: about its mass centre, the inverses of mass and rotational inertia; then about the origin."""
+        m, h, c = 1.0 / inertia.m, inertia.h, scale(1.0 / inertia.m, inertia.h)
+        hc, I = dot(h, c), full(inertia.I)
+        about_centre = Factor.of(
+            tuple(tuple(I[r][k] - (hc if r == k else 0.0) + h[r] * c[k] for k in range(3)) for r in range(3))
+        )
+        x, y, z = (about_centre.solve(tuple(1.0 if r == k else 0.0 for r in range(3))) for k in range(3))
+        W = upper(((x[0], y[0], z[0]), (0.0, y[1], z[1]), (0.0, 0.0, z[2])))
+        return cls(ArticulatedInertia((m, 0.0, 0.0, m, 0.0, m), (ZERO3, ZERO3, ZERO3), W).shifted(c))
+
+    @classmethod
+    def gram(cls, motions: Iterable[Motion], weights: tuple[Scalar, ...]) -> Mobility:
+        """The sum of w m m^T over motions m."""
+        return cls(gram((m.linear + m.angular for m in motions), weights))
+
+    def __add__(self, other: Mobility) -> Mobility:
+        return Mobility(self.swapped + other.swapped)
+
+    def __sub__(self, other: Mobility) -> Mobility:
+        pairs = zip(leaves(self.swapped), leaves(other.swapped), strict=True)
+        return Mobility(rebuild(self.swapped, iter([a - b for a, b in pairs])))
+
+    @overload
+    def __matmul__(self, f: Force) -> Motion: ...
+    @overload
+    def __matmul__(self, f: Forces) -> Columns: ...
+    def __matmul__(self, f: Force | Forces) -> Motion | Columns:
+        """The acceleration by a force, or by each of several."""
+        if isinstance(f, Forces):
+            return Columns(tuple(self @ one for one in f.columns))
+        a = self.swapped @ Motion(f.linear, f.angular)
+        return Motion(a.linear, a.angular)
+
+    def outward(self, X: Chain) -> Mobility:
+        """X A^-1 X^T: as the child sees it."""
+        Y = _inverse(X)
+        return Mobility(Y.T @ self.swapped @ Y)
+
+
+def _inverse(X: Chain) -> Chain:
+    """From the child to the parent."""
+    steps: list[Transform] = []
+    for one in reversed(X.factors):
+        steps += [Transform(_back(one.rotation), ZERO3), Transform(Identity(), negative(one.r))]
+    return Chain(tuple(steps))
+
+
+def _back(rotation: Rotation) -> Rotation:
+    if isinstance(rotation, About):
+        return About(rotation.axis, rotation.c, -rotation.s)
+    if isinstance(rotation, Identity):
+        return rotation
+    x, y, z = (rotation.apply(e) for e in IDENTITY3)
+    return Turn((x, y, z))
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a joint holds: forces T with their yield E, and forces J = K_J^T that act on one freedom each."""
+
+    T: Forces
+    J: Forces
+    E: tuple[float, ...]
+
+    def block(self, mobility: Mobility) -> _Rows:
+        """T^T A^-1 T + E, the joint's own block of Phi for the mobility of both links."""
+        return plus_diagonal(tuple(self.T.T @ a for a in (mobility @ self.T).columns), Freedoms(self.E))
+
+
+def held(i: Index, q: Freedoms) -> Held:
+    """What the joint of a body holds in this position."""
+    S = i.subspace(q)
+    if isinstance(S, Units):
+        units = [Force.of(tuple(1.0 if r == k else 0.0 for r in range(6))) for k in range(6)]
+        T, J = [units[k] for k in range(6) if k not in S.axes], [units[k] for k in S.axes]
+    else:
+        T, J = _orthonormal([list(m.scalars) for m in S.columns])
+    E = (0.0,) * len(T)
+    if i.kind.has_armature:
+        T += [f * sqrt(inertia) for f, inertia in zip(J, i.armature, strict=True)]
+        E += (1.0,) * len(J)
+    return Held(Forces(tuple(T)), Forces(tuple(J)), E)
+
+
+def _orthonormal(S: list[list[Scalar]]) -> tuple[list[Force], list[Force]]:
+    """For columns S = Q_1 R: the other columns Q_2 of the orthogonal matrix Q, and Q_1 R^-T.
+
+    Householder's reflections. Each starts from a row of its own, one in which the column is not known to be zero.
+    """
+    rows = list(range(6))
+    reflections: list[tuple[dict[int, Scalar], Scalar]] = []
+    pivots: list[int] = []
+    for k, x in enumerate(S):
+        pivot = next((r for r in rows if not (isinstance(x[r], (int, float)) and x[r] == 0.0)), rows[0])
+        norm = sqrt(sum((x[r] * x[r] for r in rows), 0.0))
+        away = where_less(x[pivot], 0.0, -1.0, 1.0) * norm
+        v = {r: x[r] + away if r == pivot else x[r] for r in rows}
+        reflections.append((v, 1.0 / (away * v[pivot])))
+        for column in S[k:]:
+            _reflect(column, *reflections[-1])
+        rows.remove(pivot)
+        pivots.append(pivot)
+    Q = []
+    for k in (*pivots, *rows):
+        unit: list[Scalar] = [1.0 if r == k else 0.0 for r in range(6)]
+        for v, weight in reversed(reflections):
+            _reflect(unit, v, weight)
+        Q.append(Force.of(tuple(unit)))
+    J = Q[: len(S)]
+    for k in reversed(range(len(S))):
+        for j in range(k + 1, len(S)):
+            J[k] = J[k] - J[j] * S[j][pivots[k]]
+        J[k] = J[k] * (1.0 / S[k][pivots[k]])
+    return Q[len(S) :], J
+
+
+def _reflect(x: list[Scalar], v: dict[int, Scalar], weight: Scalar) -> None:
+    along = weight * sum((v[r] * x[r] for r in v), 0.0)
+    for r, y in v.items():
+        x[r] = x[r] - y * along
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links as free bodies: transforms X, what joints hold, accelerations r and c by velocities, known forces t."""
+
+    X: Any
+    held: Any
+    r: Any
+    c: Any
+    t: Any
+
+    def apart(self, i: Index, parent: Motion, child: Motion) -> Freedoms:
+        """The acceleration that is missing between a link and its parent, along what the joint holds."""
+        missing: Freedoms = self.held[i].T.T @ (self.X[i] @ (parent + self.r[i]) + self.c[i] - child)
+        return missing
+
+
+def spins(tree: Tree, q: Any, qd: Any, v0: Any) -> tuple[Any, Any]:
+    """The transforms, and the angular velocities of the links, one after the other."""
+    X, w = tree.own(), tree.field(Spin, base=Spin(v0[tree.base].angular))
+    for i, p in tree.outward():
+        X[i] = i.transform(q[i])
+        w[i] = X[i] @ w[p] + i.subspace(q[i]) @ qd[i]
+    return X, w
+
+
+def free_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, X: Any, w: Any) -> Links:
+    """The links, for these positions, velocities, forces, transforms and angular velocities."""
+    joint, r, c, t = tree.own(), tree.own(), tree.own(), tree.field(Force)
+    for i, p in tree.outward():
+        joint[i] = held(i, q[i])
+        r[i] = X[i].centripetal(w[p])
+        c[i] = w[i].coriolis(i.subspace(q[i]) @ qd[i]) + i.bias(q[i], qd[i])
+        active = joint[i].J @ tau[i]
+        t[i] = external[i] - w[i].gyroscopic(i.inertia) + active
+        t[p] = t[p] - X[i].T @ active
+    return Links(X, joint, r, c, t)
+
+
+def joint_accelerations(tree: Tree, links: Links, n: Any, a0: Any) -> Any:
+    """The joint accelerations by the known forces t and the constraint forces n."""
+    a, f = tree.field(Motion, base=tree.base_acceleration + a0[tree.base]), tree.field(Force)
+    qdd = tree.output("v")
+    for i, p in tree.outward():
+        force = links.held[i].T @ n[i]
+        f[i] = links.t[i] + force
+        f[p] = f[p] - links.X[i].T @ force
+    for i, p in tree.outward():
+        a[i] = Mobility.of(i.inertia) @ f[i]
+        qdd[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
+    return qdd
+
+
+def joint_wrenches(tree: Tree, links: Links, n: Any, tau: Any) -> Any:
+    """The wrench through each joint, of its constraint force and its own force."""
+    f = tree.output("wrenches")
+    for i, _ in tree.outward():
+        f[i] = links.held[i].T @ n[i] + links.held[i].J @ tau[i]
+    return f
+
+
+def _no_redundant_joints(model: Model) -> str:
+    rng, t = np.random.default_rng(0), model.tables
+    for number, kind in enumerate(t.kinds):
+        joint, ends = kind.joint, np.full(kind.joint.nq, np.inf)
+        S = joint.subspace(Freedoms(joint.random(rng, (), -ends, ends).tolist()))
+        if not isinstance(S, Units) and np.linalg.matrix_rank([m.scalars for m in S.columns]) < joint.nv:
+            name = model.joints[int(np.argmax(t.kind == number))].name
+            return f"it is for joints whose freedoms are independent motions, and those of {name!r} are not"
+    return ""
+
+
+beyond_reach = all_of(no_couplings, no_massless_bodies, _no_redundant_joints)
+"""Why a model is outside of the reach of all methods that solve for constraint forces."""

@@ -1,0 +1,118 @@
+"""What the forward dynamics of Rodriguez and Kreutz, fd1 to fd4, have in common.
+
+Their operators, for link i with parent p, in the link's own axes:
+
+    phi^T(p, i) = X_i,    H^T = S_i,    phi(p, i) = X_i^T,    L_i = phi(p, i) G_i,    psi(p, i) = phi(p, i) - L_i H_i
+
+The velocities, and what comes of them (2.19), (2.23), (2.25):
+
+    V_i = phi^T V_p + H^T th'_i,    a_i = acceleration,    b_i = force on link i, by velocities alone
+
+The inertias P of articulated links, the gains G and the innovations' weights D (4.4)-(4.6), (5.12), tips first:
+
+    D_i = H P_i H^T + armature,     G_i = P_i H^T D_i^-1,     P_p += phi (P_i - G_i H P_i) phi^T,     P_i begins as M_i
+
+A filter of the joint moments (4.19), (4.20), tips first, and a smoother of its residuals (4.22), base first:
+
+    e_i = T_i - H z_i,    nu_i = D_i^-1 e_i,    z_p += psi z_i + L_i T_i = phi (z_i + G_i e_i)
+    th''_i = nu_i - L_i^T lambda_p,             lambda_i = psi^T lambda_p + H^T nu_i = phi^T lambda_p + H^T th''_i
+
+Each of the four algorithms is its own sequence of these. They have the joint accelerations in common; the accelerations
+of the links are another question, `link_accelerations`, which fd2, fd3 and fd4 answer.
+
+A mobile base (their appendix B) is a first link with a free joint: H^T = 1. They take the rates of its velocity in an
+inertial frame, and then a is zero there. The free joint's are rates in the link's own axes, so that a is (0, w x v),
+and comes out as for any other joint.
+
+Reference: Rodriguez and Kreutz 1988, part I, sec. 2 to 5 and appendix B.
+Differs: they number links from the tip; all their vectors are in the axes of one inertial frame, whose phi only moves
+the point. Their tip force f(0) is minus an external force, of which every link may have one, and is in b_i here. They
+put gravity into a (3.21); here it is the base's acceleration, which is the same for all that follows. The armature is
+not in the paper: identities that have D in them as H P H^T do not hold with it, but none of the four needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...model import Index, Tree
+from ...spatial import Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
+from ..registry import Port, question
+from .couplings import coupled
+
+__all__ = ["Links", "joint_accelerations", "link_accelerations", "riccati", "smoothed", "velocities"]
+
+question(
+    "link_accelerations",
+    (
+        Port("q", "q"),
+        Port("v", "v"),
+        Port("tau", "f"),
+        Port("external", "bodies", optional=True),
+        Port("base_velocity", "motion", optional=True),
+        Port("base_acceleration", "motion", optional=True),
+    ),
+    "wrenches",
+    "fd4",
+    needs_inertia=True,
+)
+
+
+@dataclass(frozen=True)
+class Links:
+    """What the sweeps leave on each link; alpha is its acceleration, gravity's pseudo-acceleration included."""
+
+    X: Any
+    S: Any
+    P: Any
+    G: Any
+    D: Any
+    z: Any
+    nu: Any
+    alpha: Any = None
+
+
+Sweeps = Callable[..., Links]
+
+
+def velocities(i: Index, q: Freedoms, qd: Freedoms, w: Spin) -> tuple[Chain, Subspace, Spin, Motion, Motion, Force]:
+    """X, S, the velocity of link i, a in two parts (a = X r + c), and b, when its parent turns at w."""
+    X, S = i.transform(q), i.subspace(q)
+    vJ = S @ qd
+    V = X @ w + vJ
+    return X, S, V, X.centripetal(w), V.coriolis(vJ) + i.bias(q, qd), V.gyroscopic(i.inertia)
+
+
+def riccati(i: Index, p: Index, P: Any, X: Chain, S: Subspace) -> tuple[Forces, Factor, Any]:
+    """A step of the inertias' sweep, from P_i to P_p: the gain G_i, D_i, and (1 - G H) P, which is let through."""
+    G, D, through = eliminate(P[i], S, i.armature)
+    P[p] += X.T @ through @ X
+    return G, D, through
+
+
+def smoothed(X: Chain, S: Subspace, G: Forces, nu: Freedoms, lam: Motion) -> tuple[Freedoms, Motion]:
+    """A step of the smoother (4.22): th''_i and lambda_i of the parent's lambda."""
+    moved = X @ lam
+    qdd = nu - G.T @ moved
+    return qdd, moved + S @ qdd
+
+
+def joint_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
+    """The joint accelerations that sweeps(tree, *inputs, qdd) fills in."""
+    qdd = tree.own() if tree.couplings else tree.output("v")
+    k = sweeps(tree, *inputs, qdd)
+    return coupled(tree, k.X, k.S, k.G, k.D, qdd) if tree.couplings else qdd
+
+
+def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
+    """The links' accelerations alpha, in each link's axes, at its origin, without what stands for gravity."""
+    k = sweeps(tree, *inputs, tree.own())
+    g = tree.field(Motion, base=tree.base_acceleration)
+    out = tree.output("wrenches")
+    for i, p in tree.outward():
+        g[i] = k.X[i] @ g[p]
+        true = k.alpha[i] - g[i]
+        out[i] = Force(true.angular, true.linear)
+    return out

@@ -1,0 +1,126 @@
+"""Vereshchagin's forward dynamics: Gauss' principle of least constraint, by dynamic programming.
+
+Of all accelerations that the joints allow, the true ones make least of
+
+    Z = sum over bodies of 1/2 (a_i - I_i^-1 F_i)^T I_i (a_i - I_i^-1 F_i)
+      + sum over joints of 1/2 qdd_i^T armature_i qdd_i - Q_i^T qdd_i,        a_i = A_i (a_p + r_i) + c_i + B_i qdd_i
+
+where F_i is the external less the gyroscopic force, Q_i the joint forces and r_i, c_i accelerations by velocities
+alone. Let Z_i(a_i) be the least that body i and all that it carries can come to, when the body's acceleration is a_i.
+By Bellman's principle only the joint of a child stands between the two functions,
+
+    Z_p(a_p) = own part of p + sum over children i of min over qdd_i of
+               { Z_i(A_i (a_p + r_i) + c_i + B_i qdd_i) + 1/2 qdd_i^T armature_i qdd_i - Q_i^T qdd_i }
+
+and all are quadratic: Z_i(a) = 1/2 a^T P_i a + R_i^T a + constant. With a' = A_i (a_p + r_i) + c_i, the least is at
+
+    D_i qdd_i = u_i - B_i^T P_i a',        D_i = B_i^T P_i B_i + armature_i,        u_i = Q_i - B_i^T R_i
+
+and is again a quadratic form, in which a' is then put in terms of a_p:
+
+    inward    matrix  P_i - G_i B_i^T P_i,    vector  R_i + G_i u_i,    constant less by 1/2 u_i^T D_i^-1 u_i,
+              G_i = P_i B_i D_i^-1
+    outward   qdd_i = D_i^-1 u_i - G_i^T a',  a_i = a' + B_i qdd_i
+
+A tree takes no more than adding the forms of the children. The constants have no part in the accelerations and are left
+out. I^-1 F is only in the constants, too: bodies may have no mass. Cost: order n.
+
+Reference: Vereshchagin 1974, as in Jain 1991, sec. 5 and table 1 (P, R, A, B, Q): P_i is the articulated inertia, and
+R_i the force pA of `articulated_body`.
+Differs: Jain has the principle and the symbols only; the stages are derived here. Vereshchagin has chains of joints
+with one freedom. Joints that follow others are bound to them at the end, in `couplings`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...model import Tree
+from ...spatial import ArticulatedInertia, Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
+from ..registry import algorithm
+from .couplings import coupled
+
+__all__ = ["Form", "vereshchagin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The function 1/2 a^T P a + R^T a of an acceleration a."""
+
+    P: ArticulatedInertia
+    R: Force
+
+    @classmethod
+    def zero(cls) -> Form:
+        """The function that is zero."""
+        return cls(ArticulatedInertia.zero(), Force.zero())
+
+    def __add__(self, other: Form) -> Form:
+        return Form(self.P + other.P, self.R + other.R)
+
+    def ahead(self, c: Motion) -> Form:
+        """The same as a function of x, where a = x + c."""
+        return Form(self.P, self.R + self.P @ c)
+
+    def before(self, A: Chain) -> Form:
+        """The same as a function of x, where a = A x."""
+        return Form(A.T @ self.P @ A, A.T @ self.R)
+
+    def least(self, B: Subspace, Q: Freedoms, armature: Freedoms) -> tuple[Form, Forces, Factor, Freedoms]:
+        """The least over y of (this form at x + B y) + 1/2 y^T armature y - Q^T y, as a function of x; G, D and u.
+
+        It is at y = D^-1 u - G^T x.
+        """
+        G, D, P = eliminate(self.P, B, armature)
+        u = Q - B.T @ self.R
+        return Form(P, self.R + G @ u), G, D, u
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What the sweeps leave on each body: Z is the cost-to-go."""
+
+    Z: Any
+    A: Any
+    B: Any
+    G: Any
+    D: Any
+
+
+@algorithm(
+    "forward_dynamics",
+    "vereshchagin",
+    paper="Vereshchagin 1974, as in Jain 1991",
+    equations="Jain sec. 5 and table 1",
+)
+def vereshchagin(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    qdd = tree.own() if tree.couplings else tree.output("v")
+    k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
+    return coupled(tree, k.A, k.B, k.G, k.D, qdd) if tree.couplings else qdd
+
+
+def sweeps(tree: Tree, q: Any, qd: Any, Q: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Stages:
+    """The three sweeps, which fill in qdd."""
+    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
+    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    Z = tree.field(Form)
+    A, B, r, c, G, D, u = (tree.own() for _ in range(7))
+
+    for i, p in tree.outward():
+        A[i], B[i] = i.transform(q[i]), i.subspace(q[i])
+        vJ = B[i] @ qd[i]
+        w[i] = A[i] @ w[p] + vJ
+        r[i], c[i] = A[i].centripetal(w[p]), w[i].coriolis(vJ) + i.bias(q[i], qd[i])
+        Z[i] = Form(i.inertia.articulated(), w[i].gyroscopic(i.inertia) - external[i])
+
+    for i, p in tree.inward():
+        least, G[i], D[i], u[i] = Z[i].least(B[i], Q[i], i.armature)
+        Z[p] += least.ahead(c[i]).before(A[i]).ahead(r[i])
+
+    for i, p in tree.outward():
+        a_ = A[i] @ (a[p] + r[i]) + c[i]
+        qdd[i] = D[i].solve(u[i]) - G[i].T @ a_
+        a[i] = a_ + B[i] @ qdd[i]
+    return Stages(Z, A, B, G, D)

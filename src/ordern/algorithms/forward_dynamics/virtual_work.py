@@ -1,0 +1,87 @@
+"""Forward dynamics by virtual work: joints are added one by one, each with the constraint force that it then has.
+
+All links are free at first (see `links`). With A^-1 and y the mobility and acceleration of a link and what it carries,
+
+    inward    M_i  = (T_i^T (A_i^-1 + X_i A_p^-1 X_i^T) T_i + E_i)^-1        (41)
+              n'_i = M_i T_i^T (X_i (y_p + r_i) + c_i - y_i)                 (40)
+              W_i  = A_p^-1 X_i^T T_i
+              y_p -= W_i n'_i,    A_p^-1 -= W_i M_i W_i^T
+    outward   n_i  = n'_i + M_i W_i^T g_p                                    (47)
+              g_i  = T_i n_i,     g_p -= X_i^T T_i n_i
+    outward   qdd_i = K_Ji (a_i - X_i (a_p + r_i) - c_i),    a_i = A_i^-1 (t_i + g_i)      (53)
+
+g_p is the sum of the constraint forces on p that are known so far. M_i^-1 are the pivots of the block factorisation
+Phi = L M^-1 L^T, from the tips to the base. They are 6 - nv wide: a joint with more freedoms costs less, and it is
+the number of links that counts. The constraint forces come out on the way. Cost: order n, for any tree.
+
+Reference: Yamane and Nakamura, O(N) forward dynamics computation of open kinematic chains based on the principle of
+virtual work, eqs. (40)-(53) and sec. 4.
+Differs: axes and the base as in `links`. The paper splits links with more than three joints into smaller ones, so that
+each joint meets two others at most; here a link's mobility is kept while its joints are added, which needs no more
+than one 6x6 matrix for any number of joints, and gives the same M_i as Phi itself. (Splitting a model in this way, by
+fixed joints, works too.) Torques of all joints act from the start.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ...spatial import Factor, Force, Motion
+from ..registry import algorithm
+from .links import Links, Mobility, beyond_reach, free_links, joint_accelerations, joint_wrenches, reduced, spins
+
+__all__ = ["constraint_forces", "virtual_work", "wrenches"]
+
+
+def constraint_forces(tree: Tree, links: Links, a0: Any) -> tuple[Any, Any]:
+    """The constraint forces n of all joints, and the pivots M^-1."""
+    X, joint = links.X, links.held
+    y = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    A, g = tree.field(Mobility), tree.field(Force)
+    M, W, so_far, n = (tree.own() for _ in range(4))
+
+    for i, _ in tree.outward():
+        A[i] = Mobility.of(i.inertia)
+        y[i] = A[i] @ links.t[i]
+
+    for i, p in tree.inward():
+        W[i] = A[p] @ (X[i].T @ joint[i].T)
+        M[i] = Factor.of(joint[i].block(A[i] + A[p].outward(X[i])))
+        so_far[i] = M[i].solve(links.apart(i, y[p], y[i]))
+        y[p] = y[p] - W[i] @ so_far[i]
+        A[p] = A[p] - Mobility.gram(reduced(M[i], W[i].columns), M[i].inverse)
+
+    for i, p in tree.outward():
+        n[i] = so_far[i] + M[i].solve(W[i].T @ g[p])
+        g[i] = joint[i].T @ n[i]
+        g[p] = g[p] - X[i].T @ g[i]
+    return n, M
+
+
+@algorithm(
+    "forward_dynamics",
+    "virtual-work",
+    paper="Yamane-Nakamura",
+    equations="Y-N (40), (41), (47), (53), sec. 4",
+    refuses=beyond_reach,
+)
+def virtual_work(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
+    n, _ = constraint_forces(tree, links, a0)
+    return joint_accelerations(tree, links, n, a0)
+
+
+@algorithm(
+    "constraint_forces",
+    "virtual-work",
+    paper="Yamane-Nakamura",
+    equations="Y-N (40), (41), (47), sec. 4",
+    refuses=beyond_reach,
+)
+def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
+    links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
+    n, _ = constraint_forces(tree, links, a0)
+    return joint_wrenches(tree, links, n, tau)

@@ -1,0 +1,1 @@
+"""Dynamics as a frame feels it: operational space."""

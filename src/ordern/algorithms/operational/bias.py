@@ -1,0 +1,91 @@
+"""The bias force of operational space: what must pull at a frame so that it does not accelerate, with slack joints.
+
+    f = Lambda (J M^-1 c - Jdot qd),    Lambda = (J M^-1 J^T)^-1,    c = bias force of the joints, gravity included
+
+so that a frame on which the force f acts, while all joint forces are zero, has the acceleration zero: the second
+derivative of its origin and the derivative of its angular velocity ("classical", in an inertial frame). With more force
+F on it, it accelerates by Lambda^-1 F; with joint forces tau, by J M^-1 tau besides. It is the sum of what is called mu
+(of velocities) and p (of gravity: at rest, the force that carries the weight). Springs and friction in the joints do
+not enter. Where Lambda is not finite, neither is f.
+
+    outward   w_i, r_i, c_i as in the articulated-body algorithm
+    inward    P_i, D_i, G_i as there; forces at zero acceleration, without joint forces:
+              u_i = -S_i^T z_i,    z_p += X_i^T (z_i + Pa c_i + G_i u_i) + X_i^T Pa X_i r_i
+    outward, on the path to the frame:
+              a' = X_i (a_p + r_i) + c_i,    a_i = a' + S_i (D_i^-1 u_i - G_i^T a')
+    at the frame, f = -Lambda a_f
+
+Gravity is an acceleration of the base upwards; at the frame it is taken off again. Joints that follow others are bound
+as in `couplings`. Cost: order n.
+
+Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.10), (6.11a)-(6.11c): a_f is alpha_f(0); Jain 1991, eqs. (11),
+(14), (45), (60). The gravity in a_f: Part I, eq. (3.21), and what must be subtracted again.
+Differs: both number links from the tip; trees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate
+from ...spatial.linear import dot
+from ..factors.articulated import Articulated
+from ..factors.linear import symmetric_inverse
+from ..registry import algorithm
+from .couplings import Numbers
+from .inertia import at_frame
+
+__all__ = ["operational_bias"]
+
+
+@algorithm(
+    "operational_bias",
+    "innovations",
+    paper="Rodriguez-Kreutz 1988; Jain 1991",
+    equations="R-K Part II (6.10), (6.11a)-(6.11c); Jain (11), (14), (45), (60)",
+)
+def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
+    """The force (moment, force) at a frame that keeps it from accelerating, in its own axes or the world's."""
+    f = tree.frame(frame)
+    w = tree.field(Spin)
+    a, up = tree.field(Motion, base=tree.base_acceleration), tree.field(Motion, base=tree.base_acceleration)
+    P, z = tree.field(ArticulatedInertia), tree.field(Force)
+    e = tree.field(Numbers(tree.couplings))
+    X, S, r, c, G, D, nu = (tree.own() for _ in range(7))
+
+    for i, p in tree.outward():
+        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
+        vJ = S[i] @ qd[i]
+        w[i] = X[i] @ w[p] + vJ
+        r[i] = X[i].centripetal(w[p])
+        c[i] = w[i].coriolis(vJ) + i.bias(q[i], qd[i])
+        P[i] = i.inertia.articulated()
+        z[i] = w[i].gyroscopic(i.inertia)
+        e[i] = Numbers(tree.couplings).zero()
+
+    for i, p in tree.inward():
+        G[i], D[i], Pa = eliminate(P[i], S[i], i.armature)
+        u = -(S[i].T @ z[i])
+        nu[i] = D[i].solve(u)
+        Pp = X[i].T @ Pa @ X[i]
+        P[p] += Pp
+        z[p] += X[i].T @ (z[i] + Pa @ c[i] + G[i] @ u) + Pp @ r[i]
+
+    qdd = tree.own()
+    for i, p in tree.outward() if tree.couplings else tree.path(f):
+        a_ = X[i] @ (a[p] + r[i]) + c[i]
+        qdd[i] = nu[i] - G[i].T @ a_
+        a[i] = a_ + S[i] @ qdd[i]
+        up[i] = X[i] @ up[p]
+    if tree.couplings:
+        for i, p in tree.inward():
+            e[p] += e[i] + Freedoms(dot(column, qdd[i]) for column in zip(*i.coupling, strict=True))
+
+    found = at_frame(tree, q, Articulated(X, S, P, G, D), f, axes)
+    acceleration = (found.X @ (a[f.body] + f.placement.centripetal(w[f.body]) - up[f.body])).scalars
+    if found.couplings:
+        forces = found.couplings.forces(e[tree.base])
+        acceleration = tuple(x - dot(row, forces) for x, row in zip(acceleration, found.W, strict=True))
+    Lambda = symmetric_inverse(found.compliance)
+    return Force.of(tuple(-dot(row, acceleration) for row in Lambda))

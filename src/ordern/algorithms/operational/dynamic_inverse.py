@@ -1,0 +1,75 @@
+"""The dynamically consistent inverse of a Jacobian: M^-1 J^T Lambda, with Lambda = (J M^-1 J^T)^-1.
+
+Its columns are the joint accelerations that take a unit acceleration of the frame with the least effort: those that
+the forces Lambda on the frame cause. They are put there, and carried to the joints:
+
+    outward   Y at the frame as in `inertia`,    Lambda = Y^-1
+    inward, on the path from the frame:
+              p_f = Lambda,    p_p = X_i^T (1 - G_i S_i^T) p_i                  p = psi B Lambda
+    outward, over the whole tree:
+              a' = X_i a_p,    out_i = D_i^-1 S_i^T p_i - G_i^T a',    a_i = a' + S_i out_i
+
+All of p, a and out have six columns. Where Lambda is not finite, neither is the result; but that of a frame on the
+base, which no joint moves, is zero. Joints that follow others are bound by forces -L^-1 W^T Lambda (see `couplings`),
+which are known at the frame. Cost: order n.
+
+Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.4), (6.5), (6.10): M^-1 J^T = (1 - H psi K)^* D^-1 H psi B.
+Differs: they number links from the tip; trees. The minus sign of (6.5) is that of their force, which the frame exerts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ...spatial import Columns, Force, Forces, Freedoms
+from ...spatial.linear import dot
+from ..factors.articulated import articulated
+from ..factors.linear import symmetric_inverse, transposed
+from ..registry import algorithm
+from .couplings import Loads, Motions, Numbers
+from .inertia import at_frame
+
+__all__ = ["dynamic_inverse"]
+
+
+@algorithm(
+    "dynamic_inverse",
+    "innovations",
+    paper="Rodriguez-Kreutz 1988",
+    equations="Part II (6.4), (6.5), (6.10)",
+)
+def dynamic_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
+    """M^-1 J^T (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
+    f, m = tree.frame(frame), tree.couplings
+    known = articulated(tree, q)
+    X, S, _, G, D = known
+    p, a = tree.field(Loads(6)), tree.field(Motions(6))
+    binding = tree.field(Numbers(6 * m))  # of each coupling, for each column
+    out = tree.output("spans")
+    for i, _ in tree.outward():
+        p[i] = Loads(6).zero()
+
+    found = at_frame(tree, q, known, f, axes)
+    Lambda = symmetric_inverse(found.compliance)
+    if found.couplings:
+        pulled = [[dot([row[k] for row in found.W], column) for k in range(m)] for column in Lambda]
+        binding[tree.base] = Freedoms(-x for e in pulled for x in found.couplings.forces(e))
+    p[f.body] = Forces(tuple(found.X.T @ Force.of(column) for column in Lambda))
+
+    for i, parent in tree.path_inward(f):
+        p[parent] = X[i].T @ Forces(tuple(force - G[i] @ (S[i].T @ force) for force in p[i].columns))
+
+    for i, parent in tree.outward():
+        loads = [S[i].T @ force for force in p[i].columns]
+        if found.couplings:
+            binding[i] = binding[parent]
+            for column in range(6):
+                for k, b in enumerate(found.couplings.b[i]):
+                    loads[column] = loads[column] + b * binding[i][m * column + k]
+        a_ = [X[i] @ motion for motion in a[parent].columns]
+        y = [D[i].solve(load) - G[i].T @ motion for load, motion in zip(loads, a_, strict=True)]
+        a[i] = Columns(tuple(motion + S[i] @ x for motion, x in zip(a_, y, strict=True)))
+        if not i.kind.follows:
+            out[i] = transposed(tuple(y), len(i.armature))
+    return out

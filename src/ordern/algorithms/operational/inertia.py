@@ -1,0 +1,88 @@
+"""What one feels at a frame: the operational inertia (J M^-1 J^T)^-1, and its inverse.
+
+    inward    P_i, D_i, G_i as in `articulated`, over the whole tree
+    outward, on the path to the frame:
+              Y' = X_i Y_p X_i^T
+              Y_i = (1 - S_i G_i^T) Y' (1 - G_i S_i^T) + S_i D_i^-1 S_i^T
+    at the frame, X_f Y X_f^T = J M^-1 J^T, which is 6 x 6
+
+The matrix J M^-1 J^T always exists: it is the acceleration of the frame for a unit force on it, the rest let go. Its
+inverse, by a factorisation of the 6 x 6 matrix, exists where the frame can move in all six ways. Elsewhere - fewer
+than six freedoms between base and frame, or a singular position - it is not finite, or of huge numbers where rounding
+hides the singularity. The inertia of drives counts; joints that follow others are bound. Cost: order n.
+
+Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.8)-(6.10), where Y is Lambda and S^T their H.
+Differs: they number links from the tip; trees.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...model import PlacedFrame, Tree
+from ...spatial import Chain, Transform, Turn
+from ...spatial.linear import ZERO3, dot
+from ..factors.articulated import Articulated, articulated
+from ..factors.linear import Rows, symmetric_inverse
+from ..kinematics.velocity import axes_of
+from ..registry import algorithm
+from .compliance import Compliance
+from .couplings import Couplings, couplings
+
+__all__ = ["AtFrame", "at_frame", "operational_inertia", "operational_inertia_inverse", "view"]
+
+
+class AtFrame(NamedTuple):
+    """A frame's compliance J M^-1 J^T, and what it came from. W is J M^-1 B, for joints that follow others."""
+
+    compliance: Rows
+    X: Chain
+    """From the frame's body to the frame, in the axes asked for."""
+    W: Rows
+    couplings: Couplings | None
+
+
+def view(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Chain:
+    """From a frame's body to the frame, in the axes asked for."""
+    turn = () if axes == "frame" else (Transform(Turn(axes_of(tree, q, frame, axes).rotation), ZERO3),)
+    return Chain((frame.placement, *turn))
+
+
+def at_frame(tree: Tree, q: Any, known: Articulated, frame: PlacedFrame, axes: str) -> AtFrame:
+    """The compliance of a frame, given the articulated inertias."""
+    X, S, _, G, D = known
+    Y = tree.field(Compliance)
+    for i, p in tree.path(frame):
+        Y[i] = Y[p].carried(X[i]).through(S[i], G[i], D[i])
+    bound = couplings(tree, known, frame) if tree.couplings else None
+    Xf = view(tree, q, frame, axes)
+    Yf = Y[frame.body].carried(Xf).rows()
+    if bound is None:
+        return AtFrame(Yf, Xf, (), None)
+    W = tuple(zip(*((Xf @ a).scalars for a in bound.accelerations(frame)), strict=True))
+    LW = [bound.forces(row) for row in W]
+    half = {(r, c): Yf[r][c] - dot(W[r], LW[c]) for c in range(6) for r in range(c + 1)}
+    bent = tuple(tuple(half[min(r, c), max(r, c)] for c in range(6)) for r in range(6))
+    return AtFrame(bent, Xf, W, bound)
+
+
+@algorithm(
+    "operational_inertia_inverse",
+    "innovations",
+    paper="Rodriguez-Kreutz 1988",
+    equations="Part II (6.8)-(6.10)",
+)
+def operational_inertia_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
+    """J M^-1 J^T of a frame, in its own axes or the world's."""
+    return at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance
+
+
+@algorithm(
+    "operational_inertia",
+    "innovations",
+    paper="Rodriguez-Kreutz 1988",
+    equations="Part II (6.8)-(6.10)",
+)
+def operational_inertia(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
+    """(J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
+    return symmetric_inverse(at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance)

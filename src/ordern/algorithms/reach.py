@@ -1,0 +1,70 @@
+"""What methods cannot do: reasons, in words, why a model is outside of a method's reach; empty if it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..joints import Joint
+from ..model import BASE, Model
+
+__all__ = ["all_of", "chains_only", "joints_only", "no_couplings", "no_massless_bodies"]
+
+Reason = Callable[[Model], str]
+
+
+def all_of(*reasons: Reason) -> Reason:
+    """The first reason that there is."""
+    return lambda model: next((found for reason in reasons if (found := reason(model))), "")
+
+
+def chains_only(model: Model) -> str:
+    """Bodies in series, one after the other."""
+    for k, c in enumerate(model.joints):
+        if c.parent != k - 1:
+            parent = "the base" if c.parent == BASE else repr(model.bodies[c.parent].name)
+            return (
+                f"it is for chains without branches, but body {model.bodies[k].name!r} is a further child of {parent}"
+            )
+    return ""
+
+
+def joints_only(*types: type[Joint]) -> Reason:
+    """Joints of these types."""
+
+    def reason(model: Model) -> str:
+        names = " or ".join(t.__name__.lower() for t in types)
+        for c in model.joints:
+            if not isinstance(c.type, types):
+                return f"it is for {names} joints, but joint {c.name!r} is {type(c.type).__name__.lower()}"
+        return ""
+
+    return reason
+
+
+def no_couplings(model: Model) -> str:
+    """No joints that follow others."""
+    found = next((c.name for c in model.joints if c.mimic), "")
+    return f"it does not know joints that follow others, such as {found!r}" if found else ""
+
+
+def no_massless_bodies(model: Model) -> str:
+    """Every body has a regular inertia of its own."""
+    for k, row in enumerate(model.tables.rows):
+        if not _regular(row):
+            return (
+                f"it inverts the inertia of each body by itself, and that of body {model.bodies[k].name!r} is singular"
+            )
+    return ""
+
+
+def _regular(row: object) -> bool:
+    import numpy as np
+
+    m, *rest = np.asarray(row)[12:22]
+    if m <= 0.0:
+        return False
+    h, (xx, xy, xz, yy, yz, zz) = np.array(rest[:3]), rest[3:]
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    about_centre = I - (h @ h * np.eye(3) - np.outer(h, h)) / m
+    smallest, largest = np.linalg.eigvalsh(about_centre)[[0, -1]]
+    return bool(smallest > 1e-12 * max(largest, np.abs(I).max()))

@@ -1,0 +1,50 @@
+"""Count the operations of a method for a robot, exactly.
+
+examples:
+  ordern count puma560 forward_dynamics
+  ordern count panda.urdf inverse_dynamics --general
+  ordern count stanford-arm forward_dynamics --method denoc --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from dataclasses import asdict
+from typing import Any
+
+from .terminal import table
+
+__all__ = ["arguments", "run"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("robot", metavar="FILE|NAME", help="robot description, or the name of a bundled robot")
+    parser.add_argument("question", help="what is asked, such as forward_dynamics; see `ordern methods`")
+    parser.add_argument("--method", help="the method; the usual one unless given")
+    parser.add_argument("--general", action="store_true", help="with general link parameters, as papers count")
+    parser.add_argument("--floating", action="store_true", help="let the root float")
+    parser.add_argument("--frame", help="the frame, for questions about one")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Count and print."""
+    from .. import load
+    from ..algorithms import find
+    from ..counting import count
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `ordern check` tells them
+        robot = load(args.robot, floating=args.floating)
+    asked = find(args.question, args.method)[0]
+    options = {"frame": args.frame or robot.bodies[-1].name, "axes": "frame", "kind": "classical"}
+    chosen: dict[str, Any] = {name: options[name] for name in asked.options}
+    found = asdict(count(robot, args.question, args.method, general=args.general, **chosen))
+    if args.json:
+        print(json.dumps(found, indent=2))
+    else:
+        print("\n".join(table([(name, str(n)) for name, n in found.items()])))
+    return 0

@@ -1,0 +1,38 @@
+"""List what can be asked of a robot, and the methods that answer.
+
+examples:
+  ordern methods
+  ordern methods forward_dynamics
+  ordern methods --json | jq '.[] | select(.order == "n") | .name'
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from .terminal import paint, table
+
+__all__ = ["arguments", "run"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("question", nargs="?", help="one question, such as forward_dynamics")
+    parser.add_argument("--json", action="store_true", help="print them as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the methods."""
+    from ..algorithms import methods
+
+    found = methods(args.question)
+    if args.json:
+        keys = ("question", "name", "paper", "equations", "order", "alias_of")
+        print(json.dumps([{key: getattr(m, key) for key in keys} for m in found], indent=2, ensure_ascii=False))
+        return 0
+    rows = [("question", "method", "order", "paper", "equations")]
+    rows += [(m.question, m.name, m.order, m.paper, m.equations) for m in found]
+    head, *rest = table(rows)
+    print("\n".join([paint(head, "bold"), *rest]))
+    return 0

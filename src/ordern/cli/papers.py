@@ -1,0 +1,38 @@
+"""Make the papers' tables and figures again, with our methods.
+
+examples:
+  ordern papers --out docs/papers
+  ordern papers costs accuracy
+  ordern papers --json methods
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from ..errors import unknown_name
+
+__all__ = ["arguments", "run"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="methods, costs, times or accuracy; all unless given")
+    parser.add_argument("--out", default="papers", type=Path, help="folder to write to (papers)")
+    parser.add_argument("--json", action="store_true", help="print the names of the files as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the pages."""
+    from ..papers import PAGES, generate
+
+    for page in args.pages:
+        if page not in PAGES:
+            raise unknown_name("page", page, PAGES)
+    written: list[str] = []
+    generate(args.out, args.pages or PAGES, written.append if args.json else print)
+    if args.json:
+        print(json.dumps(written, indent=2))
+    return 0

@@ -1,0 +1,77 @@
+"""Where a joint of MuJoCo has a reference position (`ref`): whether the same joint here is zero there, or not.
+
+MuJoCo has a body where the file puts it if its joints are at their references. A robot that was loaded from the same
+file has the same coordinates, and is there at these too; one from another description is there at zero. What tells
+them apart is where the body is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..joints import joint_placement
+from ..model import BASE, Frame, Model
+from .peers import Peer, PeerJoint, base_joints
+
+__all__ = ["offsets_of"]
+
+Array = NDArray[np.float64]
+Pairs = Sequence[tuple[int, list[PeerJoint]]]
+
+
+def offsets_of(robot: Model, peer: Peer, pairs: Pairs) -> dict[int, float]:
+    """Their positions where ours are zero, by their place in q. `pairs` are our joints, each with its partners."""
+    found: dict[int, float] = {}
+    carried = {joint.body: k for k, theirs in pairs for joint in theirs}
+    for body in sorted({joint.body for _, theirs in pairs for joint in theirs if joint.reference}):
+        own = [(k, theirs) for k, theirs in pairs if any(joint.body == body for joint in theirs)]
+        expected = peer.bodies[body].placement.matrix
+        frame, outer = _frame(robot, peer, body, carried), _frame(robot, peer, peer.bodies[body].parent, carried)
+        far = []
+        for at_reference in (True, False):
+            q = {k: _position(robot, k, theirs, peer.library, at_reference) for k, theirs in own}
+            far.append(float(np.abs(np.linalg.solve(_pose(robot, outer, q), _pose(robot, frame, q)) - expected).max()))
+        if far[1] < far[0]:
+            found |= {joint.q: joint.reference for _, theirs in own for joint in theirs}
+    return found
+
+
+def _position(robot: Model, k: int, theirs: list[PeerJoint], library: str, at_reference: bool) -> Array:
+    """The position of a joint of ours: neutral, but for freedoms that have a reference."""
+    joint = robot.joints[k].type
+    q: list[float] = []
+    for part, other in zip(base_joints(joint, library) or [joint], theirs, strict=True):
+        q.extend([other.reference] if at_reference and part.nq == 1 else part.neutral())
+    return np.array(q)
+
+
+def _frame(robot: Model, peer: Peer, body: int, carried: dict[int, int]) -> Frame:
+    """Our frame of a body of theirs: that of its name, or else of the body that the same joint carries."""
+    above = Frame("", BASE)
+    chain = [body]
+    while chain[-1] and not _known(robot, peer, chain[-1], carried):
+        chain.append(peer.bodies[chain[-1]].parent)
+    if chain[-1]:
+        name = peer.bodies[chain[-1]].name
+        above = next((f for f in robot.frames if f.name == name), Frame("", carried.get(chain[-1], BASE)))
+    at = above.placement
+    for inner in reversed(chain[:-1]):  # bodies without joints that are none here
+        at = at @ peer.bodies[inner].placement
+    return Frame("", above.body, at)
+
+
+def _known(robot: Model, peer: Peer, body: int, carried: dict[int, int]) -> bool:
+    return body in carried or any(f.name == peer.bodies[body].name for f in robot.frames)
+
+
+def _pose(robot: Model, frame: Frame, q: dict[int, Array]) -> Array:
+    """The 4x4 pose of a frame in the world, joints at these positions or else at their neutral ones."""
+    T, k = frame.placement.matrix, frame.body
+    while k != BASE:
+        c = robot.joints[k]
+        T = c.placement.matrix @ joint_placement(c.type, q.get(k, np.array(c.type.neutral())).tolist()).matrix @ T
+        k = c.parent
+    return np.asarray(T)

@@ -1,0 +1,19 @@
+"""How long a computation must take, however many of its operations are done at once: its critical path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .analyse import live
+from .node import Node
+
+__all__ = ["depth"]
+
+
+def depth(nodes: Iterable[Node]) -> int:
+    """The length, in operations, of the longest chain of values of which each needs the one before."""
+    roots = list(nodes)
+    below: dict[int, int] = {}
+    for node in live(roots):
+        below[node.index] = 1 + max(below[a.index] for a in node.args) if node.args else 0
+    return max((below[root.index] for root in roots), default=0)

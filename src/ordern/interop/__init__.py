@@ -1,0 +1,1 @@
+"""Other people's toolchains, imported only when asked for."""

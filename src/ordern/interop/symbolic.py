@@ -1,0 +1,152 @@
+"""Equations of motion as SymPy expressions, from the graph that the compiler would make code of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import find
+from ..errors import ArgumentError, OrdernError
+from ..graph import Graph, Node, Scalar, live
+from ..model import ConcreteTree, Index, Model, core_shape, core_size, result_scalars
+from ..model.tables import INERTIA, PLACEMENT
+
+__all__ = ["symbolic"]
+
+
+def symbolic(
+    robot: Model,
+    question: str,
+    method: str | None = None,
+    *,
+    present: tuple[str, ...] = (),
+    parameters: bool = False,
+    simplify: bool = True,
+    **options: Any,
+) -> Any:
+    """The answer to a question as a SymPy matrix, column or expression.
+
+    Arguments are symbols q1, q2, ..., v1, ..., a1, ..., tau1, .... With `parameters`, masses (m1), mass centres (c1x),
+    inertias about them (I1xx) and positions of joints in their parents (l1x) are symbols too, unless they are zero,
+    numbered by body; rotations stay numbers, and inertias that are exactly alike along axes stay alike.
+
+    >>> import ordern as on
+    >>> on.symbolic(on.load("double-pendulum"), "mass_matrix").shape
+    (2, 2)
+    """
+    try:
+        import sympy
+    except ImportError:
+        raise OrdernError("symbolic equations need SymPy: pip install ordern[symbolic]") from None
+    asked, algorithm = find(question, method)
+    reason = algorithm.refuses(robot) if algorithm.refuses else ""
+    if reason or algorithm.pieces:
+        raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason or 'it iterates'}")
+    if "frame" in options:
+        options["frame"] = robot.frame(options["frame"])
+    graph = Graph("symbolic")
+    tree = _SymbolicTree(robot, graph) if parameters else ConcreteTree(robot)
+    accepted = algorithm.accepts(asked)
+    inputs = []
+    for port in asked.inputs:
+        if port.name not in accepted:
+            continue
+        if port.optional and port.name not in present:
+            inputs.append(tree.zeros(port.kind))
+            continue
+        size = core_size(robot, port.kind)
+        leaves = [graph.leaf(f"{port.name}{k + 1}" if size > 1 else port.name) for k in range(size)]
+        inputs.append(tree.input(port.kind, leaves))
+    scalars = result_scalars(algorithm.function(tree, *inputs, **options), core_size(robot, asked.output))
+    expressions = _expressions(scalars, sympy)
+    if simplify:
+        expressions = [sympy.simplify(sympy.nsimplify(x, rational=True) if _plain(x) else x) for x in expressions]
+    shape = core_shape(robot, asked.output)
+    if not shape:
+        return expressions[0]
+    return sympy.Matrix(*(shape if len(shape) == 2 else (*shape, 1)), expressions)
+
+
+def _plain(x: Any) -> bool:
+    """Whether all its numbers are short decimals, which are meant exactly."""
+    return all(abs(float(n) * 1e6 - round(float(n) * 1e6)) < 1e-6 for n in x.atoms() if n.is_Float)
+
+
+def _expressions(scalars: list[Scalar], sympy: Any) -> list[Any]:
+    functions: dict[str, Callable[..., Any]] = {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b,
+        "neg": lambda a: -a,
+        "sqrt": sympy.sqrt,
+        "sin": sympy.sin,
+        "cos": sympy.cos,
+        "atan2": sympy.atan2,
+        "where_less": lambda a, b, x, y: sympy.Piecewise((x, a < b), (y, True)),
+    }
+    values: dict[int, Any] = {}
+    for node in live(x for x in scalars if isinstance(x, Node)):
+        if node.op == "leaf":
+            values[node.index] = sympy.Symbol(node.data, real=True)
+        elif node.op == "constant":
+            values[node.index] = _number(node.data, sympy)
+        else:
+            values[node.index] = functions[node.op](*(values[a.index] for a in node.args))
+    return [values[x.index] if isinstance(x, Node) else _number(float(x), sympy) for x in scalars]
+
+
+def _number(x: float, sympy: Any) -> Any:
+    """Small integers and halves as they are, other numbers as floats."""
+    return sympy.Rational(x) if x * 2 == round(x * 2) and abs(x) < 1e6 else sympy.Float(x)
+
+
+class _SymbolicTree(ConcreteTree):
+    """A tree whose bodies' masses, mass centres, inertias and places are symbols."""
+
+    def __init__(self, model: Model, graph: Graph) -> None:
+        super().__init__(model)
+        t = model.tables
+        self._index = []
+        for k in range(len(model.bodies)):
+            row: list[Scalar] = t.rows[k].tolist()
+            row[PLACEMENT.start + 9 : PLACEMENT.stop] = _places(model, k, graph)
+            row[INERTIA] = _inertia(model, k, graph)
+            self._index.append(Index(k, t.kinds[t.kind[k]], row.__getitem__))
+
+
+def _symbol(graph: Graph, name: str, value: float) -> Scalar:
+    return 0.0 if value == 0.0 else graph.leaf(name)
+
+
+def _turn(Q: Any, x: list[Scalar]) -> list[Scalar]:
+    """Q^T x, where entries of Q that are 0 cost nothing."""
+    return [sum((float(Q[j, i]) * x[j] for j in range(3) if Q[j, i] != 0.0), 0.0) for i in range(3)]
+
+
+def _places(model: Model, k: int, graph: Graph) -> list[Scalar]:
+    c = model.joints[k]
+    Q = np.eye(3) if c.parent < 0 else model.joints[c.parent].type.turn()
+    symbols = [_symbol(graph, f"l{k + 1}{axis}", p) for axis, p in zip("xyz", c.placement.position, strict=True)]
+    return _turn(np.round(Q, 15), symbols)
+
+
+def _inertia(model: Model, k: int, graph: Graph) -> list[Scalar]:
+    """Mass, first and second moments about the origin, in the working axes."""
+    b, Q = model.bodies[k], np.round(model.joints[k].type.turn(), 15)
+    m = _symbol(graph, f"m{k + 1}", b.mass)
+    c = _turn(Q, [_symbol(graph, f"c{k + 1}{axis}", x) for axis, x in zip("xyz", b.com, strict=True)])
+    names = ("xx", "yy", "zz", "xy", "xz", "yz")
+    xx, yy, zz, xy, xz, yz = (_symbol(graph, f"I{k + 1}{n}", x) for n, x in zip(names, b.inertia, strict=True))
+    full = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    half = [_turn(Q, row) for row in full]
+    I = [_turn(Q, [half[r][c] for r in range(3)]) for c in range(3)]
+    squares = c[0] * c[0] + c[1] * c[1] + c[2] * c[2]
+
+    def about_origin(r: int, s: int) -> Scalar:
+        return I[s][r] + m * ((squares if r == s else 0.0) - c[r] * c[s])
+
+    pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+    return [m, *(m * x for x in c), *(about_origin(r, s) for r, s in pairs)]

@@ -1,0 +1,56 @@
+"""Names that look misspelt: close to one that could be there, and is not."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+
+from ..errors import ModelError
+from .xml import Element
+
+__all__ = ["refuse_misspelt_attributes", "refuse_misspelt_child"]
+
+_CUTOFF = 0.75
+"""How alike two names are, from 0 to 1, if one may be meant by the other; `axes` and `axis` are just so."""
+
+
+def refuse_misspelt_child(child: Element, parent: Element, known: Iterable[str], repeated: Container[str] = ()) -> None:
+    """Raise if an unknown element is close to a known one that its parent does not have.
+
+    Of those that are `repeated`, a parent may have any number, and they are looked for in any case.
+    """
+    present = {c.tag for c in parent.children}
+    for meant in _close(child.tag, tuple(known)):
+        if meant in repeated or meant not in present:
+            raise ModelError(
+                f"{_called(parent)} has the unknown element <{child.tag}>; did you mean <{meant}>?",
+                child.where,
+            )
+
+
+def refuse_misspelt_attributes(element: Element, known: Iterable[str]) -> None:
+    """Raise if an unknown attribute is close to a known one that the element does not have."""
+    names = tuple(known)
+    for name in element.attributes:
+        if name not in names:
+            for meant in _close(name, names):
+                if meant not in element.attributes:
+                    raise ModelError(
+                        f"{_called(element)} has the unknown attribute {name!r}; did you mean {meant!r}?",
+                        element.where,
+                    )
+
+
+@lru_cache(maxsize=1024)
+def _close(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The known names that may be meant, the closest first."""
+    if ":" in name:  # a prefix belongs to an extension, which is no mistake
+        return ()
+    found = get_close_matches(name.lower(), known, n=3, cutoff=_CUTOFF)
+    return tuple(meant for meant in found if meant not in name.split("_"))  # gear_velocity is no velocity
+
+
+def _called(element: Element) -> str:
+    name = element.attributes.get("name")
+    return f"{element.tag} {name!r}" if name else f"<{element.tag}>"

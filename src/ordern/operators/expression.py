@@ -1,0 +1,486 @@
+"""Expressions of operators: products and sums that are simplified when they are made, and applied as sweeps.
+
+Nothing is multiplied out. A product is applied to a vector factor by factor from the right, so that an expression
+costs what its sweeps over the bodies cost: order n, however large its matrix is.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ArgumentError
+from .linear import Linear
+from .sources import Blocks, Cost, Source
+from .spaces import ANY, Space, fits
+
+if TYPE_CHECKING:
+    from .identities import Rules
+
+__all__ = ["Context", "Cost", "Leaf", "One", "Operator", "Product", "Sum", "Zero", "product", "total"]
+
+Array = NDArray[Any]
+
+
+class Context:
+    """What the operators of one state have in common: their precision, and the identities that hold between them."""
+
+    dtype: np.dtype[Any]
+    spelling: Mapping[str, str]
+    """How names are printed, where not as they are."""
+
+    @property
+    def rules(self) -> Rules:
+        """The identities."""
+        raise NotImplementedError
+
+    def leaf(self, name: str) -> Leaf:
+        """The operator of this name."""
+        raise NotImplementedError
+
+
+class Operator(Linear):
+    """A linear operator that is applied without its matrix: `A @ x`, `A.T`, `A.inv()`, `A @ B`, `A + B`, `2.0 * A`.
+
+    It has the protocol of SciPy's linear operators: `shape`, `dtype`, `matvec`, `rmatvec`, `matmat`, `rmatmat`.
+    """
+
+    __array_ufunc__ = None  # NumPy leaves `array @ operator` to the operator
+
+    def __init__(self, context: Context, domain: Space, codomain: Space) -> None:
+        self.context, self.domain, self.codomain = context, domain, codomain
+
+    # what each kind of expression says about itself
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """A text that is the same for the same expression, whatever the order of its sums."""
+
+    @abstractmethod
+    def text(self, inside: bool = False) -> str:
+        """The expression in the papers' symbols; `inside` a product, sums have parentheses."""
+
+    @property
+    @abstractmethod
+    def T(self) -> Operator:
+        """The transpose."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost:
+        """What applying it to one vector takes."""
+
+    @property
+    @abstractmethod
+    def nature(self) -> str:
+        """Causal (towards the base), anticausal (towards the tips), memoryless (body by body), or mixed.
+
+        What leads to tips or from the base without passing a joint is called local.
+        """
+
+    @property
+    @abstractmethod
+    def diagonal(self) -> bool:
+        """Whether it is known to have blocks on its diagonal alone, one for each body."""
+
+    @abstractmethod
+    def _inverse(self) -> Operator | None:
+        """The inverse, if the identities have one."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of its numbers."""
+        return self.context.dtype
+
+    # algebra
+
+    def inv(self) -> Operator:
+        """The inverse, by the papers' identities; an error if they have none."""
+        found = self._inverse()
+        if found is None:
+            raise ArgumentError(
+                f"no identity gives the inverse of {self}: there are inverses of phi, psi, block-diagonal operators, "
+                "I + H phi K, the mass matrix, and products of these; `dense()` gives the matrix"
+            )
+        return found
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Operator):
+            self._joins(other)
+            return product((self, other))
+        x = np.asarray(other)
+        return self.matvec(x) if x.ndim == 1 else self.matmat(x)
+
+    def __rmatmul__(self, other: ArrayLike) -> Array:
+        x = np.asarray(other)
+        return self.rmatvec(x) if x.ndim == 1 else self.T.matmat(x.T).T
+
+    def __call__(self, x: ArrayLike) -> Array:
+        """The same as `self @ x`."""
+        answer: Array = self @ np.asarray(x)
+        return answer
+
+    def __add__(self, other: Operator) -> Operator:
+        if not isinstance(other, Operator):
+            return NotImplemented
+        self._joins(other)
+        return total(((1.0, self), (1.0, other)))
+
+    def __sub__(self, other: Operator) -> Operator:
+        if not isinstance(other, Operator):
+            return NotImplemented
+        return self + -other
+
+    def __neg__(self) -> Operator:
+        return total(((-1.0, self),))
+
+    def __mul__(self, scale: float) -> Operator:
+        if not isinstance(scale, (int, float, np.number)):
+            return NotImplemented
+        return total(((float(scale), self),))
+
+    __rmul__ = __mul__
+
+    def _joins(self, other: Operator) -> None:
+        if self.context is not other.context:
+            raise ArgumentError(f"{self} and {other} are of different robots, states or coordinates")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same expression of the same state."""
+        return isinstance(other, Operator) and self.context is other.context and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        size = "" if self.domain is ANY else f"{self.shape[0]} x {self.shape[1]}, "
+        return f"<{self}: {size}{self.nature}, {self.cost}, order n>"
+
+
+class One(Operator):
+    """The identity, of any space until it is added to something."""
+
+    def __init__(self, context: Context, space: Space = ANY) -> None:
+        super().__init__(context, space, space)
+
+    @property
+    def key(self) -> str:
+        """I."""
+        return "I"
+
+    def text(self, inside: bool = False) -> str:
+        """I."""
+        return self.context.spelling.get("I", "I")
+
+    @property
+    def T(self) -> Operator:
+        """The identity of the dual space."""
+        return One(self.context, ANY if self.domain is ANY else self.domain.T)
+
+    cost = Cost((), 0)
+    nature = "memoryless"
+    diagonal = True
+
+    def apply(self, x: Array) -> Array:
+        """x itself."""
+        return x
+
+    def _inverse(self) -> Operator:
+        return self
+
+
+class Zero(Operator):
+    """Nothing."""
+
+    @property
+    def key(self) -> str:
+        """0."""
+        return "0"
+
+    def text(self, inside: bool = False) -> str:
+        """0."""
+        return "0"
+
+    @property
+    def T(self) -> Operator:
+        """Nothing, the other way."""
+        return Zero(self.context, self.codomain.T, self.domain.T)
+
+    cost = Cost((), 0)
+    nature = "memoryless"
+    diagonal = False
+
+    def apply(self, x: Array) -> Array:
+        """Zeros."""
+        return np.zeros((self.codomain.size, x.shape[1]), self.dtype)
+
+    def _inverse(self) -> None:
+        return None
+
+
+class Leaf(Operator):
+    """An operator with a name of its own, or its transpose."""
+
+    def __init__(
+        self, context: Context, name: str, source: Source, star: bool = False, undoes: Operator | None = None
+    ) -> None:
+        domain, codomain = source.domain, source.codomain
+        super().__init__(context, codomain.T if star else domain, domain.T if star else codomain)
+        self.name, self.source, self.star = name, source, star and not source.symmetric
+        self._undoes = undoes
+
+    @property
+    def key(self) -> str:
+        """The name, with a star for the transpose."""
+        return f"{self.name}*" if self.star else self.name
+
+    def text(self, inside: bool = False) -> str:
+        """The name as it is printed."""
+        return self.context.spelling.get(self.key, self.key)
+
+    @property
+    def T(self) -> Operator:
+        """The transpose."""
+        if self.source.symmetric:
+            return self
+        undoes = None if self._undoes is None else self._undoes.T
+        return Leaf(self.context, self.name, self.source, not self.star, undoes)
+
+    @property
+    def cost(self) -> Cost:
+        """Its blocks, and its sweep if it is one."""
+        return self.source.cost(self.star)
+
+    @property
+    def nature(self) -> str:
+        """That of its source."""
+        swap = {"causal": "anticausal", "anticausal": "causal"}
+        return swap.get(self.source.nature, self.source.nature) if self.star else self.source.nature
+
+    def apply(self, x: Array) -> Array:
+        """Sweep by sweep, or block by block."""
+        return self.source.apply_transposed(x) if self.star else self.source.apply(x)
+
+    @property
+    def diagonal(self) -> bool:
+        """That of its source."""
+        return self.source.diagonal
+
+    def _inverse(self) -> Operator | None:
+        if self._undoes is not None:
+            return self._undoes
+        if self.source.invertible:
+            found = self.context.leaf(self.name[:-3] if self.name.endswith("^-1") else f"{self.name}^-1")
+            return found.T if self.star else found
+        return self.context.rules.inverses.get(self.key)
+
+
+class Product(Operator):
+    """Factors one after the other, the last first."""
+
+    def __init__(self, factors: Sequence[Operator]) -> None:
+        super().__init__(factors[0].context, factors[-1].domain, factors[0].codomain)
+        self.factors = tuple(factors)
+
+    @property
+    def key(self) -> str:
+        """The factors' keys."""
+        return " ".join(f.key for f in self.factors)
+
+    def text(self, inside: bool = False) -> str:
+        """The factors side by side."""
+        return " ".join(f.text(inside=True) for f in self.factors)
+
+    @property
+    def T(self) -> Operator:
+        """The transposed factors in reverse."""
+        return Product([f.T for f in reversed(self.factors)])
+
+    @property
+    def cost(self) -> Cost:
+        """That of all factors."""
+        return sum((f.cost for f in reversed(self.factors)), Cost((), 0))
+
+    @property
+    def nature(self) -> str:
+        """That of all factors together."""
+        return _together(f.nature for f in self.factors)
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether all factors are."""
+        return all(f.diagonal for f in self.factors)
+
+    def apply(self, x: Array) -> Array:
+        """Factor by factor."""
+        for f in reversed(self.factors):
+            x = f.apply(x)
+        return x
+
+    def _inverse(self) -> Operator | None:
+        found = self.context.rules.inverses.get(self.key)
+        if found is not None:
+            return found
+        factors = [f._inverse() for f in reversed(self.factors)]
+        known = [f for f in factors if f is not None]
+        return product(known) if len(known) == len(factors) else _inverse_by_blocks(self)
+
+
+class Sum(Operator):
+    """Terms with their coefficients."""
+
+    def __init__(self, terms: Sequence[tuple[float, Operator]]) -> None:
+        first = next((t for _, t in terms if t.domain is not ANY), terms[0][1])
+        super().__init__(first.context, first.domain, first.codomain)
+        self.terms = tuple((c, One(t.context, self.domain) if isinstance(t, One) else t) for c, t in terms)
+
+    @property
+    def key(self) -> str:
+        """The terms' keys, sorted."""
+        return "(" + " + ".join(sorted(f"{c!r} {t.key}" for c, t in self.terms)) + ")"
+
+    def text(self, inside: bool = False) -> str:
+        """The terms with their signs."""
+        shown = ""
+        for c, t in self.terms:
+            sign = (" - " if c < 0 else " + ") if shown else ("-" if c < 0 else "")
+            shown += f"{sign}{'' if abs(c) == 1.0 else f'{abs(c):g} '}{t.text(inside=abs(c) != 1.0)}"
+        return f"({shown})" if inside else shown
+
+    @property
+    def T(self) -> Operator:
+        """The transposed terms."""
+        return Sum([(c, t.T) for c, t in self.terms])
+
+    @property
+    def cost(self) -> Cost:
+        """That of all terms."""
+        return sum((t.cost for _, t in self.terms), Cost((), 0))
+
+    @property
+    def nature(self) -> str:
+        """That of all terms together."""
+        return _together(t.nature for _, t in self.terms)
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether all terms are."""
+        return all(t.diagonal for _, t in self.terms)
+
+    def apply(self, x: Array) -> Array:
+        """Term by term."""
+        y = np.zeros((self.codomain.size, x.shape[1]), self.dtype)
+        for c, t in self.terms:
+            y += c * t.apply(x)
+        return y
+
+    def _inverse(self) -> Operator | None:
+        if len(self.terms) == 1:
+            [(c, t)] = self.terms
+            found = t._inverse()
+            return None if found is None else found * (1.0 / c)
+        return self.context.rules.inverses.get(self.key) or _inverse_by_blocks(self)
+
+
+def _inverse_by_blocks(A: Operator) -> Operator | None:
+    """The inverse of an operator that has blocks on its diagonal alone. All blocks are found in one go."""
+    if not A.diagonal or A.codomain not in (A.domain, A.domain.T):
+        return None
+
+    def make() -> Iterable[tuple[int, int, Array]]:
+        at, sizes = A.domain.slices, A.domain.sizes
+        x = np.zeros((A.domain.size, max(sizes, default=0)), A.dtype)
+        for where, size in zip(at, sizes, strict=True):
+            x[where, :size] = np.eye(size, dtype=A.dtype)
+        y = A.apply(x)
+        return [(k, k, y[where, :size]) for k, (where, size) in enumerate(zip(at, sizes, strict=True))]
+
+    blocks = Blocks(A.domain, A.codomain, make, "memoryless", symmetric=A.T.key == A.key)
+    return Leaf(A.context, f"({A})^-1", blocks.inverted(str(A)), undoes=A)
+
+
+def _together(natures: Iterable[str]) -> str:
+    found = set(natures)
+    for kind in ("memoryless", "local"):  # they do not change what the others are
+        if len(found) > 1:
+            found.discard(kind)
+    return found.pop() if len(found) == 1 else "mixed"
+
+
+def product(factors: Sequence[Operator], simplify: bool = True) -> Operator:
+    """A product, made as short as the identities allow: A^-1 A = I, S L = K, G H = tau and so on."""
+    context, domain, codomain = factors[0].context, factors[-1].domain, factors[0].codomain
+    for one, other in pairwise(factors):
+        if not fits(one.domain, other.codomain):
+            raise ArgumentError(f"{one} @ {other}: {one} takes {one.domain}, but {other} gives {other.codomain}")
+    if simplify and len(factors) == 2 and _undo(*factors):
+        return One(context, domain)
+    scale, flat = 1.0, list[Operator]()
+    for f in factors:
+        if isinstance(f, Sum) and len(f.terms) == 1:
+            scale, f = scale * f.terms[0][0], f.terms[0][1]
+        flat += f.factors if isinstance(f, Product) else () if isinstance(f, One) else (f,)
+    if any(isinstance(f, Zero) for f in flat):
+        return Zero(context, domain, codomain)
+    if simplify and len(flat) > 1:
+        keys, inverses = [f.key for f in flat], [f._inverse() for f in flat]
+        undone = [None if f is None else f.key for f in inverses]
+        for start, stop in combinations(range(len(flat) + 1), 2):
+            known = context.rules.products.get(" ".join(keys[start:stop])) if stop > start + 1 else None
+            if (
+                " ".join(keys[start + 1 : stop]) == undone[start]
+                or " ".join(keys[start : stop - 1]) == undone[stop - 1]
+            ):
+                known = One(context, flat[stop - 1].domain)
+            if known is not None:
+                return product((*flat[:start], known, *flat[stop:])) * scale
+    found = Product(flat) if len(flat) > 1 else flat[0] if flat else One(context, domain)
+    return found if scale == 1.0 else Sum([(scale, found)])
+
+
+def _undo(one: Operator, other: Operator) -> bool:
+    """Whether one of two operators is known as the inverse of the other."""
+    for a, b in ((one, other), (other, one)):
+        found = None if isinstance(a, One) else a._inverse()
+        if found is not None and found.key == b.key:
+            return True
+    return False
+
+
+def total(terms: Iterable[tuple[float, Operator]], simplify: bool = True) -> Operator:
+    """A sum: equal terms are gathered, and what the identities know of is replaced, such as I - tau by tau_bar."""
+    gathered: dict[str, tuple[float, Operator]] = {}
+    every = list(terms)
+    like = next((t for _, t in every if t.domain is not ANY), every[0][1])
+    for _, t in every:
+        square = like.domain == like.codomain or not isinstance(t, One)
+        if not (square and fits(like.domain, t.domain) and fits(like.codomain, t.codomain)):
+            raise ArgumentError(
+                f"{like} + {t}: one takes {like.domain} to {like.codomain}, the other {t.domain} to {t.codomain}"
+            )
+    for scale, term in every:
+        for c, t in term.terms if isinstance(term, Sum) else ((1.0, term),):
+            if not isinstance(t, Zero):
+                before, known = gathered.get(t.key, (0.0, t))
+                gathered[t.key] = (before + scale * c, t if known.domain is ANY else known)
+    left = {key: (c, t) for key, (c, t) in gathered.items() if c != 0.0}
+    for pattern, result in every[0][1].context.rules.sums if simplify and len(left) > 1 else ():
+        scales = {left[key][0] / c if key in left else np.nan for key, c in pattern}
+        if len(scales) == 1 and (scale := scales.pop()) == scale:
+            keys = {key for key, _ in pattern}
+            rest = [term for key, term in left.items() if key not in keys]
+            return total(((scale, result), *rest))
+    if not left:
+        return Zero(like.context, like.domain, like.codomain)
+    found = sorted(left.values(), key=lambda term: not isinstance(term[1], One))  # the identity comes first
+    alone = len(found) == 1 and found[0][0] == 1.0
+    return found[0][1] if alone else Sum(found)

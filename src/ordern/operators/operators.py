@@ -1,0 +1,313 @@
+"""All spatial operators of one robot in one state.
+
+Blocks are in the order of the bodies, from the base, and each body's in its own frame. So the papers' phi(k+1, k),
+which takes forces from a link to the next one inward, is X_i^T here, with the change of axes in it; `about` has the
+papers' own axes and points. H is diag(S_i^T): nv rows, 6 n columns.
+
+Reference: Jain 1991, secs. 2-6; Rodriguez and Kreutz 1988, secs. 3-5 and appendix A.
+Differs: trees, joints with any number of freedoms, and armature, an inertia A on the joints alone: the mass matrix is
+then H phi M phi* H* + A, and D = H P H* + A. In the filtering dictionary A is the noise of the measurements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..algorithms.reach import no_couplings
+from ..errors import ArgumentError, unknown_name
+from ..model import Frame, Model
+from .catalogue import Catalogue
+from .expression import Context, Leaf, One, Operator, product
+from .forms import Decoupled, Incidence
+from .identities import Rules, parse, rules_of
+from .state import State, state_of
+
+__all__ = ["Operators", "operators"]
+
+Array = NDArray[Any]
+POINTS = ("joint", "mass centre", "base")
+
+
+def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
+    """The spatial operators of a robot at position q and velocity v, one state; at rest if no velocity is given."""
+    reason = no_couplings(model)
+    if reason:
+        raise ArgumentError(f"operators: the algebra is that of a tree of free joints; {reason}")
+    return Operators(model, state_of(model, q, np.zeros(model.nv) if v is None else v))
+
+
+class Operators(Context):
+    """The operators of one state: `ops.H @ ops.phi @ ops.M @ ops.phi.T @ ops.H.T` is the mass matrix.
+
+    In texts, as `ops.expression("H phi M phi* H*")` takes them and `print` gives them, phi_tilde is phi~, psi_tilde is
+    psi~, the transpose has a star, and `armature` is A.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        tips: Iterable[str | Frame] | None = None,
+        spelling: dict[str, str] | None = None,
+    ) -> None:
+        self.model, self.state, self.spelling = model, state, spelling or {}
+        self.dtype = state.X.dtype
+        parents = set(state.parent)
+        ends = (Frame(b.name, k) for k, b in enumerate(model.bodies) if k not in parents)
+        self.tips = tuple(ends if tips is None else (model.frame(name) for name in tips))
+        """The frames at which forces act from outside: those of the last bodies, unless others are chosen by `at`."""
+        self._catalogue = Catalogue(state, self.tips)
+
+    # the operators by name
+
+    @property
+    def I(self) -> Operator:  # noqa: E743
+        """The identity, of whatever space it is used in."""
+        return One(self)
+
+    @property
+    def H(self) -> Operator:
+        """Forces on the bodies to joint forces: diag(S_i^T)."""
+        return self.leaf("H")
+
+    @property
+    def X(self) -> Operator:
+        """diag(X_i): motions of the parents to the bodies' frames; X* is R-K's diag(phi(k+1, k))."""
+        return self.leaf("X")
+
+    @property
+    def E_phi(self) -> Operator:
+        """Forces from each body to its parent, Jain (19)."""
+        return self.leaf("E_phi")
+
+    @property
+    def phi(self) -> Operator:
+        """(I - E_phi)^-1, Jain (20): forces from each body to all that carry it. An inward sweep."""
+        return self.leaf("phi")
+
+    @property
+    def phi_tilde(self) -> Operator:
+        """phi - I."""
+        return self.leaf("phi~")
+
+    @property
+    def M(self) -> Operator:
+        """The inertia of each body by itself."""
+        return self.leaf("M")
+
+    @property
+    def R(self) -> Operator:
+        """The inertia of each body and all that it carries, as one: Jain (25)."""
+        return self.leaf("R")
+
+    @property
+    def P(self) -> Operator:
+        """The inertia of each body and all that it carries, with loose joints: Jain (45)."""
+        return self.leaf("P")
+
+    @property
+    def armature(self) -> Operator:
+        """A: the inertia of the drives."""
+        return self.leaf("A")
+
+    @property
+    def D(self) -> Operator:
+        """H P H* + A: what each joint must move if all beyond it is loose."""
+        return self.leaf("D")
+
+    @property
+    def G(self) -> Operator:
+        """P H* D^-1: the Kalman gain."""
+        return self.leaf("G")
+
+    @property
+    def K(self) -> Operator:
+        """E_phi G: the gain at the parent. S L of R-K."""
+        return self.leaf("K")
+
+    @property
+    def tau(self) -> Operator:
+        """G H: what a loose joint keeps back of a force."""
+        return self.leaf("tau")
+
+    @property
+    def tau_bar(self) -> Operator:
+        """I - G H: what a loose joint lets through."""
+        return self.leaf("tau_bar")
+
+    @property
+    def E_psi(self) -> Operator:
+        """E_phi tau_bar: forces from each body to its parent through a loose joint."""
+        return self.leaf("E_psi")
+
+    @property
+    def psi(self) -> Operator:
+        """(I - E_psi)^-1, Jain (54). An inward sweep."""
+        return self.leaf("psi")
+
+    @property
+    def psi_tilde(self) -> Operator:
+        """psi - I."""
+        return self.leaf("psi~")
+
+    @property
+    def S(self) -> Operator:
+        """R-K (5.2): moves what is at a joint, on the parent's side, to the parent. Only ones."""
+        return self.leaf("S")
+
+    @property
+    def L(self) -> Operator:
+        """R-K (4.6): diag(phi(k+1, k) G(k)), the gain on the parent's side of each joint; K = S L."""
+        return self.leaf("L")
+
+    @property
+    def Phi(self) -> Operator:
+        """R-K (4.9): phi S, strictly causal."""
+        return product((self.phi, self.S))
+
+    @property
+    def Psi(self) -> Operator:
+        """R-K (4.10): psi S, strictly causal."""
+        return product((self.psi, self.S))
+
+    @property
+    def B(self) -> Operator:
+        """R-K (3.7): forces at the tips to forces on their bodies."""
+        return self.leaf("B")
+
+    @property
+    def E(self) -> Operator:
+        """R-K (3.8): a motion of the base to motions of the bodies that are joined to it."""
+        return self.leaf("E")
+
+    @property
+    def J(self) -> Operator:
+        """B* phi* H*: the Jacobian of the tips, R-K (3.13)."""
+        return self.expression("B* phi* H*")
+
+    @property
+    def T_J(self) -> Operator:
+        """The forces that each joint's constraint can bear: a basis of what H takes to zero, body by body."""
+        return self.leaf("T_J")
+
+    @property
+    def mass_matrix(self) -> Operator:
+        """H phi M phi* H*, with the armature if there is any; `.inv()` is its inverse in factors."""
+        return self.expression("H phi M phi* H* + A" if self._has_armature else "H phi M phi* H*")
+
+    # vectors
+
+    @property
+    def V(self) -> Array:
+        """Velocities of the bodies, phi* H* v, stacked."""
+        return self.state.V.reshape(-1)
+
+    @property
+    def a(self) -> Array:
+        """What velocities add to the accelerations, body by body, stacked: Jain (14)."""
+        return self.state.a.reshape(-1)
+
+    @property
+    def b(self) -> Array:
+        """Gyroscopic forces, stacked: Jain (11)."""
+        return self.state.b.reshape(-1)
+
+    @property
+    def g(self) -> Array:
+        """The acceleration of the base that stands for gravity, R-K (3.21)."""
+        return np.array([0.0, 0.0, 0.0, *(0.0 - x for x in self.model.gravity)], self.dtype)
+
+    @property
+    def _bias(self) -> Array:
+        """Of velocities and gravity: a + E g, R-K (3.21)."""
+        bias: Array = self.a + self.E @ self.g
+        return bias
+
+    def alpha(self, qdd: ArrayLike) -> Array:
+        """Accelerations of the bodies, with that of the base for gravity: phi* (H* qdd + a + E g). Jain (21)."""
+        return self._to_motions(self.H.T @ qdd + self._bias)
+
+    def _to_motions(self, relative: Array) -> Array:
+        found: Array = self.phi.T @ relative
+        return found
+
+    def f(self, qdd: ArrayLike) -> Array:
+        """Forces through the joints: phi (M alpha + b). Jain (21)."""
+        found: Array = self.phi @ (self.M @ self.alpha(qdd) + self.b)
+        return found
+
+    def y(self, qdd: ArrayLike) -> Array:
+        """What accelerations of the joints beyond add to R alpha: f = R alpha + y. Jain, Lemma 3.2, and velocities."""
+        found: Array = self.phi @ (self.b + self.E_phi @ (self.R @ (self.H.T @ qdd + self._bias)))
+        return found
+
+    def z(self, tau: ArrayLike) -> Array:
+        """What forces of the joints beyond add: f = P (alpha - a) + z. Jain (60): z = psi (K tau + b + P a)."""
+        found: Array = self.psi @ (self.K @ tau + self.b + self.P @ self._bias)
+        return found
+
+    def epsilon(self, tau: ArrayLike) -> Array:
+        """The innovations tau - H z, which are what is left to accelerate each joint. Jain (46)."""
+        found: Array = np.asarray(tau) - self.H @ self.z(tau)
+        return found
+
+    def nu(self, tau: ArrayLike) -> Array:
+        """D^-1 epsilon: the accelerations of the joints, if none of their parents accelerated. Jain (46)."""
+        found: Array = self.D.inv() @ self.epsilon(tau)
+        return found
+
+    # other expressions, tips and coordinates
+
+    def expression(self, text: str) -> Operator:
+        """An expression from its text: "(I - H psi K)* D^-1 (I - H psi K)"."""
+        try:
+            return parse(self, text)
+        except SyntaxError as e:
+            raise ArgumentError(f"operators: {e}") from None
+
+    def at(self, *frames: str | Frame) -> Operators:
+        """The same with these frames as tips, for B and J."""
+        return Operators(self.model, self.state, frames, dict(self.spelling))
+
+    def about(self, point: str, **spelling: str) -> Operators:
+        """The same in the base's axes, each body about its "joint", its "mass centre", or the "base".
+
+        About the joint is how Jain and Rodriguez-Kreutz write, the mass centre is Saha's point, and about the base's
+        origin all transforms are ones. `spelling` has other names for printing.
+        """
+        if point not in POINTS:
+            raise unknown_name("point", point, POINTS)
+        return Operators(self.model, self.state.about(point), self.tips, spelling)
+
+    @cached_property
+    def incidence(self) -> Incidence:
+        """The incidence form of Featherstone and Orin 2000, sec. 3.5."""
+        return Incidence.of(self)
+
+    @cached_property
+    def decoupled(self) -> Decoupled:
+        """The decoupled natural orthogonal complement of Saha 1999."""
+        return Decoupled.of(self)
+
+    # the identities
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The identities that hold."""
+        return rules_of(self, self._has_armature)
+
+    @cached_property
+    def _has_armature(self) -> bool:
+        return any(x.any() for x in self.state.armature)
+
+    def leaf(self, name: str) -> Leaf:
+        """The operator of this name, as it is printed."""
+        return Leaf(self, name, self._catalogue.find(name))
+
+    def __repr__(self) -> str:
+        return f"<Operators of {self.model.name!r}: {len(self.state.parent)} bodies, {self.model.nv} freedoms>"

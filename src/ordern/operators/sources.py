@@ -1,0 +1,173 @@
+"""How named operators are applied: block by block, or as a sweep over the bodies. Their numbers are made on first use.
+
+A block operator has a few blocks, at most one for each body: diagonal ones (memoryless operators such as M, H, P), or
+one from each body to its parent (E_phi, E_psi, K and S). A sweep is the inverse (I - E)^-1 of such a step: it never
+has a matrix, but runs from the tips to the base, y_p += E_i y_i, and its transpose from the base to the tips.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError
+from .spaces import Space
+
+__all__ = ["Blocks", "Cost", "Source", "Sweep", "inverse", "times"]
+
+Array = NDArray[Any]
+Entry = tuple[int, int, Array]
+"""Row, column and block."""
+
+
+def times(block: Array, x: Array) -> Array:
+    """One block by some columns: all arithmetic of all operators is in here."""
+    y: Array = block @ x
+    return y
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What applying an operator to one vector takes; all of it grows in proportion to the number of bodies."""
+
+    sweeps: tuple[str, ...]
+    """The recursions over the bodies in the order in which they run: "inward" or "outward"."""
+    products: int
+    """How often a block is multiplied with a vector."""
+
+    def __add__(self, later: Cost) -> Cost:
+        return Cost(self.sweeps + later.sweeps, self.products + later.products)
+
+    def __str__(self) -> str:
+        if not self.sweeps:
+            return "no sweep"
+        count = "1 sweep" if len(self.sweeps) == 1 else f"{len(self.sweeps)} sweeps"
+        return f"{count} ({', '.join(self.sweeps)})"
+
+
+class Source(ABC):
+    """What a named operator does, and what its transpose does."""
+
+    domain: Space
+    codomain: Space
+    nature: str
+    symmetric = False
+    invertible = False
+    diagonal = False
+    """Whether every block is on the diagonal."""
+
+    @abstractmethod
+    def apply(self, x: Array) -> Array:
+        """The product with some columns."""
+
+    @abstractmethod
+    def apply_transposed(self, x: Array) -> Array:
+        """The product of the transpose with some columns."""
+
+    @abstractmethod
+    def cost(self, star: bool) -> Cost:
+        """What applying it, or its transpose, takes."""
+
+
+class Blocks(Source):
+    """An operator with few blocks, listed."""
+
+    def __init__(
+        self,
+        domain: Space,
+        codomain: Space,
+        make: Callable[[], Iterable[Entry]],
+        nature: str,
+        *,
+        symmetric: bool = False,
+        invertible: bool = False,
+    ) -> None:
+        self.domain, self.codomain, self.nature = domain, codomain, nature
+        self.symmetric, self.invertible, self.diagonal = symmetric, invertible, nature == "memoryless"
+        self._make = make
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The blocks that are not empty, with their places."""
+        return [(r, c, block) for r, c, block in self._make() if block.size]
+
+    def apply(self, x: Array) -> Array:
+        """Block by block."""
+        y = np.zeros((self.codomain.size, x.shape[1]), x.dtype)
+        rows, columns = self.codomain.slices, self.domain.slices
+        for r, c, block in self.entries:
+            y[rows[r]] += times(block, x[columns[c]])
+        return y
+
+    def apply_transposed(self, x: Array) -> Array:
+        """Block by block."""
+        y = np.zeros((self.domain.size, x.shape[1]), x.dtype)
+        rows, columns = self.codomain.slices, self.domain.slices
+        for r, c, block in self.entries:
+            y[columns[c]] += times(block.T, x[rows[r]])
+        return y
+
+    def cost(self, star: bool) -> Cost:
+        """One product for each block."""
+        return Cost((), len(self.entries))
+
+    def inverted(self, name: str) -> Blocks:
+        """The inverse of a block-diagonal operator."""
+
+        def make() -> Iterable[Entry]:
+            for r, c, block in self.entries:
+                try:
+                    yield c, r, inverse(block)
+                except np.linalg.LinAlgError:
+                    raise ArgumentError(f"{name} has no inverse: its block {r} is singular") from None
+
+        return Blocks(self.codomain, self.domain, make, self.nature, symmetric=self.symmetric, invertible=True)
+
+
+class Sweep(Source):
+    """(I - E)^-1 for a step E from each body to its parent; if `strict`, less the identity."""
+
+    nature = "causal"
+
+    def __init__(self, step: Blocks, strict: bool = False) -> None:
+        self.step, self.strict = step, strict
+        self.domain, self.codomain = step.domain, step.codomain
+
+    def apply(self, x: Array) -> Array:
+        """Inward, from the tips to the base."""
+        y: Array = x.copy()
+        at = self.domain.slices
+        if self.strict:
+            y[:] = 0.0
+        for parent, i, block in reversed(self.step.entries):
+            y[at[parent]] += times(block, y[at[i]] + x[at[i]] if self.strict else y[at[i]])
+        return y
+
+    def apply_transposed(self, x: Array) -> Array:
+        """Outward, from the base to the tips."""
+        y: Array = x.copy()
+        at = self.domain.slices
+        if self.strict:
+            y[:] = 0.0
+        for parent, i, block in self.step.entries:
+            y[at[i]] += times(block.T, y[at[parent]] + x[at[parent]] if self.strict else y[at[parent]])
+        return y
+
+    def cost(self, star: bool) -> Cost:
+        """One product for each body that has a parent."""
+        return Cost(("outward",) if star else ("inward",), len(self.step.entries))
+
+
+def inverse(A: Array) -> Array:
+    """The inverse of a small matrix, in its own precision."""
+    X: Array = np.linalg.inv(A.astype(np.float64)).astype(A.dtype)
+    if A.dtype.itemsize > 8:
+        for _ in range(2):  # each of Newton's steps doubles the digits
+            X = X + X @ (np.eye(len(A), dtype=A.dtype) - A @ X)
+    return X

@@ -1,0 +1,83 @@
+"""Times: serial and branched chains of spherical joints, and growth with the number of links."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import methods
+from ..errors import OrdernError
+from ..joints import Revolute
+from ..robot import Robot
+from ..robots import builder, chain
+from .text import figure, save, table
+
+__all__ = ["microseconds", "page"]
+
+FIGURES = ("articulated-body", "unit-acceleration", "composite-body", "virtual-work", "lagrange-multipliers")
+"""Methods that the paper's figures are drawn with, as far as they are there."""
+BATCH = 1024
+
+
+def microseconds(robot: Robot, method: str, way: str | None = None, batch: int = BATCH) -> float:
+    """The shortest time for one state in a batch; NaN if the method refuses the robot."""
+    rng = np.random.default_rng(0)
+    try:
+        kernel = robot.kernel("forward_dynamics", method, way=way)
+    except OrdernError:
+        return float("nan")
+    given = robot.random(rng, batch), *rng.normal(size=(2, batch, robot.nv))
+    kernel(*given)
+    best = min(_seconds(kernel, given) for _ in range(5))
+    return best / batch * 1e6
+
+
+def _seconds(kernel: Callable[..., Any], given: Sequence[Any]) -> float:
+    start = time.perf_counter()
+    kernel(*given)
+    return time.perf_counter() - start
+
+
+def page(folder: Path) -> str:
+    """The page, and its figures."""
+    known = {m.name for m in methods("forward_dynamics")}
+    names = [name for name in FIGURES if name in known]
+    serial, star = range(2, 17, 2), range(2, 13, 2)
+    one = {n: [microseconds(Robot.of(builder(f"spherical-chain-{n}").build()), m) for m in names] for n in serial}
+    two = {n: [microseconds(Robot.of(builder(f"spherical-star-{n}").build()), m) for m in names] for n in star}
+    fig, (left, right) = figure(2)
+    for axes, data, title in ((left, one, "Serial chains (Fig. 6)"), (right, two, "Branched chains (Fig. 7)")):
+        for k, name in enumerate(names):
+            axes.plot(list(data), [row[k] for row in data.values()], label=name)
+        axes.set(
+            xlabel="spherical joints" if axes is left else "branches", ylabel="microseconds per state", title=title
+        )
+        axes.legend(fontsize=7)
+    text = [
+        "# Times\n",
+        f"One core, batches of {BATCH} states, compiled for the robot at hand; the shortest of five runs.\n",
+        "## Chains of spherical joints (Yamane and Nakamura, Figures 6 and 7)\n",
+        save(fig, folder, "yamane", "Forward dynamics of chains and stars of spherical joints"),
+        table(("joints in series", *names), [(n, *(f"{x:.2f}" for x in row)) for n, row in one.items()]),
+        table(("branches", *names), [(n, *(f"{x:.2f}" for x in row)) for n, row in two.items()]),
+        "## Growth with the number of links\n",
+        "Chains of revolute joints, methods of order n, compiled as loops; nanoseconds per state and link.\n",
+    ]
+    linear = [
+        m.name
+        for m in methods("forward_dynamics")
+        if m.sweeps and not m.alias_of and m.order == "n" and m.function.__module__.startswith("ordern.")
+    ]
+    sizes = (100, 1000, 10_000, 100_000)
+    rows = []
+    for n in sizes:
+        robot = Robot.of(chain(n, Revolute).build())
+        batch = max(1, 10_000 // n)
+        took = [microseconds(robot, m, "rolled", batch) * 1e3 / n for m in linear]
+        rows.append((n, *("-" if np.isnan(x) else f"{x:.0f}" for x in took)))
+    text.append(table(("links", *linear), rows))
+    return "\n".join(text)

@@ -1,0 +1,80 @@
+"""Equations of motion as SymPy expressions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+
+import ordern as on
+from tests.tolerances import ROUNDING, assert_close
+
+
+@pytest.fixture(scope="module")
+def arm() -> on.Robot:
+    return on.load("planar-3r")
+
+
+def test_mass_matrix_of_the_planar_arm_in_closed_form(arm: on.Robot) -> None:
+    """Against the derivation by hand: kinetic energy of three links in a plane."""
+    M = on.symbolic(arm, "mass_matrix", parameters=True)
+    q2, q3, c1, c2, c3, l2, l3, m1, m2, m3 = sympy.symbols("q2 q3 c1x c2x c3x l2x l3x m1 m2 m3", real=True)
+    I1, I2, I3 = sympy.symbols("I1zz I2zz I3zz", real=True)
+    tip = I3 + m3 * c3**2
+    middle = I2 + m2 * c2**2 + m3 * (l3**2 + 2 * l3 * c3 * sympy.cos(q3)) + tip
+    assert sympy.simplify(M[2, 2] - tip) == 0
+    assert sympy.simplify(M[1, 1] - middle) == 0
+    reach = m2 * l2**2 + 2 * m2 * l2 * c2 * sympy.cos(q2) + m3 * l2**2
+    reach += 2 * m3 * l2 * (l3 * sympy.cos(q2) + c3 * sympy.cos(q2 + q3))
+    assert sympy.simplify(M[0, 0] - (I1 + m1 * c1**2 + middle + reach)) == 0
+
+
+def test_torques_of_the_planar_arm_are_lagranges(arm: on.Robot) -> None:
+    """d/dt dT/dv - dT/dq + dV/dq with T from the mass matrix and V from the heights, differentiated by SymPy."""
+    tau = on.symbolic(arm, "inverse_dynamics", parameters=True, simplify=False)
+    M = on.symbolic(arm, "mass_matrix", parameters=True, simplify=False)
+    V = on.symbolic(arm, "potential_energy", parameters=True, simplify=False)
+    q, v, a = (sympy.symbols(f"{x}1:4", real=True) for x in "qva")
+    vs = sympy.Matrix(v)
+    T = (vs.T * M * vs)[0] / 2
+    for k in range(3):
+        momentum = sympy.diff(T, v[k])
+        rate = sum(sympy.diff(momentum, q[j]) * v[j] + sympy.diff(momentum, v[j]) * a[j] for j in range(3))
+        wanted = rate - sympy.diff(T, q[k]) + sympy.diff(V, q[k])
+        difference = sympy.lambdify(sorted((wanted - tau[k]).free_symbols, key=str), wanted - tau[k])
+        rng = np.random.default_rng(k)
+        assert abs(difference(*rng.uniform(0.5, 1.5, len((wanted - tau[k]).free_symbols)))) < 1e-12
+
+
+def test_methods_agree_as_expressions() -> None:
+    robot = on.load("double-pendulum")
+    one, other = (
+        on.symbolic(robot, "inverse_dynamics", m, parameters=True) for m in ("newton-euler", "composite-inertia")
+    )
+    assert sympy.simplify(sympy.expand(one - other)) == sympy.zeros(2, 1)
+
+
+def test_numbers_are_those_of_the_robot() -> None:
+    robot = on.load("stanford-arm")
+    M = on.symbolic(robot, "mass_matrix", simplify=False)
+    q = robot.random(0)
+    symbols = sympy.symbols(f"q1:{robot.nq + 1}", real=True)
+    assert_close(np.array(M.subs(dict(zip(symbols, q, strict=True))), float), robot.mass_matrix(q), ROUNDING)
+
+
+def test_the_inverse_is_an_inverse() -> None:
+    robot = on.load("double-pendulum")
+    M, inverse = (on.symbolic(robot, name, simplify=False) for name in ("mass_matrix", "mass_matrix_inverse"))
+    product = sympy.lambdify(sympy.symbols("q1 q2", real=True), M * inverse)(0.3, 0.7)
+    assert_close(product, np.eye(2), ROUNDING)
+
+
+def test_frames_and_scalars() -> None:
+    robot = on.load("double-pendulum")
+    assert on.symbolic(robot, "pose", frame=robot.bodies[-1].name).shape == (4, 4)
+    assert on.symbolic(robot, "kinetic_energy").is_Add
+
+
+def test_what_iterates_has_no_expression() -> None:
+    with pytest.raises(on.ArgumentError, match="it iterates"):
+        on.symbolic(on.load("double-pendulum"), "forward_dynamics", "conjugate-gradient")

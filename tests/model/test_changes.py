@@ -1,0 +1,109 @@
+"""Changing a robot: parts replaced by hand, a builder from a robot, joints that are locked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ordern as on
+from tests.random_models import random_robot, random_state
+from tests.tolerances import ROUNDING, assert_close
+
+
+@pytest.fixture(scope="module")
+def robot() -> on.Robot:
+    return random_robot(1, 5, (on.Revolute, on.Prismatic, on.Spherical, on.Revolute, on.Free))
+
+
+def changed(robot: on.Robot, **fields: object) -> on.Robot:
+    """The robot with its first joint changed."""
+    return replace(robot, joints=(replace(robot.joints[0], **fields), *robot.joints[1:]))
+
+
+class TestReplacedByHand:
+    def test_one_number_stands_for_each_freedom(self, robot: on.Robot) -> None:
+        joint = next(c for c in robot.joints if c.nv == 3)
+        assert replace(joint, armature=0.1).armature == (0.1, 0.1, 0.1)
+        assert replace(joint, armature=np.array([1, 2, 3])).armature == (1.0, 2.0, 3.0)
+
+    def test_gravity_as_an_array(self, robot: on.Robot) -> None:
+        assert replace(robot, gravity=np.array([0, 0, -1])).gravity == (0.0, 0.0, -1.0)
+        assert replace(robot, gravity=np.array(robot.gravity)) == robot
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda r: replace(r, gravity=(0, 0)), "gravity must be 3 finite numbers, not"),
+            (lambda r: replace(r.bodies[0], mass=-1.0), "has mass -1"),
+            (lambda r: replace(r.bodies[0], com=(1, 2)), "com must be 3 numbers, not 2"),
+            (lambda r: replace(r.bodies[0], inertia=(1, 2, float("nan"), 0, 0, 0)), "inertia is not a number"),
+            (lambda r: changed(r, armature=-1.0), "armature must be finite and not below zero"),
+            (lambda r: changed(r, damping="x"), "damping must be a number, not 'x'|damping must be . numbers, not 'x'"),
+            (lambda r: changed(r, type=3), "its type must be a joint"),
+            (lambda r: changed(r, parent=3), "parents come before their children"),
+            (lambda r: replace(r, joints=r.joints[:3]), "has 5 bodies and 3 joints"),
+            (
+                lambda r: replace(r, joints=(replace(r.joints[0], q_start=4), *r.joints[1:])),
+                "use `robot.builder\\(\\)`",
+            ),
+        ],
+    )
+    def test_what_cannot_be(self, robot: on.Robot, change, message: str) -> None:
+        with pytest.raises(on.ModelError, match=message):
+            change(robot)
+
+
+class TestBuilderOfARobot:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_builds_the_same_again(self, seed: int) -> None:
+        one = random_robot(seed, 8, mimic=seed % 2 == 0, passive=True, floating=seed == 3)
+        again = one.builder().build(snap=one.snap)
+        assert (again.bodies, again.joints, again.base) == (one.bodies, one.joints, one.base)
+        assert set(again.frames) == set(one.frames)  # those of merged bodies come last
+
+    def test_keeps_what_a_file_has(self) -> None:
+        one = on.load("puma560")
+        again = one.builder().build()
+        assert again.digest == one.digest
+        assert again.notes == one.notes
+
+    def test_more_can_be_added(self, robot: on.Robot) -> None:
+        more = robot.builder().body("tip", parent=robot.bodies[-1].name, joint=on.Revolute(), mass=1.0).build()
+        assert more.nv == robot.nv + 1
+
+
+class TestLock:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_a_locked_joint_does_not_move(self, seed: int) -> None:
+        robot = random_robot(seed, 6)
+        q, v, a = random_state(robot, seed)
+        locked = robot.joints[2]
+        less = robot.lock(at={locked.name: q[locked.q]})
+        keep_q = np.setdiff1d(np.arange(robot.nq), np.arange(robot.nq)[locked.q])
+        keep = np.setdiff1d(np.arange(robot.nv), np.arange(robot.nv)[locked.v])
+        v[locked.v] = a[locked.v] = 0.0
+        assert_close(less.pose(q[keep_q], "tool"), robot.pose(q, "tool"), ROUNDING)
+        assert_close(
+            less.inverse_dynamics(q[keep_q], v[keep], a[keep]), robot.inverse_dynamics(q, v, a)[keep], ROUNDING
+        )
+
+    def test_at_the_neutral_position(self) -> None:
+        robot = on.load("puma560")
+        assert robot.lock("waist").nv == 5
+        assert "waist" in {f.name for f in robot.lock("waist").frames}
+
+    def test_followers_are_locked_too(self) -> None:
+        builder = on.Builder().body("base")
+        for k, mimic in enumerate((None, ("j0", 2.0, 0.5))):
+            builder.body(f"b{k}", parent="base", joint=on.Revolute(), joint_name=f"j{k}", mass=1.0, mimic=mimic)
+        builder.body("b2", parent="base", joint=on.Revolute(), mass=1.0)
+        robot = builder.build().lock(at={"j0": 0.2})
+        assert robot.nv == 1
+        R = robot.pose([0.0], "b1")
+        assert_close(np.arctan2(R[1, 0], R[0, 0]), 0.9, ROUNDING)
+
+    def test_an_unknown_joint(self) -> None:
+        with pytest.raises(on.UnknownNameError, match="unknown joint 'joint9'"):
+            on.load("puma560").lock("joint9")

@@ -1,0 +1,72 @@
+"""The pages that are made from the papers' tables and figures: they are made, and say what the code says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ordern.papers import PAGES, accuracy, costs, times
+from ordern.robot import Robot
+from ordern.robots import chain
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_page_is_in_the_documentation() -> None:
+    for page in PAGES:
+        text = (ROOT / "docs" / "papers" / f"{page}.md").read_text(encoding="utf-8")
+        assert text.startswith("# ")
+
+
+def test_the_table_of_forward_dynamics_has_every_method_that_can_be_counted() -> None:
+    text = (ROOT / "docs" / "papers" / "costs.md").read_text(encoding="utf-8")
+    for m in costs._counted("forward_dynamics"):
+        assert f"| `{m.name}` |" in text, f"run `ordern papers --out docs/papers`: {m.name} is missing"
+
+
+def test_the_table_of_methods_has_every_method() -> None:
+    from ordern.algorithms import methods
+
+    text = (ROOT / "docs" / "papers" / "methods.md").read_text(encoding="utf-8")
+    for m in methods():
+        if m.function.__module__.startswith("ordern."):
+            assert f"`{m.name}`" in text, f"run `ordern papers --out docs/papers`: {m.name} is missing"
+
+
+def test_the_counts_in_the_documentation_are_those_of_the_code() -> None:
+    text = (ROOT / "docs" / "papers" / "costs.md").read_text(encoding="utf-8")
+    for question in ("inverse_dynamics", "forward_dynamics"):
+        name = {"inverse_dynamics": "newton-euler", "forward_dynamics": "articulated-body"}[question]
+        c = costs.counts_of(question, name, 6)
+        assert f"{costs.multiplications(c)} / {c.additions}" in text
+
+
+def test_errors_are_found_against_many_digits() -> None:
+    robot = Robot.of(chain(4, seed=1).build())
+    double, single = (accuracy.errors(robot, ["articulated-body", "composite-body"], t) for t in ("float64", "float32"))
+    assert all(e < 1e-12 for e in double)
+    assert all(1e-9 < e < 1e-2 for e in single)
+
+
+def test_a_method_that_refuses_has_no_error_and_no_time() -> None:
+    robot = Robot.of(chain(3).build())
+    assert np.isnan(accuracy.errors(robot, ["armstrong"])[0])
+    assert np.isnan(times.microseconds(robot, "armstrong"))
+
+
+def test_order_n_pays_from_some_length_on() -> None:
+    assert costs.crossover("articulated-body", "composite-body") in range(5, 14)
+
+
+@pytest.mark.parametrize("page", ["costs"])
+def test_a_page_is_made(tmp_path: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ordern.papers import generate
+
+    monkeypatch.setattr(costs, "SIZES", range(6, 8))
+    monkeypatch.setattr(costs, "_counted", lambda question: costs.methods(question)[:1])
+    said: list[str] = []
+    generate(tmp_path, [page], said.append)
+    assert said == [str(tmp_path / f"{page}.md")]
+    assert "| `newton-euler` |" in (tmp_path / f"{page}.md").read_text()
