@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Counts
+from .graph import Counts, Node
+from .graph.depth import depth
 from .model import BASE, Model, Placement
 from .robot import Robot
 
-__all__ = ["count", "generic"]
+__all__ = ["count", "critical_path", "generic"]
 
 
 def count(
@@ -38,6 +39,14 @@ def count(
     return counted.kernel(question, method, way="unrolled", present=present, **options).counts()
 
 
+def critical_path(robot: Model, question: str, method: str | None = None, **options: Any) -> int:
+    """The longest chain of operations that wait for each other: how long it takes with any number of processors."""
+    from .compile.program import straight_line
+
+    kernel = Robot.of(robot).kernel(question, method, way="unrolled", **options)
+    return depth([x for x in straight_line(kernel.request) if isinstance(x, Node)])
+
+
 def generic(robot: Model) -> Robot:
     """A robot with the same joints in the same tree, in which no link parameter is special.
 
@@ -50,7 +59,7 @@ def generic(robot: Model) -> Robot:
         axis = {"axis": (0.0, 0.0, 1.0)} if _has_axis(c.type) else {}
         twist, (along, off) = rng.uniform(0.3, 1.2), rng.uniform(0.3, 1.2, 2)
         s, k = np.sin(twist), np.cos(twist)
-        at = Placement.of([[1, 0, 0], [0, k, -s], [0, s, k]], [along, -off * s, off * k])
+        at = Placement.of([[1, 0, 0], [0, k, -s], [0, s, k]], [along, 0.0, off])
         joint: Any = c.type
         none = (0.0,) * c.type.nv
         here = Placement() if c.parent == BASE else at

@@ -82,7 +82,7 @@ class Kernel:
         self.model, self.question, self.algorithm = model, asked, algorithm
         self.options = options
         self.ports: list[Port] = [p for p in asked.inputs if not p.optional or p.name in present]
-        self._request = Request(
+        self.request = Request(
             model,
             asked,
             algorithm,
@@ -137,8 +137,8 @@ class Kernel:
             )
         from .compile.program import count_operations
 
-        way = "unrolled" if self._interpreted else self._request.way or self.code.way
-        return count_operations(self._request, rolled=way == "rolled")
+        way = "unrolled" if self._interpreted else self.request.way or self.code.way
+        return count_operations(self.request, rolled=way == "rolled")
 
     def fast(self, fallback: Callable[..., Any], owner: Any = None, doc: str = "") -> Callable[..., Any]:
         """A function for one state per call that skips all it can; for anything else it calls the fallback.
@@ -155,7 +155,7 @@ class Kernel:
             with self._lock:
                 found = self._loaded.get(dtype)
                 if found is None:
-                    found = self._loaded[dtype] = Loaded(self._request, dtype)
+                    found = self._loaded[dtype] = Loaded(self.request, dtype)
         return found
 
     def _arrays(self, arguments: Sequence[ArrayLike]) -> list[Array]:
@@ -186,7 +186,7 @@ class Kernel:
             result = interpret(
                 self.model,
                 self.algorithm.function,
-                self._request.slots,
+                self.request.slots,
                 arrays,
                 self.question.output,
                 self.options,
@@ -301,7 +301,7 @@ class Kernel:
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        r = self._request
+        r = self.request
         return _restored, (
             self.model,
             r.question.name,

@@ -230,6 +230,17 @@ class Robot(Model):
         """J M^-1 J^T: how a frame gives way to forces on it, of shape (..., 6, 6); singular positions have one too."""
         return self._ask("operational_inertia_inverse", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
 
+    def frame_response(
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """M^-1 J^T: the joint accelerations that unit forces on a frame cause, of shape (..., nv, 6). In order n."""
+        return self._ask("frame_response", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
+
     def dynamic_inverse(
         self,
         q: ArrayLike,

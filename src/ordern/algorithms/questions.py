@@ -23,6 +23,7 @@ question("joint_wrenches", (_q, _v, _a, _external, _v0, _a0), "wrenches", "newto
 question("momentum", (_q, _v), "motion", "composite-body", options=("frame",))
 question("operational_inertia", (_q,), "spatial", "innovations", options=("frame", "axes"), needs_inertia=True)
 question("operational_inertia_inverse", (_q,), "spatial", "innovations", options=("frame", "axes"), needs_inertia=True)
+question("frame_response", (_q,), "spans", "innovations", options=("frame", "axes"), needs_inertia=True)
 question("dynamic_inverse", (_q,), "spans", "innovations", options=("frame", "axes"), needs_inertia=True)
 question("operational_bias", (_q, _v), "motion", "innovations", options=("frame", "axes"), needs_inertia=True)
 question("bias_force", (_q, _v, _external, _v0, _a0), "f", "newton-euler")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import CompileError
-from ..graph import Counts, Node, count
+from ..graph import Counts, Node, Scalar, count
 from .driver import attributes, call_function, init_function, loop_function
 from .emit import declarations
 from .engine import compile_object
@@ -58,6 +58,12 @@ def _compile(request: Request, dtype: str, lanes: int | None) -> Code:
         ]
     )
     return Code(way, compile_object(text), workspace, operations, on.lanes)
+
+
+def straight_line(request: Request) -> list[Scalar]:
+    """The scalars of the result, as straight-line code computes them."""
+    found: list[Scalar] = _trace(request, trace_unrolled, layout_of(request, 1))
+    return found
 
 
 def count_operations(request: Request, rolled: bool) -> Counts:

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from ..algorithms import Algorithm, methods
-from ..counting import count, generic
+from ..counting import count, critical_path, generic
 from ..graph import Counts
+from ..joints import Cylindrical, Planar, Revolute, Spherical
 from ..robot import Robot
-from ..robots import chain
+from ..robots import builder, chain
 from .text import figure, save, table
 
 __all__ = ["crossover", "formula", "page", "polynomial", "revolute_arm"]
@@ -156,6 +157,61 @@ def crossover(one: str, other: str, most: int = 16) -> int | None:
     return None
 
 
+_LINKS = (
+    "Yamane and Nakamura (sec. 5) find that the cost of `virtual-work` depends on links, not on freedoms. Operations "
+    "for a general chain of 8 links with joints of one type:\n"
+)
+
+
+def _by_freedoms() -> str:
+    types = (Revolute, Cylindrical, Planar, Spherical)
+    rows = []
+    for name in ("articulated-body", "composite-body", "virtual-work", "lagrange-multipliers"):
+        row = [count(generic(chain(8, t).build()), "forward_dynamics", name).total for t in types]
+        rows.append((f"`{name}`", *row))
+    return table(("method", *(f"{t.__name__.lower()} ({t.nv})" for t in types)), rows)
+
+
+def _freedoms_at_crossover(shape: str) -> int | None:
+    """The freedoms from which `virtual-work` takes fewer operations than `unit-acceleration`, of spherical joints."""
+    for n in range(2, 14):
+        robot = Robot.of(builder(f"spherical-{shape}-{n}").build())
+        a, b = (count(robot, "forward_dynamics", m).total for m in ("virtual-work", "unit-acceleration"))
+        if a < b:
+            return robot.nv
+    return None
+
+
+def _in_stars() -> str:
+    found = _freedoms_at_crossover("star")
+    if found is not None:
+        return f"from {found} on"
+    return "it does not, with up to 13 branches: what branches have not in common is dropped from the other, too"
+
+
+_DEPTH = (
+    "The longest chain of operations in which each needs the one before: the time on any number of processors, in "
+    "operations. Jain's two decoupled recursions (`composite-inertia`) can run side by side, yet are hardly shorter "
+    "than Newton and Euler's two, because one operation more for each joint of the inward sweep outweighs what is "
+    "saved; methods by halves and by scans grow with the logarithm of the number of joints.\n"
+)
+
+
+def _depths() -> str:
+    sizes = (4, 8, 16)
+    wanted = {
+        "inverse_dynamics": ("newton-euler", "composite-inertia"),
+        "forward_dynamics": ("articulated-body", "constraint-force", "divide-and-conquer", "kalman-scan"),
+    }
+    rows = [
+        (question, f"`{name}`", *(critical_path(revolute_arm(n), question, name) for n in sizes))
+        for question, names in wanted.items()
+        for name in names
+        if name in {m.name for m in _counted(question)}
+    ]
+    return table(("", "method", *(f"n = {n}" for n in sizes)), rows)
+
+
 def page(folder: Path) -> str:
     """The page, and its figure."""
     head = ("", "multiplications", "additions", "n = 6", "n = 12")
@@ -167,6 +223,13 @@ def page(folder: Path) -> str:
         f"the counts for n = {SIZES[0]} to {SIZES[-1]}, all of which they meet.\n",
         "Counts of multiplications are lower than they would be by matrices, those of additions higher, because a turn "
         "by a constant angle is done as three shears: three products and three sums instead of four and two.\n",
+        "Where ours differ from the published ones: `newton-euler` needs no linear velocities, and what a frame's own "
+        "zeros make unnecessary is gone, which takes it below all but the customised formulas of the table. `denoc` "
+        "carries mass centres, from and to which every body shifts by a general vector: in inverse dynamics it is at "
+        "Saha's own count, in forward dynamics above it, since inertias are shifted too. `articulated-body` is at the "
+        "published counts in multiplications, and above them in additions by what the shears add. `composite-body` has "
+        "Walker and Orin's cubic term exactly, a smaller quadratic one, and a larger linear one: its bias forces are "
+        "those of full inverse dynamics.\n",
         "## Inverse dynamics (Saha 1999, Table 1)\n",
         table(head, [*_published(PUBLISHED_INVERSE), *_rows("inverse_dynamics")]),
         "## Forward dynamics (Saha 1999, Table 2)\n",
@@ -174,6 +237,20 @@ def page(folder: Path) -> str:
         "## Mass matrix\n",
         table(head, _rows("mass_matrix")),
     ]
+    text += [
+        "## Links, not freedoms (Yamane and Nakamura, sec. 5)\n",
+        _LINKS,
+        _by_freedoms(),
+        "It becomes cheaper where joints have more freedoms, because they have fewer constraints. Against the "
+        f"unit-vector method it takes fewer operations from {_freedoms_at_crossover('chain')} freedoms on in chains of "
+        f"spherical joints; in stars {_in_stars()}. (The paper's times cross at about 15 and 30.) "
+        "A link with many branches is not split here: its mobility is kept as one 6 x 6 matrix, which is of order "
+        "n without splitting.\n",
+        "## Absolute and link coordinates (Featherstone and Orin, sec. 3.2)\n",
+        "`articulated-body-absolute` is the same algorithm with all vectors in the base's frame: half as many "
+        "operations again, and errors that grow with the distance from the base.\n",
+    ]
+    text += ["## Operations that wait for each other\n", _DEPTH, _depths()]
     names = {m.name for m in _counted("forward_dynamics")}
     if "composite-body" in names:
         n = crossover("articulated-body", "composite-body")

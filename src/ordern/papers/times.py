@@ -14,6 +14,7 @@ from ..errors import OrdernError
 from ..joints import Revolute
 from ..robot import Robot
 from ..robots import builder, chain
+from .costs import revolute_arm
 from .text import figure, save, table
 
 __all__ = ["microseconds", "page"]
@@ -42,6 +43,15 @@ def _seconds(kernel: Callable[..., Any], given: Sequence[Any]) -> float:
     return time.perf_counter() - start
 
 
+def _crossover() -> str:
+    """General arms: the articulated-body method against composite bodies with a factorisation."""
+    sizes = range(2, 17, 2)
+    rows = [(n, *(microseconds(revolute_arm(n), m) for m in ("articulated-body", "composite-body"))) for n in sizes]
+    first = next((n for n, a, c in rows if a < c), None)
+    shown = table(("joints", "articulated-body", "composite-body"), [(n, f"{a:.3f}", f"{c:.3f}") for n, a, c in rows])
+    return f"General arms, microseconds per state; the first is faster from n = {first} on.\n\n{shown}"
+
+
 def page(folder: Path) -> str:
     """The page, and its figures."""
     known = {m.name for m in methods("forward_dynamics")}
@@ -64,6 +74,8 @@ def page(folder: Path) -> str:
         save(fig, folder, "yamane", "Forward dynamics of chains and stars of spherical joints"),
         table(("joints in series", *names), [(n, *(f"{x:.2f}" for x in row)) for n, row in one.items()]),
         table(("branches", *names), [(n, *(f"{x:.2f}" for x in row)) for n, row in two.items()]),
+        "## Where order n pays, in time\n",
+        _crossover(),
         "## Growth with the number of links\n",
         "Chains of revolute joints, methods of order n, compiled as loops; nanoseconds per state and link.\n",
     ]
@@ -73,11 +85,18 @@ def page(folder: Path) -> str:
         if m.sweeps and not m.alias_of and m.order == "n" and m.function.__module__.startswith("ordern.")
     ]
     sizes = (100, 1000, 10_000, 100_000)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for n in sizes:
         robot = Robot.of(chain(n, Revolute).build())
         batch = max(1, 10_000 // n)
         took = [microseconds(robot, m, "rolled", batch) * 1e3 / n for m in linear]
         rows.append((n, *("-" if np.isnan(x) else f"{x:.0f}" for x in took)))
     text.append(table(("links", *linear), rows))
+    fig, axes = figure()
+    for k, name in enumerate(linear, 1):
+        if all(row[k] != "-" for row in rows):
+            axes.loglog([row[0] for row in rows], [float(row[k]) * row[0] / 1e3 for row in rows], label=name)
+    axes.set(xlabel="links", ylabel="microseconds per state", title="Methods of order n")
+    axes.legend(fontsize=7)
+    text.append(save(fig, folder, "growth", "Time against the number of links"))
     return "\n".join(text)

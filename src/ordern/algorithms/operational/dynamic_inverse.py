@@ -1,16 +1,17 @@
-"""The dynamically consistent inverse of a Jacobian: M^-1 J^T Lambda, with Lambda = (J M^-1 J^T)^-1.
+"""How joints respond to forces at a frame, M^-1 J^T; and the dynamically consistent inverse of its Jacobian.
 
-Its columns are the joint accelerations that take a unit acceleration of the frame with the least effort: those that
-the forces Lambda on the frame cause. They are put there, and carried to the joints:
+The columns of M^-1 J^T are the joint accelerations that unit forces on the frame cause. Those of the inverse,
+M^-1 J^T Lambda with Lambda = (J M^-1 J^T)^-1, give the frame a unit acceleration with the least effort: they are what
+the forces Lambda cause. Either forces F are put on the frame, and carried to the joints:
 
-    outward   Y at the frame as in `inertia`,    Lambda = Y^-1
+    outward   Y at the frame as in `inertia`,    F = 1 or Y^-1
     inward, on the path from the frame:
-              p_f = Lambda,    p_p = X_i^T (1 - G_i S_i^T) p_i                  p = psi B Lambda
+              p_f = F,    p_p = X_i^T (1 - G_i S_i^T) p_i                       p = psi B F
     outward, over the whole tree:
               a' = X_i a_p,    out_i = D_i^-1 S_i^T p_i - G_i^T a',    a_i = a' + S_i out_i
 
 All of p, a and out have six columns. Where Lambda is not finite, neither is the result; but that of a frame on the
-base, which no joint moves, is zero. Joints that follow others are bound by forces -L^-1 W^T Lambda (see `couplings`),
+base, which no joint moves, is zero. Joints that follow others are bound by forces -L^-1 W^T F (see `couplings`),
 which are known at the frame. Cost: order n.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.4), (6.5), (6.10): M^-1 J^T = (1 - H psi K)^* D^-1 H psi B.
@@ -19,6 +20,7 @@ Differs: they number links from the tip; trees. The minus sign of (6.5) is that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...model import Tree
@@ -30,7 +32,15 @@ from ..registry import algorithm
 from .couplings import Loads, Motions, Numbers
 from .inertia import at_frame
 
-__all__ = ["dynamic_inverse"]
+__all__ = ["dynamic_inverse", "frame_response"]
+
+_UNITS = tuple(tuple(1.0 if r == c else 0.0 for c in range(6)) for r in range(6))
+
+
+@algorithm("frame_response", "innovations", paper="Rodriguez-Kreutz 1988", equations="Part II (6.4), (6.5)")
+def frame_response(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
+    """M^-1 J^T of a frame, for forces in its own axes or the world's."""
+    return _carried(tree, q, frame, axes, lambda compliance: _UNITS)
 
 
 @algorithm(
@@ -41,6 +51,11 @@ __all__ = ["dynamic_inverse"]
 )
 def dynamic_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """M^-1 J^T (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
+    return _carried(tree, q, frame, axes, symmetric_inverse)
+
+
+def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], Any]) -> Any:
+    """The joint accelerations of forces on a frame, which may depend on how it gives way."""
     f, m = tree.frame(frame), tree.couplings
     known = articulated(tree, q)
     X, S, _, G, D = known
@@ -51,11 +66,11 @@ def dynamic_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
         p[i] = Loads(6).zero()
 
     found = at_frame(tree, q, known, f, axes)
-    Lambda = symmetric_inverse(found.compliance)
+    F = forces(found.compliance)
     if found.couplings:
-        pulled = [[dot([row[k] for row in found.W], column) for k in range(m)] for column in Lambda]
+        pulled = [[dot([row[k] for row in found.W], column) for k in range(m)] for column in F]
         binding[tree.base] = Freedoms(-x for e in pulled for x in found.couplings.forces(e))
-    p[f.body] = Forces(tuple(found.X.T @ Force.of(column) for column in Lambda))
+    p[f.body] = Forces(tuple(found.X.T @ Force.of(column) for column in F))
 
     for i, parent in tree.path_inward(f):
         p[parent] = X[i].T @ Forces(tuple(force - G[i] @ (S[i].T @ force) for force in p[i].columns))
