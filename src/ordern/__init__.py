@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .algorithms import Algorithm, algorithm, methods
-from .conversion import Converter, convert
 from .errors import (
     ArgumentError,
     CompileError,
@@ -42,6 +41,7 @@ from .robot import Builder, Robot
 
 if TYPE_CHECKING:
     from .check import Finding, Report
+    from .conversion import Converter, convert
     from .counting import count
     from .interop.symbolic import symbolic
     from .io import ModelWarning
@@ -165,10 +165,12 @@ def tree(
 
 
 _LATER = {
+    "Converter": "conversion",
     "Finding": "check",
     "Kernel": "kernel",
     "ModelWarning": "io",
     "Report": "check",
+    "convert": "conversion",
     "count": "counting",
     "symbolic": "interop.symbolic",
 }

@@ -6,7 +6,6 @@ call compiles the algorithm for this robot; the machine code is kept on disk for
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -503,6 +502,8 @@ class Robot(Model):
         usual = kernel.algorithm.name == kernel.question.default and not kernel.options
         if general is None or not usual or general is not getattr(Robot, question):
             return kernel.fast(kernel)
+        import inspect  # slow to import, and not needed to load a robot
+
         parameters = list(inspect.signature(general).parameters.values())[1:]
         shown = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
         doc = f"{question}({shown})\n--\n\n{inspect.getdoc(general)}"

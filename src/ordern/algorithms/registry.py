@@ -7,8 +7,6 @@ nothing in the library needs to be edited.
 
 from __future__ import annotations
 
-import inspect
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -68,6 +66,8 @@ class Algorithm:
 
     def accepts(self, question: Question) -> tuple[str, ...]:
         """The names of the question's inputs that the function takes: it may leave out the last optional ones."""
+        import inspect  # slow to import, and not needed to load a robot
+
         parameters = inspect.signature(self.function).parameters.values()  # the first is the tree
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
             return tuple(p.name for p in question.inputs)
@@ -130,6 +130,8 @@ def alias(question: str, name: str, of: str, *, paper: str, equations: str = "")
 @cache
 def import_all() -> None:
     """Import every module of algorithms. Those that are used most are there from the start; the rest when asked for."""
+    import pkgutil
+
     package = import_module(__package__ or "")
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         import_module(module.name)
