@@ -582,3 +582,13 @@ def close(ours: Any, theirs: Any, atol: float = ROUNDING) -> None:
     a, b = np.broadcast_arrays(np.asarray(ours, float), np.asarray(theirs, float))
     differ = a != b  # infinite limits are equal, but have no difference
     assert (np.abs(a[differ] - b[differ]) <= atol * np.maximum(1.0, np.abs(b[differ]))).all(), (a, b)
+
+
+def test_an_axis_that_is_no_unit_is_noted() -> None:
+    text = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>
+      <inertia ixx="1" iyy="2" izz="2" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 2"/></joint></robot>"""
+    model = load_builder(text).build()
+    assert model.joints[0].type.axis == (0.0, 0.0, 1.0)
+    assert [str(note) for note in model.notes if "length one" in note.message and "joint 'j' (2)" in note.message]
+    assert not load_builder(text.replace("0 0 2", "0 0 1")).build().notes

@@ -261,7 +261,7 @@ def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks
     child = required(_child(joint, "child", what, '<child link="...">'), "link", what)
     builder.joint(
         name,
-        _type(joint, kind, what),
+        _type(joint, kind, what, remarks),
         parent,
         child,
         at=_origin(joint, what),
@@ -272,7 +272,7 @@ def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks
     )
 
 
-def _type(joint: Element, kind: str, what: str) -> Joint:
+def _type(joint: Element, kind: str, what: str, remarks: _Remarks) -> Joint:
     if kind in _WITHOUT_AXIS:
         return _WITHOUT_AXIS[kind]()
     if kind not in _WITH_AXIS:
@@ -282,6 +282,9 @@ def _type(joint: Element, kind: str, what: str) -> Joint:
     if axis is None:
         return _WITH_AXIS[kind]((1.0, 0.0, 0.0))
     x, y, z = vector(axis, "xyz", 3, what)
+    length = math.hypot(x, y, z)
+    if length > 0.0 and abs(length - 1.0) > 1e-3:
+        remarks.add("given length one: axes that have another", f"{what} ({length:.4g})", axis.where)
     try:
         return _WITH_AXIS[kind]((x, y, z))
     except ModelError as e:
