@@ -24,6 +24,7 @@ from ..errors import ModelError, unknown_name
 from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from ..model import ModelBuilder, Placement
 from .attributes import number, required, vector
+from .remarks import Remarks
 from .source import open_source
 from .spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from .xml import Element, parse_xml
@@ -87,21 +88,6 @@ _LOOKS = ("visual", "collision", "material")
 """What is in these has no part in the motion."""
 
 
-class _Remarks:
-    """What is noticed on the way, gathered into one note of each kind."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, list[tuple[str, str]]] = {}
-
-    def add(self, kind: str, item: str, where: str) -> None:
-        self.found.setdefault(kind, []).append((item, where))
-
-    def note(self, builder: ModelBuilder) -> None:
-        for kind, items in self.found.items():
-            some = ", ".join(item for item, _ in items[:5]) + (f", ... ({len(items)} in all)" if items[5:] else "")
-            builder.note(f"{kind}: {some}", items[0][1])
-
-
 def read_urdf(source: str | os.PathLike[str]) -> ModelBuilder:
     """A robot from a URDF file, or from the text of one."""
     opened = open_source(source, [".urdf"])
@@ -117,7 +103,7 @@ def build_urdf(root: Element) -> ModelBuilder:
     _refuse_misspelt(root)
     builder = ModelBuilder(required(root, "name"))
     builder.source = root.source
-    remarks, colors = _Remarks(), dict[str, tuple[float, ...]]()
+    remarks, colors = Remarks(), dict[str, tuple[float, ...]]()
     for material in root.all("material"):
         _color(material, "", colors, remarks)
     for link in root.all("link"):
@@ -185,7 +171,7 @@ def _refuse_misspelt(root: Element) -> None:
                 stack.append(child)
 
 
-def _link(builder: ModelBuilder, link: Element, colors: dict[str, tuple[float, ...]], remarks: _Remarks) -> None:
+def _link(builder: ModelBuilder, link: Element, colors: dict[str, tuple[float, ...]], remarks: Remarks) -> None:
     name = required(link, "name")
     what = f"link {name!r}"
     inertial = link.only("inertial", what)
@@ -206,7 +192,7 @@ def _link(builder: ModelBuilder, link: Element, colors: dict[str, tuple[float, .
 
 
 def _shape(
-    builder: ModelBuilder, link: str, shape: Element, colors: dict[str, tuple[float, ...]], remarks: _Remarks
+    builder: ModelBuilder, link: str, shape: Element, colors: dict[str, tuple[float, ...]], remarks: Remarks
 ) -> None:
     what = f"link {link!r}"
     geometry = _child(shape, "geometry", what, "<geometry> with a shape in it")
@@ -228,7 +214,7 @@ def _shape(
 
 
 def _color(
-    material: Element, what: str, colors: dict[str, tuple[float, ...]], remarks: _Remarks
+    material: Element, what: str, colors: dict[str, tuple[float, ...]], remarks: Remarks
 ) -> tuple[float, ...] | None:
     """The color of a material: its own, or that of the first material of this name. `colors` learns new ones."""
     name = material.attributes.get("name", "")
@@ -253,7 +239,7 @@ def _message(e: ModelError) -> str:
     return str(e).removeprefix(f"{e.where}: ")
 
 
-def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks: _Remarks) -> None:
+def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks: Remarks) -> None:
     name = required(joint, "name")
     what = f"joint {name!r}"
     kind = required(joint, "type", what)
@@ -272,7 +258,7 @@ def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks
     )
 
 
-def _type(joint: Element, kind: str, what: str, remarks: _Remarks) -> Joint:
+def _type(joint: Element, kind: str, what: str, remarks: Remarks) -> Joint:
     if kind in _WITHOUT_AXIS:
         return _WITHOUT_AXIS[kind]()
     if kind not in _WITH_AXIS:
@@ -292,7 +278,7 @@ def _type(joint: Element, kind: str, what: str, remarks: _Remarks) -> Joint:
 
 
 def _mimic(
-    joint: Element, kind: str, what: str, types: dict[str, str], remarks: _Remarks
+    joint: Element, kind: str, what: str, types: dict[str, str], remarks: Remarks
 ) -> tuple[str, float, float] | None:
     mimic = joint.only("mimic", what)
     if mimic is None or kind == "fixed":
@@ -311,7 +297,7 @@ def _no_joint(name: str, types: dict[str, str]) -> str:
     return f"there is no joint {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
 
 
-def _limits(joint: Element, kind: str, what: str, remarks: _Remarks) -> dict[str, Any]:
+def _limits(joint: Element, kind: str, what: str, remarks: Remarks) -> dict[str, Any]:
     limit = joint.only("limit", what)
     if limit is None or kind not in _ONE_COORDINATE:
         return {}
@@ -334,7 +320,7 @@ def _bound(x: float) -> float:
     return math.copysign(math.inf, x) if abs(x) >= 1e300 else x
 
 
-def _dynamics(joint: Element, what: str, remarks: _Remarks) -> dict[str, Any]:
+def _dynamics(joint: Element, what: str, remarks: Remarks) -> dict[str, Any]:
     dynamics = joint.only("dynamics", what)
     if dynamics is None:
         return {}
@@ -346,7 +332,7 @@ def _dynamics(joint: Element, what: str, remarks: _Remarks) -> dict[str, Any]:
     return found
 
 
-def _world(builder: ModelBuilder, root: Element, remarks: _Remarks) -> None:
+def _world(builder: ModelBuilder, root: Element, remarks: Remarks) -> None:
     """Add the link `world` where joints hang on it and the file has none: to Drake it is always there."""
     if any(link.attributes.get("name") == "world" for link in root.all("link")):
         return

@@ -17,42 +17,22 @@ Featherstone and Orin 2000, eq. (21), for lambda.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...model import Tree
 from ...spatial import Factor, Force, Forces, Freedoms, Motion
 from ...spatial.linear import dot
+from ..several import Loads, Numbers
 
 __all__ = ["coupled"]
-
-
-@dataclass(frozen=True)
-class _Loads:
-    """The type of a field of m forces."""
-
-    m: int
-
-    def zero(self) -> Forces:
-        return Forces((Force.zero(),) * self.m)
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    """The type of a field of some numbers."""
-
-    n: int
-
-    def zero(self) -> Freedoms:
-        return Freedoms((0.0,) * self.n)
 
 
 def coupled(tree: Tree, X: Any, S: Any, G: Any, D: Any, qdd0: Any) -> Any:
     """The accelerations qdd0, with what makes joints follow others."""
     qdd, m = tree.output("v"), tree.couplings
     halves = [(r, c) for r in range(m) for c in range(r + 1)]
-    p, L = tree.field(_Loads(m)), tree.field(_Numbers(len(halves)))
-    e, force = tree.field(_Numbers(m)), tree.field(_Numbers(m))
+    p, L = tree.field(Loads(m)), tree.field(Numbers(len(halves)))
+    e, force = tree.field(Numbers(m)), tree.field(Numbers(m))
     a, w = tree.field(Motion), tree.own()
 
     for i, _ in tree.outward():

@@ -33,7 +33,7 @@ from ...spatial.linear import dot
 from ..factors.articulated import Articulated
 from ..factors.linear import symmetric_inverse
 from ..registry import algorithm
-from .couplings import Numbers
+from ..several import Numbers
 from .inertia import at_frame
 
 __all__ = ["operational_bias"]

@@ -15,48 +15,15 @@ Reference: Jain 1991, Lemma 6.4; Featherstone and Orin 2000, eq. (21).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...model import PlacedFrame, Tree
-from ...spatial import Columns, Factor, Force, Forces, Freedoms, Motion
+from ...spatial import Columns, Factor, Forces, Freedoms, Motion
 from ...spatial.linear import dot
 from ..factors.articulated import Articulated
+from ..several import Loads, Motions, Numbers
 
-__all__ = ["Couplings", "Loads", "Motions", "Numbers", "couplings"]
-
-
-@dataclass(frozen=True)
-class Loads:
-    """The type of a field of n forces."""
-
-    n: int
-
-    def zero(self) -> Forces:
-        """None of them."""
-        return Forces((Force.zero(),) * self.n)
-
-
-@dataclass(frozen=True)
-class Motions:
-    """The type of a field of n motions."""
-
-    n: int
-
-    def zero(self) -> Columns:
-        """Rest."""
-        return Columns((Motion.zero(),) * self.n)
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The type of a field of n numbers."""
-
-    n: int
-
-    def zero(self) -> Freedoms:
-        """Zeros."""
-        return Freedoms((0.0,) * self.n)
+__all__ = ["Couplings", "couplings"]
 
 
 class Couplings:

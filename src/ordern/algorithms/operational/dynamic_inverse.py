@@ -29,7 +29,7 @@ from ...spatial.linear import dot
 from ..factors.articulated import articulated
 from ..factors.linear import symmetric_inverse, transposed
 from ..registry import algorithm
-from .couplings import Loads, Motions, Numbers
+from ..several import Loads, Motions, Numbers
 from .inertia import at_frame
 
 __all__ = ["dynamic_inverse", "frame_response"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...model import SHAPES, ModelBuilder
+from ..remarks import Remarks
 from ..spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from ..xml import Element
 
@@ -50,23 +51,6 @@ _ATTRIBUTES = {
 _REPEATED = ("model", "include", "link", "joint", "frame", "visual", "collision")
 _LOOKS = ("visual", "collision")
 """What is in these has no part in the motion."""
-
-
-class Remarks:
-    """What is noticed on the way, gathered into one note of each kind."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, list[tuple[str, str]]] = {}
-
-    def add(self, kind: str, item: str, where: str) -> None:
-        """Remember something; `kind` says what was done about it."""
-        self._found.setdefault(kind, []).append((item, where))
-
-    def note(self, builder: ModelBuilder) -> None:
-        """Hand all to the model."""
-        for kind, items in self._found.items():
-            some = ", ".join(item for item, _ in items[:5]) + (f", ... ({len(items)} in all)" if items[5:] else "")
-            builder.note(f"{kind}: {some}", items[0][1])
 
 
 def refuse_misspelt(roots: Iterable[Element]) -> None:

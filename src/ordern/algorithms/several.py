@@ -1,0 +1,42 @@
+"""Types of fields that hold several values for each body: as many as an algorithm knows when it is traced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..spatial import Columns, Force, Forces, Freedoms, Motion
+
+__all__ = ["Loads", "Motions", "Numbers"]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """The type of a field of n forces."""
+
+    n: int
+
+    def zero(self) -> Forces:
+        """None of them."""
+        return Forces((Force.zero(),) * self.n)
+
+
+@dataclass(frozen=True)
+class Motions:
+    """The type of a field of n motions."""
+
+    n: int
+
+    def zero(self) -> Columns:
+        """Rest."""
+        return Columns((Motion.zero(),) * self.n)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The type of a field of n numbers."""
+
+    n: int
+
+    def zero(self) -> Freedoms:
+        """Zeros."""
+        return Freedoms((0.0,) * self.n)
