@@ -23,7 +23,8 @@ def figure(columns: int = 1) -> tuple[Any, Any]:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    return plt.subplots(1, columns, figsize=(5.2 * columns, 3.6), constrained_layout=True)
+    made, axes = plt.subplots(1, columns, figsize=(5.2 * columns, 3.6), constrained_layout=True)
+    return made, axes
 
 
 def save(figure: Any, folder: Path, name: str, caption: str) -> str:
