@@ -1,0 +1,1 @@
+"""Trajectories, inverse kinematics and controllers."""

@@ -1,0 +1,1 @@
+"""Plots that one would put in a paper."""

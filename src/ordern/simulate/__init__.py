@@ -1,0 +1,1 @@
+"""Simulation: integrators on the configuration manifold, events, results."""
