@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .algorithms import Port, find
-from .compile import WAYS, Code, Loaded, Request, cores, fast_calls_work, interpret, workers
+from .algorithms import Port, find, methods
+from .compile import WAYS, Code, Counter, Loaded, Pieces, Request, cores, fast_calls_work, interpret, workers
 from .errors import ArgumentError, unknown_name
 from .graph import Counts
 from .model import Model, core_shape
@@ -28,7 +28,7 @@ _NS_PER_OPERATION = 0.3
 """A guess of the time of one vector operation, to decide whether threads are worth it."""
 _WORTH_A_THREAD_NS = 1e6
 _LONGEST_STRAIGHT = 60
-"""Freedoms beyond which methods that cannot be compiled as loops are interpreted, batch by batch."""
+"""Freedoms beyond which methods that are no loops over bodies run as compiled pieces."""
 
 
 class Kernel:
@@ -68,15 +68,10 @@ class Kernel:
             options["frame"] = model.frame(options["frame"])
         reason = algorithm.refuses(model) if algorithm.refuses else ""
         if reason:
-            usual = find(question)[1]
-            able = usual is not algorithm and not (usual.refuses and usual.refuses(model))
-            hint = f"; {usual.name!r} can do it" if able else ""
+            others = (find(question)[1], *methods(question))
+            able = (m.name for m in others if not (m.alias_of or (m.refuses and m.refuses(model))))
+            hint = next((f"; {name!r} can do it" for name in able), "")
             raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason}{hint}")
-        if way == "rolled" and not algorithm.sweeps:
-            raise ArgumentError(
-                f"{question} by the method {algorithm.name!r} is not made of loops over bodies alone, and cannot be "
-                "compiled as loops; it runs unrolled or interpreted"
-            )
         if asked.needs_inertia:
             model.require_inertia()
         self.model, self.question, self.algorithm = model, asked, algorithm
@@ -97,8 +92,9 @@ class Kernel:
         self._lock = threading.Lock()
         # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
         empty = any(0 in shape for shape in (*self._shapes, self._output))
-        long = not algorithm.sweeps and way is None and model.nv > _LONGEST_STRAIGHT
-        self._interpreted = way == "interpreted" or empty or algorithm.pieces or long
+        long = way == "rolled" or (way is None and model.nv > _LONGEST_STRAIGHT)
+        self._runner = Pieces(model) if long and not (algorithm.sweeps or algorithm.pieces) else None
+        self._interpreted = way == "interpreted" or empty or algorithm.pieces or self._runner is not None
 
     def __call__(self, *arguments: ArrayLike, out: Array | None = None, threads: int | None = None) -> Any:
         """The answer, as an array of the batch shape followed by the shape of one state's answer."""
@@ -127,14 +123,24 @@ class Kernel:
     @property
     def code(self) -> Code:
         """The compiled code for float64: how it runs, and how many operations it has."""
+        if self._runner is not None:
+            return Code("rolled", b"", 0, self.counts().total, 1)  # it is in pieces
         return self._load("float64").code
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether no code is compiled for it, in any data type."""
+        return self._interpreted
 
     def counts(self) -> Counts:
         """Operations per state, exactly: of straight-line code for this robot, or of loops if those are compiled."""
         if self.algorithm.pieces:
             raise ArgumentError(
-                f"{self.question.name} by the method {self.algorithm.name!r} iterates: its operations are not fixed"
+                f"{self.question.name} by the method {self.algorithm.name!r} is made of other functions: its "
+                "operations cannot be counted"
             )
+        if self._runner is not None:
+            return self._counted()
         from .compile.program import count_operations
 
         way = "unrolled" if self._interpreted else self.request.way or self.code.way
@@ -190,6 +196,7 @@ class Kernel:
                 arrays,
                 self.question.output,
                 self.options,
+                self._runner,
             )
         if out is None:
             return result if result.ndim else result[()]
@@ -198,17 +205,35 @@ class Kernel:
         out[...] = result
         return out
 
+    def _counted(self) -> Counts:
+        """What pieces do, found by running them for a state; sums between them are few, and not counted."""
+        counter = Counter()
+        values = {"q": self.model.neutral()}
+        arrays = [np.asarray(values.get(p.kind, np.zeros(s))) for p, s in zip(self.ports, self._shapes, strict=True)]
+        interpret(
+            self.model,
+            self.algorithm.function,
+            self.request.slots,
+            arrays,
+            self.question.output,
+            self.options,
+            counter,
+        )
+        return counter.counts
+
     def _piece(self, question: str, *arguments: Any, method: str | None = None, **options: Any) -> Array:
-        """A compiled function of the same robot, for methods that are NumPy code around such functions.
+        """A compiled function of the same robot, or of another model, for methods that are NumPy code around such ones.
 
         Optional arguments are given by name, and left out if they are None.
         """
+        model: Model = options.pop("model", self.model)
         inputs = find(question, method)[0].inputs
         extra = {p.name: options.pop(p.name) for p in inputs if p.optional and p.name in options}
         present = tuple(name for name, value in extra.items() if value is not None)
-        key = (question, method, present, *sorted(options.items()))
+        key = (id(model), question, method, present, *sorted(options.items()))
         if key not in self._pieces:
-            self._pieces[key] = Kernel(self.model, question, method, present, **options)
+            way = None if self.request.way == "interpreted" else self.request.way
+            self._pieces[key] = Kernel(model, question, method, present, way, **options)
         answer: Array = self._pieces[key](*arguments, *(extra[name] for name in present))
         return answer
 

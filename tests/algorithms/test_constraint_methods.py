@@ -10,7 +10,14 @@ import pytest
 
 import ordern as on
 from ordern.algorithms import find
-from ordern.algorithms.forward_dynamics import constraint_force, lagrange_multipliers, links, virtual_work
+from ordern.algorithms.forward_dynamics import (
+    constraint_force,
+    lagrange_multipliers,
+    links,
+    splitting,
+    virtual_work,
+)
+from ordern.algorithms.forward_dynamics.scan import Bodies
 from ordern.graph import Graph, Node, live
 from ordern.model import ConcreteTree
 from ordern.spatial import ArticulatedInertia, Force, Freedoms, Motion, eliminate
@@ -92,7 +99,7 @@ def test_compiled_code_gives_the_same(method: str, name: str) -> None:
     robot = COMPILED[name]
     arrays = inputs(robot)[:4]
     expected = ask(robot, "forward_dynamics", *arrays)
-    for way in ("unrolled", "rolled") if method in LOOPS else ("unrolled",):
+    for way in ("unrolled", "rolled"):
         kernel = robot.kernel("forward_dynamics", method, present="external", way=way)
         assert kernel.code.way == way
         assert_close(kernel(*arrays), expected, INVERSION)
@@ -133,6 +140,7 @@ class Dense:
         ports = [tree.input(k, x) for k, x in (("q", q), ("v", v), ("f", tau))]
         external = tree.input("bodies", rng.normal(size=6 * len(robot.bodies)).tolist())
         still = self.still = tree.zeros("motion")
+        self.given = (tree, *ports, external, still, still)
         self.links = links.free_links(tree, *ports, external, *links.spins(tree, *ports[:2], still))
         self.bodies = list(tree.outward())
         n = len(self.bodies)
@@ -188,16 +196,18 @@ def test_all_solve_with_one_matrix(name: str) -> None:
     assert_close([x for i, _ in d.bodies for x in a[i].scalars], both[: len(d.t)], INVERSION)
     assert_close(d.stacked(n), -both[len(d.t) :], INVERSION)
     if name in CHAINS:
-        own, below, alpha = constraint_force.tridiagonal(d.tree, d.links, d.still)
+        own, below, alpha = constraint_force.tridiagonal(constraint_force.Chain.of(Bodies(*d.given)))
+        n = constraint_force.all_at_once(own, below, alpha)
+        widths = [w.stop - w.start for w in d.where]
         band = np.zeros_like(d.Phi)
-        for k, block in enumerate(own):
-            band[d.where[k], d.where[k]] = np.reshape(block, (len(block), len(block)))
-        for k, columns in enumerate(below):
-            block = np.reshape(columns, (len(own[k]), len(own[k + 1])))
-            band[d.where[k], d.where[k + 1]], band[d.where[k + 1], d.where[k]] = block, block.T
+        for k, w in enumerate(widths):
+            band[d.where[k], d.where[k]] = own[k, :w, :w]
+            if k:
+                band[d.where[k], d.where[k - 1]] = below[k - 1, :w, : widths[k - 1]]
+                band[d.where[k - 1], d.where[k]] = below[k - 1, :w, : widths[k - 1]].T
         assert_close(band, d.Phi, ROUNDING)
-        assert_close([x for row in alpha for x in row], d.alpha, ROUNDING)
-        assert_close([x for row in constraint_force.all_at_once(own, below, alpha) for x in row], d.n, INVERSION)
+        assert_close(np.concatenate([x[:w] for x, w in zip(alpha, widths, strict=True)]), d.alpha, ROUNDING)
+        assert_close(np.concatenate([x[:w] for x, w in zip(n, widths, strict=True)]), d.n, INVERSION)
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -287,12 +297,32 @@ def test_links_can_be_split() -> None:
     assert most_neighbours(split) == 2
 
 
+@pytest.mark.parametrize("arms", [2, 3, 12])
+def test_links_are_split_on_request(arms: int) -> None:
+    robot = hub(arms, split=False)
+    parts, first = splitting.split(robot)
+    assert len(parts.bodies) == 1 + arms + max(0, arms - 2)
+    assert (parts.nq, parts.nv, parts.mass) == (robot.nq, robot.nv, pytest.approx(robot.mass))
+    assert [parts.bodies[k].name for k in first] == [b.name for b in robot.bodies]
+    assert blocks_of(robot).sum(axis=1).max() == arms + 1
+    assert blocks_of(parts).sum(axis=1).max() <= 5
+    arrays = inputs(robot)
+    for question in ("forward_dynamics", "constraint_forces"):
+        expected = ask(robot, question, *arrays, method="lagrange-multipliers")
+        kernel = robot.kernel(question, "virtual-work-split", present=OPTIONAL)
+        assert_close(kernel(*arrays), expected, INVERSION)
+
+
 def most_neighbours(robot: on.Robot) -> int:
     """The largest number of blocks that a joint shares with joints that are eliminated before it."""
+    return int(np.triu(blocks_of(robot), 1).sum(axis=1).max())
+
+
+def blocks_of(robot: on.Robot) -> Array:
+    """Which joints have a block in common in Phi."""
     d = Dense(robot)
     numbers = range(len(d.where))
-    filled = [[bool(np.abs(d.Phi[d.where[r], d.where[c]]).max() > 0.0) for c in numbers] for r in numbers]
-    return max(sum(row[r + 1 :]) for r, row in enumerate(filled))
+    return np.array([[np.abs(d.Phi[d.where[r], d.where[c]]).max() > 0.0 for c in numbers] for r in numbers])
 
 
 # ---------------------------------------------------------------- cost
@@ -357,8 +387,6 @@ def test_branches_are_refused_by_the_constraint_force_algorithm() -> None:
     said = refusal(hub(3, split=False), "constraint-force")
     assert "'constraint-force': it is for chains without branches" in said
     assert "'arm1' is a further child of 'piece0'; 'articulated-body' can do it" in said
-    with pytest.raises(on.ArgumentError, match="cannot be compiled as loops"):
-        CHAINS["chain"].kernel("forward_dynamics", "constraint-force", way="rolled")
 
 
 @pytest.mark.parametrize("method", METHODS)

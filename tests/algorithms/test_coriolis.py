@@ -12,8 +12,8 @@ import pytest
 
 import ordern as on
 from ordern import robots
-from ordern.algorithms.coriolis.rates import Jet, subspace_rates
-from ordern.graph import atan2, cos, sin, sqrt, where_less
+from ordern.algorithms.coriolis.rates import subspace_rates
+from ordern.graph import Jet, atan2, cos, sin, sqrt, where_less
 from ordern.model import ConcreteTree
 from ordern.spatial import Freedoms
 from tests.algorithms.trees import ask, rate, skew, times

@@ -204,8 +204,9 @@ def run(robot: on.Robot, sweeps: Any, seed: int = 0) -> SimpleNamespace:
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     alpha = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     zeta = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
-    f, a, b, X, S, net = (tree.field(Force), *(tree.own() for _ in range(5)))
+    f, a, b, X, S, net, active = (tree.field(Force), *(tree.own() for _ in range(6)))
     for i, p in tree.outward():
+        active[i] = tau[i] - i.gyration(q[i], qd[i])  # what is left to accelerate joint and drive
         X[i], S[i], w[i], r, c, gyroscopic = velocities(i, q[i], qd[i], w[p])
         a[i], b[i] = X[i] @ r + c, gyroscopic - external[i]
         zeta[i] = X[i] @ zeta[p] + a[i]
@@ -215,7 +216,7 @@ def run(robot: on.Robot, sweeps: Any, seed: int = 0) -> SimpleNamespace:
     for i, p in tree.inward():  # the wrenches in the joints, by Newton and Euler
         f[p] += X[i].T @ f[i]
     names = ("tree", "tau", "qdd", "left", "X", "S", "a", "b", "zeta", "alpha", "net", "f")
-    values = (tree, tau, qdd, left, X, S, a, b, zeta, alpha, net, f)
+    values = (tree, active, qdd, left, X, S, a, b, zeta, alpha, net, f)
     return SimpleNamespace(**dict(zip(names, values, strict=True)), given=given, a0=alpha[tree.base])
 
 

@@ -48,7 +48,7 @@ SMALL = {
 def test_every_way_of_running(method: str, robot: on.Robot) -> None:
     q, _, _ = random_state(robot, 1, (STATES,))
     expected = ask(robot, "mass_matrix", q, method=method)
-    for way in ("rolled", "unrolled") if method == "denoc" else ("unrolled",):
+    for way in ("rolled", "unrolled"):
         kernel = robot.kernel("mass_matrix", method, way=way)
         found = kernel(q)
         assert_close(found, expected, ROUNDING)
@@ -57,12 +57,6 @@ def test_every_way_of_running(method: str, robot: on.Robot) -> None:
         single = kernel(q.astype(np.float32))
         assert single.dtype == np.float32
         assert_close(single, expected, SINGLE)
-
-
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "denoc"])
-def test_what_cannot_be_compiled_as_loops_says_so(method: str) -> None:
-    with pytest.raises(on.ArgumentError, match=f"{method}.*cannot be compiled as loops"):
-        SMALL["tree"].kernel("mass_matrix", method, way="rolled")
 
 
 def test_half_of_the_columns_cost_less() -> None:

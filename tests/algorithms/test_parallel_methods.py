@@ -57,9 +57,10 @@ def test_random_trees(method: str, seed: int) -> None:
 def test_every_way_of_running(method: str, robot: on.Robot) -> None:
     given = arguments(robot, "forward_dynamics", OPTIONAL, 5)
     expected = ask(robot, given, None, OPTIONAL)
-    assert relative(ask(robot, given, method, OPTIONAL, "unrolled"), expected) <= INVERSION
+    for way in ("unrolled", "rolled"):
+        assert relative(ask(robot, given, method, OPTIONAL, way), expected) <= INVERSION
     single = [x.astype(np.float32) for x in given]
-    for way in ("unrolled", "interpreted"):
+    for way in ("unrolled", "rolled", "interpreted"):
         answer = ask(robot, single, method, OPTIONAL, way)
         assert answer.dtype == np.float32
         assert relative(answer, expected) <= SINGLE

@@ -3,7 +3,10 @@
     python -m tests.fuzz.bytes --runs 100000 --format urdf
     python -m tests.fuzz.bytes --runs 0 --seconds 3600 --format mjcf --seeds folder/ --crashes found/
 
-With the package atheris installed, --atheris lets it choose the inputs by the code that they reach.
+With the package atheris installed, --atheris lets it choose the inputs by the code that they reach, until the first
+crash:
+
+    python -m tests.fuzz.bytes --atheris --runs 0 --seconds 600 --format sdf --crashes found/
 """
 
 from __future__ import annotations
@@ -100,7 +103,7 @@ def fuzz(
 ) -> Seen:
     """Try mutated seeds until there were enough runs, or seconds."""
     r, seen, began = Random(seed), Seen(), time.monotonic()
-    pool = [*(f.read_bytes() for f in sorted(SEEDS.glob(f"*{SUFFIX[format]}"))), *seeds]
+    pool = [*_own_seeds(format), *seeds]
     own = len(pool)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"fuzz{SUFFIX[format]}"
@@ -115,6 +118,10 @@ def fuzz(
                 rate = seen.runs / (time.monotonic() - began)
                 print(f"{_summary(seen)}, {rate:.0f}/s", flush=True)
     return seen
+
+
+def _own_seeds(format: str) -> list[bytes]:
+    return [f.read_bytes() for f in sorted(SEEDS.glob(f"*{SUFFIX[format]}"))]
 
 
 def _try(data: bytes, path: Path, format: str, seen: Seen) -> bool:
@@ -143,15 +150,32 @@ def _summary(seen: Seen) -> str:
     return f"{seen.runs:,} runs, {seen.robots:,} robots, {len(seen.crashes)} crashes"
 
 
-def _atheris(format: str, path: Path) -> None:
+def _atheris(format: str, args: argparse.Namespace, pool: Sequence[bytes]) -> None:
+    """Let atheris choose the inputs; it ends the process after so many runs or seconds, or at the first crash."""
     import atheris
+
+    folder = Path(tempfile.mkdtemp())
+    path, corpus = folder / f"fuzz{SUFFIX[format]}", folder / "corpus"
+    corpus.mkdir()
+    for k, data in enumerate(pool):
+        (corpus / str(k)).write_bytes(data)
 
     def one(data: bytes) -> None:
         path.write_bytes(data)
         attempt(path, format)
 
+    def change(data: bytes, most: int, seed: int) -> bytes:
+        r = Random(seed)
+        return (mutated(data, pool, r) if r.random() < 0.5 else bytes(atheris.Mutate(data, len(data) + 8)))[:most]
+
+    for data in pool:  # what is imported when first needed must be there to be instrumented
+        one(data)
     atheris.instrument_all()
-    atheris.Setup([sys.argv[0]], one)
+    found = args.crashes or folder
+    found.mkdir(parents=True, exist_ok=True)
+    limits = [f"-runs={args.runs or -1}", f"-max_total_time={int(args.seconds)}", f"-seed={args.seed + 1}"]
+    more = ["-max_len=20000", f"-artifact_prefix={found}/{format}-", "-print_final_stats=1", str(corpus)]
+    atheris.Setup([sys.argv[0], *limits, *more], one, custom_mutator=change)
     atheris.Fuzz()
 
 
@@ -165,11 +189,11 @@ def main() -> int:
     parser.add_argument("--crashes", type=Path, help="folder for the inputs that crashed")
     parser.add_argument("--atheris", action="store_true", help="let atheris choose the inputs")
     args = parser.parse_args()
-    if args.atheris:
-        _atheris(args.format, Path(tempfile.mkdtemp()) / f"fuzz{SUFFIX[args.format]}")
-        return 0
     files = sorted(args.seeds.rglob(f"*{SUFFIX[args.format]}")) if args.seeds else []
     seeds = [data for f in files if 0 < len(data := f.read_bytes()) < 20_000]
+    if args.atheris:
+        _atheris(args.format, args, [*_own_seeds(args.format), *seeds])
+        return 0
     seen = fuzz(args.format, args.runs, args.seed, seeds, args.seconds, report=True)
     print(_summary(seen))
     for k, (key, data) in enumerate(sorted(seen.crashes.items())):

@@ -496,11 +496,12 @@ class TestMjcf:
         builder = on.Builder("ball").body("base")
         more = {"armature": 0.1, "damping": 0.2, "friction": 0.3, "stiffness": 0.4, "effort_limit": 1.0}
         builder.body("ball", parent="base", joint=on.Free(), joint_name="fly", **INERTIAL, **more)
-        lost = "effort limit of joint 'fly'; friction of joint 'fly'; armature of joint 'fly'; spring of joint 'fly'"
+        lost = "effort limit of joint 'fly'; friction of joint 'fly'; spring of joint 'fly'"
         with pytest.raises(ModelError, match=lost):
             to_mjcf(builder.build())
         model = mujoco.MjModel.from_xml_string(to_mjcf(builder.build(), lossy=True))
         assert set(model.dof_damping.tolist()) == {0.2}
+        assert_mujoco_agrees(builder.build(), model)  # with the armature
 
     def test_names(self) -> None:
         name = "a<b>&\"c'\t\n é"

@@ -7,7 +7,7 @@ import pytest
 
 import ordern as on
 from tests.random_models import random_state
-from tests.tolerances import ROUNDING, assert_close
+from tests.tolerances import FIVE_DECIMALS_OF_PI, ROUNDING, TWELVE_DIGITS_OF_PI, assert_close
 
 URDF = """<robot name="arm">
   <link name="base"/>
@@ -99,3 +99,81 @@ def test_there_and_back(wanted: on.Robot, text: str) -> None:
     q, v, a = random_state(wanted, 1, (5,))
     for again in (on.load(robot.to_urdf()), on.load(robot.to_mjcf())):
         assert_close(again.inverse_dynamics(q, v, a), wanted.inverse_dynamics(q, v, a), ROUNDING)
+
+
+IIWA = (
+    # link poses in the world, as (z, roll, yaw) in quarter turns; masses, mass centres, moments of inertia
+    ((0.1575, 0, 0), 4.0, (0, -0.03, 0.12), (0.1, 0.09, 0.02)),
+    ((0.36, 1, -2), 4.0, (0.0003, 0.059, 0.042), (0.05, 0.018, 0.044)),
+    ((0.5645, 0, 0), 3.0, (0, 0.03, 0.13), (0.08, 0.075, 0.01)),
+    ((0.78, 1, 0), 2.7, (0, 0.067, 0.034), (0.03, 0.01, 0.029)),
+    ((0.9645, 0, -2), 1.7, (0.0001, 0.021, 0.076), (0.02, 0.018, 0.005)),
+    ((1.18, 1, -2), 1.8, (0, 0.0006, 0.0004), (0.005, 0.0036, 0.0047)),
+    ((1.261, 0, 0), 0.3, (0, 0, 0.02), (0.001, 0.001, 0.001)),
+)
+"""KUKA's LBR iiwa, as Bullet's examples have it in SDF."""
+ORIGINS = (
+    # the same in URDF: offsets from link to link, then roll, pitch and yaw in quarter turns
+    ((0, 0, 0.1575), (0, 0, 0)),
+    ((0, 0, 0.2025), (1, 0, 2)),
+    ((0, 0.2045, 0), (1, 0, 2)),
+    ((0, 0, 0.2155), (1, 0, 0)),
+    ((0, 0.1845, 0), (-1, 2, 0)),
+    ((0, 0, 0.2155), (1, 0, 0)),
+    ((0, 0.081, 0), (-1, 2, 0)),
+)
+
+
+def words(numbers: tuple[float, ...]) -> str:
+    return " ".join(map(repr, numbers))
+
+
+def iiwa_sdf(quarter: str, half: str) -> str:
+    """With these spellings of a quarter of a turn and of half a turn."""
+    angle = {-2: f"-{half}", 0: "0", 1: quarter}
+    parts = ["<link name='l0'/><joint name='anchor' type='fixed'><parent>world</parent><child>l0</child></joint>"]
+    for k, ((z, roll, yaw), mass, com, (x, y, w)) in enumerate(IIWA, 1):
+        parts.append(
+            f"<link name='l{k}'><pose>0 0 {z} {angle[roll]} 0 {angle[yaw]}</pose><inertial><pose>{words(com)} 0 0 0"
+            f"</pose><mass>{mass}</mass><inertia><ixx>{x}</ixx><iyy>{y}</iyy><izz>{w}</izz></inertia></inertial></link>"
+            f"<joint name='j{k}' type='revolute'><parent>l{k - 1}</parent><child>l{k}</child>"
+            "<axis><xyz>0 0 1</xyz></axis></joint>"
+        )
+    return f"<sdf version='1.6'><model name='iiwa'>{''.join(parts)}</model></sdf>"
+
+
+def iiwa_urdf(quarter: str, half: str) -> str:
+    angle = {-1: f"-{quarter}", 0: "0", 1: quarter, 2: half}
+    parts = ["<link name='l0'/>"]
+    for k, (((_, mass, com, (x, y, w))), (at, turns)) in enumerate(zip(IIWA, ORIGINS, strict=True), 1):
+        rpy = " ".join(angle[turn] for turn in turns)
+        parts.append(
+            f"<link name='l{k}'><inertial><origin xyz='{words(com)}'/><mass value='{mass}'/><inertia ixx='{x}'"
+            f" iyy='{y}' izz='{w}' ixy='0' ixz='0' iyz='0'/></inertial></link><joint name='j{k}' type='continuous'>"
+            f"<parent link='l{k - 1}'/><child link='l{k}'/><origin xyz='{words(at)}' rpy='{rpy}'/><axis xyz='0 0 1'/>"
+            "</joint>"
+        )
+    return f"<robot name='iiwa'>{''.join(parts)}</robot>"
+
+
+@pytest.mark.parametrize(
+    ("digits", "between"),
+    [
+        (("1.5708", "3.14159"), FIVE_DECIMALS_OF_PI),  # as Bullet's file writes them: the robots are two
+        (("1.57079632679", "3.14159265359"), (0.0, TWELVE_DIGITS_OF_PI)),
+        (("1.5707963267948966", "3.141592653589793"), (0.0, ROUNDING)),
+    ],
+    ids=["as shipped", "12 digits", "all digits"],
+)
+def test_files_that_differ_only_in_the_digits_of_pi(digits: tuple[str, str], between: tuple[float, float]) -> None:
+    """Two files of one arm, one of them with four or five decimals of pi: what their dynamics differ by is that."""
+    sdf = on.load(iiwa_sdf(*digits), snap=0.0)
+    urdf = on.load(iiwa_urdf("1.5707963267948966", "3.141592653589793"), snap=0.0)
+    q, v, a = random_state(urdf, 0, (5,))
+    for question, arguments in (
+        ("mass_matrix", (q,)),
+        ("inverse_dynamics", (q, v, a)),
+        ("forward_dynamics", (q, v, a)),
+    ):
+        one, other = (robot.kernel(question, way="interpreted")(*arguments) for robot in (sdf, urdf))
+        assert between[0] <= np.abs(one - other).max() / np.abs(other).max() <= between[1]

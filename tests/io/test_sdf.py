@@ -260,6 +260,12 @@ class TestInertia:
         assert (body.mass, body.com) == (1.0, (0.1, 0.02, 0.03))
         assert_close(body.inertia_matrix, R @ I @ R.T, ROUNDING)
 
+    def test_what_is_said_twice_in_the_same_words_is_read_once(self) -> None:
+        text = model(link("a"), link("b").replace("<mass>", "<mass>1.0</mass>\n<mass>"), joint("j", "a", "b"))
+        found = build(text)
+        assert found.body("b").mass == 1.0
+        assert "said twice, and read once: <mass> of <inertial> in line 3" in [n.message for n in found.notes]
+
     def test_what_is_not_said_is_one_as_specified(self) -> None:
         found = build(model(link("a"), "<link name='b'/>", joint("j", "a", "b")))
         assert (found.body("b").mass, found.body("b").inertia) == (1.0, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))

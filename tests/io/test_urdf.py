@@ -40,6 +40,11 @@ class TestMeaning:
         assert (body.mass, body.com) == (2.0, (1.0, 2.0, 3.0))
         assert body.inertia == (1.0, 2.0, 3.0, 0.1, 0.2, 0.3)
 
+    def test_what_is_said_twice_in_the_same_words_is_read_once(self) -> None:
+        model = build(arm('\n<axis xyz="1 0 0"/>\n<dynamics damping="2"/>\n<axis xyz="1 0 0"/>'))
+        assert model.joints[0].type == Revolute((1, 0, 0))
+        assert [str(n) for n in model.notes] == ["<string>:6: said twice, and read once: <axis> of joint 'elbow'"]
+
     def test_an_inertia_is_turned_from_the_axes_of_the_inertial_to_those_of_the_link(self) -> None:
         turned = INERTIAL.replace('"1 2 3"', '"1 2 3" rpy="0.1 0.2 0.3"')
         body = build(arm(inertial=turned)).body("tip")

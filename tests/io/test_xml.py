@@ -77,12 +77,26 @@ def test_text_between_many_elements_is_read_in_linear_time() -> None:
 
 
 def test_only_finds_one_child_and_refuses_a_second() -> None:
-    root = parse_xml("<r>\n<a/>\n<a/>\n<b/>\n</r>", "f")
+    root = parse_xml("<r>\n<a x='1'/>\n<a x='2'/>\n<b/>\n</r>", "f")
     assert root.only("c", "it") is None
     found = root.only("b", "it")
     assert found is not None and found.line == 4
     with pytest.raises(ModelError, match=r"^f:3: it has a second <a> \(the first is in line 2\); expected one$"):
         root.only("a", "it")
+
+
+@pytest.mark.parametrize("a", ["<a/>", '<a x="1" y="2"/>', "<a>1 2 3</a>"])
+def test_only_lets_pass_what_is_said_again(a: str) -> None:
+    found = parse_xml(f"<r>\n{a}\n<b/>\n{a}</r>", "f").only("a", "it")
+    assert found is not None and found.line == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("<a x='1'/>", "<a x='1' y='2'/>"), ("<a>1</a>", "<a>2</a>"), ("<a><b/></a>", "<a><b/></a>")]
+)
+def test_only_refuses_what_says_something_else_or_has_things_inside(one: str, other: str) -> None:
+    with pytest.raises(ModelError, match="second <a>"):
+        parse_xml(f"<r>{one}{other}</r>", "f").only("a", "it")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_the_subspace_is_the_velocity_and_the_bias_its_rate(seed: int) -> None:
     q, v = (Freedoms(x.tolist()) for x in state(seed))
     with mpmath.workdps(60):
         q, v = digits(q), digits(v)
-        qd = joint.rates(q, v)
+        qd = joint.rate(q, v)
         dT = rate(lambda t: pose(joint.transform(q + qd * t)))
         T = pose(joint.transform(q))
         body = np.zeros((4, 4), object)
@@ -77,7 +77,7 @@ def newton_euler(q: np.ndarray, v: np.ndarray) -> np.ndarray:
     T = robot.pose(q, "disc")
     g = T[:3, :3].T @ [0.0, 0.0, -9.81]
     joint = on.RollingDisc(R)
-    roll, rolling = q[2], float(joint.rates(Freedoms(q.tolist()), Freedoms(v.tolist()))[2])
+    roll, rolling = q[2], float(joint.rate(Freedoms(q.tolist()), Freedoms(v.tolist()))[2])
     r = R * np.array([-np.sin(roll), 0.0, np.cos(roll)])
     r_dot = R * np.array([-np.cos(roll), 0.0, -np.sin(roll)]) * rolling  # as the disc sees it
     # a = d/dt (w x r) = wd x r + w x r_dot + w x (w x r), all in the disc's axes
@@ -119,7 +119,7 @@ def test_energy_is_kept() -> None:
     joint, before, zero = on.RollingDisc(R), energy(), np.zeros(3)
 
     def slope(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rates = joint.rates(Freedoms(q.tolist()), Freedoms(v.tolist()))
+        rates = joint.rate(Freedoms(q.tolist()), Freedoms(v.tolist()))
         return np.array(rates), robot.forward_dynamics(q, v, zero)
 
     for _ in range(400):

@@ -311,6 +311,10 @@ class TestInertiaIsRequired:
         builder.body("b", parent="a", joint=on.Revolute((0, 1, 0)), joint_name="second")
         self._refused(builder.build(), "joint 'second' moves nothing that has mass")
 
+    def test_nothing_at_a_base_that_floats(self) -> None:
+        """Each joint moves some, but there is a motion that moves none: two arms turn about one line of masses."""
+        self._refused(on.load("double-pendulum", floating=True), "meets no inertia.* that joints move: 'base'")
+
     @pytest.mark.parametrize(
         ("joint", "body"),
         [

@@ -214,7 +214,7 @@ def test_more_digits() -> None:
     ops = operators(robot, q, v)
     assert ops.dtype == np.longdouble
     limit = EXTENDED if np.finfo(np.longdouble).eps < 1e-18 else ROUNDING
-    tau = ops.H @ ops.f(a) + ops.armature @ a
+    tau = ops.H @ ops.f(a) + ops.armature @ a + ops.gyration
     assert_close(tau, robot.inverse_dynamics(q, v, a), ROUNDING)
     bias = ops.a + ops.E @ ops.g
     found = ops.expression("I - K* psi* H*") @ ops.nu(tau) - ops.expression("K* psi*") @ bias

@@ -195,7 +195,7 @@ def test_motion_and_forces(name: str) -> None:
         seen = ask(robot, "acceleration", q, v, qdd, frame=body.name, axes="frame", kind="classical")
         assert_close(acceleration, seen - np.concatenate([np.zeros(3), R.T @ robot.gravity]), ROUNDING)
     assert_close(ops.expression("phi* H*") @ v, ops.V, ROUNDING)
-    assert_close(ops.H @ f + A @ qdd, tau, ROUNDING)  # (21)
+    assert_close(ops.H @ f + A @ qdd + ops.gyration, tau, ROUNDING)  # (21)
     assert_close(ops.R @ alpha + ops.y(qdd), f, ROUNDING)  # lemma 3.2, with velocities
     assert_close(ops.P @ (alpha - a) + ops.z(tau), f, INVERSION)  # (60)
     # lemma 6.5, corrected, and the same by stages
@@ -207,8 +207,9 @@ def test_motion_and_forces(name: str) -> None:
     before = ops.E_phi.T @ alpha  # alpha+; gravity is in a
     assert_close(nu - ops.G.T @ before, qdd, INVERSION)  # (46)
     # Rodriguez and Kreutz, (5.14): a z that leaves out the body's own P a
-    z_rk = ops.psi @ (ops.S @ (ops.L @ tau) + ops.b) + ops.psi_tilde @ (ops.P @ a)
-    nu_rk = ops.D.inv() @ (tau - ops.H @ z_rk)
+    T = tau - ops.gyration
+    z_rk = ops.psi @ (ops.S @ (ops.L @ T) + ops.b) + ops.psi_tilde @ (ops.P @ a)
+    nu_rk = ops.D.inv() @ (T - ops.H @ z_rk)
     assert_close(ops.P @ alpha + z_rk, f, INVERSION)
     alpha_rk = ops.psi.T @ (ops.H.T @ nu_rk + ops.tau_bar.T @ a)  # (5.17): lambda is alpha
     assert_close(alpha_rk, alpha, INVERSION)

@@ -37,3 +37,5 @@ question("acceleration", (_q, _v, _a, _v0, _a0), "motion", "outward", options=("
 question("jacobian", (_q,), "columns", "inward", options=("frame", "axes"))
 question("integrate", (_q, _v, Port("dt", "scalar")), "q", "joint-by-joint")
 question("difference", (Port("q0", "q"), Port("q1", "q")), "v", "joint-by-joint")
+question("position_rate", (_q, _v), "q", "joint-by-joint")
+question("project", (_q,), "q", "joint-by-joint")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..joints import Joint
 from ..model import BASE, Model
 
-__all__ = ["all_of", "chains_only", "joints_only", "no_couplings", "no_massless_bodies"]
+__all__ = ["all_of", "chains_only", "joints_only", "no_couplings", "no_filling_in", "no_massless_bodies"]
 
 Reason = Callable[[Model], str]
 
@@ -45,6 +45,17 @@ def no_couplings(model: Model) -> str:
     """No joints that follow others."""
     found = next((c.name for c in model.joints if c.mimic), "")
     return f"it does not know joints that follow others, such as {found!r}" if found else ""
+
+
+def no_filling_in(model: Model) -> str:
+    """No joints that follow others, because of what elimination would fill in."""
+    found = next((c.name for c in model.joints if c.mimic), "")
+    if not found:
+        return ""
+    return (
+        "it eliminates body by body, which leaves the mass matrix of fewer bodies; with a joint that follows another, "
+        f"such as {found!r}, elimination fills in entries between branches, and what is left is none"
+    )
 
 
 def no_massless_bodies(model: Model) -> str:

@@ -4,6 +4,7 @@ from .cache import cache_directory
 from .interpret import interpret
 from .loaded import Loaded
 from .numpy_api import fast_calls_work
+from .pieces import Counter, Pieces
 from .request import WAYS, Code, Request, code_for, layout_of
 from .target import Target, host, target
 from .workers import cores, workers
@@ -11,7 +12,9 @@ from .workers import cores, workers
 __all__ = [
     "WAYS",
     "Code",
+    "Counter",
     "Loaded",
+    "Pieces",
     "Request",
     "Target",
     "cache_directory",

@@ -17,11 +17,23 @@ import stat
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["cache_directory", "cache_key", "clear", "read", "source_digest", "write"]
+__all__ = [
+    "Entry",
+    "cache_directory",
+    "cache_key",
+    "clear",
+    "entries",
+    "limit",
+    "read",
+    "source_digest",
+    "usable",
+    "write",
+]
 
 _MAGIC = b"ordern kernel 1\n"
 _DIGEST = hashlib.sha256().digest_size
@@ -121,6 +133,43 @@ def clear() -> int:
     return removed
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is kept: a question about a robot, and the bytes on disk."""
+
+    robot: str
+    question: str
+    size: int
+
+
+def entries() -> list[Entry]:
+    """All entries that can be read."""
+    found = []
+    directory = _usable(create=False)
+    for path in sorted(directory.glob("*" + _SUFFIX)) if directory else ():
+        try:
+            with path.open("rb") as file:
+                file.seek(len(_MAGIC) + _DIGEST)
+                meta = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), 100_000)))
+            found.append(Entry(str(meta.get("robot", "")), str(meta.get("question", "")), path.stat().st_size))
+        except (OSError, ValueError, AttributeError):
+            continue  # damaged, or removed by another process meanwhile
+    return found
+
+
+def usable() -> bool:
+    """Whether the directory exists, is ours, and only we can write to it."""
+    return _usable(create=False) is not None
+
+
+def limit() -> float:
+    """Bytes that entries may take together."""
+    try:
+        return float(os.environ.get("ORDERN_CACHE_MB", "256")) * 1e6
+    except ValueError:
+        return 256e6
+
+
 def _usable(create: bool) -> Path | None:
     """The directory if it is ours and private."""
     directory = cache_directory()
@@ -141,23 +190,19 @@ def _usable(create: bool) -> Path | None:
 
 def _trim(directory: Path) -> None:
     """Remove the entries that were not used for longest until the rest fits."""
-    try:
-        limit = float(os.environ.get("ORDERN_CACHE_MB", "256")) * 1e6
-    except ValueError:
-        limit = 256e6
-    for path in directory.glob("*.part"):  # left by a process that was killed while it wrote
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > 3600.0:
-                path.unlink()
     entries = []
-    for path in directory.glob("*" + _SUFFIX):
-        with contextlib.suppress(OSError):
-            info = path.stat()
-            entries.append((info.st_mtime, info.st_size, path))
+    with os.scandir(directory) as files:  # there may be thousands: a scan is much faster than a look at each path
+        for file in files:
+            with contextlib.suppress(OSError):
+                if file.name.endswith(_SUFFIX):
+                    info = file.stat()
+                    entries.append((info.st_mtime, info.st_size, file.path))
+                elif file.name.endswith(".part") and time.time() - file.stat().st_mtime > 3600.0:
+                    os.unlink(file.path)  # left by a process that was killed while it wrote
     total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):
-        if total <= limit:
+        if total <= limit():
             break
         with contextlib.suppress(OSError):
-            path.unlink()
+            os.unlink(path)
             total -= size

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from .layout import Layout, Operand
 from .target import Target
+from .tiles import MOST_EXPECTED
 
 __all__ = ["CONTEXT", "attributes", "call_function", "init_function", "loop_function"]
 
@@ -29,18 +30,17 @@ CONTEXT = (
 """The words that `@bind` is given: addresses that @call needs."""
 
 
-_MOST_EXPECTED = 4096
-"""Bytes of one state's part of an operand that are asked for ahead; beyond it they come in order, unasked."""
-
-
 def attributes(target: Target) -> str:
     """The attributes of every function."""
     bits = 8 * target.lanes * target.itemsize
     return f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
 
 
-def loop_function(layout: Layout, target: Target) -> str:
-    """IR text of @loop(args, dimensions, steps, data)."""
+def loop_function(layout: Layout, target: Target, asking: bool) -> str:
+    """IR text of @loop(args, dimensions, steps, data).
+
+    Memory of the next tile is asked for ahead: by a body that is `asking`, or before a body that is not.
+    """
     operands = [*layout.inputs, layout.output]
     count = len(operands) + 1  # the workspace stands between inputs and output
     place = [*range(len(layout.inputs)), count - 1]
@@ -52,6 +52,8 @@ def loop_function(layout: Layout, target: Target) -> str:
         f"  %wsp = getelementptr ptr, ptr %args, i64 {count - 2}",
         "  %ws = load ptr, ptr %wsp",
     ]
+    if asking:
+        lines.append(f"  %wanted = alloca [{target.lanes * len(operands)} x ptr], align 16")
     core = count
     for k, (operand, at) in enumerate(zip(operands, place, strict=True)):
         lines += [
@@ -89,9 +91,12 @@ def loop_function(layout: Layout, target: Target) -> str:
     for k, operand in enumerate(operands):
         # the result's place is asked for now, the arguments of the next tile for then
         verb, when = ("store", "%t") if k == len(layout.inputs) else ("load", "%t_next")
-        size = min(operand.size * target.itemsize, _MOST_EXPECTED)
-        lines.append(f"  call void @expect_{verb}(ptr %a{k}, i64 %o{k}, i64 {when}, i64 %last, i64 {size})")
-    lines.append("  call void @body(ptr %data, ptr %ws)")
+        if asking:
+            lines += _wanted(k, when, target)
+        else:
+            size = min(operand.size * target.itemsize, MOST_EXPECTED)
+            lines.append(f"  call void @expect_{verb}(ptr %a{k}, i64 %o{k}, i64 {when}, i64 %last, i64 {size})")
+    lines.append(f"  call void @body(ptr %data, ptr %ws{', ptr %wanted' if asking else ''})")
     lines += _transfer(len(layout.inputs), layout.output, layout.output_tile, target, "store")
     lines += [
         "  %t_more = icmp slt i64 %t_next, %n",
@@ -101,6 +106,20 @@ def loop_function(layout: Layout, target: Target) -> str:
         "}",
     ]
     return "\n".join(lines)
+
+
+def _wanted(k: int, first: str, target: Target) -> list[str]:
+    """Note where operand k of the states from `first` on is; beyond the last state, asking is in vain but harmless."""
+    lines = []
+    for lane in range(target.lanes):
+        lines += [
+            f"  %ws{k}_{lane} = add i64 {first}, {lane}",
+            f"  %wx{k}_{lane} = mul i64 %ws{k}_{lane}, %o{k}",
+            f"  %wp{k}_{lane} = getelementptr i8, ptr %a{k}, i64 %wx{k}_{lane}",
+            f"  %wt{k}_{lane} = getelementptr ptr, ptr %wanted, i64 {target.lanes * k + lane}",
+            f"  store ptr %wp{k}_{lane}, ptr %wt{k}_{lane}",
+        ]
+    return lines
 
 
 def _contiguous(k: int, operand: Operand, target: Target) -> list[str]:
@@ -182,15 +201,17 @@ def init_function() -> str:
     )
 
 
-def call_function(layout: Layout, target: Target, head: int) -> str:
+def call_function(layout: Layout, target: Target, head: int, asking: bool) -> str:
     """IR text of @call(self, args, nargs, kwnames), and of @bind(context), which must be called first.
 
-    `head` is the size of PyObject's header.
+    `head` is the size of PyObject's header. A body that is `asking` asks for what is at hand.
     """
     shape = layout.output.shape
     dims = ", ".join(f"i64 {n}" for n in shape) or "i64 0"
+    rows = target.lanes * (len(layout.inputs) + 1)
     lines = [
         f"@dims = internal constant [{max(1, len(shape))} x i64] [{dims}]",
+        f"@at_hand = internal constant [{rows} x ptr] [{', '.join(['ptr @dims'] * rows)}]" if asking else "",
         "@context = internal global ptr null",
         "define void @bind(ptr %context) #0 {",
         "  store ptr %context, ptr @context",
@@ -225,7 +246,7 @@ def call_function(layout: Layout, target: Target, head: int) -> str:
         "  %failed = icmp eq ptr %array, null",
         "  br i1 %failed, label %fail, label %compute",
         "compute:",
-        "  call void @body(ptr %data, ptr %workspace)",
+        f"  call void @body(ptr %data, ptr %workspace{', ptr @at_hand' if asking else ''})",
         f"  %out_at = getelementptr i8, ptr %array, i64 {head}",
         "  %out = load ptr, ptr %out_at",
         f"  %tile = getelementptr {target.vector}, ptr %workspace, i64 {layout.output_tile}",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model import ConcreteTree, Model, core_shape, core_size, result_scalars
+from ..model import ConcreteTree, Model, Runner, core_shape, core_size, result_scalars
 
 __all__ = ["interpret"]
 
@@ -26,13 +26,16 @@ def interpret(
     arrays: Sequence[Array],
     output: str,
     options: dict[str, Any],
+    runner: Runner | None = None,
 ) -> Array:
     """Run an algorithm on arrays with any batch shape.
 
-    `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in `arrays`.
+    `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in `arrays`. `runner` runs
+    pieces, if it is not Python.
     """
     dtype = np.result_type(*arrays)
     tree = ConcreteTree(model, _number(arrays, dtype))
+    tree.runner = runner
     inputs, batches, remaining = [], [], iter(arrays)
     for kind, given in slots:
         if not given:

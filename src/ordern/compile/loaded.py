@@ -12,42 +12,31 @@ from numpy.typing import NDArray
 from ..model import Frame
 from .data import Data
 from .engine import Engine
+from .layout import Layout
 from .numpy_api import Function, make_ufunc
-from .request import Request, code_for, layout_of
+from .request import Code, Request, code_for, layout_of
 
-__all__ = ["Loaded"]
+__all__ = ["Loaded", "Machine"]
 
 Array = NDArray[Any]
 
 
-class Loaded:
+class Machine:
     """Machine code in memory for one data type: owns the code, its tables and its workspaces."""
 
-    def __init__(self, request: Request, dtype: str) -> None:
+    def __init__(self, code: Code, layout: Layout, data: Data | None, name: str, dtype: str) -> None:
         self.dtype = np.dtype(dtype)
-        self.code = code_for(request, dtype)
-        self.lanes = self.code.lanes
-        self._engine = Engine(self.code.object)
-        layout = layout_of(request, self.lanes)
-        frame = dict(request.options).get("frame")
-        self._data = (
-            Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None)
-            if self.code.way == "rolled"
-            else None
-        )
-        self._address = self._data.address if self._data is not None else 0
-        self._bytes = max(64, self.code.workspace * self.lanes * self.dtype.itemsize)
+        self.code, self.lanes = code, code.lanes
+        self._engine = Engine(code.object)
+        self._data = data
+        self._address = data.address if data is not None else 0
+        self._bytes = max(64, code.workspace * self.lanes * self.dtype.itemsize)
         self._local = threading.local()
         self._free = True
         inputs, output = layout.signature.split("->")
         signature = f"{inputs},({self._bytes // self.dtype.itemsize})->{output}"
         self._ufunc, self._kept = make_ufunc(
-            self._engine.address("loop"),
-            self._address,
-            len(layout.inputs) + 1,
-            signature,
-            request.question.name,
-            dtype,
+            self._engine.address("loop"), self._address, len(layout.inputs) + 1, signature, name, dtype
         )
 
     def run(self, arrays: Sequence[Array], out: Array | None) -> Any:
@@ -76,3 +65,15 @@ class Loaded:
         function = Function(engine, self._new_workspace(), self._data, self._address, self.dtype.name)
         made: Callable[..., Any] = function.make(fallback, owner, name, doc)
         return made
+
+
+class Loaded(Machine):
+    """The machine code of a request."""
+
+    def __init__(self, request: Request, dtype: str) -> None:
+        code = code_for(request, dtype)
+        frame = dict(request.options).get("frame")
+        data = None
+        if code.way == "rolled":
+            data = Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None, code.freedoms)
+        super().__init__(code, layout_of(request, code.lanes), data, request.question.name, dtype)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import CompileError
+from ..errors import CompileError, ModelError
 from ..graph import Counts, Node, Scalar, count
 from .driver import attributes, call_function, init_function, loop_function
 from .emit import declarations
@@ -13,16 +13,19 @@ from .engine import compile_object
 from .layout import Layout
 from .numpy_api import HEAD
 from .request import Code, Request, code_for, layout_of
-from .roll import estimate, trace_rolled
+from .roll import trace_rolled
+from .roll_count import estimate
 from .roll_emit import emit_rolled
-from .target import narrow_target, target
-from .tiles import tile_functions
+from .target import Target, narrow_target, target
+from .tiles import asks, tile_functions
 from .unroll import emit_unrolled, trace_unrolled
 
-__all__ = ["code_for", "count_operations"]
+__all__ = ["code_for", "compile_straight", "count_operations", "straight_line"]
 
 UNROLL_LIMIT = 40_000
 """Operations of the loops, all bodies together, up to which straight-line code compiles in a second or two."""
+_FEW_FREEDOMS = 60
+"""Up to which straight-line code of methods that work on matrices may be short enough: it is traced to see."""
 _STREAMED_BYTES = 5_000_000
 """A workspace larger than this passes through memory in every loop; then fewer states at a time are faster."""
 
@@ -30,34 +33,46 @@ _STREAMED_BYTES = 5_000_000
 def _compile(request: Request, dtype: str, lanes: int | None) -> Code:
     way = request.way or _choose(request)
     if way == "unrolled":
-        on = target(dtype, lanes)
-        layout = layout_of(request, on.lanes)
-        results = _trace(request, trace_unrolled, layout)
-        operations = count(x for x in results if isinstance(x, Node)).total
-        body, workspace = emit_unrolled(results, layout, on)
-    elif way == "rolled":
-        program = _trace(request, trace_rolled, layout_of(request, 1))
-        operations = estimate(program).total
-        for bits in (256, 128):
-            on = target(dtype, lanes) if lanes else narrow_target(dtype, bits)
-            layout = layout_of(request, on.lanes)
-            body, workspace = emit_rolled(program, layout, on)
-            if workspace * on.lanes * on.itemsize < _STREAMED_BYTES:
-                break
-    else:
+        results = _trace(request, trace_unrolled, layout_of(request, 1))
+        return compile_straight(results, lambda lanes: layout_of(request, lanes), dtype, lanes)
+    if way != "rolled":
         raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
+    program = _trace(request, trace_rolled, layout_of(request, 1))
+    for bits in (256, 128):
+        on = target(dtype, lanes) if lanes else narrow_target(dtype, bits)
+        layout = layout_of(request, on.lanes)
+        body, workspace = emit_rolled(program, layout, on)
+        if workspace * on.lanes * on.itemsize < _STREAMED_BYTES:
+            break
+    made = _assembled(body, layout, on, asking=False)
+    return Code(way, made, workspace, estimate(program).total, on.lanes, program.has_freedoms)
+
+
+def compile_straight(
+    results: Sequence[Scalar], layout_for: Callable[[int], Layout], dtype: str, lanes: int | None = None
+) -> Code:
+    """Straight-line code that computes scalars; the layout is known once the number of lanes is."""
+    on = target(dtype, lanes)
+    layout = layout_for(on.lanes)
+    body, workspace = emit_unrolled(results, layout, on, asks(layout, on))
+    operations = count(x for x in results if isinstance(x, Node)).total
+    return Code("unrolled", _assembled(body, layout, on, asking=True), workspace, operations, on.lanes)
+
+
+def _assembled(body: str, layout: Layout, on: Target, asking: bool) -> bytes:
+    """Machine code for a kernel's body, and the functions around it; see `loop_function` for `asking`."""
     text = "\n".join(
         [
             declarations(on),
             tile_functions(on),
             body,
             init_function(),
-            loop_function(layout, on),
-            call_function(layout, on, HEAD),
+            loop_function(layout, on, asking),
+            call_function(layout, on, HEAD, asking),
             attributes(on),
         ]
     )
-    return Code(way, compile_object(text), workspace, operations, on.lanes)
+    return compile_object(text)
 
 
 def straight_line(request: Request) -> list[Scalar]:
@@ -79,15 +94,18 @@ def _choose(request: Request) -> str:
     if len(request.model.bodies) <= 10 or not request.algorithm.sweeps:
         return "unrolled"
     # loops fold fewer constants: the straight-line code will be shorter than this, down to a half
-    general = estimate(_trace(request, trace_rolled, layout_of(request, 1))).total
-    return "unrolled" if general <= UNROLL_LIMIT else "rolled"
+    program = _trace(request, trace_rolled, layout_of(request, 1))
+    if estimate(program).total <= UNROLL_LIMIT:
+        return "unrolled"
+    # methods that work on matrices compute all of them as loops, and much less in straight-line code
+    if program.has_freedoms and request.model.nv <= _FEW_FREEDOMS:
+        nodes = (x for x in _trace(request, trace_unrolled, layout_of(request, 1)) if isinstance(x, Node))
+        return "unrolled" if count(nodes).total <= 1.5 * UNROLL_LIMIT else "rolled"
+    return "rolled"
 
 
 def _trace(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:
-    return tracer(
-        request.model,
-        request.algorithm.function,
-        request.slots,
-        layout,
-        dict(request.options),
-    )
+    try:
+        return tracer(request.model, request.algorithm.function, request.slots, layout, dict(request.options))
+    except ZeroDivisionError:  # by a number that is zero in every state
+        raise ModelError(request.model.singular(request.question.name), request.model.source) from None

@@ -5,6 +5,7 @@ With a hit nothing is traced, and the tracing and emitting modules are not even 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from .layout import Layout, Operand
 from .numpy_api import HEAD
 from .target import host
 
-__all__ = ["WAYS", "Code", "Request", "code_for", "layout_of"]
+__all__ = ["WAYS", "Code", "Request", "code_for", "kept_code", "layout_of", "machine_key", "only_ours"]
 
 WAYS = ("interpreted", "unrolled", "rolled")
 
@@ -52,6 +53,8 @@ class Code:
     """Arithmetic operations per state."""
     lanes: int
     """States per vector."""
+    freedoms: bool = False
+    """Whether it needs the tables for loops over freedoms."""
 
 
 def layout_of(request: Request, lanes: int) -> Layout:
@@ -63,19 +66,22 @@ def layout_of(request: Request, lanes: int) -> Layout:
 
 def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
     """Compiled code, from the cache or made now. The number of lanes is chosen, unless it is given."""
-    try:
-        key = cache.cache_key(_key(request, dtype, lanes))
-    except _NotOurs:
-        key = None
+    about = {"robot": request.model.name, "question": request.question.name}
+    return kept_code(_key(request, dtype, lanes), about, lambda: _compiled(request, dtype, lanes))
+
+
+def kept_code(key: list[Any] | None, about: dict[str, Any], compiled: Callable[[], Code]) -> Code:
+    """Code that depends on a key only, from the cache or made now; without a key it is not kept."""
     if key is None:
-        return _compiled(request, dtype, lanes)
-    found = cache.read(key)
+        return compiled()
+    name = cache.cache_key(key)
+    found = cache.read(name)
     if found is not None:
         meta, code = found
-        return Code(meta["way"], code, meta["workspace"], meta["operations"], meta["lanes"])
-    made = _compiled(request, dtype, lanes)
-    meta = {name: getattr(made, name) for name in ("way", "workspace", "operations", "lanes")}
-    cache.write(key, {**meta, "robot": request.model.name, "question": request.question.name}, made.object)
+        return Code(meta["way"], code, meta["workspace"], meta["operations"], meta["lanes"], meta["freedoms"])
+    made = compiled()
+    meta = {word: getattr(made, word) for word in ("way", "workspace", "operations", "lanes", "freedoms")}
+    cache.write(name, {**meta, **about}, made.object)
     return made
 
 
@@ -85,15 +91,24 @@ def _compiled(request: Request, dtype: str, lanes: int | None) -> Code:
     return program._compile(request, dtype, lanes)
 
 
-def _key(request: Request, dtype: str, lanes: int | None) -> list[Any]:
-    """All that the code depends on, so that nothing needs to be traced to know it."""
+def only_ours(model: Model) -> bool:
+    """Whether all joints are the library's own: of others it cannot be known what their code depends on."""
+    return all(type(kind.joint).__module__.startswith("ordern.") for kind in model.tables.kinds)
+
+
+def machine_key(dtype: str, lanes: int | None) -> list[Any]:
+    """What all code depends on."""
+    h = host()
+    return [[dtype, lanes], [h.triple, h.cpu, h.features, h.vector_bits, h.llvm], HEAD, cache.source_digest()]
+
+
+def _key(request: Request, dtype: str, lanes: int | None) -> list[Any] | None:
+    """All that the code depends on, so that nothing needs to be traced to know it; None if that cannot be known."""
+    if not (request.algorithm.function.__module__.startswith("ordern.") and only_ours(request.model)):
+        return None
     options = [
         (name, (value.body, value.placement) if isinstance(value, Frame) else value) for name, value in request.options
     ]
-    used: list[Any] = [request.algorithm.function, *(type(kind.joint) for kind in request.model.tables.kinds)]
-    if not all(thing.__module__.startswith("ordern.") for thing in used):
-        raise _NotOurs
-    h = host()
     return [
         request.model.digest,
         request.model.snap,
@@ -102,12 +117,5 @@ def _key(request: Request, dtype: str, lanes: int | None) -> list[Any]:
         sorted(request.present),
         options,
         request.way,
-        [dtype, lanes],
-        [h.triple, h.cpu, h.features, h.vector_bits, h.llvm],
-        HEAD,
-        cache.source_digest(),
+        *machine_key(dtype, lanes),
     ]
-
-
-class _NotOurs(Exception):
-    """A joint or algorithm of somebody else: what it depends on cannot be known, so its code is not kept on disk."""

@@ -7,10 +7,46 @@ registers; otherwise numbers are picked one by one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .emit import TextEmitter
+from .layout import Layout
 from .target import Target
 
-__all__ = ["tile_functions"]
+__all__ = ["MOST_EXPECTED", "Ask", "asks", "tile_functions"]
+
+MOST_EXPECTED = 4096
+"""Bytes of one state's part of an operand that are asked for ahead; beyond it they come in order, unasked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A line of memory that will be needed: at an offset from one of the addresses in a table."""
+
+    row: int
+    offset: int
+    write: bool
+
+    def emit(self, e: TextEmitter) -> None:
+        """Ask for it; %wanted is the table."""
+        row = e.value(f"load ptr, ptr {e.value(f'getelementptr ptr, ptr %wanted, i64 {self.row}')}")
+        at = e.value(f"getelementptr i8, ptr {row}, i64 {self.offset}")
+        e.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 {int(self.write)}, i32 2, i32 1)")
+
+
+def asks(layout: Layout, target: Target) -> list[Ask]:
+    """What the next tile's arguments and this one's result need; the table has `lanes` addresses for each operand.
+
+    Straight-line code asks for it piece by piece: a processor has a dozen requests under way at most, and waits if it
+    is given more of them at once.
+    """
+    operands = [*layout.inputs, layout.output]
+    return [
+        Ask(target.lanes * k + lane, offset, k == len(layout.inputs))
+        for k, operand in enumerate(operands)
+        for lane in range(target.lanes)
+        for offset in range(0, min(operand.size * target.itemsize, MOST_EXPECTED), 64)
+    ]
 
 
 def tile_functions(target: Target) -> str:

@@ -15,6 +15,7 @@ from ..model import ConcreteTree, Model, result_scalars
 from .emit import Constants, TextEmitter
 from .layout import Layout
 from .target import Target
+from .tiles import Ask
 
 __all__ = ["emit_unrolled", "trace_unrolled"]
 
@@ -45,8 +46,13 @@ def trace_unrolled(
     return result_scalars(function(tree, *inputs, **options), layout.output.size)
 
 
-def emit_unrolled(results: Sequence[Scalar], layout: Layout, target: Target) -> tuple[str, int]:
-    """IR text of @init and @body, and the number of vectors in the workspace."""
+def emit_unrolled(
+    results: Sequence[Scalar], layout: Layout, target: Target, asks: Sequence[Ask] = ()
+) -> tuple[str, int]:
+    """IR text of @init and @body, and the number of vectors in the workspace.
+
+    With `asks`, @body takes a table of addresses as well, and asks for memory there every now and then.
+    """
     out = layout.output_tile
     init = TextEmitter(target)
     stores: dict[int, list[int]] = {}
@@ -63,11 +69,13 @@ def emit_unrolled(results: Sequence[Scalar], layout: Layout, target: Target) -> 
     constants = Constants(target)
     texts = [_function("@init", "ptr %data, ptr noalias %ws", init.lines)]
     calls = []
+    further, passed = (", ptr noalias %wanted", ", ptr %wanted") if asks else ("", "")
     for number, chunk in enumerate(chunks):
-        lines = _emit_chunk(chunk, slots, stores, layout, TextEmitter(target, constants))
-        texts.append(_function(f"@chunk{number}", "ptr noalias %ws, ptr noalias %constants", lines))
-        calls.append(f"  call void @chunk{number}(ptr %ws, ptr @constants)")
-    texts.append(_function("@body", "ptr %data, ptr %ws", calls))
+        share = _share(asks, number, len(chunks))
+        lines = _emit_chunk(chunk, slots, stores, layout, TextEmitter(target, constants), share)
+        texts.append(_function(f"@chunk{number}", f"ptr noalias %ws, ptr noalias %constants{further}", lines))
+        calls.append(f"  call void @chunk{number}(ptr %ws, ptr @constants{passed})")
+    texts.append(_function("@body", f"ptr %data, ptr %ws{passed}", calls))
     return "\n".join([constants.text(), *texts]), size
 
 
@@ -112,8 +120,18 @@ def _assign_slots(chunks: list[list[Node]], start: int) -> tuple[dict[int, int],
     return slots, size
 
 
+def _share(asks: Sequence[Ask], number: int, count: int) -> Sequence[Ask]:
+    """What one of so many chunks asks for."""
+    return asks[len(asks) * number // count : len(asks) * (number + 1) // count]
+
+
 def _emit_chunk(
-    chunk: list[Node], slots: dict[int, int], stores: dict[int, list[int]], layout: Layout, e: TextEmitter
+    chunk: list[Node],
+    slots: dict[int, int],
+    stores: dict[int, list[int]],
+    layout: Layout,
+    e: TextEmitter,
+    asks: Sequence[Ask],
 ) -> list[str]:
     names: dict[int, str] = {}
     tiles = [layout.input_tile(k) for k in range(len(layout.inputs))]
@@ -126,7 +144,11 @@ def _emit_chunk(
             names[node.index] = e.load("%ws", where)
         return names[node.index]
 
-    for node in chunk:
+    asked = 0
+    for position, node in enumerate(chunk, 1):
+        while asked < len(asks) * position // len(chunk):
+            asks[asked].emit(e)
+            asked += 1
         if node.args:
             names[node.index] = e.lower(node, [operand(a) for a in node.args])
             if node.index in slots:

@@ -3,6 +3,7 @@
 from .analyse import Counts, check, count, evaluate, live
 from .derivative import forward, reverse
 from .elementary import SINCOS_RANGE, Emitter
+from .jet import Jet
 from .node import Graph, Node
 from .ops import OPS, Op, Scalar
 from .scalars import atan2, cos, sin, sqrt, where_less
@@ -13,6 +14,7 @@ __all__ = [
     "Counts",
     "Emitter",
     "Graph",
+    "Jet",
     "Node",
     "Op",
     "Scalar",

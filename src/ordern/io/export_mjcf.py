@@ -86,7 +86,7 @@ class _Part:
 def to_mjcf(model: Model, *, lossy: bool = False) -> str:
     """The text of an MJCF document from which the same robot is loaded.
 
-    What the format cannot say of the dynamics (an armature of a free joint, most loops ...) is an error that lists it
+    What the format cannot say of the dynamics (a spring of a free joint, most loops ...) is an error that lists it
     all, unless `lossy`: then it is left out, and listed in a comment. So are looks and velocity limits, always. A joint
     that the format has no type for is an error.
     """
@@ -251,7 +251,7 @@ def _joint(node: Node, name: str, part: _Part, c: Connection, losses: Losses) ->
     if any(map(math.isfinite, c.velocity_limit[part.v])):
         losses.remark("velocity limit", what)
     # MuJoCo's free joints have their linear velocity in the world's axes: only what is the same in all axes can be said
-    allowed = {"damping"} if part.kind == "free" else {"damping", "frictionloss", "armature", "stiffness"}
+    allowed = {"damping", "armature"} if part.kind == "free" else {"damping", "frictionloss", "armature", "stiffness"}
     terms = {"damping": c.damping, "frictionloss": c.friction, "armature": c.armature, "stiffness": c.stiffness}
     for key, term in terms.items():
         x = term[part.v]

@@ -24,7 +24,7 @@ from ..errors import ModelError, unknown_name
 from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from ..model import ModelBuilder, Placement
 from .attributes import number, required, vector
-from .remarks import Remarks
+from .remarks import Remarks, note_repeats
 from .source import open_source
 from .spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from .xml import Element, parse_xml
@@ -116,6 +116,7 @@ def build_urdf(root: Element) -> ModelBuilder:
         what = f"frame {name!r}"
         builder.frame(name, required(frame, "link", what), _placement(frame, what), frame.where)
     _world(builder, root, remarks)
+    note_repeats([root], _CHILDREN, _REPEATED, remarks)
     if left:
         counts = [f"{what} ({len(found)}, first in line {found[0].line})" for what, found in left.items()]
         more = f", ... ({len(counts)} kinds in all)" if counts[20:] else ""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ __all__ = [
     "number",
     "numbers",
     "quaternion",
+    "replacing",
     "rpy",
     "save",
     "shapes_by_body",
@@ -88,12 +90,21 @@ def written(model: Model, suffix: str, folder: Path, *, lossy: bool = False) -> 
 
 
 def _replace(target: Path, data: bytes) -> None:
-    """Write beside the file, then put it in its place; a link stays a link."""
-    target = Path(os.path.realpath(target))
+    with replacing(target) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write to, beside the one of this name, which it replaces at the end; a link stays a link.
+
+    Whatever happens meanwhile, under the name there is the old file or the new one, whole.
+    """
+    target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         with beside.open("xb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if target.exists():

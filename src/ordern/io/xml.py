@@ -52,17 +52,27 @@ class Element:
         return (child for child in self.children if child.tag == tag)
 
     def only(self, tag: str, what: str) -> Element | None:
-        """The one child with this tag, if there is any. `what` has it, for the message if there are more."""
+        """The one child with this tag, if there is any. `what` has it, for the message if there are more.
+
+        One that says the same again does no harm.
+        """
         found: Element | None = None
         for child in self.children:
             if child.tag == tag:
                 if found is not None:
+                    if child.repeats(found):
+                        continue
                     raise ModelError(
                         f"{what} has a second <{tag}> (the first is in line {found.line}); expected one",
                         child.where,
                     )
                 found = child
         return found
+
+    def repeats(self, other: Element) -> bool:
+        """Whether it says the same as another: the same tag, attributes and text, and nothing inside."""
+        same = self.tag == other.tag and self.attributes == other.attributes and self.text == other.text
+        return same and not self.children and not other.children
 
     def __repr__(self) -> str:
         return f"Element(<{self.tag}>, {self.where})"

@@ -1,9 +1,9 @@
 """What a joint is: one class, which no algorithm names.
 
 A joint type says how many coordinates it has, how they place the child (`transform`), which motions it lets
-through (`subspace`), and how its coordinates are stepped along a velocity (`integrate`, `difference`). All of it is
-written over any scalar, so that a new type, in the library or in a user's own module, works in every algorithm and
-in every way of running it.
+through (`subspace`), and how its coordinates are stepped along a velocity (`integrate`, `difference`, `rate`,
+`project`). All of it is written over any scalar, so that a new type, in the library or in a user's own module, works in
+every algorithm and in every way of running it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph import Scalar
+from ..graph import Jet, Scalar
 from ..spatial import Chain, Freedoms, Motion, Subspace, Transform
 
 __all__ = ["Joint"]
@@ -48,6 +48,14 @@ class Joint(ABC):
         """The rate of change of `subspace`, seen from the child, times v. Zero where the subspace is constant."""
         return Motion.zero()
 
+    def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
+        """The force that a momentum h along the freedoms needs so that it stays as it is, while the joint moves at v.
+
+        Zero where velocities are the rates of coordinates. Otherwise the directions that momenta are along move: for
+        an angular velocity w in the child's axes, it is w x h. Needed for `armature`, a drive's momentum.
+        """
+        return Freedoms((0.0,) * self.nv)
+
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
         """The position reached from q by moving at the constant velocity v for a unit of time."""
         return q + v
@@ -55,6 +63,26 @@ class Joint(ABC):
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
         """The constant velocity that leads from q0 to q1 in a unit of time."""
         return q1 - q0
+
+    def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """How fast the positions change at the velocity v: v itself, unless `integrate` says otherwise.
+
+        Then it is the derivative of `integrate(q, v t)` at t = 0, exactly; a joint may have a shorter formula for it.
+        """
+        if type(self).integrate is Joint.integrate:
+            return v
+        joint = self.with_parameters(tuple(Jet(x) for x in self.parameters))
+        moving = joint.integrate(Freedoms(map(Jet, q)), Freedoms(Jet(0.0, x) for x in v))
+        return Freedoms(x.rate if isinstance(x, Jet) else 0.0 for x in moving)
+
+    def project(self, q: Freedoms) -> Freedoms:
+        """The position next to numbers that are nearly one: what `integrate` makes of q without moving.
+
+        A quaternion is made a unit again.
+        """
+        if type(self).integrate is Joint.integrate:
+            return q
+        return self.integrate(q, Freedoms((0.0,) * self.nv))
 
     def neutral(self) -> tuple[float, ...]:
         """The position in which the child's frame meets the joint's."""

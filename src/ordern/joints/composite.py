@@ -110,6 +110,11 @@ class Composite(Joint):
             moving, bias = (_through(self._between[k + 1], m) for m in (moving, bias))
         return bias
 
+    def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
+        """Part by part."""
+        parts = ((j, Freedoms(q[at]), Freedoms(v[vs]), Freedoms(h[vs])) for _, j, at, vs in self._slices())
+        return Freedoms(x for j, *mine in parts for x in j.gyration(*mine))
+
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
         """Part by part."""
         return Freedoms(x for _, j, at, vs in self._slices() for x in j.integrate(Freedoms(q[at]), Freedoms(v[vs])))
@@ -117,6 +122,14 @@ class Composite(Joint):
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
         """Part by part."""
         return Freedoms(x for _, j, at, _ in self._slices() for x in j.difference(Freedoms(q0[at]), Freedoms(q1[at])))
+
+    def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """Part by part."""
+        return Freedoms(x for _, j, at, vs in self._slices() for x in j.rate(Freedoms(q[at]), Freedoms(v[vs])))
+
+    def project(self, q: Freedoms) -> Freedoms:
+        """Part by part."""
+        return Freedoms(x for _, j, at, _ in self._slices() for x in j.project(Freedoms(q[at])))
 
     def neutral(self) -> tuple[float, ...]:
         """Where all parts are neutral."""

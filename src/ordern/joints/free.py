@@ -36,6 +36,12 @@ class Free(Joint):
         """All motions."""
         return Units((0, 1, 2, 3, 4, 5))
 
+    def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
+        """A momentum (n, f) along the child's axes turns with them, and its lever arm grows: (w x n + u x f, w x f)."""
+        w, u = (v[0], v[1], v[2]), (v[3], v[4], v[5])
+        n, f = (h[0], h[1], h[2]), (h[3], h[4], h[5])
+        return Freedoms((*add(cross(w, n), cross(u, f)), *cross(w, f)))
+
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
         """Along the screw motion whose velocity, in the moving axes, is constant."""
         p, x = (q[0], q[1], q[2], q[3]), (q[4], q[5], q[6])
@@ -56,6 +62,16 @@ class Free(Joint):
         ws = cross(w, step)
         u = add(subtract(step, scale(0.5, ws)), scale(k, cross(w, ws)))
         return Freedoms((*w, *u))
+
+    def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """Half the quaternion times the angular velocity, and the linear velocity in the joint's axes."""
+        p = (q[0], q[1], q[2], q[3])
+        moving = matvec(quaternion.matrix(p), (v[3], v[4], v[5]))
+        return Freedoms((*quaternion.rate(p, (v[0], v[1], v[2])), *moving))
+
+    def project(self, q: Freedoms) -> Freedoms:
+        """The quaternion made a unit; the position is any."""
+        return Freedoms((*quaternion.normalised((q[0], q[1], q[2], q[3])), *q[4:]))
 
     def neutral(self) -> tuple[float, ...]:
         """Where the joint's frame is."""

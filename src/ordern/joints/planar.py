@@ -40,6 +40,10 @@ class Planar(Joint):
         """Rotation about z, translation along x and y."""
         return Units((2, 3, 4))
 
+    def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
+        """A momentum along the child's axes turns with them, and its lever arm grows."""
+        return Freedoms((v[1] * h[2] - v[2] * h[1], 0.0 - v[0] * h[2], v[0] * h[1]))
+
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
         """Along the circle on which the velocity, in the moving axes, is constant."""
         w: Vector3 = (0.0, 0.0, v[0])
@@ -58,6 +62,15 @@ class Planar(Joint):
         ws = cross(w, step)
         u = add(subtract(step, scale(0.5, ws)), scale(k, cross(w, ws)))
         return Freedoms((w[2], u[0], u[1]))
+
+    def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """The angle's rate, and the velocity in the joint's axes."""
+        x, y, _ = _turned(q[0]).back((v[1], v[2], 0.0))
+        return Freedoms((v[0], x, y))
+
+    def project(self, q: Freedoms) -> Freedoms:
+        """Any three numbers are a position."""
+        return q
 
     def turn(self) -> Array:
         """The frame in which the normal is z."""

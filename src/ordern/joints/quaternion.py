@@ -6,7 +6,7 @@ from ..graph import Scalar, atan2, cos, sin, sqrt, where_less
 from ..spatial import Turn
 from ..spatial.linear import Matrix3, Vector3, transpose
 
-__all__ = ["Quaternion", "exponential", "inverse", "logarithm", "matrix", "multiply", "turn"]
+__all__ = ["Quaternion", "exponential", "inverse", "logarithm", "matrix", "multiply", "normalised", "rate", "turn"]
 
 Quaternion = tuple[Scalar, Scalar, Scalar, Scalar]
 
@@ -53,6 +53,12 @@ def normalised(a: Quaternion) -> Quaternion:
     """The quaternion with length one."""
     s = 1.0 / sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3])
     return (s * a[0], s * a[1], s * a[2], s * a[3])
+
+
+def rate(a: Quaternion, w: Vector3) -> Quaternion:
+    """How fast a quaternion changes that turns with the angular velocity w, in its own axes: half a times w."""
+    x, y, z = 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]
+    return multiply(a, (0.0, x, y, z))
 
 
 def exponential(r: Vector3) -> Quaternion:

@@ -68,11 +68,15 @@ class RollingDisc(Joint):
 
     def bias(self, q: Freedoms, v: Freedoms) -> Motion:
         """The point of contact moves around the disc."""
-        _, _, rolling, _, _ = self.rates(q, v)
+        _, _, rolling, _, _ = self.rate(q, v)
         x, _, z = self._up(q[2])
         return Motion(_ZERO, cross((v[0], v[1], v[2]), (0.0 - z * rolling, 0.0, x * rolling)))
 
-    def rates(self, q: Freedoms, v: Freedoms) -> Freedoms:
+    def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
+        """An angular momentum along the disc's axes turns with them."""
+        return Freedoms(cross((v[0], v[1], v[2]), (h[0], h[1], h[2])))
+
+    def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
         """How fast the positions change."""
         heading, lean, roll, _, _ = q
         c, s = cos(roll), sin(roll)
@@ -84,11 +88,15 @@ class RollingDisc(Joint):
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
         """A step of the classical Runge-Kutta method: rolling at a constant angular velocity has no closed form."""
-        k1 = self.rates(q, v)
-        k2 = self.rates(q + k1 * 0.5, v)
-        k3 = self.rates(q + k2 * 0.5, v)
-        k4 = self.rates(q + k3, v)
+        k1 = self.rate(q, v)
+        k2 = self.rate(q + k1 * 0.5, v)
+        k3 = self.rate(q + k2 * 0.5, v)
+        k4 = self.rate(q + k3, v)
         return q + (k1 + k2 * 2.0 + k3 * 2.0 + k4) * (1.0 / 6.0)
+
+    def project(self, q: Freedoms) -> Freedoms:
+        """Any five numbers are a position."""
+        return q
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
         """The angular velocity that changes the three angles so, to first order.

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..spatial import Freedoms, Subspace, Transform, Units
+from ..spatial.linear import cross
 from . import quaternion
 from .base import Array, Joint
 
@@ -29,6 +30,10 @@ class Spherical(Joint):
         """All rotations."""
         return Units((0, 1, 2))
 
+    def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
+        """An angular momentum along the child's axes turns with them."""
+        return Freedoms(cross((v[0], v[1], v[2]), (h[0], h[1], h[2])))
+
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
         """The quaternion turned by v, and made a unit again."""
         turned = quaternion.multiply((q[0], q[1], q[2], q[3]), quaternion.exponential((v[0], v[1], v[2])))
@@ -38,6 +43,14 @@ class Spherical(Joint):
         """The rotation vector from q0 to q1, the short way round."""
         relative = quaternion.multiply(quaternion.inverse((q0[0], q0[1], q0[2], q0[3])), (q1[0], q1[1], q1[2], q1[3]))
         return Freedoms(quaternion.logarithm(relative))
+
+    def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """Half the quaternion times the angular velocity."""
+        return Freedoms(quaternion.rate((q[0], q[1], q[2], q[3]), (v[0], v[1], v[2])))
+
+    def project(self, q: Freedoms) -> Freedoms:
+        """The quaternion made a unit."""
+        return Freedoms(quaternion.normalised((q[0], q[1], q[2], q[3])))
 
     def neutral(self) -> tuple[float, ...]:
         """No rotation."""

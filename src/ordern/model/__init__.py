@@ -2,6 +2,7 @@
 
 from .builder import ModelBuilder
 from .concrete import ConcreteTree
+from .freedoms import Freedom, FreedomTables
 from .model import Model
 from .parts import (
     BASE,
@@ -17,6 +18,7 @@ from .parts import (
     Shape,
     placement,
 )
+from .piece import Piece, Runner, packed, piece
 from .ports import check_block, core_shape, core_size, result_scalars
 from .tables import Kind, Tables
 from .tree import Carry, Index, PlacedFrame, Tree, placed_frame
@@ -30,6 +32,8 @@ __all__ = [
     "Connection",
     "Coupling",
     "Frame",
+    "Freedom",
+    "FreedomTables",
     "Index",
     "Kind",
     "Loop",
@@ -37,14 +41,18 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "Note",
+    "Piece",
     "PlacedFrame",
     "Placement",
+    "Runner",
     "Shape",
     "Tables",
     "Tree",
     "check_block",
     "core_shape",
     "core_size",
+    "packed",
+    "piece",
     "placed_frame",
     "placement",
     "result_scalars",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError, unknown_name
 from ..spatial import Freedoms
+from .lending import moving_together
 from .parts import BASE, Body, Connection, Coupling, Frame, Loop, Note, Shape
 from .tables import Tables, tables_of
 
@@ -180,27 +181,44 @@ class Model:
         heavy: list[bool] = [bool(row[12] or row[16:22].any()) for row in t.rows]
         leaf = [True] * len(self.bodies)
         for k in reversed(range(len(self.bodies))):
-            c = self.joints[k]
-            heavy[k] = heavy[k] or any(c.armature)
+            c, armature = self.joints[k], t.rows[k, t.kinds[t.kind[k]].term(0)]
             if c.parent != BASE:
                 heavy[c.parent] = heavy[c.parent] or heavy[k]
                 leaf[c.parent] = False
             if not c.type.nv:
                 continue
-            if not heavy[k]:
+            if not heavy[k] and not armature.any():
                 raise ModelError(
                     f"joint {c.name!r} moves nothing that has mass (body {self.bodies[k].name!r} and all that "
-                    "it carries are massless), so its acceleration is not defined: give the body a mass and "
-                    "an inertia, give the joint an armature, or fix the joint",
+                    f"it carries are massless{self._alike(k)}), so its acceleration is not defined: give the body a "
+                    "mass and an inertia, give the joint an armature, or fix the joint",
                     self.source,
                 )
-            if leaf[k] and not _meets_inertia(c, t.rows[k]):
+            if leaf[k] and not _meets_inertia(c, t.rows[k], armature):
                 raise ModelError(
                     f"joint {c.name!r} meets no inertia along its freedoms (body {self.bodies[k].name!r} has "
-                    f"mass {self.bodies[k].mass:g} kg, but none that this joint must turn or push), so its "
-                    "acceleration is not defined: give the body an inertia or the joint an armature",
+                    f"mass {self.bodies[k].mass:g} kg, but none that this joint must turn or push{self._alike(k)}), "
+                    "so its acceleration is not defined: give the body an inertia or the joint an armature",
                     self.source,
                 )
+
+    def singular(self, question: str) -> str:
+        """What to say of a robot some of whose freedoms meet no inertia in any state."""
+        light = [repr(b.name) for b, c in zip(self.bodies, self.joints, strict=True) if not b.mass and c.type.nv]
+        listed = ", ".join(light[:5]) + (" ..." if light[5:] else "")
+        names = f" Massless bodies that joints move: {listed}." if light else ""
+        return (
+            f"{question}: {self.name!r} can move in some way that meets no inertia, so accelerations are not defined "
+            f"in any state.{names} Give such bodies mass and inertia or their joints an armature, or fix the joints"
+        )
+
+    def _alike(self, k: int) -> str:
+        """That the joints which move with joint k do not help it."""
+        for group in moving_together(self.joints):
+            others = [repr(self.joints[j].name) for j, _ in group if j != k]
+            if len(others) < len(group):
+                return f"; the joints that it moves with, {', '.join(others[:5])}, meet no inertia either"
+        return ""
 
     def summary(self, most: int = 200) -> str:
         """The tree of bodies and joints, as text; of large robots the first bodies."""
@@ -255,11 +273,11 @@ def _constant(numbers: list[float]) -> Array:
     return a
 
 
-def _meets_inertia(c: Connection, row: Array) -> bool:
+def _meets_inertia(c: Connection, row: Array, armature: Array) -> bool:
     """Whether a joint that carries only this body has a regular inertia."""
     S = c.type.subspace(Freedoms(c.type.neutral())).columns
     six = np.array([m.scalars for m in S], float)
-    D = six @ _spatial_inertia(row) @ six.T + np.diag(c.armature)
+    D = six @ _spatial_inertia(row) @ six.T + np.diag(armature)
     return bool(np.linalg.matrix_rank(D, hermitian=True) == c.type.nv)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from ..joints import Joint
 from ..spatial import Chain, Freedoms, Subspace, Transform, leaves
+from .lending import lent_armature
 
 if TYPE_CHECKING:
     from .model import Model
@@ -103,10 +104,12 @@ def tables_of(model: Model) -> Tables:
     r = np.einsum("nji,nj->ni", Q_parent, p)
 
     passive = any(any(x) for c in model.joints for x in (c.damping, c.friction, c.stiffness))
-    own = [_own(c, passive) for c in model.joints]
+    lent = lent_armature(model.bodies, model.joints)
+    armature = [(c.armature[0] + lent[k],) if k in lent else c.armature for k, c in enumerate(model.joints)]
+    own = [_own(c, a, passive) for c, a in zip(model.joints, armature, strict=True)]
     width = ARMATURE + max(map(len, own), default=0)
     followers = [k for k, c in enumerate(model.joints) if c.mimic]
-    kind, found = _kinds(model, E, slice(width, width + len(followers)), passive)
+    kind, found = _kinds(model, E, armature, slice(width, width + len(followers)), passive)
     rows = np.zeros((n, width + len(followers)))
     rows[:, 0:9] = E
     rows[:, 9:12] = np.where(np.abs(r) < model.snap, 0.0, r)
@@ -145,12 +148,14 @@ def tables_of(model: Model) -> Tables:
     return made
 
 
-def _own(c: Connection, passive: bool) -> tuple[float, ...]:
-    terms = (*c.armature, *c.damping, *c.friction, *c.stiffness, *c.rest) if passive else c.armature
+def _own(c: Connection, armature: tuple[float, ...], passive: bool) -> tuple[float, ...]:
+    terms = (*armature, *c.damping, *c.friction, *c.stiffness, *c.rest) if passive else armature
     return (*terms, *c.type.parameters)
 
 
-def _kinds(model: Model, E: Array, couplings: slice, passive: bool) -> tuple[NDArray[np.int64], tuple[Kind, ...]]:
+def _kinds(
+    model: Model, E: Array, armature: list[tuple[float, ...]], couplings: slice, passive: bool
+) -> tuple[NDArray[np.int64], tuple[Kind, ...]]:
     """The kind of each body: joints with the same formulas, and placements with zeros and ones in the same places."""
     patterns = np.where(np.isin(E, (-1.0, 0.0, 1.0)), E, 2.0) + 0.0
     for use_patterns in (True, False):
@@ -159,7 +164,7 @@ def _kinds(model: Model, E: Array, couplings: slice, passive: bool) -> tuple[NDA
         seen: set[Joint] = set()
         kind = np.zeros(len(model.joints), np.int64)
         for i, c in enumerate(model.joints):
-            has_armature = any(c.armature)
+            has_armature = any(armature[i])
             key = (c.type.kind, has_armature, c.mimic is not None, patterns[i].tobytes() if use_patterns else None)
             number = kinds.get(key)
             if number is None:
@@ -199,6 +204,10 @@ def _check_joint(joint: Joint, q: Freedoms, name: str) -> None:
         raise ModelError(f"{what}: `subspace` must give Units or Columns, not a {type(S).__name__}")
     if len(S.columns) != joint.nv:
         raise ModelError(f"{what} has nv = {joint.nv}, but `subspace` has {len(S.columns)} columns")
+    if type(joint).gyration is not Joint.gyration:
+        still = Freedoms((0.0,) * joint.nv)
+        if (given := len(joint.gyration(q, still, still))) != joint.nv:
+            raise ModelError(f"{what} has nv = {joint.nv}, but `gyration` gives {given} numbers")
     again = joint.with_parameters(joint.parameters)
     if type(again) is not type(joint):
         raise ModelError(f"{what}: `with_parameters` gives a {type(again).__name__}; write type(self)(...) there")

@@ -10,6 +10,9 @@ iterations only through fields:
 * `tree.own()`: a value whose structure may differ between kinds of joints, at `[i]` only;
 * `tree.carry(x)`: one value that walks along `tree.ancestors(i)`.
 
+Algorithms that work on matrices between freedoms have loops over those, `tree.freedoms()`, inside of which there may be
+loops over bodies. Then values move through results, fields and carried values: see `docs/architecture.md`.
+
 The concrete tree visits body after body: with numbers it is the interpreter, with graph nodes it unrolls. The rolling
 compiler has its own, in which the body is symbolic. An algorithm cannot tell.
 """
@@ -37,8 +40,10 @@ from ..spatial import (
     Turn,
     factors,
 )
+from .freedoms import Freedom
 from .model import Model
 from .parts import BASE, Frame
+from .piece import Piece, Runner
 from .tables import INERTIA, OFFSET, PLACEMENT, RATIO, TURN, Kind, snapped
 
 __all__ = ["Carry", "Index", "PlacedFrame", "Tree", "placed_frame"]
@@ -160,6 +165,21 @@ class Index:
         """The acceleration that the joint's changing subspace gives."""
         return self.joint.bias(q, v)
 
+    def gyration(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """The joint force that the momentum of its drive takes to turn along with the joint; zero for most joints."""
+        if not self.kind.has_armature:
+            return Freedoms((0.0,) * self.kind.joint.nv)
+        return self.joint.gyration(q, v, self.armature * v)
+
+    def gyration_matrix(self, q: Freedoms, v: Freedoms) -> tuple[Freedoms, ...]:
+        """The rows of a skew-symmetric matrix that gives `gyration` when it is multiplied by v."""
+        nv = self.kind.joint.nv
+        if not self.kind.has_armature:
+            return (Freedoms((0.0,) * nv),) * nv
+        units = (Freedoms(1.0 if r == c else 0.0 for r in range(nv)) for c in range(nv))
+        columns = [self.joint.gyration(q, unit, self.armature * v) for unit in units]
+        return tuple(Freedoms(column[r] for column in columns) for r in range(nv))
+
 
 class PlacedFrame:
     """A frame as algorithms see it: the body it is fixed to, and the transform from there."""
@@ -188,6 +208,12 @@ class Tree(ABC):
     """What an algorithm may ask of a tree."""
 
     model: Model
+    runner: Runner | None = None
+    """What runs pieces, if it is not Python."""
+
+    def run(self, piece: Piece, *values: Any) -> tuple[Any, ...]:
+        """What a piece makes of arrays of elements."""
+        return piece(*values) if self.runner is None else self.runner(piece, *values)
 
     @property
     def base(self) -> Index:
@@ -210,12 +236,36 @@ class Tree(ABC):
         return placed_frame(self.model, self.model.frame(name))
 
     @abstractmethod
-    def outward(self) -> Iterator[tuple[Index, Index]]:
-        """Bodies and their parents, parents first."""
+    def outward(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
+        """Bodies and their parents, parents first.
+
+        All of them; or those that a freedom moves, as a robot of its own whose base is what carries them; or those that
+        are numbered up to the body of a freedom.
+        """
 
     @abstractmethod
-    def inward(self) -> Iterator[tuple[Index, Index]]:
-        """Bodies and their parents, children first."""
+    def inward(self, moved_by: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
+        """Bodies and their parents, children first: all, or those that a freedom moves."""
+
+    @abstractmethod
+    def freedoms(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[Freedom]:
+        """Freedoms in order: all, or those of the joints that one moves (its own first), or those up to one."""
+
+    @abstractmethod
+    def freedoms_inward(self) -> Iterator[Freedom]:
+        """All freedoms, the last one first."""
+
+    @abstractmethod
+    def above(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
+        """The freedoms that eliminating d changes, the nearest first: those of its joint before it, and inward."""
+
+    @abstractmethod
+    def within(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
+        """The freedoms of the same joint before d, the nearest first."""
+
+    @abstractmethod
+    def unit(self, kind: str, d: Freedom) -> Any:
+        """An input of zeros, with a one at a freedom."""
 
     @abstractmethod
     def path(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
@@ -226,8 +276,11 @@ class Tree(ABC):
         """Only the bodies between the base and a frame, children first."""
 
     @abstractmethod
-    def ancestors(self, i: Index) -> Iterator[tuple[Index, Index]]:
-        """The bodies that carry body i: its parent, and so on to the root, each with its own parent's index."""
+    def ancestors(self, i: Index | Freedom) -> Iterator[tuple[Index, Index]]:
+        """The bodies that carry body i: its parent, and so on to the root, each with its own parent's index.
+
+        Those that carry a freedom begin with the freedom's own body.
+        """
 
     @abstractmethod
     def field(self, type: FixedSize, base: Any = None) -> Any:
@@ -238,12 +291,27 @@ class Tree(ABC):
         """A value for every body, whose structure may differ between kinds of joints."""
 
     @abstractmethod
+    def vector(self) -> Any:
+        """Numbers for the freedoms of each joint, at `[i]`, which walks may read and set too."""
+
+    @abstractmethod
+    def pairs(self) -> Any:
+        """A matrix for each body i and each j that carries it, at `[i, j]`, with a row for each freedom of i."""
+
+    @abstractmethod
+    def columns(self, type: FixedSize) -> Any:
+        """A value of one type for each body and freedom, at `[i, d]`."""
+
+    @abstractmethod
     def carry(self, value: T) -> Carry[T]:
         """One value that a walk along ancestors carries."""
 
     @abstractmethod
     def output(self, kind: str) -> Any:
-        """The result, filled piece by piece: kind as in `ordern.model.ports`."""
+        """The result, filled piece by piece: kind as in `ordern.model.ports`.
+
+        One that is not returned is memory. Freedoms are indices of vectors and matrices too: `x[d]`, `M[r, d]`.
+        """
 
     def zeros(self, kind: str) -> Any:
         """An input that is zero."""
@@ -262,7 +330,9 @@ class _Zeros:
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
-    def __getitem__(self, i: Index) -> Any:
+    def __getitem__(self, i: Index | Freedom) -> Any:
+        if isinstance(i, Freedom):
+            return 0.0
         if self.kind == "bodies":
             return Force.zero()
         if self.kind == "motion":

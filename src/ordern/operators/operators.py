@@ -218,6 +218,14 @@ class Operators(Context):
         return self.state.b.reshape(-1)
 
     @property
+    def gyration(self) -> Array:
+        """What the momenta of the drives take of the joint forces, to turn along: tau = H f + A qdd + gyration.
+
+        It is zero without armature, and for joints whose velocities are the rates of their positions.
+        """
+        return np.concatenate([np.zeros(0, self.dtype), *self.state.gyration])
+
+    @property
     def g(self) -> Array:
         """The acceleration of the base that stands for gravity, R-K (3.21)."""
         return np.array([0.0, 0.0, 0.0, *(0.0 - x for x in self.model.gravity)], self.dtype)
@@ -247,13 +255,16 @@ class Operators(Context):
         return found
 
     def z(self, tau: ArrayLike) -> Array:
-        """What forces of the joints beyond add: f = P (alpha - a) + z. Jain (60): z = psi (K tau + b + P a)."""
-        found: Array = self.psi @ (self.K @ tau + self.b + self.P @ self._bias)
+        """What forces of the joints beyond add: f = P (alpha - a) + z. Jain (60): z = psi (K tau + b + P a).
+
+        Where drives have a `gyration`, it is taken off tau first.
+        """
+        found: Array = self.psi @ (self.K @ (np.asarray(tau) - self.gyration) + self.b + self.P @ self._bias)
         return found
 
     def epsilon(self, tau: ArrayLike) -> Array:
         """The innovations tau - H z, which are what is left to accelerate each joint. Jain (46)."""
-        found: Array = np.asarray(tau) - self.H @ self.z(tau)
+        found: Array = np.asarray(tau) - self.gyration - self.H @ self.z(tau)
         return found
 
     def nu(self, tau: ArrayLike) -> Array:

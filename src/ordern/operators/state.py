@@ -48,6 +48,8 @@ class State:
     M: Array
     """(n, 6, 6): the inertia of each body."""
     armature: Sequence[Array]
+    gyration: Sequence[Array]
+    """What the momentum of each joint's drive takes of its force, to turn along with the joint."""
     V: Array
     """(n, 6): velocities of the bodies."""
     a: Array
@@ -114,6 +116,7 @@ class State:
             model=self.model,
             parent=self.parent,
             armature=self.armature,
+            gyration=self.gyration,
             X=X,
             S=[w @ s for w, s in zip(W, self.S, strict=True)],
             M=M,
@@ -171,7 +174,8 @@ def state_of(model: Model, position: ArrayLike, velocity: ArrayLike) -> State:
         columns = np.array([c.scalars for c in subspace.columns], dtype).reshape(-1, 6).T
         vectors = v[i].scalars, bias.scalars, w[i].gyroscopic(inertia).scalars
         pose = (*at.rotation, at.position)
-        rows.append((p.key, columns, i.armature, i.row(TURN), pose, inertia.articulated().rows(), *vectors))
+        drive = i.armature, i.gyration(q[i], qd[i])
+        rows.append((p.key, columns, drive, i.row(TURN), pose, inertia.articulated().rows(), *vectors))
 
     def array(part: int, *shape: int) -> Array:
         return np.array([row[part] for row in rows], dtype).reshape(len(rows), *shape)
@@ -189,7 +193,8 @@ def state_of(model: Model, position: ArrayLike, velocity: ArrayLike) -> State:
         X=own @ _transforms(array(4, 4, 3)) @ _at_parents(Q, parent),
         S=[t @ row[1] for t, row in zip(own, rows, strict=True)],
         M=_congruent(Q, array(5, 6, 6)),
-        armature=[np.array(row[2], dtype) for row in rows],
+        armature=[np.array(row[2][0], dtype) for row in rows],
+        gyration=[np.array(row[2][1], dtype) for row in rows],
         V=_each(own, array(6, 6)),
         a=_each(own, array(7, 6)),
         b=_each(own, array(8, 6)),

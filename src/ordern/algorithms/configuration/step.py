@@ -7,7 +7,7 @@ from typing import Any
 from ...model import Tree
 from ..registry import algorithm
 
-__all__ = ["difference", "integrate"]
+__all__ = ["difference", "integrate", "position_rate", "project"]
 
 
 @algorithm("integrate", "joint-by-joint", equations="Joint.integrate")
@@ -25,4 +25,22 @@ def difference(tree: Tree, q0: Any, q1: Any) -> Any:
     out = tree.output("v")
     for i, _ in tree.outward():
         out[i] = i.joint.difference(q0[i], q1[i])
+    return out
+
+
+@algorithm("position_rate", "joint-by-joint", equations="Joint.rate")
+def position_rate(tree: Tree, q: Any, qd: Any) -> Any:
+    """How fast the positions change: dq/dt, at the velocity qd."""
+    out = tree.output("q")
+    for i, _ in tree.outward():
+        out[i] = i.joint.rate(q[i], qd[i])
+    return out
+
+
+@algorithm("project", "joint-by-joint", equations="Joint.project")
+def project(tree: Tree, q: Any) -> Any:
+    """The position next to numbers that are nearly one: quaternions become units again."""
+    out = tree.output("q")
+    for i, _ in tree.outward():
+        out[i] = i.joint.project(q[i])
     return out

@@ -14,9 +14,10 @@ derivative by time: of B_ij = [[1, 0], [c_ij x, 1]] it is [[0, 0], [(v_j - v_i) 
 All other blocks are zero. The last two lines are walked inward, from i to the base: columns are forces, carried by B^T;
 rows are forces and, for what B' and K make of them, moments. Cost: order n d, where d is the depth of the tree.
 
-With Saha's M'_i, dM/dt - 2 C is skew-symmetric, but C is not the matrix of Christoffel's symbols, unless every body
-turns about one or two directions only. Velocities that are no coordinates' rates (of spherical, free and planar joints:
-they are components in the body's axes) make no difference: dM/dt is then that along the motion.
+To c_ii is added the matrix of the drive's gyration, which is skew-symmetric and zero for most joints. With Saha's M'_i,
+dM/dt - 2 C is skew-symmetric, but C is not the matrix of Christoffel's symbols, unless every body turns about one or
+two directions only. Velocities that are no coordinates' rates (of spherical, free and planar joints: they are
+components in the body's axes) make no difference: dM/dt is then that along the motion.
 
 Reference: Saha 1999, eqs. (8), (13), (15), (23), (25)-(29).
 Differs: K_i is the sum of the paper's H and M' of composites, (28), which always stand together. (27)-(29) have
@@ -83,7 +84,8 @@ def convective_matrix(tree: Tree, q: Any, qd: Any, mass_rate: Callable[[Vector3,
         K[j] += (K[i] + Convection.of_rate(Mc[i], apart[i])).carried(B[i])
         moving = tuple(zip(p[i].columns, p_rate[i], strict=True))
         force = Forces(tuple(Mc[i] @ r + K[i] @ t for t, r in moving))
-        C[i, i] = tuple(tuple(f.dot(t) for f in force.columns) for t in p[i].columns)
+        drive = zip(p[i].columns, i.gyration_matrix(q[i], qd[i]), strict=True)
+        C[i, i] = tuple(tuple(f.dot(t) + g for f, g in zip(force.columns, row, strict=True)) for t, row in drive)
         column = tree.carry(B[i].T @ force)
         for k, _ in tree.ancestors(i):
             C[k, i] = tuple(tuple(f.dot(t) for f in column.value.columns) for t in p[k].columns)

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...model import Tree
 from ...spatial import plus_diagonal
-from ..reach import no_couplings
+from ..reach import no_filling_in
 from ..registry import algorithm
 from .articulated import articulated
 from .linear import identity, transposed
@@ -33,7 +33,7 @@ __all__ = ["innovations_factor", "innovations_pivots"]
     paper="Jain 1991; Rodriguez-Kreutz 1988",
     equations="Jain Lemma 6.2, (45)",
     order="n d",
-    refuses=no_couplings,
+    refuses=no_filling_in,
 )
 def innovations_factor(tree: Tree, q: Any) -> Any:
     """The factor F = 1 + H phi K for position q."""
@@ -54,7 +54,7 @@ def innovations_factor(tree: Tree, q: Any) -> Any:
     "innovations",
     paper="Jain 1991; Rodriguez-Kreutz 1988",
     equations="Jain (45)",
-    refuses=no_couplings,
+    refuses=no_filling_in,
 )
 def innovations_pivots(tree: Tree, q: Any) -> Any:
     """The block-diagonal matrix D for position q."""

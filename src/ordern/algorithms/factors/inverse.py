@@ -1,15 +1,19 @@
-"""The inverse of the mass matrix in order n^2: M^-1 = (1 - H psi K)^* D^-1 (1 - H psi K), all columns at once.
+"""The inverse of the mass matrix in order n^2: M^-1 = (1 - H psi K)^* D^-1 (1 - H psi K), column by column.
 
     inward    P_i, D_i, G_i as in `articulated`
-              for each column c of body i and the bodies that it carries:
-              eps_ic = 1_ic - S_i^T z_ic,    z_pc = X_i^T (z_ic + G_i eps_ic)      the rows of 1 - H psi K
-              nu_ic = D_i^-1 eps_ic
-    outward   for each column c from i on:
-              a' = X_i alpha_pc,    Y_ic = nu_ic - G_i^T a',    alpha_ic = a' + S_i Y_ic
+    for each freedom d, with x = 1 at d and 0 elsewhere:
+    inward    over the bodies i that carry d:
+              eps_i = x_i - S_i^T z,    nu_i = D_i^-1 eps_i,    z = X_i^T (z + G_i eps_i)      a column of 1 - H psi K
+    outward   over the bodies i up to that of d:
+              a' = X_i alpha_p,    y_i = nu_i - G_i^T a',    alpha_i = a' + S_i y_i            a column of M^-1
 
-Inward, a body has forces z only for the columns of what it carries. Outward, the columns before i are known from
-symmetry. Bodies on different branches of one root have a block; those of different roots have none. Joints that follow
-others, with their couplings B^T qdd = 0, leave Y - Y B (B^T Y B)^-1 B^T Y for the others. Cost: order n^2.
+Inward, only what carries d has a force z. Outward, what is numbered beyond d is known from symmetry. Joints that follow
+others are bound by B^T qdd = 0, which leaves Y - W L^-1 W^T of the inverse Y without them, where W = Y B and L = B^T W:
+
+    inward    w_i = B_i - S_i^T p_i,    p_p += X_i^T (p_i + G_i w_i),    L += w_i^T D_i^-1 w_i
+    outward   a' = X_i a_p,    W_i = D_i^-1 w_i - G_i^T a',    a_i = a' + S_i W_i
+
+Cost: order n^2.
 
 Reference: Jain 1991, Lemmas 6.3 and 6.4, eqs. (45), (46).
 Differs: Jain numbers links from the tip and has chains only.
@@ -20,11 +24,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Tree
-from ...spatial import Factor, Forces, Freedoms, Motion
+from ...spatial import Columns, Factor, Force, Forces, Freedoms, Motion
 from ...spatial.linear import dot
 from ..registry import algorithm
-from .articulated import articulated
-from .linear import Rows, identity, transposed
+from ..several import Loads, Motions, Numbers
+from .articulated import Articulated, articulated
 
 __all__ = ["innovations_inverse"]
 
@@ -35,84 +39,61 @@ __all__ = ["innovations_inverse"]
     paper="Jain 1991",
     equations="Lemma 6.4, (45), (46)",
     order="n^2",
-    sweeps=False,
 )
 def innovations_inverse(tree: Tree, q: Any) -> Any:
     """M^-1 for position q."""
-    X, S, _, G, D = articulated(tree, q)
-    bodies = [i for i, _ in tree.outward()]
-    z: dict[Any, dict[Any, Forces]] = {i.key: {} for i in (*bodies, tree.base)}
-    nu: dict[Any, dict[Any, Rows]] = {i.key: {} for i in bodies}
-    alpha: dict[Any, dict[Any, tuple[Motion, ...]]] = {tree.base.key: {}}
-    Y: dict[tuple[Any, Any], Rows] = {}  # a row for each column of the body c
-
-    for i, p in tree.inward():
-        unit = identity(len(i.armature))
-        nu[i.key][i.key] = tuple(D[i].solve(e) for e in unit)
-        z[p.key][i.key] = X[i].T @ G[i]
-        for c, forces in z[i.key].items():
-            eps = [-(S[i].T @ f) for f in forces.columns]
-            nu[i.key][c] = tuple(D[i].solve(e) for e in eps)
-            loads = zip(forces.columns, eps, strict=True)
-            z[p.key][c] = X[i].T @ Forces(tuple(f + G[i] @ e for f, e in loads))
-
-    for number, (i, p) in enumerate(tree.outward()):
-        alpha[i.key] = {}
-        for c in bodies[number:]:
-            known, carried = nu[i.key].get(c.key), alpha[p.key].get(c.key)
-            if known is None and carried is None:
-                continue
-            still = tuple(Motion.zero() for _ in c.armature)
-            a = [X[i] @ m for m in carried] if carried is not None else still
-            none = tuple(Freedoms((0.0,) * len(i.armature)) for _ in c.armature)
-            y = [n - G[i].T @ m for n, m in zip(known or none, a, strict=True)]
-            Y[i.key, c.key] = tuple(y)
-            alpha[i.key][c.key] = tuple(m + S[i] @ x for m, x in zip(a, y, strict=True))
-
-    if tree.couplings:
-        Y = _bound(tree, bodies, Y)
-    out = tree.output("symmetric")
-    for (i, c), block in Y.items():
-        one, other = bodies[i], bodies[c]
-        if not (one.kind.follows or other.kind.follows):
-            out[other, one] = block
-    return out
+    found = articulated(tree, q)
+    X, S, _, G, D = found
+    W, LW = _bindings(tree, found)
+    nu, Y = tree.vector(), tree.output("symmetric")
+    for d in tree.freedoms():
+        x, alpha, column = tree.unit("f", d), tree.field(Motion), tree.output("v")
+        z, bound = tree.carry(Force.zero()), tree.carry(Freedoms((0.0,) * tree.couplings))
+        for i, _ in tree.outward(upto=d):
+            nu[i] = Freedoms((0.0,) * len(i.armature))
+        for i, _ in tree.ancestors(d):
+            eps = x[i] - S[i].T @ z.value
+            nu[i] = D[i].solve(eps)
+            z.value = X[i].T @ (z.value + G[i] @ eps)
+            if tree.couplings:
+                bound.value = bound.value + Freedoms(dot(x[i], W[i][c]) for c in range(tree.couplings))
+        for i, p in tree.outward(upto=d):
+            a_ = X[i] @ alpha[p]
+            y = nu[i] - G[i].T @ a_
+            alpha[i] = a_ + S[i] @ y
+            column[i] = y - Freedoms(dot(row, bound.value) for row in LW[i]) if tree.couplings else y
+        for r in tree.freedoms(upto=d):
+            Y[r, d] = Y[d, r] = column[r]
+    return Y
 
 
-def _bound(tree: Tree, bodies: list[Any], Y: dict[tuple[Any, Any], Rows]) -> dict[tuple[Any, Any], Rows]:
-    """The inverse with joints that follow others: less what it takes to bind them."""
+def _bindings(tree: Tree, found: Articulated) -> tuple[Any, Any]:
+    """For each joint, its rows of W, as columns, and of W L^-1, as rows: a number for each coupling."""
+    X, S, _, G, D = found
     m = tree.couplings
-    B = {i.key: i.coupling for i in bodies}
-    partners = [i for i in bodies if any(x for row in B[i.key] for x in row)]
+    W, LW, w = tree.own(), tree.own(), tree.own()
+    if not m:
+        return W, LW
+    halves = [(r, c) for r in range(m) for c in range(r + 1)]
+    p, L, a = tree.field(Loads(m)), tree.field(Numbers(len(halves))), tree.field(Motions(m))
+    for i, _ in tree.outward():
+        p[i], L[i] = Forces((Force.zero(),) * m), Freedoms((0.0,) * len(halves))
 
-    def block(c: Any, i: Any) -> Rows:
-        """Rows for the freedoms of c, columns for those of i."""
-        if (i.key, c.key) in Y:
-            return Y[i.key, c.key]
-        if (c.key, i.key) in Y:
-            return transposed(Y[c.key, i.key], len(c.armature))
-        return tuple(Freedoms((0.0,) * len(i.armature)) for _ in c.armature)
+    for i, parent in tree.inward():
+        B, loads = i.coupling, [S[i].T @ f for f in p[i].columns]
+        w[i] = tuple(Freedoms(B[k][c] - loads[c][k] for k in range(len(B))) for c in range(m))
+        p[parent] += X[i].T @ Forces(tuple(f + G[i] @ x for f, x in zip(p[i].columns, w[i], strict=True)))
+        solved = [D[i].solve(x) for x in w[i]]
+        L[parent] += L[i] + Freedoms(dot(w[i][r], solved[c]) for r, c in halves)
 
-    def times(A: Rows, i: Any) -> list[list[Any]]:
-        return [[dot(row, [b[k] for b in B[i.key]]) for k in range(m)] for row in A]
-
-    W: dict[Any, list[Freedoms]] = {}  # Y B
-    for c in bodies:
-        total = [Freedoms((0.0,) * m) for _ in c.armature]
-        for i in partners:
-            total = [t + tuple(x) for t, x in zip(total, times(block(c, i), i), strict=True)]
-        W[c.key] = total
-    L = [[0.0] * m for _ in range(m)]
-    for i in partners:
-        for b, w in zip(B[i.key], W[i.key], strict=True):
-            L = [[L[r][k] + b[r] * w[k] for k in range(m)] for r in range(m)]
-    factor = Factor.of(tuple(tuple(row) for row in L))
-    solved = {c.key: [factor.solve(w) for w in W[c.key]] for c in bodies}
-    return {
-        (i.key, c.key): tuple(
-            Freedoms(x - dot(w, s) for x, s in zip(row, solved[i.key], strict=True))
-            for row, w in zip(block(c, i), W[c.key], strict=True)
-        )
-        for i in bodies
-        for c in bodies[i.key :]
-    }
+    whole = tree.field(Numbers(len(halves)))
+    whole[tree.base] = L[tree.base]
+    for i, parent in tree.outward():
+        whole[i] = whole[parent]
+        a_ = Columns(tuple(X[i] @ one for one in a[parent].columns))
+        W[i] = tuple(D[i].solve(x) - G[i].T @ one for x, one in zip(w[i], a_.columns, strict=True))
+        a[i] = Columns(tuple(one + S[i] @ x for one, x in zip(a_.columns, W[i], strict=True)))
+        known = dict(zip(halves, whole[i], strict=True))
+        factor = Factor.of(tuple(tuple(known[max(r, c), min(r, c)] for c in range(m)) for r in range(m)))
+        LW[i] = tuple(factor.solve(tuple(x[k] for x in W[i])) for k in range(len(i.armature)))
+    return W, LW

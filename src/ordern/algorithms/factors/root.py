@@ -18,7 +18,7 @@ from typing import Any
 from ...graph import sqrt
 from ...model import Tree
 from ...spatial import Factor, Freedoms
-from ..reach import no_couplings
+from ..reach import no_filling_in
 from ..registry import algorithm
 from .articulated import articulated, no_forces
 
@@ -48,7 +48,7 @@ def _over_root(D: Factor, x: Any) -> Freedoms:
     "innovations",
     paper="Jain 1991",
     equations="Lemma 6.2, (45)",
-    refuses=no_couplings,
+    refuses=no_filling_in,
 )
 def root_product(tree: Tree, q: Any, x: Any) -> Any:
     """F D^(1/2) x for position q."""
@@ -66,7 +66,7 @@ def root_product(tree: Tree, q: Any, x: Any) -> Any:
     "innovations",
     paper="Jain 1991",
     equations="Lemmas 6.2, 6.3, (45), (46)",
-    refuses=no_couplings,
+    refuses=no_filling_in,
 )
 def root_solve(tree: Tree, q: Any, x: Any) -> Any:
     """D^(-1/2) F^-1 x for position q."""

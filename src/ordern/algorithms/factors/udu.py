@@ -20,44 +20,28 @@ a matrix. A body without mass has its frame's origin for a centre.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ...graph import where_less
 from ...model import Tree
-from ...spatial import ArticulatedInertia, Chain, Columns, Identity, Inertia, Transform, eliminate, plus_diagonal
-from ...spatial.linear import ZERO3, Vector3, negative, scale
-from ..reach import no_couplings
+from ...spatial import ArticulatedInertia, eliminate, plus_diagonal
+from ..inverse_dynamics.denoc import Point, about_centre, between_centres, mass_centre
+from ..reach import no_filling_in
 from ..registry import algorithm
 from .linear import identity, transposed
 
 __all__ = ["udu_factor", "udu_pivots"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Centre:
-    """Where a body's centre of mass is, in its frame."""
-
-    c: Vector3
-
-    @classmethod
-    def zero(cls) -> _Centre:
-        return cls(ZERO3)
-
-
 def _eliminated(tree: Tree, q: Any) -> tuple[Any, Any, Any, Any]:
     """Transforms B and motions p of the mass centres, the inertias M^ and the columns psi."""
-    C, M = tree.field(_Centre), tree.field(ArticulatedInertia)
+    C, M = tree.field(Point), tree.field(ArticulatedInertia)
     B, p, psi = tree.own(), tree.own(), tree.own()
 
     for i, parent in tree.outward():
-        I = i.inertia
-        c = scale(1.0 / where_less(0.0, I.m, I.m, 1.0), I.h)
-        there, back = Transform(Identity(), c), Transform(Identity(), negative(C[parent].c))
-        C[i] = _Centre(c)
-        B[i] = Chain((back, *i.transform(q[i]).factors, there))
-        p[i] = Columns(tuple(there @ column for column in i.subspace(q[i]).columns))
-        M[i] = Inertia(I.m, ZERO3, I.shifted(negative(c)).I).articulated()
+        C[i], own = mass_centre(i.inertia)
+        B[i] = between_centres(i.transform(q[i]), C[parent], C[i])
+        p[i] = about_centre(C[i], i.subspace(q[i]))
+        M[i] = own.articulated()
 
     for i, parent in tree.inward():
         psi[i], _, Mkk = eliminate(M[i], p[i], i.armature)
@@ -71,7 +55,7 @@ def _eliminated(tree: Tree, q: Any) -> tuple[Any, Any, Any, Any]:
     paper="Saha 1999",
     equations="(46)-(50), (55)",
     order="n d",
-    refuses=no_couplings,
+    refuses=no_filling_in,
 )
 def udu_factor(tree: Tree, q: Any) -> Any:
     """The factor U for position q."""
@@ -86,7 +70,7 @@ def udu_factor(tree: Tree, q: Any) -> Any:
     return U
 
 
-@algorithm("mass_matrix_pivots", "udu", paper="Saha 1999", equations="(47), (50), (54)", refuses=no_couplings)
+@algorithm("mass_matrix_pivots", "udu", paper="Saha 1999", equations="(47), (50), (54)", refuses=no_filling_in)
 def udu_pivots(tree: Tree, q: Any) -> Any:
     """The block-diagonal matrix D for position q."""
     _, p, M, _ = _eliminated(tree, q)

@@ -56,7 +56,7 @@ def absolute(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
 
     for i, p in tree.inward():
         G[i], D, Ia = eliminate(IA[i], S[i], i.armature)
-        u = tau[i] - S[i].T @ pA[i]
+        u = tau[i] - S[i].T @ pA[i] - i.gyration(q[i], qd[i])
         nu[i] = D.solve(u)
         IA[p] += Ia
         pA[p] += pA[i] + Ia @ c[i] + G[i] @ u

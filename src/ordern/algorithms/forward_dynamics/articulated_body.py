@@ -5,14 +5,15 @@
               c_i  = Coriolis acceleration of body i
               IA_i = I_i,                           pA_i = gyroscopic force of body i - external_i
     inward    D_i  = S_i^T IA_i S_i + armature_i,   G_i = IA_i S_i D_i^-1
-              u_i  = tau_i - S_i^T pA_i,            nu_i = D_i^-1 u_i
+              u_i  = tau_i - S_i^T pA_i - g_i,      nu_i = D_i^-1 u_i
               Ia   = IA_i - G_i S_i^T IA_i,         Ip = X_i^T Ia X_i
               IA_p += Ip,                           pA_p += X_i^T (pA_i + Ia c_i + G_i u_i) + Ip r_i
     outward   a'   = X_i (a_p + r_i) + c_i
               qdd_i = nu_i - G_i^T a',              a_i = a' + S_i qdd_i
 
-Gravity is an acceleration of the base upwards; a base that is moved (v0, a0) adds its own. Joints that follow others
-are bound to them at the end, in `couplings`. Cost: order n.
+Gravity is an acceleration of the base upwards; a base that is moved (v0, a0) adds its own. g_i is the gyration of a
+drive's momentum armature_i qd_i, which most joints have none of. Joints that follow others are bound to them at the
+end, in `couplings`. Cost: order n.
 
 Reference: Jain 1991, eqs. (11), (14), (45), (46), (60), where IA is P, G the Kalman gain and, at rest, pA is z,
 u epsilon and nu_i nu; Featherstone and Orin 2000, sec. 3.3, eqs. (12)-(14).
@@ -58,7 +59,7 @@ def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: A
 
     for i, p in tree.inward():
         G[i], D[i], Ia = eliminate(IA[i], S[i], i.armature)
-        u = tau[i] - S[i].T @ pA[i]
+        u = tau[i] - S[i].T @ pA[i] - i.gyration(q[i], qd[i])
         nu[i] = D[i].solve(u)
         Ip = X[i].T @ Ia @ X[i]
         IA[p] += Ip

@@ -72,7 +72,7 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
         vJ = S[i] @ qd[i]
         w[i] = X[i] @ w[p] + vJ
         d[i] = X[i] @ X[i].centripetal(w[p]) + w[i].coriolis(vJ) + i.bias(q[i], qd[i])
-        f = actuator(S[i], tau[i])
+        f = actuator(S[i], tau[i] - i.gyration(q[i], qd[i]))
         Q[i] = external[i] - w[i].gyroscopic(i.inertia) + f
         Q[p] -= X[i].T @ f
         K[i], L[i] = ArticulatedInertia.zero(), Force.zero()

@@ -11,7 +11,7 @@ depth of the tree; n^3 for a chain, with the small factor 1/6.
 
 Reference: Walker and Orin 1982, method 3, as in Jain 1991, sec. 3, eqs. (22), (25), (28).
 Differs: Jain treats chains, where no entry is zero, and leaves open how (22) is solved. Joints that follow others need
-nothing here: M and T' are those of the coordinates that are left.
+nothing here: M and T' are those of the coordinates that are left; but then some zeros of M are filled in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Tree
-from ..dense import Reverse, square
+from ..elimination import solve
 from ..inverse_dynamics.bias_force import bias_force
 from ..mass_matrix.composite_body import composite_body as composite_mass_matrix
 from ..registry import algorithm
@@ -27,13 +27,15 @@ from ..registry import algorithm
 __all__ = ["bias_free", "composite_body"]
 
 
-def bias_free(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> tuple[Any, ...]:
+def bias_free(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """T - C, the joint forces that are left for accelerations (Jain 22): a number for each freedom of the robot."""
-    T = tree.output("f")
+    T, left = tree.output("f"), tree.output("v")
     for i, _ in tree.outward():
         T[i] = tau[i]
     C = bias_force(tree, q, qd, external, v0, a0)
-    return tuple(t - c for t, c in zip(T.scalars, C.scalars, strict=True))
+    for d in tree.freedoms():
+        left[d] = T[d] - C[d]
+    return left
 
 
 @algorithm(
@@ -42,9 +44,8 @@ def bias_free(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0:
     paper="Walker-Orin 1982, method 3, as in Jain 1991",
     equations="Jain (22), (25), (28)",
     order="n d^2",
-    sweeps=False,
 )
 def composite_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations, with the mass matrix from composite bodies."""
     M = composite_mass_matrix(tree, q)
-    return Reverse.of(square(M.scalars)).solve(bias_free(tree, q, qd, tau, external, v0, a0))
+    return solve(tree, M, bias_free(tree, q, qd, tau, external, v0, a0))

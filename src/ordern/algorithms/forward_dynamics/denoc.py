@@ -66,7 +66,7 @@ def denoc(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any
         M[i], eta[i] = Mi.articulated(), Force.zero()
 
     for i, p in tree.inward():
-        phi = tau[i] - P[i].T @ gamma[i]
+        phi = tau[i] - P[i].T @ gamma[i] - i.gyration(q[i], qd[i])
         gamma[p] += B[i].T @ gamma[i]
         psi[i], m[i], Mii = eliminate(M[i], P[i], i.armature)
         M[p] += B[i].T @ Mii @ B[i]

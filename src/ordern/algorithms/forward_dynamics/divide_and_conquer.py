@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model import Tree
+from ...model import Tree, piece
 from ..reach import all_of, no_couplings, no_massless_bodies
 from ..registry import algorithm
 from .scan import Array, Bodies, Values, inverse, symmetric, times, transpose
@@ -78,10 +78,9 @@ class _Joint:
 
 def _assemble(k: Bodies, i: Array) -> tuple[Values, list[_Joint]]:
     """Join the links i of a chain, root first, and then to what carries it: the links, and the joints by level."""
-    Phi, X = inverse(k.M[i]), k.zeros(len(i), 6, 6)
+    X = k.zeros(len(i), 6, 6)
     X[:-1] = k.X[i[1:]]  # what is beyond the tip does not matter
-    b = -times(Phi, k.p[i])
-    links: Values = (Phi, Phi @ transpose(X), symmetric(X @ Phi @ transpose(X)), b, times(X, b))
+    links = k.tree.run(_leaf, k.M[i], X, k.p[i])
     levels, first, pieces = [], i, links
     while len(first) > 1:
         n = len(first)
@@ -97,20 +96,42 @@ def _assemble(k: Bodies, i: Array) -> tuple[Values, list[_Joint]]:
     return links, [*levels, joint]
 
 
+@piece(2, 2, 1)
+def _leaf(M: Array, X: Array, p: Array) -> Values:
+    """Single links: their inverse inertias at both handles, and their accelerations without forces there."""
+    Phi = inverse(M)
+    b = -times(Phi, p)
+    return Phi, Phi @ transpose(X), symmetric(X @ Phi @ transpose(X)), b, times(X, b)
+
+
 def _join(k: Bodies, i: Array, A: Values, B: Values) -> tuple[_Joint, Values]:
     """Pieces A and B, joined by the joints of bodies i."""
-    (A11, A12, A22, a1, a2), (B11, B12, B22, b1, b2) = A, B
-    G, Di, W = k.release(inverse(A22 + B11), i)
-    gamma = k.c[i] + a2 - b1
-    f = times(W, gamma) + times(G, k.tau[i])
-    joined = (
+    (V,) = k.tree.run(_stiffness, A[2], B[0])
+    G, Di, W = k.release(V, i)
+    gamma, *joined = k.tree.run(_joined, A, B, G, W, k.c[i], k.tau[i])
+    return _Joint(i, G, W, Di, gamma, A[1], B[1]), tuple(joined)
+
+
+@piece(2, 2)
+def _stiffness(A22: Array, B11: Array) -> Values:
+    """V, what two handles resist with if they are held together."""
+    return (inverse(A22 + B11),)
+
+
+@piece(2, 2, 2, 1, 1, 2, 2, 2, 1, 1, 2, 2, 1, 1)
+def _joined(A: Values, B: Values, G: Array, W: Array, c: Array, tau: Array) -> Values:
+    """The acceleration gamma that is missing at joints, and the pieces that they join."""
+    (A11, A12, _, a1, a2), (_, B12, B22, b1, b2) = A, B
+    gamma = c + a2 - b1
+    f = times(W, gamma) + times(G, tau)
+    return (
+        gamma,
         A11 - symmetric(A12 @ W @ transpose(A12)),
         A12 @ W @ B12,
         B22 - symmetric(transpose(B12) @ W @ B12),
         a1 - times(A12, f),
         b2 + times(transpose(B12), f),
     )
-    return _Joint(i, G, W, Di, gamma, A12, B12), joined
 
 
 def _take_apart(k: Bodies, i: Array, links: Values, levels: list[_Joint]) -> None:
@@ -118,13 +139,26 @@ def _take_apart(k: Bodies, i: Array, links: Values, levels: list[_Joint]) -> Non
     f1, f2 = k.a[k.parent[i[:1]]], k.zeros(1, 6)
     for at in reversed(levels):
         n = len(at.body)
-        gamma = at.gamma + times(transpose(at.A12), f1[:n]) - times(at.B12, f2[:n])
-        f = times(at.W, gamma) + times(at.G, k.tau[at.body])
-        k.qdd[at.body] = times(at.Di, k.tau[at.body]) - times(transpose(at.G), gamma)
+        kept = (at.gamma, at.A12, at.B12, at.W, at.G, at.Di)
+        f, k.qdd[at.body] = k.tree.run(_parted, kept, f1[:n], f2[:n], k.tau[at.body])
         f1, f2 = _alternate(f1, f), _alternate(-f, f2)
         if at is levels[-1]:
             f1, f2 = f1[1:], f2[1:]  # the carrier's own
-    k.a[i] = times(links[0], f1) + times(links[1], f2) + links[3]
+    (k.a[i],) = k.tree.run(_held, links[0], links[1], links[3], f1, f2)
+
+
+@piece(1, 2, 2, 2, 2, 2, 1, 1, 1)
+def _parted(kept: Values, f1: Array, f2: Array, tau: Array) -> Values:
+    """The forces through joints, and the accelerations along them, given the forces at the ends of their pieces."""
+    gamma, A12, B12, W, G, Di = kept
+    gamma = gamma + times(transpose(A12), f1) - times(B12, f2)
+    return times(W, gamma) + times(G, tau), times(Di, tau) - times(transpose(G), gamma)
+
+
+@piece(2, 2, 1, 1, 1)
+def _held(Phi11: Array, Phi12: Array, b1: Array, f1: Array, f2: Array) -> Values:
+    """The accelerations of links by the forces at their handles."""
+    return (times(Phi11, f1) + times(Phi12, f2) + b1,)
 
 
 def _alternate(one: Array, other: Array) -> Array:

@@ -52,7 +52,7 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
         P[i], z[i] = i.inertia.articulated(), Force.zero()
 
     for i, p in tree.inward():
-        T[i] = tau[i] - S[i].T @ f[i]
+        T[i] = tau[i] - S[i].T @ f[i] - i.gyration(q[i], qd[i])
         f[p] += X[i].T @ f[i]
         G[i], D[i], _ = riccati(i, p, P, X[i], S[i])
 

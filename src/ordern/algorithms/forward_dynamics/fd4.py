@@ -74,7 +74,7 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
 
     for i, p in tree.inward():
         G[i], D[i], through = riccati(i, p, P, X[i], S[i])
-        e = tau[i] - S[i].T @ z[i]
+        e = tau[i] - S[i].T @ z[i] - i.gyration(q[i], qd[i])
         nu[i] = D[i].solve(e)
         z[p] += X[i].T @ (z[i] + G[i] @ e + through @ a[i])
 

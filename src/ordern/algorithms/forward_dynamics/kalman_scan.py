@@ -45,7 +45,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model import Tree
+from ...model import Tree, piece
 from ..reach import no_couplings
 from ..registry import algorithm
 from .scan import Array, Bodies, Values, affine, inverse, moved, scan, symmetric, times, transpose
@@ -73,11 +73,23 @@ def kalman_scan(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a
     for path in k.paths:
         i = path[::-1]
         p = k.parent[i]
-        free = k.eye(len(i)) - k.S[i] @ transpose(G[i])
-        maps = free @ k.X[i], times(free, k.c[i]) + times(k.S[i], nu[i])
-        (k.a[i],) = scan(affine, moved, maps, (k.a[p[:1]],))
-        k.qdd[i] = nu[i] - times(transpose(G[i]), times(k.X[i], k.a[p]) + k.c[i])
+        maps = tree.run(_outward, k.S[i], G[i], k.X[i], k.c[i], nu[i])
+        (k.a[i],) = scan(affine, moved, maps, (k.a[p[:1]],), tree.run)
+        (k.qdd[i],) = tree.run(_accelerations, nu[i], G[i], k.X[i], k.a[p], k.c[i])
     return k.answer()
+
+
+@piece(2, 2, 2, 1, 1)
+def _outward(S: Array, G: Array, X: Array, c: Array, nu: Array) -> Values:
+    """The smoother's maps, from the acceleration of a parent to that of a link."""
+    free = np.eye(6) - S @ transpose(G)
+    return free @ X, times(free, c) + times(S, nu)
+
+
+@piece(1, 2, 2, 1, 1)
+def _accelerations(nu: Array, G: Array, X: Array, a: Array, c: Array) -> Values:
+    """The accelerations of joints, given those of the parents."""
+    return (nu - times(transpose(G), times(X, a) + c),)
 
 
 def _filter(k: Bodies, path: Array, G: Array, nu: Array) -> None:
@@ -87,14 +99,13 @@ def _filter(k: Bodies, path: Array, G: Array, nu: Array) -> None:
     tip, half = path[:1], 0.5 * k.M[path[cuts[1:]]]
     pieces = _pieces(k, path, cuts[:-1], ends[:-1])
     at_first_cut = pieces[1][:1], pieces[2][:1]  # no force enters the piece with the tip
-    b, C = scan(combine, predict, tuple(x[1:] for x in pieces), at_first_cut)
+    b, C = scan(combine, predict, tuple(x[1:] for x in pieces), at_first_cut, k.tree.run)
     b = np.concatenate((k.p[tip], at_first_cut[0], b))
     C = np.concatenate((k.M[tip], np.concatenate((at_first_cut[1], C)) + half))
     for run, t in _steps(cuts, ends):
         i = path[t]
         p = k.parent[i]
-        G[i], Di, e, load, weight = _joint(k, i, b[run], C[run])
-        nu[i] = times(Di, e)
+        G[i], nu[i], load, weight, *_ = _joint(k, i, b[run], C[run])
         b[run], C[run] = load + k.p[p], weight + k.M[p]
     carrier = k.parent[path[-1]]
     k.p[carrier], k.M[carrier] = b[-1], C[-1]
@@ -108,22 +119,34 @@ def _pieces(k: Bodies, path: Array, cuts: Array, ends: Array) -> Values:
     eta, J = k.zeros(n, 6), k.zeros(n, 6, 6)
     for run, t in _steps(cuts, ends):
         i, p = path[t], path[t + 1]
-        g, Di, e, load, weight = _joint(k, i, b[run], C[run])
-        L = transpose(k.S[i]) @ A[run]
-        through = A[run] - g @ L
-        A[run], J[run] = transpose(k.X[i]) @ through, J[run] + symmetric(transpose(L) @ Di @ L)
-        eta[run] = eta[run] + times(transpose(L), times(Di, e)) + times(transpose(through), k.c[i])
+        G, nu, load, weight, Di = _joint(k, i, b[run], C[run])
+        before = A[run], eta[run], J[run]
+        A[run], eta[run], J[run] = k.tree.run(_learned, *before, G, nu, Di, k.S[i], k.X[i], k.c[i])
         share = np.where(t + 1 == ends[run], 0.5, 1.0).reshape(-1, *(1,) * (C.ndim - 1))
         b[run], C[run] = load + k.p[p], weight + share * k.M[p]
     return A, b, C, eta, J
 
 
 def _joint(k: Bodies, i: Array, b: Array, C: Array) -> Values:
-    """Through the joints of bodies i: gains, D^-1, innovations; then the forces and inertias that parents feel."""
-    g, Di, left = k.release(C, i)
-    e = k.tau[i] - times(transpose(k.S[i]), b)
-    F = transpose(k.X[i])
-    return g, Di, e, times(F, b + times(g, e) + times(left, k.c[i])), symmetric(F @ left @ k.X[i])
+    """Through the joints of bodies i: gains, innovations; the forces and inertias that parents feel; and D^-1."""
+    G, Di, left = k.release(C, i)
+    return G, *k.tree.run(_felt, G, Di, left, k.S[i], k.X[i], k.tau[i], b, k.c[i]), Di
+
+
+@piece(2, 2, 2, 2, 2, 1, 1, 1)
+def _felt(G: Array, Di: Array, left: Array, S: Array, X: Array, tau: Array, b: Array, c: Array) -> Values:
+    """The innovations nu, and what parents feel through joints."""
+    e, F = tau - times(transpose(S), b), transpose(X)
+    return times(Di, e), times(F, b + times(G, e) + times(left, c)), symmetric(F @ left @ X)
+
+
+@piece(2, 1, 2, 2, 1, 2, 2, 2, 1)
+def _learned(A: Array, eta: Array, J: Array, G: Array, nu: Array, Di: Array, S: Array, X: Array, c: Array) -> Values:
+    """The A, eta and J of pieces, one joint longer."""
+    L = transpose(S) @ A
+    through = A - G @ L
+    eta = eta + times(transpose(L), nu) + times(transpose(through), c)
+    return transpose(X) @ through, eta, J + symmetric(transpose(L) @ Di @ L)
 
 
 def _steps(cuts: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
@@ -133,6 +156,7 @@ def _steps(cuts: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
         yield on, cuts[on] + d
 
 
+@piece(2, 1, 2, 1, 2, 2, 1, 2, 1, 2)
 def combine(one: Values, other: Values) -> Values:
     """Two pieces of a chain as one, the first nearer to the tip."""
     (A1, b1, _, eta1, J1), (A2, _, _, eta2, J2) = one, other
@@ -142,13 +166,14 @@ def combine(one: Values, other: Values) -> Values:
     return A2 @ inner, b, C, times(back, eta2 - times(J2, b1)) + eta1, symmetric(back @ J2 @ A1) + J1
 
 
-def predict(piece: Values, state: Values) -> Values:
+@piece(2, 1, 2, 1, 2, 1, 2)
+def predict(element: Values, state: Values) -> Values:
     """The state (b, C) after a piece of a chain, given that before it."""
-    return _passed(state, piece)[1:]
+    return _passed(state, element)[1:]
 
 
-def _passed(state: Values, piece: Values) -> Values:
-    (b1, C1), (A2, b2, C2, eta2, J2) = state, piece
+def _passed(state: Values, element: Values) -> Values:
+    (b1, C1), (A2, b2, C2, eta2, J2) = state, element
     sharp = inverse(C1)
     Y = inverse(sharp + J2)
     W = Y @ sharp

@@ -251,13 +251,17 @@ def _reflect(x: list[Scalar], v: dict[int, Scalar], weight: Scalar) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The links as free bodies: transforms X, what joints hold, accelerations r and c by velocities, known forces t."""
+    """The links as free bodies: transforms X, what joints hold, accelerations r and c by velocities, known forces t.
+
+    The active force of a joint is in t already, on the link and on its parent.
+    """
 
     X: Any
     held: Any
     r: Any
     c: Any
     t: Any
+    active: Any
 
     def apart(self, i: Index, parent: Motion, child: Motion) -> Freedoms:
         """The acceleration that is missing between a link and its parent, along what the joint holds."""
@@ -276,15 +280,15 @@ def spins(tree: Tree, q: Any, qd: Any, v0: Any) -> tuple[Any, Any]:
 
 def free_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, X: Any, w: Any) -> Links:
     """The links, for these positions, velocities, forces, transforms and angular velocities."""
-    joint, r, c, t = tree.own(), tree.own(), tree.own(), tree.field(Force)
+    joint, r, c, active, t = tree.own(), tree.own(), tree.own(), tree.own(), tree.field(Force)
     for i, p in tree.outward():
         joint[i] = held(i, q[i])
         r[i] = X[i].centripetal(w[p])
         c[i] = w[i].coriolis(i.subspace(q[i]) @ qd[i]) + i.bias(q[i], qd[i])
-        active = joint[i].J @ tau[i]
-        t[i] = external[i] - w[i].gyroscopic(i.inertia) + active
-        t[p] = t[p] - X[i].T @ active
-    return Links(X, joint, r, c, t)
+        active[i] = joint[i].J @ (tau[i] - i.gyration(q[i], qd[i]))
+        t[i] = external[i] - w[i].gyroscopic(i.inertia) + active[i]
+        t[p] = t[p] - X[i].T @ active[i]
+    return Links(X, joint, r, c, t, active)
 
 
 def joint_accelerations(tree: Tree, links: Links, n: Any, a0: Any) -> Any:
@@ -301,11 +305,11 @@ def joint_accelerations(tree: Tree, links: Links, n: Any, a0: Any) -> Any:
     return qdd
 
 
-def joint_wrenches(tree: Tree, links: Links, n: Any, tau: Any) -> Any:
+def joint_wrenches(tree: Tree, links: Links, n: Any) -> Any:
     """The wrench through each joint, of its constraint force and its own force."""
     f = tree.output("wrenches")
     for i, _ in tree.outward():
-        f[i] = links.held[i].T @ n[i] + links.held[i].J @ tau[i]
+        f[i] = links.held[i].T @ n[i] + links.active[i]
     return f
 
 

@@ -6,58 +6,64 @@ states takes one step more. All pairs of a level are independent of each other, 
 2 log2 n combinations, and about 2 n of them are done in all (Brent and Kung 1982, Blelloch 1990).
 
 Here the pairs of a level are the leading axis of NumPy arrays, of numbers or, when a graph is traced, of nodes: one
-call of `combine` is one level. A tree is a number of paths; each hangs on an earlier one, and passes on from tip to
-base what its own scan gives at its root. Along every path to a tip one meets at most log2 n of them, because each body
-is continued by the child that carries most (Sleator and Tarjan's heavy paths).
+call of `combine` is one level. What is done to each pair is a piece, which is compiled for long robots. A tree is a
+number of paths; each hangs on an earlier one, and passes on from tip to base what its own scan gives at its root. Along
+every path to a tip one meets at most log2 n of them, because each body is continued by the child that carries most
+(Sleator and Tarjan's heavy paths).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import Index, Tree
+from ...model import Index, Piece, Tree, packed, piece
 from ...model.tables import INERTIA
-from ...spatial import ArticulatedInertia, Freedoms, Inertia, Motion, Spin, Subspace, eliminate, leaves, rebuild
+from ...spatial import ArticulatedInertia, Freedoms, Inertia, Motion, Spin, eliminate, leaves
 
-__all__ = ["Bodies", "affine", "inverse", "moved", "scan", "symmetric", "times", "transpose"]
+__all__ = ["Bodies", "Group", "affine", "freedoms", "inverse", "moved", "scan", "symmetric", "times", "transpose"]
 
 Array = NDArray[Any]
 Values = tuple[Array, ...]
 _UNITS = tuple(Motion.of(tuple(1.0 if k == axis else 0.0 for k in range(6))) for axis in range(6))
 
 
-def scan(combine: Callable[..., Values], act: Callable[..., Values], elements: Values, start: Values) -> Values:
+def scan(
+    combine: Piece, act: Piece, elements: Values, start: Values, run: Callable[..., Values] = lambda p, *x: p(*x)
+) -> Values:
     """The states after each element: act(e_1, start), act(e_2, act(e_1, start)) ...
 
     Elements and states are tuples of arrays along whose first axis they are counted; `combine(e_1, e_2)` is the
-    element that acts as e_1 and then e_2 do.
+    element that acts as e_1 and then e_2 do. `run` runs both.
     """
     n = len(elements[0])
     if n == 0:
         return tuple(s[:0] for s in start)
     if n == 1:
-        return act(elements, start)
-    pairs = combine(tuple(x[: n - 1 : 2] for x in elements), tuple(x[1::2] for x in elements))
-    odd = scan(combine, act, pairs, start)
+        return run(act, elements, start)
+    pairs = run(combine, tuple(x[: n - 1 : 2] for x in elements), tuple(x[1::2] for x in elements))
+    odd = scan(combine, act, pairs, start, run)
     before = tuple(np.concatenate((s, o))[: (n + 1) // 2] for s, o in zip(start, odd, strict=True))
-    even = act(tuple(x[::2] for x in elements), before)
+    even = run(act, tuple(x[::2] for x in elements), before)
     found = tuple(np.empty((n, *s.shape[1:]), s.dtype) for s in even)
     for x, e, o in zip(found, even, odd, strict=True):
         x[::2], x[1::2] = e, o
     return found
 
 
+@piece(2, 1, 2, 1)
 def affine(one: Values, other: Values) -> Values:
     """The maps x -> A x + b, one after the other."""
     (A1, b1), (A2, b2) = one, other
     return A2 @ A1, times(A2, b1) + b2
 
 
+@piece(2, 1, 1)
 def moved(one: Values, x: Values) -> Values:
     """The map x -> A x + b."""
     return (times(one[0], x[0]) + one[1],)
@@ -94,6 +100,28 @@ def inverse(A: Array) -> Array:
     return symmetric(-A)
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Bodies whose formulas are evaluated at once: those of a kind, or a single one.
+
+    Numbers of their rows that differ between them are an input of their pieces, the others are constants.
+    """
+
+    number: int
+    index: Index
+    bodies: Any
+    numbers: tuple[float | None, ...] = ()
+    rows: Array = field(default_factory=lambda: np.zeros(0))
+
+    def of(self, rows: Array) -> Index:
+        """The bodies as one, with these for the numbers that differ between them."""
+        if not self.numbers:
+            return self.index
+        varying = iter(_parts(rows))
+        numbers = [next(varying) if x is None else x for x in self.numbers]
+        return Index(None, self.index.kind, numbers.__getitem__)
+
+
 class Bodies:
     """What forward dynamics needs of every body, as arrays whose first axis is the body; row -1 is the base.
 
@@ -120,35 +148,21 @@ class Bodies:
         vJ, bias, load, w = self.zeros(n, 6), self.zeros(n, 6), self.zeros(n, 6), self.zeros(n + 1, 3)
         origin, inertia = self.zeros(n, 3), self.zeros(n, 10)
 
-        for number, (i, where) in enumerate(self._groups):
-            position, velocity = self._of(q, number), self._of(qd, number)
-            X, S = i.transform(position), i.subspace(position)
-            self._joints.append((S, i.armature))
-            for k, unit in enumerate(_UNITS):
-                _put(self.X[..., k], where, (X @ unit).scalars)
-            for k, column in enumerate(S.columns):
-                _put(self.S[..., k], where, column.scalars)
-            for k, row in enumerate(i.inertia.articulated().rows()):
-                _put(self.M[..., k], where, row)
-            _put(vJ, where, (S @ velocity).scalars)
-            _put(bias, where, i.bias(position, velocity).scalars)
-            _put(self.tau, where, self._of(tau, number))
-            _put(load, where, self._of(external, number).scalars)
-            _put(origin, where, X.origin)
-            _put(inertia, where, leaves(i.inertia))
-        _put(self.a, -1, (tree.base_acceleration + a0[tree.base]).scalars)
-        _put(w, -1, v0[tree.base].angular)
+        for group in self.groups:
+            where, m = group.bodies, group.index.kind.joint.nv
+            given = [self._of(x, group) for x in (q, qd, tau, external)]
+            X, S, M, vJ[where], bias[where], force, load[where], origin[where], inertia[where] = tree.run(
+                _joints(group), group.rows, *given
+            )
+            self.X[where], self.M[where], self.S[where, ..., :m], self.tau[where, ..., :m] = X, M, S, force
+        self.a[-1] = packed((tree.base_acceleration + a0[tree.base]).scalars, 6)
+        w[-1] = packed(v0[tree.base].angular, 3)
 
         for path in self.paths:
             out = path[::-1]
             turns = (self.X[out, ..., :3, :3], vJ[out, ..., :3])
-            (w[out],) = scan(affine, moved, turns, (w[self.parent[out[:1]]],))
-        spin, carrier = Spin(_parts(w[:-1])), Spin(_parts(w[self.parent]))
-        _put(self.c[..., 3:], slice(None), carrier.centripetal(_parts(origin)))
-        relative = Motion(_parts(vJ[..., :3]), _parts(vJ[..., 3:]))
-        self.c = times(self.X, self.c) + _six(spin.coriolis(relative), self.c) + bias
-        body = Inertia(inertia[..., 0], _parts(inertia[..., 1:4]), _parts(inertia[..., 4:]))
-        self.p[:-1] = _six(spin.gyroscopic(body), self.c) - load
+            (w[out],) = scan(affine, moved, turns, (w[self.parent[out[:1]]],), tree.run)
+        self.c, self.p[:-1] = tree.run(_by_velocity, self.X, w[:-1], w[self.parent], vJ, bias, origin, inertia, load)
 
     def zeros(self, *shape: int) -> Array:
         """An array for so many bodies, of these shapes."""
@@ -166,22 +180,23 @@ class Bodies:
         n, nv = len(bodies), self.S.shape[-1]
         G, Di, Ia = self.zeros(n, 6, nv), self.zeros(n, nv, nv), self.zeros(n, 6, 6)
         for number in np.unique(self._group[bodies]):
-            inside: Any = np.flatnonzero(self._group[bodies] == number)
-            S, armature = self._joints[number]
+            group, inside = self.groups[number], self._inside(bodies, number)
+            m, rows, q = group.index.kind.joint.nv, group.rows, self._positions[number]
             if self._numbers:
-                S, armature = (_taken(x, self._place[bodies[inside]]) for x in (S, armature))
-            else:
-                inside = int(inside[0])
-            chosen = IA[inside]
-            upper = {(r, c): chosen[..., r, c][()] for r in range(6) for c in range(r, 6)}
-            g, d, left = eliminate(ArticulatedInertia.of_upper(upper), S, armature)
-            for k, column in enumerate(g.columns):
-                _put(G[..., k], inside, column.scalars)
-                unit = tuple(1.0 if r == k else 0.0 for r in range(len(g.columns)))
-                _put(Di[..., k], inside, d.solve(unit))
-            for k, row in enumerate(left.rows()):
-                _put(Ia[..., k], inside, row)
+                places = self._place[bodies[inside]]
+                rows, q = (x[places] if len(x) > 1 else x for x in (rows, q))
+            found = self.tree.run(_released(group), rows, q, IA[inside])
+            G[inside, ..., :m], Di[inside, ..., :m, :m], Ia[inside] = found
         return G, Di, Ia
+
+    def by_group(self, make: Callable[[Group], Piece], *shapes: tuple[int, ...]) -> tuple[Array, ...]:
+        """What pieces that are made for each group find of rows and positions, for all bodies; zero beyond it."""
+        found = tuple(self.zeros(len(self.index), *shape) for shape in shapes)
+        for group, q in zip(self.groups, self._positions, strict=True):
+            for x, part, shape in zip(found, self.tree.run(make(group), group.rows, q), shapes, strict=True):
+                where = (group.bodies, ..., *(slice(size) for size in part.shape[part.ndim - len(shape) :]))
+                x[where] = part
+        return found
 
     @cached_property
     def regular(self) -> Array:
@@ -214,58 +229,113 @@ class Bodies:
         kind = self.tree.model.tables.kind
         self._group = np.array(kind if self._numbers else range(len(self.index)), int)
         self._place = np.zeros(len(self.index), int)
-        self._groups: list[tuple[Index, Any]] = []
-        self._joints: list[tuple[Subspace, Freedoms]] = []
+        self.groups: list[Group] = []
+        self._positions: list[Array] = []
         for number in range(int(self._group.max()) + 1):
             where = np.flatnonzero(self._group == number)
             self._place[where] = range(len(where))
-            self._groups.append((self._together(where), where) if self._numbers else (self.index[number], number))
+            self.groups.append(
+                self._together(number, where) if self._numbers else Group(number, self.index[number], number)
+            )
 
-    def _together(self, bodies: Array) -> Index:
-        """Bodies of one kind as one: its numbers are arrays with an entry for each, unless they are all the same."""
+    def _together(self, number: int, bodies: Array) -> Group:
+        """Bodies of one kind as one."""
+        first = self.index[bodies[0]]
         rows = [self.index[k].row(slice(None)) for k in bodies]
         table = np.array(rows, self._dtype)
         alike = (table == table[0]).all(axis=0)
-        shape = (-1, *(1 for _ in self._batch))
-        numbers = [x if same else c.reshape(shape) for x, same, c in zip(rows[0], alike, table.T, strict=True)]
-        return Index(None, self.index[bodies[0]].kind, numbers.__getitem__)
+        numbers = tuple(x if same else None for x, same in zip(rows[0], alike, strict=True))
+        varying = table[:, ~alike].reshape(len(bodies), *(1 for _ in self._batch), -1)
+        return Group(number, first, bodies, numbers, varying)
 
-    def _of(self, given: Any, number: int) -> Any:
-        """An input of the bodies of a group."""
-        where = self._groups[number][1]
-        if not self._numbers:
-            return given[self.index[where]]
-        values = [given[self.index[k]] for k in where]
-        rows = values if isinstance(values[0], Freedoms) else [value.scalars for value in values]
-        return rebuild(values[0], map(self._column, zip(*rows, strict=True)))
+    def _inside(self, bodies: Array, number: int) -> Any:
+        """Where those of a group are among some bodies."""
+        inside = np.flatnonzero(self._group[bodies] == number)
+        return inside if self._numbers else int(inside[0])
+
+    def _of(self, given: Any, group: Group) -> Array:
+        """An input of the bodies of a group; positions are kept."""
+        if self._numbers:
+            values = [given[self.index[k]] for k in group.bodies]
+            found = packed(map(self._column, zip(*map(_scalars, values), strict=True)), len(_scalars(values[0])))
+        else:
+            scalars = _scalars(given[group.index])
+            found = packed(scalars, len(scalars))
+        if len(self._positions) == group.number:
+            self._positions.append(found)
+        return found
 
     def _column(self, scalars: Sequence[Any]) -> Array:
         """Scalars of several bodies as one."""
-        column = np.array(scalars, self._dtype)
+        column = np.array(np.broadcast_arrays(*scalars), self._dtype)
         missing = (1,) * (len(self._batch) + 1 - column.ndim)
         return column.reshape(len(column), *missing, *column.shape[1:])
 
 
-def _put(array: Array, where: Any, scalars: Sequence[Any]) -> None:
-    """Store scalars, each of which is a number or has one for each body and state, along the last axis."""
-    for k, x in enumerate(scalars):
-        array[where, ..., k] = x
+def _scalars(value: Any) -> tuple[Any, ...]:
+    return tuple(leaves(value))
 
 
-def _taken(value: Any, places: Array) -> Any:
-    """The same for some of the bodies of a group."""
-    return rebuild(value, iter([x[places] if getattr(x, "ndim", 0) and len(x) > 1 else x for x in leaves(value)]))
+def freedoms(x: Array) -> Freedoms:
+    """Numbers, from the last axis."""
+    return Freedoms(_parts(x))
+
+
+def _joints(group: Group) -> Piece:
+    """The piece that evaluates the joints of a group."""
+
+    def joints(rows: Array, q: Array, qd: Array, tau: Array, external: Array) -> Values:
+        i, position, velocity = group.of(rows), freedoms(q), freedoms(qd)
+        X, S, nv = i.transform(position), i.subspace(position), group.index.kind.joint.nv
+        force = freedoms(tau) - i.gyration(position, velocity)
+        return (
+            transpose(packed([x for unit in _UNITS for x in (X @ unit).scalars], 6, 6)),
+            transpose(packed([x for column in S.columns for x in column.scalars], nv, 6)),
+            packed([x for row in i.inertia.articulated().rows() for x in row], 6, 6),
+            packed((S @ velocity).scalars, 6),
+            packed(i.bias(position, velocity).scalars, 6),
+            packed(force, nv),
+            packed(freedoms(external), 6),
+            packed(X.origin, 3),
+            packed(leaves(i.inertia), 10),
+        )
+
+    return Piece(joints, (1, 1, 1, 1, 1), ("joints", group.number))
+
+
+def _released(group: Group) -> Piece:
+    """The piece that lets the joints of a group give way."""
+
+    def released(rows: Array, q: Array, IA: Array) -> Values:
+        i = group.of(rows)
+        upper = {(r, c): IA[..., r, c][()] for r in range(6) for c in range(r, 6)}
+        G, D, left = eliminate(ArticulatedInertia.of_upper(upper), i.subspace(freedoms(q)), i.armature)
+        nv = len(G.columns)
+        units = (tuple(1.0 if r == k else 0.0 for r in range(nv)) for k in range(nv))
+        return (
+            transpose(packed([x for column in G.columns for x in column.scalars], nv, 6)),
+            packed([x for unit in units for x in D.solve(unit)], nv, nv),
+            packed([x for row in left.rows() for x in row], 6, 6),
+        )
+
+    return Piece(released, (1, 1, 2), ("released", group.number))
+
+
+@piece(2, 1, 1, 1, 1, 1, 1, 1)
+def _by_velocity(
+    X: Array, w: Array, carrier: Array, vJ: Array, bias: Array, origin: Array, inertia: Array, load: Array
+) -> Values:
+    """Accelerations c, and forces p at zero acceleration."""
+    spin, relative = Spin(_parts(w)), Motion(_parts(vJ[..., :3]), _parts(vJ[..., 3:]))
+    turning = packed((0.0, 0.0, 0.0, *Spin(_parts(carrier)).centripetal(_parts(origin))), 6)
+    c = times(X, turning) + packed(spin.coriolis(relative).scalars, 6) + bias
+    body = Inertia(inertia[..., 0][()], _parts(inertia[..., 1:4]), _parts(inertia[..., 4:]))
+    return c, packed(spin.gyroscopic(body).scalars, 6) - load
 
 
 def _parts(x: Array) -> Any:
     """A tuple of scalars, from the last axis."""
-    return tuple(np.moveaxis(x, -1, 0))
-
-
-def _six(x: Any, like: Array) -> Array:
-    found = np.empty_like(like)
-    _put(found, slice(None), x.scalars)
-    return found
+    return tuple(x[..., k][()] for k in range(x.shape[-1]))
 
 
 def _paths(parent: list[int]) -> list[Array]:

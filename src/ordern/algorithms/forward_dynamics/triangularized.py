@@ -35,15 +35,14 @@ __all__ = ["triangularized"]
     paper="Rodriguez 1987, Rosenthal 1988, as in Jain 1991",
     equations="Jain sec. 4 (a), (b); (17), (45), Lemma 6.2",
     order="n d",
-    sweeps=False,
 )
 def triangularized(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations by two triangular systems, whose matrices come from the articulated inertias."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     f, P = tree.field(Force), tree.field(ArticulatedInertia)
-    X, S, G, D, F, y, x = (tree.own() for _ in range(7))
-    qdd = tree.own() if tree.couplings else tree.output("v")
+    X, S, G, D = (tree.own() for _ in range(4))
+    F, y, x, qdd = tree.pairs(), tree.vector(), tree.own(), tree.vector()
 
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
@@ -54,23 +53,30 @@ def triangularized(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any
         P[i] = i.inertia.articulated()
 
     for i, p in tree.inward():
-        y[i] = tau[i] - S[i].T @ f[i]
+        y[i] = tau[i] - S[i].T @ f[i] - i.gyration(q[i], qd[i])
         f[p] += X[i].T @ f[i]
         G[i], D[i], left = eliminate(P[i], S[i], i.armature)
         P[p] += X[i].T @ left @ X[i]
-        K, F[i] = X[i].T @ G[i], []
+        K = tree.carry(X[i].T @ G[i])
         for j, _ in tree.ancestors(i):
-            F[i].append(S[j].T @ K)  # the transpose of F_ji: a row for each freedom of i
-            K = X[j].T @ K
+            F[i, j] = S[j].T @ K.value  # the transpose of F_ji: a row for each freedom of i
+            K.value = X[j].T @ K.value
 
     for i, _ in tree.inward():
-        for (j, _), F_ji in zip(tree.ancestors(i), F[i], strict=True):
-            for row, value in zip(F_ji, y[i], strict=True):
+        for j, _ in tree.ancestors(i):
+            for row, value in zip(F[i, j], y[i], strict=True):
                 y[j] -= row * value
         x[i] = D[i].solve(y[i])
 
     for i, _ in tree.outward():
         qdd[i] = x[i]
-        for (j, _), F_ji in zip(tree.ancestors(i), F[i], strict=True):
-            qdd[i] = qdd[i] - matvec(F_ji, qdd[j])
-    return coupled(tree, X, S, G, D, qdd) if tree.couplings else qdd
+        for j, _ in tree.ancestors(i):
+            qdd[i] -= matvec(F[i, j], qdd[j])
+    return coupled(tree, X, S, G, D, qdd) if tree.couplings else _result(tree, qdd)
+
+
+def _result(tree: Tree, qdd: Any) -> Any:
+    found = tree.output("v")
+    for i, _ in tree.outward():
+        found[i] = qdd[i]
+    return found

@@ -116,7 +116,7 @@ def sweeps(tree: Tree, q: Any, qd: Any, Q: Any, external: Any, v0: Any, a0: Any,
         Z[i] = Form(i.inertia.articulated(), w[i].gyroscopic(i.inertia) - external[i])
 
     for i, p in tree.inward():
-        least, G[i], D[i], u[i] = Z[i].least(B[i], Q[i], i.armature)
+        least, G[i], D[i], u[i] = Z[i].least(B[i], Q[i] - i.gyration(q[i], qd[i]), i.armature)
         Z[p] += least.ahead(c[i]).before(A[i]).ahead(r[i])
 
     for i, p in tree.outward():

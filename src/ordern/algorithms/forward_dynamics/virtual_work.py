@@ -84,4 +84,4 @@ def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: 
     """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
     n, _ = constraint_forces(tree, links, a0)
-    return joint_wrenches(tree, links, n, tau)
+    return joint_wrenches(tree, links, n)

@@ -10,7 +10,7 @@ what the joints beyond do.
               y_p += X_i^T (y_i + R_i (S_i qdd_i + a_i)),     y_i = b_i - external_i at first
     outward   alpha_i = X_i alpha_p + S_i qdd_i + a_i                   (29)
               f_i     = R_i alpha_i + y_i
-              tau_i   = S_i^T f_i + armature_i qdd_i
+              tau_i   = S_i^T f_i + armature_i qdd_i + g_i, g_i = gyration of the momentum armature_i qd_i
 
 The second and the third loop need nothing of each other but for the last two lines. Gravity is an acceleration of the
 base upwards; a base that is moved (v0, a0) adds its own. Cost: order n.
@@ -56,5 +56,5 @@ def composite_inertia(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: 
     for i, p in tree.outward():
         alpha[i] = X[i] @ alpha[p] + more[i]
         f = R[i] @ alpha[i] + y[i]
-        tau[i] = S[i].T @ f + i.armature * qdd[i]
+        tau[i] = S[i].T @ f + i.armature * qdd[i] + i.gyration(q[i], qd[i])
     return tau

@@ -8,7 +8,7 @@ from C_j to C_i, and u_i the linear half of p_i qd_i.
               xi_i = B_ij xi_j + B'_ij nu_j + p_i qdd_i + Omega_i p_i qd_i + p*_i qd_i    (5.1)
               B'_ij nu_j = (0; w_j x (v_i - v_j)),    v_i - v_j = w_j x c + u_i
               gamma_i = M_i xi_i + M'_i nu_i - wrench_i,     M_i = diag(I_i, m_i 1),  M'_i = diag(w_i x I_i, 0)    (8)
-    inward    tau_i = p_i^T gamma_i + armature_i qdd_i
+    inward    tau_i = p_i^T gamma_i + armature_i qdd_i + g_i,    g_i = gyration of the momentum armature_i qd_i
               gamma_j += B_ij^T gamma_i
 
 Gravity is an acceleration of the base upwards, (32); a base that is moved (v0, a0) adds its own. Cost: order n.
@@ -88,6 +88,6 @@ def denoc(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any
         gamma[i] = M @ xi[i] + Spin(w).gyroscopic(M) - Force(subtract(n, cross(C[i], f)), f)
 
     for i, j in tree.inward():
-        tau[i] = p[i].T @ gamma[i] + i.armature * qdd[i]
+        tau[i] = p[i].T @ gamma[i] + i.armature * qdd[i] + i.gyration(q[i], qd[i])
         gamma[j] += B[i].T @ gamma[i]
     return tau

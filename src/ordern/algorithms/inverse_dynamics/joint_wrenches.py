@@ -6,8 +6,8 @@
     inward    wrench_i = f_i,    f_p += X_i^T f_i
 
 It moves the body and all that hangs on it: f_i is the sum of what the body itself takes and of what its children
-take. Its part along the joint is what the drive leaves for it, S_i^T f_i = tau_i - armature_i qdd_i; the rest is borne
-by the bearings. Cost: order n.
+take. Its part along the joint is what the drive leaves for it, S_i^T f_i = tau_i - armature_i qdd_i (less the gyration
+of the drive's momentum, where it has one); the rest is borne by the bearings. Cost: order n.
 
 Reference: Jain 1991, eqs. (11), (14)-(16), where it is f(k); Featherstone and Orin 2000, sec. 3.1, where it is f^J.
 Differs: Jain numbers links from the tip.

@@ -5,10 +5,11 @@
               c_i = Coriolis acceleration of body i
               a_i = X_i (a_p + r_i) + S_i qdd_i + c_i           (acceleration of the body's origin)
               f_i = I_i a_i + b_i - external_i,                 b_i = gyroscopic force of body i
-    inward    tau_i = S_i^T f_i + armature_i qdd_i
+    inward    tau_i = S_i^T f_i + armature_i qdd_i + g_i,       g_i = gyration of the momentum armature_i qd_i
               f_p  += X_i^T f_i
 
-Gravity is an acceleration of the base upwards; a base that is moved (v0, a0) adds its own. Cost: order n.
+Gravity is an acceleration of the base upwards; a base that is moved (v0, a0) adds its own. g_i is zero unless
+velocities are along axes that turn with the joint (`Joint.gyration`). Cost: order n.
 
 Reference: Jain 1991, eqs. (11), (14)-(17); Featherstone and Orin 2000, sec. 3.1.
 Differs: Jain numbers links from the tip. a_i is his alpha, the derivative in an inertial frame; c_i and r_i are
@@ -49,6 +50,6 @@ def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, 
         f[i] = i.inertia @ a[i] + w[i].gyroscopic(i.inertia) - external[i]
 
     for i, p in tree.inward():
-        tau[i] = S[i].T @ f[i] + i.armature * qdd[i]
+        tau[i] = S[i].T @ f[i] + i.armature * qdd[i] + i.gyration(q[i], qd[i])
         f[p] += X[i].T @ f[i]
     return tau

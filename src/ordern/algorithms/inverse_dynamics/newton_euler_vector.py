@@ -64,7 +64,7 @@ def newton_euler_vector(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0
         N[k] = subtract(add(cross(p, Fc), Nc), external[k].angular)
 
     for k, k1 in tree.inward():
-        T[k] = H[k].T @ Force(N[k], F[k]) + k.armature * qdd[k]
+        T[k] = H[k].T @ Force(N[k], F[k]) + k.armature * qdd[k] + k.gyration(q[k], qd[k])
         back = _back(X[k], F[k])
         F[k1] = add(F[k1], back)
         N[k1] = add(N[k1], add(_back(X[k], N[k]), cross(X[k].origin, back)))

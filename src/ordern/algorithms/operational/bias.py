@@ -10,7 +10,7 @@ not enter. Where Lambda is not finite, neither is f.
 
     outward   w_i, r_i, c_i as in the articulated-body algorithm
     inward    P_i, D_i, G_i as there; forces at zero acceleration, without joint forces:
-              u_i = -S_i^T z_i,    z_p += X_i^T (z_i + Pa c_i + G_i u_i) + X_i^T Pa X_i r_i
+              u_i = -S_i^T z_i - (gyration of the drive),    z_p += X_i^T (z_i + Pa c_i + G_i u_i) + X_i^T Pa X_i r_i
     outward, on the path to the frame:
               a' = X_i (a_p + r_i) + c_i,    a_i = a' + S_i (D_i^-1 u_i - G_i^T a')
     at the frame, f = -Lambda a_f
@@ -66,7 +66,7 @@ def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
 
     for i, p in tree.inward():
         G[i], D[i], Pa = eliminate(P[i], S[i], i.armature)
-        u = -(S[i].T @ z[i])
+        u = -(S[i].T @ z[i] + i.gyration(q[i], qd[i]))
         nu[i] = D[i].solve(u)
         Pp = X[i].T @ Pa @ X[i]
         P[p] += Pp

@@ -87,14 +87,13 @@ def _add_body(
             _check_free(body, tree, part, what)
             at = Placement()  # its position is that of the body in the world
             limits["rest"] = (*quaternion_of(body.pose.R), *body.pose.position)
-            for term in ("armature", "stiffness"):
-                if limits.get(term):
-                    builder.note(
-                        f"{what} is free and has {term}, which MuJoCo applies along the axes of the world; here it "
-                        "applies along those of the body",
-                        part.element.where,
-                        f'{term}="0", or <freejoint/>, makes no difference between the two',
-                    )
+            if limits.get("stiffness"):
+                builder.note(
+                    f"{what} is free and has stiffness, which MuJoCo applies along the axes of the world; here it "
+                    "applies along those of the body",
+                    part.element.where,
+                    'stiffness="0", or <freejoint/>, makes no difference between the two',
+                )
         else:
             at = at @ shifted(anchor) @ _back(type, reference(part, document.settings, what))
         for key, x in drives.get(part.name, {}).items():

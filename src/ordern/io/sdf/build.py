@@ -24,7 +24,7 @@ from .document import read_document
 from .gearbox import add_gearbox
 from .joint import SdfJoint, coefficients, joint_type, mimic_of, read_joint
 from .link import add_link
-from .remarks import Remarks, note_unread, refuse_misspelt
+from .remarks import Remarks, note_said_twice, note_unread, refuse_misspelt
 from .scope import MODEL, WORLD, Scope
 from .text import numbers
 from .tree import Tree, span
@@ -105,6 +105,7 @@ def _build(root: Element) -> ModelBuilder:
             add_gearbox(builder, joint, [moving[k] for k in tree.carry])
     for scope in scopes:
         _add_frames(builder, scope, places)
+    note_said_twice(remarks, [root, *included])
     remarks.note(builder)
     note_unread(builder, [root, *included])
     return builder

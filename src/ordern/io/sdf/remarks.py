@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...model import SHAPES, ModelBuilder
-from ..remarks import Remarks
+from ..remarks import Remarks, note_repeats
 from ..spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from ..xml import Element
 
-__all__ = ["Remarks", "note_unread", "refuse_misspelt"]
+__all__ = ["Remarks", "note_said_twice", "note_unread", "refuse_misspelt"]
 
 _AXIS = "xyz limit dynamics mimic use_parent_model_frame"
 _KNOWN = {
@@ -66,6 +66,11 @@ def refuse_misspelt(roots: Iterable[Element]) -> None:
                     stack.append(child)
             else:
                 refuse_misspelt_child(child, element, _KNOWN[element.tag].split(), _REPEATED)
+
+
+def note_said_twice(remarks: Remarks, roots: Iterable[Element]) -> None:
+    """Remark on elements that are repeated word for word."""
+    note_repeats(roots, _CHILDREN, _REPEATED, remarks)
 
 
 def note_unread(builder: ModelBuilder, roots: Iterable[Element]) -> None:

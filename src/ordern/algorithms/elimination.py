@@ -1,0 +1,52 @@
+"""Elimination in a mass matrix, freedom by freedom from the last to the first: M = U D U^T, in the place of M.
+
+    for k = n, ..., 1:    for each freedom i above k:    U_ik = M_ik / M_kk
+                          for each freedom i above k, and each j = i or above i:    M_ij -= U_ik M_jk
+
+U is unit upper triangular, D diagonal. What is above k is its own joint and those that carry it; so U has an entry for
+each freedom and those above, and nothing is filled in, where elimination from the first row would couple all branches.
+With joints that follow others there is more above a freedom (see `ordern.model.freedoms`), and some of it is filled in.
+Cost: order n d^2, where d is the depth of the tree; n^3 / 6 for a chain.
+
+Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), sec. 6.5; for chains Saha 1999, appendix B.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import Tree
+
+__all__ = ["factorise", "inner_solve", "solve"]
+
+
+def factorise(tree: Tree, M: Any) -> None:
+    """Put D and U^T in the place of the lower half of M: D_k at [k, k], U_ik at [k, i]. The upper half is not used.
+
+    M is of the kind "matrix" or "symmetric"; what is not on paths upwards is neither read nor changed.
+    """
+    for k in tree.freedoms_inward():
+        over = tree.carry(1.0 / M[k, k])
+        for i in tree.above(k):
+            U = tree.carry(M[k, i] * over.value)
+            for j in tree.above(i, itself=True):
+                M[i, j] = M[i, j] - U.value * M[k, j]
+            M[k, i] = U.value
+
+
+def inner_solve(tree: Tree, U: Any, x: Any) -> None:
+    """Put U^-1 x in the place of x."""
+    for k in tree.freedoms_inward():
+        for i in tree.above(k):
+            x[i] = x[i] - U[k, i] * x[k]
+
+
+def solve(tree: Tree, M: Any, x: Any) -> Any:
+    """Put M^-1 x in the place of x; M is lost."""
+    factorise(tree, M)
+    inner_solve(tree, M, x)
+    for k in tree.freedoms():
+        x[k] = x[k] * (1.0 / M[k, k])
+        for i in tree.above(k):
+            x[k] = x[k] - M[k, i] * x[i]
+    return x

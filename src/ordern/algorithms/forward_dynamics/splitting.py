@@ -1,0 +1,138 @@
+"""Forward dynamics by virtual work, with links that have many joints split into parts of three at most.
+
+A link with m + 1 joints, one inward and m > 2 outward, becomes m - 1 parts with the same mass centre and an equal share
+of mass and inertia, held together by fixed joints in a row. Of the joints outward the first is on the first part, and
+so on; the last part has two. Then every joint meets two others at most on either side, so that each block row of Phi
+has no more than five blocks, whatever the tree (Yamane and Nakamura's "link splitting"). The coordinates are the same;
+the constraint forces of the robot's own joints are those of the split one, and forces on a link act on its first part.
+
+It is of the same order as `virtual-work`, which keeps a link's mobility while its joints are added and needs no split:
+each fixed joint costs a matrix of 6 x 6 more. It is here because the paper has it; docs/papers/times.md has its times.
+
+Reference: Yamane and Nakamura, O(N) forward dynamics computation of open kinematic chains based on the principle of
+virtual work, sec. 4, Figure 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...joints import Fixed
+from ...model import BASE, Body, Connection, Model, Placement
+from ..registry import algorithm
+from .links import beyond_reach
+
+__all__ = ["split", "virtual_work_split", "wrenches_split"]
+
+Array = NDArray[Any]
+Ask = Callable[..., Array]
+
+_MOST = 2
+"""Joints outward that a part may have."""
+_BY_POSITION = ("lower", "upper", "rest")
+_BY_VELOCITY = ("velocity_limit", "effort_limit", "damping", "friction", "armature", "stiffness")
+_SPLIT: WeakKeyDictionary[Any, tuple[Model, list[int]]] = WeakKeyDictionary()
+
+
+def split(model: Model) -> tuple[Model, list[int]]:
+    """The model in parts, and for each of its bodies the part that its joint carries. q and v are the same."""
+    children: list[list[int]] = [[] for _ in model.bodies]
+    for k, c in enumerate(model.joints):
+        if c.parent != BASE:
+            children[c.parent].append(k)
+    bodies: list[Body] = []
+    joints: list[Connection] = []
+    first: list[int] = []
+    on_part: dict[int, int] = {}  # for each body, the part that carries it
+    for k, (body, joint) in enumerate(zip(model.bodies, model.joints, strict=True)):
+        parts = max(1, len(children[k]) - _MOST + 1)
+        share = replace(body, mass=body.mass / parts, inertia=tuple(x / parts for x in body.inertia))
+        first.append(len(bodies))
+        for part in range(parts):
+            here = len(bodies)
+            if part == 0:
+                bodies.append(share)
+                joints.append(replace(joint, parent=on_part.get(k, BASE)))
+            else:
+                bodies.append(replace(share, name=f"{body.name}, part {part + 1}"))
+                joints.append(_fixed(joint, f"{joint.name}, part {part + 1}", here - 1))
+            last = part == parts - 1
+            for child in children[k][part:] if last else children[k][part : part + 1]:
+                on_part[child] = here
+    plain = {**model.__getstate__(), "bodies": tuple(bodies), "joints": tuple(joints), "frames": ()}
+    return Model(**{**plain, "loops": (), "couplings": (), "shapes": ()}), first
+
+
+def _fixed(like: Connection, name: str, parent: int) -> Connection:
+    """A fixed joint behind another."""
+    none: dict[str, Any] = dict.fromkeys((*_BY_POSITION, *_BY_VELOCITY), ())
+    q, v = like.q_start + like.nq, like.v_start + like.nv
+    return replace(like, name=name, type=Fixed(), parent=parent, placement=Placement(), q_start=q, v_start=v, **none)
+
+
+def _asked(ask: Ask, question: str, q: Array, v: Array, tau: Array, external: Array | None, more: Any) -> Array:
+    """The answer of the split robot."""
+    model, first = _known(ask.__self__)  # type: ignore[attr-defined]
+    if external is not None:
+        spread = np.zeros((*np.shape(external)[:-2], len(model.bodies), 6), np.asarray(external).dtype)
+        spread[..., first, :] = external
+        external = spread
+    v0, a0 = more
+    given = {"external": external, "base_velocity": v0, "base_acceleration": a0}
+    found = ask(question, q, v, tau, method="virtual-work", model=model, **given)
+    return found[..., first, :] if question == "constraint_forces" else found
+
+
+def _known(kernel: Any) -> tuple[Model, list[int]]:
+    """The split model, made once for each kernel."""
+    if kernel not in _SPLIT:
+        _SPLIT[kernel] = split(kernel.model)
+    return _SPLIT[kernel]
+
+
+@algorithm(
+    "forward_dynamics",
+    "virtual-work-split",
+    paper="Yamane-Nakamura",
+    equations="Y-N (40), (41), (47), (53), sec. 4",
+    pieces=True,
+    refuses=beyond_reach,
+)
+def virtual_work_split(
+    ask: Ask,
+    q: Array,
+    v: Array,
+    tau: Array,
+    external: Array | None = None,
+    base_velocity: Array | None = None,
+    base_acceleration: Array | None = None,
+) -> Array:
+    """Joint accelerations, with links split."""
+    return _asked(ask, "forward_dynamics", q, v, tau, external, (base_velocity, base_acceleration))
+
+
+@algorithm(
+    "constraint_forces",
+    "virtual-work-split",
+    paper="Yamane-Nakamura",
+    equations="Y-N (40), (41), (47), sec. 4",
+    pieces=True,
+    refuses=beyond_reach,
+)
+def wrenches_split(
+    ask: Ask,
+    q: Array,
+    v: Array,
+    tau: Array,
+    external: Array | None = None,
+    base_velocity: Array | None = None,
+    base_acceleration: Array | None = None,
+) -> Array:
+    """The wrench through each of the robot's own joints, with links split."""
+    return _asked(ask, "constraint_forces", q, v, tau, external, (base_velocity, base_acceleration))

@@ -1,0 +1,105 @@
+"""Machine code of time loops: from the cache or made now, and loaded."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import cache
+from .data import Data
+from .engine import Engine
+from .request import Request, _key
+
+__all__ = ["ADVANCE_POINTERS", "ADVANCE_WORDS", "ROLLOUT_WORDS", "LoadedLoop", "LoopCode", "loop_code"]
+
+Array = NDArray[Any]
+
+ROLLOUT_WORDS = (
+    *("q0", "q0_stride", "v0", "v0_stride"),
+    *("tau", "tau_stride", "tau_step", "goal", "goal_stride", "goal_step"),
+    *("q_out", "q_stride", "q_row", "v_out", "v_stride", "v_row"),
+    *("steps", "every", "first", "end", "last"),
+    *("workspace", "numbers", "datas"),
+)
+"""What `@rollout` is given, as 64-bit words: addresses, and bytes between neighbours. Where the stride of a step is 0,
+one row serves all steps."""
+
+ADVANCE_POINTERS = (
+    *("q", "v", "tau", "slant", "numbers", "scalars", "counts", "workspace", "datas"),
+    *("a0", "t_out", "q_out", "v_out", "a_out", "w_out", "dense_out", "rejected_out", "tried_q", "tried_v"),
+)
+ADVANCE_WORDS = (*ADVANCE_POINTERS, "capacity")
+"""What `@advance` is given; the address of dense output may be 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCode:
+    """Machine code of a time loop and what is needed to run it."""
+
+    object: bytes
+    workspace: int
+    """Vectors in the workspace."""
+    operations: int
+    """Arithmetic operations of all kernels, per state and call."""
+    lanes: int
+    """States per vector."""
+    rolled: tuple[str, ...]
+    """The kernels that are loops over bodies, and read tables."""
+    freedoms: bool = False
+    """Whether these need the tables for loops over freedoms."""
+
+
+def loop_code(
+    kind: list[Any], requests: Mapping[str, Request], dtype: str, lanes: int | None, make: Callable[[], LoopCode]
+) -> LoopCode:
+    """Compiled code, from the cache or made now. `kind` is all that it depends on beside the kernels."""
+    parts = [[name, _key(request, dtype, lanes)] for name, request in sorted(requests.items())]
+    if any(part is None for _, part in parts):
+        return make()
+    key = cache.cache_key(["time loop", kind, parts])
+    found = cache.read(key)
+    if found is not None:
+        meta, code = found
+        return LoopCode(
+            code, meta["workspace"], meta["operations"], meta["lanes"], tuple(meta["rolled"]), meta["freedoms"]
+        )
+    made = make()
+    meta = {name: getattr(made, name) for name in ("workspace", "operations", "lanes", "rolled", "freedoms")}
+    robot = next(iter(requests.values())).model.name
+    cache.write(key, {**meta, "robot": robot, "question": str(kind[0])}, made.object)
+    return made
+
+
+class LoadedLoop:
+    """A time loop in memory: owns its code and its tables. Threads may run it at the same time."""
+
+    def __init__(
+        self, code: LoopCode, requests: Mapping[str, Request], dtype: str, function: str, words: Sequence[str]
+    ) -> None:
+        self.code, self.dtype, self._words = code, np.dtype(dtype), tuple(words)
+        self._engine = Engine(code.object)
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address(function))
+        model = next(iter(requests.values())).model
+        self._tables = Data(model, dtype, None, code.freedoms) if code.rolled else None
+        address = self._tables.address if self._tables is not None else 0
+        self.datas: NDArray[np.int64] = np.array(
+            [address if name in code.rolled else 0 for name in sorted(requests)], np.int64
+        )
+        """The kernels' tables, as the code wants them."""
+
+    def workspace(self) -> Array:
+        """Memory for one thread."""
+        size = max(64, self.code.workspace * self.code.lanes * self.dtype.itemsize)
+        raw = np.zeros(size + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+        return raw[start : start + size]
+
+    def run(self, words: Mapping[str, int]) -> None:
+        """Run the code. The words must be right: nothing is checked here, and all they point to must be alive."""
+        ordered = np.array([words[name] for name in self._words], np.int64)
+        self._run(ordered.ctypes.data)

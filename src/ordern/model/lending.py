@@ -1,0 +1,105 @@
+"""Armature that joints which move together lend each other, so that each of them meets some inertia by itself.
+
+Forward dynamics lets all joints go and then binds those that follow others (`forward_dynamics/couplings`). A joint
+whose body has no inertia cannot be let go: its acceleration would be anything. But the inertia that joints meet along
+their freedoms is only felt as a sum, with the squares of their ratios. So a joint that has none is given a little
+armature, and one that has some, its donor, has that taken off:
+
+    sum over the joints that move together of ratio^2 armature = 0
+
+Nothing that can be asked of the robot changes by it, but for rounding. It must be less than what the donor meets when
+all else yields, or the free robot's mass matrix would not be positive; a part in 16,000 of the donor's own inertia is,
+unless what carries the donor is lighter still by as much. And it should not be tiny: where a body without inertia
+carries others, rounding grows by the inverse of that part. Elsewhere it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..joints import Placement
+from ..spatial import Freedoms
+
+if TYPE_CHECKING:
+    from .parts import Body, Connection
+
+__all__ = ["lent_armature", "moving_together"]
+
+Array = NDArray[np.float64]
+_PART = 2.0**-14
+"""Of the donor's inertia, what it lends."""
+_NONE = 1e-14
+"""Of the mass times the square of a body's extent, what is rounding."""
+
+
+def moving_together(joints: Sequence[Connection]) -> list[list[tuple[int, float]]]:
+    """Groups of joints that move together: the index and the ratio of each, first that of the one they follow."""
+    groups: dict[int, list[tuple[int, float]]] = {}
+    for k, c in enumerate(joints):
+        if c.mimic:
+            groups.setdefault(c.mimic.joint, [(c.mimic.joint, 1.0)]).append((k, c.mimic.ratio))
+    return list(groups.values())
+
+
+def lent_armature(bodies: Sequence[Body], joints: Sequence[Connection]) -> dict[int, float]:
+    """What is added to the armature of joints that move together, where one of them meets no inertia; by joint."""
+    found: dict[int, float] = {}
+    for group in moving_together(joints):
+        if all(any(joints[k].armature) or _is_solid(bodies[k]) for k, _ in group):
+            continue
+        own = {k: sum(joints[k].armature) + _met(bodies, joints, k, [k]) for k, _ in group}
+        needy = [(k, ratio) for k, ratio in group if not own[k]]
+        if not needy:
+            continue
+        if len(needy) == len(group):  # each by itself has nothing, but what it carries may have
+            own = {k: _met(bodies, joints, k, _carried(joints, k)) for k, _ in group}
+        donor, along = max(group, key=lambda member: member[1] ** 2 * own[member[0]])
+        needy = [(k, ratio) for k, ratio in needy if k != donor]
+        lends = _PART * own[donor]
+        if not (along and lends and needy):
+            continue
+        found[donor] = -lends
+        for k, ratio in needy:
+            # one that never moves may have anything
+            found[k] = lends * along**2 / (len(needy) * ratio**2) if ratio else own[donor]
+        if not any(ratio for _, ratio in needy):
+            del found[donor]
+    return found
+
+
+def _is_solid(body: Body) -> bool:
+    """Whether a body resists any motion: a quick answer for almost all of them."""
+    xx, yy, zz, xy, xz, yz = body.inertia
+    flat = xx * yy - xy * xy
+    return body.mass > 0.0 and xx > 0.0 and flat > 0.0 and flat * zz > xx * yz * yz + yy * xz * xz - 2.0 * xy * xz * yz
+
+
+def _carried(joints: Sequence[Connection], k: int) -> list[int]:
+    """A body and all that it carries, parents first."""
+    found = {k}
+    for j in range(k + 1, len(joints)):
+        if joints[j].parent in found:
+            found.add(j)
+    return sorted(found)
+
+
+def _met(bodies: Sequence[Body], joints: Sequence[Connection], k: int, moved: Iterable[int]) -> float:
+    """What joint k, of one freedom, meets of these bodies' inertia, if all other joints stand still at neutral."""
+    Q = joints[k].type.turn()
+    (motion,) = joints[k].type.subspace(Freedoms(joints[k].type.neutral())).columns
+    w, u = Q @ np.array(motion.angular, float), Q @ np.array(motion.linear, float)
+    at: dict[int, Placement] = {}
+    total = 0.0
+    for j in moved:
+        at[j] = Placement() if j == k else at[joints[j].parent] @ joints[j].placement
+        body, turned = bodies[j], at[j].R.T @ w
+        I, centre = body.inertia_matrix, at[j].p + at[j].R @ np.array(body.com)
+        velocity = u + np.cross(w, centre)
+        here = body.mass * velocity @ velocity + turned @ I @ turned
+        size = body.mass * (u @ u + w @ w * (centre @ centre)) + w @ w * np.abs(I).max()
+        total += here if here > _NONE * size else 0.0
+    return float(total)

@@ -1,0 +1,267 @@
+"""A model as plain data - dictionaries, lists, texts and numbers - and back, to the last bit.
+
+This is how a robot travels inside other files. Reading executes nothing: joint types are taken from the library's own
+by their names, every part is checked on the way, and indices must be those of parts that exist. A joint type that is
+not the library's own cannot be written: its formulas are somebody's code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
+
+from .. import joints
+from ..errors import ModelError
+from ..joints import Composite, Joint, Placement
+from .model import Model
+from .parts import BASE, SHAPES, Body, Connection, Coupling, Frame, Loop, Mimic, Note, Shape
+
+__all__ = ["foreign_joints", "from_plain", "to_plain"]
+
+M = TypeVar("M", bound=Model)
+Read = Callable[[Any], Any]
+
+_JOINTS: dict[str, type[Joint]] = {
+    cls.__name__: cls
+    for cls in (getattr(joints, name) for name in joints.__all__)
+    if isinstance(cls, type) and issubclass(cls, Joint) and cls is not Joint
+}
+_DEEPEST = 20
+"""Composites of composites of composites ... beyond this are not believed."""
+
+
+def foreign_joints(model: Model) -> list[str]:
+    """The names of the joints whose types are not the library's own."""
+    parts: list[Connection | Loop] = [*model.joints, *model.loops]
+    return [c.name for c in parts if not _own(c.type)]
+
+
+def _own(joint: Joint) -> bool:
+    if _JOINTS.get(type(joint).__name__) is not type(joint):
+        return False
+    return not isinstance(joint, Composite) or all(_own(part) for part, _ in joint.parts)
+
+
+def to_plain(model: Model) -> dict[str, Any]:
+    """All of a model, as what JSON can say."""
+    foreign = foreign_joints(model)
+    if foreign:
+        raise ModelError(
+            f"{model.name!r} cannot be written as data: the types of its joints {', '.join(foreign[:5])}"
+            f"{' ...' if foreign[5:] else ''} are not the library's own",
+            model.source,
+        )
+    return {f.name: _written(getattr(model, f.name)) for f in fields(Model)}
+
+
+def _written(x: Any) -> Any:
+    if isinstance(x, float):
+        return x if math.isfinite(x) else str(x)
+    if x is None or isinstance(x, (str, int)):
+        return x
+    if isinstance(x, (tuple, list)):
+        return [_written(y) for y in x]
+    given = {f.name: getattr(x, f.name) for f in fields(x)}
+    named = {"joint": type(x).__name__} if isinstance(x, Joint) else {}
+    return named | {name: _written(y) for name, y in given.items() if not _usual(x, name, y)}
+
+
+def _usual(x: Any, name: str, value: Any) -> bool:
+    """Whether a field may be left out, for it has its default value."""
+    default = next(f.default for f in fields(x) if f.name == name)
+    return default is not MISSING and type(value) is type(default) and repr(value) == repr(default)
+
+
+def from_plain(data: Any, cls: type[M], where: str = "") -> M:
+    """The model that `to_plain` wrote; ModelError where the data is no model."""
+    try:
+        model = cls(**_fields(data, _MODEL, Model))
+        _check(model)
+    except ModelError as e:
+        raise ModelError(f"the robot in the file is none: {e}", where) from None
+    except RecursionError:
+        raise ModelError("the robot in the file is none: it is nested too deeply", where) from None
+    return model
+
+
+def _fields(data: Any, read: Mapping[str, Read], cls: type) -> dict[str, Any]:
+    """The fields of one part, each read in its way."""
+    if not isinstance(data, dict):
+        raise ModelError(f"a {cls.__name__} is a dictionary, not {_shown(data)}")
+    unknown = set(data) - set(read)
+    if unknown:
+        raise ModelError(f"a {cls.__name__} has no {sorted(map(str, unknown))[0]!r}")
+    missing = [f.name for f in fields(cls) if f.default is MISSING and f.name not in data and f.name in read]
+    if missing:
+        raise ModelError(f"a {cls.__name__} needs {missing[0]!r}")
+    found = {}
+    for name, value in data.items():
+        try:
+            found[name] = read[name](value)
+        except ModelError as e:
+            raise ModelError(f"{name} of a {cls.__name__}: {e}") from None
+    return found
+
+
+def _shown(data: Any) -> str:
+    text = repr(data) if isinstance(data, (str, int, float, bool, type(None))) else f"a {type(data).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _text(x: Any) -> str:
+    if not isinstance(x, str):
+        raise ModelError(f"expected a text, not {_shown(x)}")
+    return x
+
+
+def _whole(x: Any) -> int:
+    if type(x) is not int or abs(x) > 2**31:
+        raise ModelError(f"expected a whole number, not {_shown(x)}")
+    return x
+
+
+def _number(x: Any) -> float:
+    if type(x) is float or (type(x) is int and abs(x) < 2**53) or x in ("inf", "-inf", "nan"):
+        return float(x)
+    raise ModelError(f"expected a number, not {_shown(x)}")
+
+
+def _finite(x: Any) -> float:
+    number = _number(x)
+    if not math.isfinite(number):
+        raise ModelError(f"expected a finite number, not {_shown(x)}")
+    return number
+
+
+def _list(one: Read, count: int | None = None) -> Read:
+    def read(x: Any) -> tuple[Any, ...]:
+        if not isinstance(x, list) or (count is not None and len(x) != count):
+            raise ModelError(f"expected a list{f' of {count}' if count is not None else ''}, not {_shown(x)}")
+        return tuple(map(one, x))
+
+    return read
+
+
+def _maybe(one: Read) -> Read:
+    return lambda x: None if x is None else one(x)
+
+
+def _part(cls: Any, **read: Read) -> Read:
+    return lambda x: cls(**_fields(x, read, cls))
+
+
+def _joint(x: Any, depth: int = 0) -> Joint:
+    if not isinstance(x, dict) or x.get("joint") not in _JOINTS or depth > _DEEPEST:
+        raise ModelError(f"expected one of the joints {', '.join(_JOINTS)}, not {_shown(x)}")
+    cls: Any = _JOINTS[x["joint"]]
+    given = {name: value for name, value in x.items() if name != "joint"}
+    if cls is Composite:
+        return Composite(**_fields(given, {"parts": _list(lambda part: _pair(part, depth + 1))}, cls))
+    ways = {f.name: _list(_finite, 3) if f.name.startswith("axis") else _finite for f in fields(cls)}
+    numbers = _fields(given, ways, cls)
+    joint: Joint = cls(**numbers)
+    for name, value in numbers.items():  # a unit vector that is made a unit again may change in its last bit
+        if math.dist(_flat(getattr(joint, name)), _flat(value)) < 1e-12:
+            object.__setattr__(joint, name, value)
+    return joint
+
+
+def _pair(x: Any, depth: int) -> tuple[Joint, Placement]:
+    if not isinstance(x, list) or len(x) != 2:
+        raise ModelError(f"expected a joint and its placement, not {_shown(x)}")
+    return _joint(x[0], depth), _placement(x[1])
+
+
+def _flat(x: Any) -> tuple[float, ...]:
+    return x if isinstance(x, tuple) else (x,)
+
+
+_placement = _part(Placement, rotation=_list(_finite, 9), position=_list(_finite, 3))
+_numbers = _list(_number)
+_MODEL: dict[str, Read] = {
+    "name": _text,
+    "bodies": _list(
+        _part(Body, name=_text, mass=_finite, com=_list(_finite, 3), inertia=_list(_finite, 6), where=_text)
+    ),
+    "joints": _list(
+        _part(
+            Connection,
+            name=_text,
+            type=_joint,
+            parent=_whole,
+            placement=_placement,
+            q_start=_whole,
+            v_start=_whole,
+            **dict.fromkeys(("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction"), _numbers),
+            **dict.fromkeys(("armature", "stiffness", "rest"), _numbers),
+            mimic=_maybe(_part(Mimic, joint=_whole, ratio=_finite, offset=_finite)),
+            where=_text,
+        )
+    ),
+    "frames": _list(_part(Frame, name=_text, body=_whole, placement=_placement)),
+    "gravity": _list(_finite, 3),
+    "base": _text,
+    "snap": _finite,
+    "loops": _list(
+        _part(
+            Loop,
+            name=_text,
+            type=_joint,
+            parent=_whole,
+            parent_placement=_placement,
+            child=_whole,
+            child_placement=_placement,
+            where=_text,
+        )
+    ),
+    "couplings": _list(
+        _part(Coupling, name=_text, joint=_whole, other=_whole, coefficients=_list(_finite), where=_text)
+    ),
+    "shapes": _list(
+        _part(
+            Shape,
+            body=_whole,
+            kind=_text,
+            size=_numbers,
+            placement=_placement,
+            file=_text,
+            role=_text,
+            color=_maybe(_list(_number, 4)),
+            name=_text,
+        )
+    ),
+    "notes": _list(_part(Note, message=_text, where=_text, suggestion=_text)),
+    "source": _text,
+}
+"""How each field is read."""
+
+
+def _check(model: Model) -> None:
+    """Raise unless every index is that of a part: compiled code goes where they say."""
+    n = len(model.bodies)
+    for what, parts in (("body", model.bodies), ("joint", model.joints), ("frame", model.frames)):
+        names = [part.name for part in parts]
+        if len(set(names)) < len(names):
+            raise ModelError(f"two parts of the kind {what} have one name")
+    for c in model.joints:
+        if c.mimic is None:
+            continue
+        if not 0 <= c.mimic.joint < n:
+            raise ModelError(f"joint {c.name!r} follows the joint {c.mimic.joint}, of {n}")
+        other = model.joints[c.mimic.joint]
+        if other.mimic or (c.q_start, c.v_start) != (other.q_start, other.v_start) or c.type.nq != other.type.nq:
+            raise ModelError(f"joint {c.name!r} cannot follow {other.name!r}")
+        if (c.type.nq, c.type.nv) != (1, 1):
+            raise ModelError(f"joint {c.name!r} cannot follow another: it has {c.type.nv} freedoms")
+    indices = [(f"frame {f.name!r}", f.body) for f in model.frames]
+    indices += [(f"loop {x.name!r}", k) for x in model.loops for k in (x.parent, x.child)]
+    indices += [(f"coupling {x.name!r}", k) for x in model.couplings for k in (x.joint, x.other)]
+    indices += [(f"shape {x.name!r}", x.body) for x in model.shapes]
+    for what, k in indices:
+        if not BASE <= k < n:
+            raise ModelError(f"{what} is of body or joint {k}, of {n}")
+    for x in model.shapes:
+        if len(x.size) != SHAPES.get(x.kind, -1):
+            raise ModelError(f"a shape of the kind {x.kind!r} has {len(x.size)} sizes")
