@@ -1,4 +1,4 @@
-"""ordern at a glance: load the PUMA 560, compute its dynamics, let it fall freely, and draw what happened.
+"""ordern at a glance: load the PUMA 560, compute its dynamics, let it fall, and draw what happened.
 
 Run it with `./dev demo`, or `python examples/demo.py [picture.png]`; without matplotlib there is no picture.
 """
@@ -16,10 +16,15 @@ import ordern as on
 
 URDF = Path(__file__).parent / "robots" / "puma560.urdf"
 STATES = 4096
-STEP, SECONDS = 2e-3, 5.0
+SECONDS = 5.0
+STEPS, STEP = 1000, 1e-3
 SWARM, SPREAD = 40, 2e-3
+START = np.array([-0.5, np.pi / 2 - 0.35, -np.pi / 2, 0.0, 0.5, 0.0])
+SPIN = np.array([1.2, 0.0, 0.0, 0.0, 0.0, 0.0])
 STROBE = 1.5
 GRID = np.linspace(-0.72, 0.72, 7)
+INK = "#2b2b33"
+HEADING = {"loc": "left", "fontsize": 10, "fontweight": "bold", "color": INK}
 
 
 def main() -> None:
@@ -29,7 +34,21 @@ def main() -> None:
     print(robot.summary())
     dynamics(robot)
     speed(robot)
-    draw(robot, *fall(robot), picture)
+    result, swarm = fall(robot)
+    draw(robot, result, swarm, picture)
+    print(NEXT.format(python=shortest(sys.executable)))
+
+
+NEXT = """
+What next?
+  {python} examples/09_simulate.py
+      forces, events, limits, stiff joints and files, in fifty lines
+  {python} -m pip install -e '.[view]' && {python} -m ordern view puma560
+      the arm in your browser, with a slider for each joint
+  {python} -m ordern check your_robot.urdf
+      what is suspicious about a robot of yours
+  docs/simulation.md
+      to read"""
 
 
 # ---------------------------------------------------------------- what it computes
@@ -83,6 +102,42 @@ def speed(robot: on.Robot) -> None:
     row("the same in float32", f"{half * 1e9:,.0f} ns per state")
 
 
+def fall(robot: on.Robot):
+    """Let go of the arm, upright and turning, without friction or motors; and of a swarm of near copies."""
+    title(f"Free fall for {SECONDS:g} s, with error control")
+    start = time.perf_counter()
+    result = robot.simulate(START, SPIN, until=SECONDS)
+    first, report = time.perf_counter() - start, result.report
+    again = clock(lambda: robot.simulate(START, SPIN, until=SECONDS), repeat=3)
+    row(f"robot.simulate, {report.method}", f"{report.steps} steps, {report.rejected} rejected")
+    row(
+        "first run, with compiling; and again",
+        f"{first:.1f} s; {again * 1e3:.1f} ms, {SECONDS / again:,.0f} x real time",
+    )
+    row("energy at the start", f"{result.energy[0]:.4f} J")
+    row("largest drift of the energy", f"{report.energy_error:.1e} J, {report.energy_drift:.0e} of the kinetic energy")
+    q1, _ = result.at(1.2345)
+    row("between the steps too: elbow at 1.2345 s", f"{q1[robot.joint('elbow').q][0]:.9f} rad")
+
+    title(f"{STATES} arms for {STEPS} steps each, all in machine code (robot.rollout)")
+    q0, v0 = robot.random(3, STATES), np.zeros((STATES, robot.nv))
+    start = time.perf_counter()
+    robot.rollout(q0[:8], v0[:8], steps=1, dt=STEP)
+    compiled = time.perf_counter() - start
+    took = clock(lambda: robot.rollout(q0, v0, steps=STEPS, dt=STEP, every=STEPS), repeat=2)
+    row("compiling the time loop", f"{compiled:.1f} s")
+    row(
+        f"{STATES * STEPS / 1e6:.1f} million steps of semi-implicit Euler",
+        f"{took:.2f} s, {took / STATES / STEPS * 1e9:,.0f} ns per step",
+    )
+    row("that is, for each second on the clock", f"{STATES * STEPS * STEP / took / 60:,.0f} minutes of motion")
+
+    rng = np.random.default_rng(2)
+    near = START + SPREAD * rng.normal(size=(SWARM, robot.nq))
+    swarm = robot.rollout(near, np.broadcast_to(SPIN, near.shape), steps=2500, dt=2e-3, every=10, method="rk4")
+    return result.resample(rate=500.0), swarm
+
+
 def clock(function, repeat: int = 7) -> float:
     """The shortest of several times, in seconds."""
     times = []
@@ -93,51 +148,6 @@ def clock(function, repeat: int = 7) -> float:
     return min(times)
 
 
-# ---------------------------------------------------------------- a simulation
-
-
-def runge_kutta(robot: on.Robot, q, v, tau, h: float):
-    """A step of the classical Runge-Kutta method, for one state or for many.
-
-    Positions move along velocities by `robot.integrate`, which knows where they are not plain numbers. (Then, for
-    spherical and free joints, the order is below four; for joints with an axis it is the textbook's method.)
-    """
-    a1 = robot.forward_dynamics(q, v, tau)
-    v2 = v + h / 2 * a1
-    a2 = robot.forward_dynamics(robot.integrate(q, v, h / 2), v2, tau)
-    v3 = v + h / 2 * a2
-    a3 = robot.forward_dynamics(robot.integrate(q, v2, h / 2), v3, tau)
-    v4 = v + h * a3
-    a4 = robot.forward_dynamics(robot.integrate(q, v3, h), v4, tau)
-    return robot.integrate(q, (v + 2 * v2 + 2 * v3 + v4) / 6, h), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-
-
-def fall(robot: on.Robot):
-    """Let go of the arm, upright and turning, without friction or motors; and of a swarm of near copies."""
-    title(f"Free fall for {SECONDS:g} s in steps of {STEP * 1e3:g} ms")
-    steps = round(SECONDS / STEP)
-    rng = np.random.default_rng(2)
-    q0 = np.array([-0.5, np.pi / 2 - 0.35, -np.pi / 2, 0.0, 0.5, 0.0])
-    q0 = q0 + SPREAD * rng.normal(size=(SWARM + 1, robot.nq)) * (np.arange(SWARM + 1) > 0)[:, None]
-    q, v = np.empty((2, steps + 1, SWARM + 1, robot.nv))
-    q[0], v[0] = q0, [1.2, 0.0, 0.0, 0.0, 0.0, 0.0]
-    tau = np.zeros(robot.nv)
-
-    start = time.perf_counter()
-    for k in range(steps):
-        q[k + 1], v[k + 1] = runge_kutta(robot, q[k], v[k], tau, STEP)
-    took = time.perf_counter() - start
-
-    kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
-    total = kinetic + potential
-    drift = np.abs(total[:, 0] - total[0, 0]).max()
-    row(f"{SWARM + 1} arms, {steps} steps, 4 evaluations each", f"{took:.2f} s")
-    row("energy at the start", f"{total[0, 0]:.4f} J")
-    row("largest drift of the energy", f"{drift:.1e} J, {drift / total[0, 0]:.0e} of it")
-    row("fastest joint", f"{np.abs(v[:, 0]).max():.0f} rad/s")
-    return q, kinetic[:, 0], potential[:, 0]
-
-
 # ---------------------------------------------------------------- a report and a picture
 
 
@@ -145,46 +155,39 @@ def title(text: str) -> None:
     print(f"\n{text}")
 
 
+def shortest(path: str) -> str:
+    """A path as seen from here, if that is shorter."""
+    here = str(Path.cwd()) + os.sep
+    return path.removeprefix(here)
+
+
 def row(name: str, value: str) -> None:
     print(f"  {name:<46}{value}")
 
 
-def draw(robot: on.Robot, q, kinetic, potential, picture: Path) -> None:
+def draw(robot: on.Robot, result: on.Result, swarm, picture: Path) -> None:
     try:
-        import matplotlib
+        from matplotlib import colormaps
+        from matplotlib.figure import Figure
     except ImportError:
-        print("\nNo picture: matplotlib is not installed (python -m pip install matplotlib).")
+        print("\nNo picture: matplotlib is not installed (python -m pip install 'ordern[plot]').")
         return
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    t = STEP * np.arange(len(q))
-    ink = "#2b2b33"
-    plt.rcParams.update(
-        {
-            "font.size": 9,
-            "axes.edgecolor": "#9a9aa5",
-            "axes.labelcolor": ink,
-            "text.color": ink,
-            "xtick.color": ink,
-            "ytick.color": ink,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.titlesize": 10,
-            "axes.titleweight": "bold",
-            "axes.titlelocation": "left",
-        }
-    )
-    figure = plt.figure(figsize=(10, 5.4), dpi=150)
+    figure = Figure(figsize=(10, 5.4), dpi=150)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.25, 1), left=0.0, right=0.975, top=0.93, bottom=0.1, hspace=0.42)
-    draw_arm(figure.add_subplot(grid[:, 0], projection="3d"), robot, q, plt.cm.plasma_r)
-    draw_energy(figure.add_subplot(grid[0, 1]), t, kinetic, potential)
-    draw_angles(figure.add_subplot(grid[1, 1]), robot, t, q)
+    draw_arm(figure.add_subplot(grid[:, 0], projection="3d"), robot, result, colormaps["plasma_r"])
+    draw_energy(dressed(figure.add_subplot(grid[0, 1])), result)
+    draw_angles(dressed(figure.add_subplot(grid[1, 1])), result, swarm)
     heading = f"A PUMA 560, let go: its first {STROBE:g} s"
-    figure.text(0.02, 0.942, heading, fontsize=10, fontweight="bold", va="bottom")
+    figure.text(0.02, 0.942, heading, fontsize=10, fontweight="bold", va="bottom", color=INK)
     figure.savefig(picture)
-    plt.close(figure)
     print(f"\nThe picture is in {picture}")
+
+
+def dressed(axes):
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color("#9a9aa5")
+    axes.tick_params(labelsize=9, color="#9a9aa5", labelcolor=INK)
+    return axes
 
 
 def skeleton(robot: on.Robot, q):
@@ -200,10 +203,10 @@ def skeleton(robot: on.Robot, q):
     return np.stack([robot.pose(q, frame)[..., :3, :] @ np.array([*p, 1.0]) for frame, p in points], axis=-2)
 
 
-def draw_arm(axes, robot: on.Robot, q, colours) -> None:
+def draw_arm(axes, robot: on.Robot, result: on.Result, colours) -> None:
     """The arm at equal times, older ones paler; the path of its tip, and its shadow."""
-    shown = round(STROBE / STEP)
-    arm = skeleton(robot, q[: shown + 1, 0])
+    arm = skeleton(robot, result.between(0.0, STROBE).q)
+    shown = len(arm) - 1
     tip = arm[:, -1]
     axes.plot(tip[:, 0], tip[:, 1], 0.0, color="#b9b9c4", lw=0.9, zorder=1)  # its shadow
     for age in np.linspace(0.0, 1.0, 26):
@@ -225,26 +228,25 @@ def draw_arm(axes, robot: on.Robot, q, colours) -> None:
         axis.line.set_color("#d0d0d8")
 
 
-def draw_energy(axes, t, kinetic, potential) -> None:
-    total = kinetic + potential
-    axes.fill_between(t, potential, total, color="#f2844b", alpha=0.85, lw=0, label="kinetic")
-    axes.fill_between(t, 0.0, potential, color="#6a4fb6", alpha=0.8, lw=0, label="potential")
-    axes.plot(t, total, color="#2b2b33", lw=1.4, label="total")
-    drift = np.abs(total - total[0]).max() / total[0]
-    axes.set_title(f"Energy, conserved to {drift:.0e}")
+def draw_energy(axes, result: on.Result) -> None:
+    t, total = result.t, result.energy
+    axes.fill_between(t, result.potential, total, color="#f2844b", alpha=0.85, lw=0, label="kinetic")
+    axes.fill_between(t, 0.0, result.potential, color="#6a4fb6", alpha=0.8, lw=0, label="potential")
+    axes.plot(t, total, color=INK, lw=1.4, label="total")
+    axes.set_title(f"Energy, conserved to {result.report.energy_drift:.0e}", **HEADING)
     axes.set(xlim=(0, t[-1]), ylim=(0, 1.3 * total[0]), ylabel="J", yticks=(0, 50, 100, 150, 200))
-    axes.legend(ncols=3, frameon=False, loc="upper right", handlelength=1.2, columnspacing=1.2)
+    axes.legend(ncols=3, frameon=False, loc="upper right", handlelength=1.2, columnspacing=1.2, fontsize=9)
 
 
-def draw_angles(axes, robot: on.Robot, t, q) -> None:
+def draw_angles(axes, result: on.Result, swarm) -> None:
     """Two joints of the arm and of its near copies: small differences grow."""
     for joint, colour in (("shoulder", "#b5367a"), ("waist", "#3b5bb5")):
-        at = robot.joint(joint).q
-        axes.plot(t, q[:, 1:, at][..., 0], color=colour, lw=0.5, alpha=0.22)
-        axes.plot(t, q[:, 0, at], color=colour, lw=1.8, label=joint)
-    axes.set_title(f"The arm, and {SWARM} copies let go about {SPREAD * 1e3:g} mrad apart")
-    axes.set(xlim=(0, t[-1]), xlabel="s", ylabel="rad")
-    axes.legend(ncols=2, frameon=False, loc="upper left", handlelength=1.2, columnspacing=1.2)
+        at = result.robot.joint(joint).q
+        axes.plot(swarm.t, swarm.q[..., at][..., 0].T, color=colour, lw=0.5, alpha=0.22)
+        axes.plot(result.t, result[joint].q, color=colour, lw=1.8, label=joint)
+    axes.set_title(f"The arm, and {SWARM} copies let go about {SPREAD * 1e3:g} mrad apart", **HEADING)
+    axes.set(xlim=(0, result.t[-1]), xlabel="s", ylabel="rad")
+    axes.legend(ncols=2, frameon=False, loc="upper left", handlelength=1.2, columnspacing=1.2, fontsize=9)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,4 @@
-"""Trajectories, inverse kinematics and controllers."""
+"""Trajectories, inverse kinematics and controllers.
+
+Users find them as `ordern.trajectories`, `ordern.controllers` and `Robot.inverse_kinematics`.
+"""

@@ -1,0 +1,139 @@
+"""Controllers made of others: sums, drives with limits, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError
+from .arguments import Array, freedoms, of_robot, positive
+from .controller import Controller, Modelled
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Sampled", "Saturated", "Saturation", "Sum"]
+
+Law = Controller | Callable[[float, Any, Any], Any]
+
+
+class Sum(Controller):
+    """The forces of several controllers, or functions of (t, q, v), added."""
+
+    def __init__(self, *parts: Law) -> None:
+        if not parts:
+            raise ArgumentError("Sum takes one or more controllers")
+        self.parts = tuple(_law(p) for p in parts)
+        periods = {p.period for p in self.parts if isinstance(p, Controller)} - {None}
+        if len(periods) > 1:
+            raise ArgumentError(f"the controllers of a Sum have different periods: {sorted(map(str, periods))}")
+        if periods and not all(getattr(p, "period", None) for p in self.parts):
+            raise ArgumentError(
+                "some controllers of the Sum are sampled, others are not: give all of them the period, or wrap the Sum "
+                "in Sampled"
+            )
+        self.period = next(iter(periods), None)
+        self.breaks = tuple(sorted({t for p in self.parts for t in getattr(p, "breaks", ())}))
+
+    def start(self, robot: Robot) -> None:
+        """Start each."""
+        for part in self.parts:
+            _start(part, robot)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """The joint forces."""
+        return np.asarray(sum(np.asarray(part(t, q, v), float) for part in self.parts))
+
+
+class Sampled(Controller):
+    """A controller, or a function of (t, q, v), that acts once in each period; its force holds until the next."""
+
+    def __init__(self, controller: Law, period: float) -> None:
+        self.controller, self.period = _law(controller), positive(period, "period")
+
+    def start(self, robot: Robot) -> None:
+        """Start it."""
+        _start(self.controller, robot)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """The joint forces."""
+        return np.asarray(self.controller(t, q, v))
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """A joint whose drive was asked for more than it has: the largest demand, when that was, and the limit."""
+
+    joint: str
+    time: float
+    demand: float
+    limit: float
+
+    def __str__(self) -> str:
+        return f"joint {self.joint!r}: {self.demand:.6g} asked for at t = {self.time:.6g} s, limit {self.limit:.6g}"
+
+
+class Saturated(Modelled):
+    """A controller whose forces end at the effort limits of the model, or at those given.
+
+    `report` lists the joints whose drives were asked for more, since the last `start`; an integrator also tries states
+    that it does not keep.
+    """
+
+    def __init__(
+        self, robot: Robot, controller: Law, limits: ArrayLike | Mapping[str, ArrayLike] | None = None
+    ) -> None:
+        of_robot(robot)
+        self.robot, self.controller = robot, _law(controller)
+        if limits is None:
+            limits = np.array([x for c in robot.independent for x in c.effort_limit])
+        self.limits = freedoms(robot, limits, "limits", infinite=True)
+        self.period, self.breaks = getattr(controller, "period", None), getattr(controller, "breaks", ())
+        self._forget()
+
+    def _forget(self) -> None:
+        self._demand, self._time = np.zeros(self.robot.nv), np.zeros(self.robot.nv)
+
+    def start(self, robot: Robot) -> None:
+        """Start the controller, and the report anew."""
+        super().start(robot)
+        _start(self.controller, robot)
+        self._forget()
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """The joint forces."""
+        tau = np.asarray(self.controller(t, q, v), float)
+        over = np.abs(tau).reshape(-1, self.robot.nv).max(axis=0, initial=0.0)
+        more = (over > self.limits) & (over > np.abs(self._demand))
+        if more.any():
+            rows = tau.reshape(-1, self.robot.nv)
+            signed = rows[np.abs(rows).argmax(axis=0), np.arange(self.robot.nv)]
+            self._demand[more], self._time[more] = signed[more], t
+        return np.asarray(np.clip(tau, -self.limits, self.limits))
+
+    @property
+    def report(self) -> tuple[Saturation, ...]:
+        """The joints that were asked for more than their limits, where it was worst."""
+        found = []
+        for c in self.robot.independent:
+            for k in range(c.v_start, c.v_start + c.nv):
+                if self._demand[k]:
+                    found.append(
+                        Saturation(c.name, float(self._time[k]), float(self._demand[k]), float(self.limits[k]))
+                    )
+        return tuple(found)
+
+
+def _law(controller: Any) -> Law:
+    if not callable(controller):
+        raise ArgumentError(f"a controller is a function of (t, q, v), not {controller!r}")
+    return controller  # type: ignore[no-any-return]
+
+
+def _start(part: Law, robot: Robot) -> None:
+    if hasattr(part, "start"):
+        part.start(robot)

@@ -1,0 +1,353 @@
+"""Inverse kinematics: positions in which frames have given poses.
+
+The residual of a frame is (rotation vector to the target, way to the target in its axes), times weights. Its squares
+are made least by the Levenberg-Marquardt method on the configuration manifold: the step is
+
+    x = J^T (J J^T + mu)^-1 r,    q <- integrate(q, x),
+
+with J restricted to the joints that are free to move: a joint that stands at a limit and would be pushed beyond it is
+left out, and a step ends at the limits. mu follows how well the linear model predicted the gain (Nielsen's rule). All
+targets of a batch take their steps together; those that are done leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError
+from ..joints import Revolute
+from ..model import Frame
+from .arguments import Array, limits, positive
+from .spaces import Configurations
+from .targets import Targets, targets
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Reach", "inverse_kinematics"]
+
+_STALLED = 1e-13
+"""A target is given up when a step gains less than this part of the squared residual."""
+_TURN = 2.0 * np.pi
+_FLAT = 1e-5
+"""The part of a unit residual that free joints can change, below which a position counts as singular for it."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How near the targets the robot came; each array has the shape of the batch."""
+
+    robot: Robot
+    reached: Array
+    """Whether all residuals are within the tolerance."""
+    angle: Array
+    """The largest angle, in rad, by which a frame misses its target; of the axes that have a weight."""
+    distance: Array
+    """The same for the distance, in m."""
+    steps: Array
+    """Steps taken, those of restarts included."""
+    why: Array
+    """"reached"; "limit": joint limits stand in the way; "singular": nothing that the joints can do leads nearer (the
+    target is out of reach, or the arm started in a bad place); "steps": it was still coming nearer."""
+    stops: Array
+    """(..., nv): the joints that stand at a limit and are held by it."""
+
+    def __str__(self) -> str:
+        reached, total = int(np.sum(self.reached)), int(np.size(self.reached))
+        lines = [f"{reached} of {total} reached"]
+        far = np.broadcast_to(~np.asarray(self.reached), np.shape(self.reached))
+        for why in ("limit", "singular", "steps"):
+            here = far & (np.asarray(self.why) == why)
+            if not here.any():
+                continue
+            text = f"{int(here.sum())} {_TEXTS[why]}"
+            if why == "limit":
+                held = np.asarray(self.stops)[here].any(axis=0)
+                names = [c.name for c in self.robot.independent if held[c.v].any()]
+                text += f" ({', '.join(names)})"
+            angle, distance = np.max(np.asarray(self.angle)[here]), np.max(np.asarray(self.distance)[here])
+            lines.append(f"{text}; off by up to {angle:.3g} rad, {distance:.3g} m")
+        return "\n".join(lines)
+
+
+_TEXTS = {
+    "limit": "held by joint limits",
+    "singular": "where no joint leads nearer: out of reach, or a poor start",
+    "steps": "still coming nearer when the steps were used up",
+}
+
+
+@dataclass
+class _State:
+    """The batch on its way."""
+
+    q: Array
+    steps: Array
+    done: Array
+
+    def take(self, which: Array, other: _State) -> None:
+        """Replace some."""
+        self.q[which], self.done[which] = other.q, other.done
+        self.steps[which] += other.steps
+
+
+def inverse_kinematics(
+    robot: Robot,
+    pose: ArrayLike | Mapping[str, ArrayLike],
+    frame: str | Frame | None,
+    q0: ArrayLike | None,
+    *,
+    limits: bool,
+    damping: float,
+    tolerance: float,
+    steps: int,
+    weights: ArrayLike | Mapping[str, ArrayLike] | None,
+    restarts: int,
+    null: ArrayLike | None,
+    rng: np.random.Generator | int | None,
+) -> tuple[Array, Reach]:
+    """See `Robot.inverse_kinematics`."""
+    start = _positions(robot, _middle(robot) if q0 is None else q0, "q0")
+    goal = targets(robot, pose, frame, weights, start.shape[:-1])
+    solver = _Solver(goal, positive(tolerance, "tolerance"), positive(damping, "damping"), limits)
+    counts: tuple[Any, Any] = (steps, restarts)
+    if not all(isinstance(n, (int, np.integer)) for n in counts) or steps < 1 or restarts < 0:
+        raise ArgumentError(f"steps must be 1 or more and restarts 0 or more, not {steps!r} and {restarts!r}")
+    n = len(goal)
+    q = np.broadcast_to(start, (*goal.shape, robot.nq)).reshape(n, robot.nq).copy()
+    state = solver.solve(solver.within(q), steps)
+    generator = np.random.default_rng(rng)
+    for k in range(restarts):
+        rest = np.flatnonzero(~state.done)
+        if not rest.size:
+            break
+        part = solver.of(rest)
+        again = part.restarted(robot.random(generator, len(rest)), steps, through=bool(k % 2))
+        old, new = (np.linalg.norm(part.goal.residuals(x), axis=1) for x in (state.q[rest], again.q))
+        worse = ~again.done & (new >= old)
+        again.q[worse] = state.q[rest][worse]
+        state.take(rest, again)
+    if null is not None:
+        prefer(solver, state, _positions(robot, null, "null"), steps)
+    return _report(solver, state)
+
+
+def _positions(robot: Robot, q: ArrayLike, what: str) -> Array:
+    try:
+        a = np.asarray(q, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what} must be positions of shape (..., {robot.nq}), not {q!r}") from None
+    if a.shape[-1:] != (robot.nq,) or not np.isfinite(a).all():
+        raise ArgumentError(f"{what} must be finite positions of shape (..., {robot.nq}); its shape is {a.shape}")
+    return a
+
+
+def _middle(robot: Robot) -> Array:
+    """The neutral position, but the middle of the range where that is outside or at its edge.
+
+    A stretched arm has a singular Jacobian: a little off is a better place to start.
+    """
+    q, (lower, upper) = robot.neutral(), limits(robot)
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    lo, hi = (np.where(finite, x, y) for x, y in ((lower, q - 1.0), (upper, q + 1.0)))
+    edge = finite & ((q - lo < 0.1 * (hi - lo)) | (hi - q < 0.1 * (hi - lo)))
+    return np.asarray(np.where(edge, 0.5 * (lo + hi), q))
+
+
+class _Solver:
+    """Levenberg-Marquardt for a batch of targets."""
+
+    def __init__(self, goal: Targets, tolerance: float, damping: float, bounded: bool) -> None:
+        self.goal, self.robot = goal, goal.robot
+        self.tolerance, self.damping, self.bounded = tolerance, damping, bounded
+        robot = goal.robot
+        self.lower, self.upper = limits(robot)
+        self.flat_q, self.flat_v = _flat(robot)
+        for lower, upper, c in ((self.lower[c.q], self.upper[c.q], c) for c in robot.independent):
+            if bounded and (lower > upper).any():
+                raise ArgumentError(f"joint {c.name!r} has no position within its limits {lower} and {upper}")
+
+    def of(self, which: Array) -> _Solver:
+        """For some of the batch."""
+        return _Solver(self.goal.of(which), self.tolerance, self.damping, self.bounded)
+
+    def within(self, q: Array) -> Array:
+        """Positions, moved to the nearest limits where they are beyond them."""
+        if self.bounded:
+            q = q.copy()
+            q[:, self.flat_q] = np.clip(q[:, self.flat_q], self.lower[self.flat_q], self.upper[self.flat_q])
+        return q
+
+    def held(self, q: Array, pushed: Array) -> Array:
+        """(n, nv): the joints at a limit that a step `pushed` would take beyond it."""
+        held = np.zeros(pushed.shape, bool)
+        if self.bounded:
+            at, way = q[:, self.flat_q], pushed[:, self.flat_v]
+            low, high = at <= self.lower[self.flat_q], at >= self.upper[self.flat_q]
+            held[:, self.flat_v] = (low & (way < 0.0)) | (high & (way > 0.0))
+        return held
+
+    def reached(self, r: Array) -> Array:
+        """Whether residuals are within the tolerance."""
+        return np.asarray(np.linalg.norm(r, axis=1) <= self.tolerance)
+
+    def step(self, q: Array, r: Array, J: Array, mu: Array) -> tuple[Array, Array]:
+        """The step of least squares with the damping mu, and the gain in r . r / 2 that the linear model predicts.
+
+        Joints that it would push beyond their limits are left out, and the rest is solved again.
+        """
+        held = self.held(q, -(J.swapaxes(1, 2) @ r[..., None])[..., 0])
+        size = np.maximum((J * J).sum(axis=(1, 2)), 1e-12)
+        eye = (np.maximum(mu, 1e-14) * size)[:, None, None] * np.eye(r.shape[1])
+        for _ in range(3):
+            free = J * ~held[:, None, :]
+            A = free @ free.swapaxes(1, 2) + eye
+            x = -(free.swapaxes(1, 2) @ np.linalg.solve(A, r[..., None]))[..., 0]
+            more = self.held(q, x) & ~held
+            if not more.any():
+                break
+            held |= more
+        linear = r + (J @ x[..., None])[..., 0]
+        return x, 0.5 * ((r * r).sum(axis=1) - (linear * linear).sum(axis=1))
+
+    def restarted(self, q: Array, steps: int, through: bool) -> _State:
+        """From other positions; on the way `through` all limits, if so wanted, and then back within them.
+
+        Limits cut the space into chambers, of which some are small and seldom hit by chance: the way without limits
+        ends in others.
+        """
+        if not (through and self.bounded):
+            return self.solve(self.within(q), steps)
+        free = _Solver(self.goal, self.tolerance, self.damping, False).solve(q, steps)
+        found = self.solve(self.within(self.turned(free.q)), steps)
+        found.steps += free.steps
+        return found
+
+    def turned(self, q: Array) -> Array:
+        """The same position with angles turned by whole turns into their limits, where that is possible."""
+        q = q.copy()
+        for c in self.robot.independent:
+            if isinstance(c.type, Revolute):
+                x, lower, upper = q[:, c.q_start], self.lower[c.q_start], self.upper[c.q_start]
+                turns = np.where(x < lower, np.ceil((lower - x) / _TURN), -np.ceil(np.maximum(x - upper, 0.0) / _TURN))
+                inside = (x + _TURN * turns >= lower) & (x + _TURN * turns <= upper)
+                q[:, c.q_start] = np.where(inside, x + _TURN * turns, x)
+        return q
+
+    def solve(self, q: Array, steps: int) -> _State:
+        """From positions q, at most so many steps for each target."""
+        n = len(q)
+        state = _State(q.copy(), np.zeros(n, int), np.zeros(n, bool))
+        on, goal = np.arange(n), self.goal
+        r = goal.residuals(q)
+        state.done[:] = self.reached(r)
+        on, q, r, goal = _keep(~state.done, on, q, r, goal)
+        mu, grow, J = np.full(len(on), self.damping), np.full(len(on), 2.0), goal.derivatives(q)
+        for _ in range(steps):
+            if not on.size:
+                break
+            x, expected = self.step(q, r, J, mu)
+            trial = self.within(self.robot.integrate(q, x))
+            r1 = goal.residuals(trial)
+            before, after = 0.5 * (r * r).sum(axis=1), 0.5 * (r1 * r1).sum(axis=1)
+            better = after < before
+            ratio = (before - after) / np.maximum(expected, 1e-300)
+            q, r = np.where(better[:, None], trial, q), np.where(better[:, None], r1, r)
+            mu = np.where(better, mu * np.maximum(1e-2, 1.0 - (2.0 * np.clip(ratio, -1.0, 1.0) - 1.0) ** 3), mu * grow)
+            mu = np.maximum(mu, 1e-14)
+            grow = np.where(better, 2.0, 2.0 * grow)
+            state.steps[on] += 1
+            state.q[on] = q
+            done = self.reached(r)
+            state.done[on] = done
+            stuck = (better & (before - after <= _STALLED * before)) | (mu > 1e12)
+            stay = ~(done | stuck)
+            on, q, r, goal = _keep(stay, on, q, r, goal)
+            mu, grow, J = mu[stay], grow[stay], goal.derivatives(q) if on.size else J[:0]
+        return state
+
+
+def _keep(stay: Array, on: Array, q: Array, r: Array, goal: Targets) -> tuple[Array, Array, Array, Targets]:
+    return (on, q, r, goal) if stay.all() else (on[stay], q[stay], r[stay], goal.of(stay))
+
+
+def _flat(robot: Robot) -> tuple[Array, Array]:
+    """Indices in q and in v of the coordinates whose rates are velocities: those that limits can hold."""
+    curved = np.zeros(robot.nv, bool)
+    space = Configurations(robot)
+    for at, _ in space.curved:
+        curved[at] = True
+    q: list[int] = []
+    v: list[int] = []
+    for c in robot.independent:
+        if c.type.nq == c.type.nv and not curved[c.v].any() and c.name not in space.unknown:
+            q += range(c.q_start, c.q_start + c.type.nq)
+            v += range(c.v_start, c.v_start + c.type.nv)
+    return np.array(q, int), np.array(v, int)
+
+
+def prefer(solver: _Solver, state: _State, rest: Array, steps: int) -> None:
+    """Move positions that reach their targets as near to `rest` as those let them, along the free directions.
+
+    Each step goes along the null space of J towards rest, and then back to the target; it is kept if it came nearer.
+    """
+    robot, n = solver.robot, len(state.q)
+    rest = np.broadcast_to(rest, (*solver.goal.shape, robot.nq)).reshape(n, robot.nq)
+    on, length = np.flatnonzero(state.done), np.ones(n)
+    for _ in range(steps):
+        if not on.size:
+            break
+        part, q = solver.of(on), state.q[on]
+        wish = robot.difference(q, rest[on])
+        x = _along(part, q, wish)
+        trial = part.solve(part.within(robot.integrate(q, length[on, None] * x)), 20)
+        before = np.linalg.norm(wish, axis=1)
+        gain = before - np.linalg.norm(robot.difference(trial.q, rest[on]), axis=1)
+        better = trial.done & (gain > 0.0)
+        state.q[on[better]] = trial.q[better]
+        state.steps[on] += trial.steps + 1
+        length[on] = np.where(better, np.minimum(1.0, 2.0 * length[on]), 0.5 * length[on])
+        still = (better & (gain > 1e-10 * before)) | (~better & (length[on] > 1e-3))
+        on = on[still & (np.linalg.norm(x, axis=1) > 1e-9)]
+
+
+def _along(solver: _Solver, q: Array, wish: Array) -> Array:
+    """What the targets let through of a wish: projected onto the null space of J, joints at limits held."""
+    J = solver.goal.derivatives(q)
+    held = solver.held(q, wish)
+    for _ in range(4):
+        free = J * ~held[:, None, :]
+        wanted = np.where(held, 0.0, wish)
+        x: Array = wanted - (np.linalg.pinv(free, rcond=1e-10) @ (free @ wanted[..., None]))[..., 0]
+        x[held] = 0.0
+        more = solver.held(q, x) & ~held
+        if not more.any():
+            break
+        held |= more
+    return x
+
+
+def _report(solver: _Solver, state: _State) -> tuple[Array, Reach]:
+    goal, shape = solver.goal, solver.goal.shape
+    angle, distance = goal.distances(state.q)
+    why, stops = np.full(len(state.q), "reached", dtype="<U8"), np.zeros((len(state.q), goal.robot.nv), bool)
+    far = np.flatnonzero(~state.done)
+    if far.size:
+        q, part = state.q[far], goal.of(far)
+        r, J = part.residuals(q), part.derivatives(q)
+        unit = r / np.linalg.norm(r, axis=1, keepdims=True)
+        pull = -(J.swapaxes(1, 2) @ unit[..., None])[..., 0]
+        stops[far] = held = solver.held(q, pull)
+        size = np.linalg.norm(J, axis=(1, 2))
+        left = np.linalg.norm(np.where(held, 0.0, pull), axis=1) <= _FLAT * size
+        blocked = np.linalg.norm(np.where(held, pull, 0.0), axis=1) > _FLAT * size
+        why[far] = np.where(left, np.where(blocked, "limit", "singular"), "steps")
+    q = state.q.reshape(*shape, goal.robot.nq)
+    info = Reach(goal.robot, state.done, angle, distance, state.steps, why, stops)
+    shaped = {k: getattr(info, k).reshape(shape) for k in ("reached", "angle", "distance", "steps", "why")}
+    return q, replace(info, stops=stops.reshape(*shape, goal.robot.nv), **shaped)

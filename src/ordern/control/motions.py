@@ -1,0 +1,126 @@
+"""Motions between points of any space: what trajectories of robots and of poses are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, unknown_name
+from . import splines
+from .arguments import Array, numbers, positive
+from .laws import LAWS, Law
+from .spaces import Configurations, Space
+from .trajectory import Segments, Straight, Trajectory
+from .trajectory import Sequence as InTurn
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["freedom_name", "meet", "points_of", "spline_in", "straight", "through_in", "vector", "way"]
+
+
+def straight(space: Space, q0: ArrayLike, q1: ArrayLike, law: Law) -> Trajectory:
+    """From point to point in any space, by a time law."""
+    return Straight(space, *way(space, q0, q1), law)
+
+
+def through_in(space: Space, points: ArrayLike, durations: ArrayLike, law: str) -> Trajectory:
+    """Through points of any space, resting at each."""
+    if law not in LAWS:
+        raise unknown_name("time law", law, LAWS)
+    at = points_of(space, points)
+    n = len(at) - 1
+    times = numbers(durations, () if np.ndim(durations) == 0 else (n,), "durations")
+    each = [positive(x, "durations") for x in np.broadcast_to(times, (n,))]
+    pieces = tuple(straight(space, at[k], at[k + 1], LAWS[law](each[k])) for k in range(n))
+    return InTurn(pieces) if n > 1 else pieces[0]
+
+
+def spline_in(
+    space: Space,
+    times: ArrayLike,
+    points: ArrayLike,
+    degree: int,
+    ends: str,
+    v: Sequence[ArrayLike | None],
+    a: Sequence[ArrayLike | None],
+) -> Trajectory:
+    """A spline in any space."""
+    if ends not in ("natural", "clamped", "periodic"):
+        raise unknown_name("kind of ends", ends, ("clamped", "natural", "periodic"))
+    if degree not in (3, 5):
+        raise ArgumentError(f"degree must be 3 or 5, not {degree!r}")
+    q = points_of(space, points)
+    t = numbers(times, (len(q),), "times")
+    if t[0] != 0.0 or (np.diff(t) <= 0.0).any():
+        raise ArgumentError(f"times must start at 0 and increase, but they are {t}")
+    given = [name for name, x in zip(("v0", "v1", "a0", "a1"), (*v, *a), strict=True) if x is not None]
+    if given and (ends != "clamped" or (degree == 3 and given[-1].startswith("a"))):
+        raise ArgumentError(f"{given[-1]} has no place in a spline of degree {degree} with {ends} ends")
+    if degree == 5 and ends == "natural" and len(q) < 3:
+        raise ArgumentError("a natural spline of degree 5 needs three points")
+    meet(space, q)
+    speeds, rises = ([vector(space, x, f"{s}{k}") for k, x in enumerate(y)] for s, y in (("v", v), ("a", a)))
+    if ends == "periodic":
+        apart = np.abs(space.difference(q[-1], q[0])).max(initial=0.0)
+        if apart > 1e-9:
+            raise ArgumentError(f"a periodic spline ends where it starts, but the last point is off by {apart:.3g}")
+    h, d = np.diff(t), space.difference(q[:-1], q[1:])
+    if degree == 3:
+        at = splines.cubic(h, d, ends, (speeds[0], speeds[1]))
+    else:
+        at = splines.quintic(h, d, ends, (speeds[0], speeds[1]), (rises[0], rises[1]))
+    return Segments(space, t, q, *at)
+
+
+def points_of(space: Space, points: ArrayLike) -> Array:
+    """Two or more points, checked, as one array."""
+    if not isinstance(points, (Sequence, np.ndarray)) or isinstance(points, str) or np.ndim(points[:1]) < 2:
+        raise ArgumentError(f"points must be a sequence of points, not {points!r}")
+    listed = [space.point(p, f"point {k}") for k, p in enumerate(points)]
+    if len(listed) < 2:
+        raise ArgumentError(f"two or more points are needed, not {len(listed)}")
+    return np.stack(listed)
+
+
+def way(space: Space, q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
+    """The start, and the velocity that leads to the end in a unit of time."""
+    a, b = space.point(q0, "q0"), space.point(q1, "q1")
+    meet(space, np.stack([a, b]))
+    return a, space.difference(a, b)
+
+
+def meet(space: Space, q: Array) -> None:
+    """Raise unless constant velocities lead from each point to the next: of a rolling disc they need not."""
+    reached = space.integrate(q[:-1], space.difference(q[:-1], q[1:]))
+    if not isinstance(space, Configurations):
+        return
+    for c in space.robot.independent:
+        there, wanted = reached[:, c.q], q[1:, c.q]
+        off = np.abs(there - wanted).max(initial=0.0)
+        if c.type.nq != c.type.nv:  # a quaternion and its negative are one rotation
+            off = np.minimum(np.abs(there - wanted).max(axis=1), _other_sign(there, wanted)).max(initial=0.0)
+        if off > 1e-6 * max(1.0, np.abs(wanted).max(initial=0.0)):
+            raise ArgumentError(
+                f"joint {c.name!r} ({type(c.type).__name__}) cannot be led from point to point at a constant velocity: "
+                f"it would be off by {off:.3g}"
+            )
+
+
+def _other_sign(there: Array, wanted: Array) -> Array:
+    flipped = there.copy()
+    flipped[:, :4] *= -1.0
+    return np.asarray(np.abs(flipped - wanted).max(axis=1))
+
+
+def vector(space: Space, x: ArrayLike | None, what: str) -> Array:
+    """A velocity or acceleration; zero if not given."""
+    return np.zeros(space.nv) if x is None else numbers(x, (space.nv,), what)
+
+
+def freedom_name(robot: Robot, freedom: int) -> str:
+    """The joint that a velocity belongs to."""
+    return next(c.name for c in robot.independent if c.v_start <= freedom < c.v_start + c.nv)

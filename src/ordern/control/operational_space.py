@@ -1,0 +1,131 @@
+"""Control of a frame in operational space (Khatib 1987)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, unknown_name
+from ..model import Frame
+from .arguments import Array, numbers, of_robot, pose, position
+from .controller import Modelled, gains, sampled
+from .pose_paths import Function, PosePath
+from .spaces import Configurations, Lines
+from .tip import TASKS, TipTrajectory
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["OperationalSpace"]
+
+
+class OperationalSpace(Modelled):
+    """Moves a frame as if it were a unit mass on springs and dampers, in every direction on its own.
+
+    With J the Jacobian of the task in the world's axes and L = (J M^-1 J^T)^-1 its inertia,
+
+        tau = J^T L (x'' - J' v) + N^T (M u) + C(q, v),    N = 1 - M^-1 J^T L J,
+
+    so that the frame has exactly the acceleration x'' = x_d'' + kd e' + kp e, and what is free besides (the null space
+    of J) the acceleration N u, u = null_kp (posture - q) - null_kd v. `target` is a pose, a tip trajectory or its
+    `path`, or a function of time that returns (pose, velocity, acceleration), both (angular, linear) in the world's
+    axes. `task` is "pose", "position" or "orientation"; gains are a number, or
+    six, (angular, linear). The rotation's error is the rotation vector to the target, for which the equation holds
+    exactly. In singular positions, where L does not exist, directions with an inertia above `heaviest` are let go.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        frame: str | Frame,
+        target: Any,
+        kp: ArrayLike,
+        kd: ArrayLike | None = None,
+        *,
+        task: str = "pose",
+        posture: ArrayLike | None = None,
+        null_kp: ArrayLike | Mapping[str, ArrayLike] = 0.0,
+        null_kd: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        heaviest: float = 1e6,
+        passive: bool = True,
+        smoothing: float = 0.01,
+        period: float | None = None,
+    ) -> None:
+        of_robot(robot)
+        if task not in TASKS:
+            raise unknown_name("task", task, TASKS)
+        self.robot, self.frame, self.rows, self.period = robot, robot.frame(frame), TASKS[task], sampled(period)
+        self.target = _path(target)
+        if isinstance(self.target, PosePath):
+            self.breaks = tuple(t for t in (*self.target.breaks, self.target.duration) if np.isfinite(t))
+        self.kp = _six(kp, "kp")
+        self.kd = 2.0 * np.sqrt(self.kp) if kd is None else _six(kd, "kd")
+        self.null_kp, self.null_kd = gains(robot, null_kp, null_kd, True)
+        if null_kd is None and not self.null_kp.any():
+            self.null_kd = np.full(robot.nv, 2.0)
+        if posture is None and self.null_kp.any():
+            raise ArgumentError("null_kp needs a posture, the position that it pulls to")
+        self.posture = None if posture is None else position(robot, posture, "posture")
+        self.space, self.poses = Configurations(robot), Lines()
+        self.heaviest, self.passive, self.smoothing = heaviest, passive, smoothing
+
+    def wanted(self, t: float, q: Array, v: Array) -> Array:
+        """The acceleration (angular, linear) that the frame should have, in the world's axes."""
+        robot = self.robot
+        T, V = robot.pose(q, self.frame), robot.velocity(q, v, self.frame, axes="world")
+        goal = self.target if isinstance(self.target, np.ndarray) else self.target(t)
+        Td, Vd, Ad = (goal, np.zeros(6), np.zeros(6)) if isinstance(goal, np.ndarray) else goal
+        e = self.poses.difference(T, Td)
+        here = _turned(T, V)
+        return _back(T, self.poses.feedback(e, here, _turned(Td, Vd), _turned(Td, Ad), self.kp, self.kd))
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """The joint forces."""
+        robot, rows = self.robot, self.rows
+        q, v = np.asarray(q, float), np.asarray(v, float)
+        u = -self.null_kd * v
+        if self.posture is not None:
+            u = u + self.null_kp * self.space.difference(q, self.posture)
+        bent = robot.acceleration(q, v, u, self.frame, axes="world")
+        rest = (self.wanted(t, q, v) - bent)[..., rows]  # what the null space's wish does not give by itself
+        J = robot.jacobian(q, self.frame, axes="world")[..., rows, :]
+        soft = robot.operational_inertia_inverse(q, self.frame, axes="world")[..., rows, rows]
+        force = self._inertia(soft) @ rest[..., None]
+        tau = robot.inverse_dynamics(q, v, u) + (J.swapaxes(-1, -2) @ force)[..., 0]
+        return np.asarray(tau - robot.passive_force(q, v, self.smoothing) if self.passive else tau)
+
+    def _inertia(self, soft: Array) -> Array:
+        """The inverse of J M^-1 J^T, without the directions that are too heavy to be moved."""
+        light, U = np.linalg.eigh(soft)
+        heavy = light * self.heaviest <= 1.0
+        inverse = np.where(heavy, 0.0, 1.0 / np.where(heavy, 1.0, light))
+        return np.asarray((U * inverse[..., None, :]) @ U.swapaxes(-1, -2))
+
+
+def _turned(T: Array, x: Array) -> Array:
+    """Velocities in the world's axes, with the angular part in those of T."""
+    return np.concatenate([(T[..., :3, :3].swapaxes(-1, -2) @ x[..., :3, None])[..., 0], x[..., 3:]], axis=-1)
+
+
+def _back(T: Array, x: Array) -> Array:
+    return np.concatenate([(T[..., :3, :3] @ x[..., :3, None])[..., 0], x[..., 3:]], axis=-1)
+
+
+def _path(target: Any) -> Any:
+    if isinstance(target, TipTrajectory):
+        return target.path
+    if isinstance(target, PosePath):
+        return target
+    if callable(target):
+        return Function(target, np.inf)
+    return pose(target, "target")
+
+
+def _six(x: ArrayLike, what: str) -> Array:
+    found: Array = np.broadcast_to(numbers(x, () if np.ndim(x) == 0 else (6,), what), (6,)).copy()
+    if (found < 0.0).any():
+        raise ArgumentError(f"{what} must not be below zero: {found}")
+    return found

@@ -1,0 +1,130 @@
+"""Motions of a frame: poses over time, with velocities and accelerations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, unknown_name
+from .arguments import Array, numbers, pose, positive
+from .laws import LAWS, Trapezoidal
+from .motions import spline_in, straight, through_in, way
+from .spaces import Lines, Screws
+from .trajectory import Trajectory
+
+__all__ = ["Function", "PosePath", "pose_path"]
+
+
+class PosePath:
+    """A motion of a frame. `path(t)` is (pose, velocity, acceleration), both (angular, linear) in the world's axes.
+
+    The velocity is that of the frame's origin, the acceleration its derivative. Before and after it, the frame rests.
+    """
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.trajectory = trajectory
+        self.duration = trajectory.duration
+        self.breaks = trajectory.breaks
+
+    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Pose, velocity and acceleration at the time t, or at an array of times."""
+        return self._world(self.trajectory(t))
+
+    def at(self, t: Array, left: bool = False) -> tuple[Array, Array, Array]:
+        """The same at times (n,) within the duration; where the acceleration jumps, after or before the jump."""
+        return self._world(self.trajectory._motion(t, left))
+
+    def _world(self, motion: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        space: Any = self.trajectory.space
+        return (motion[0], *space.frame_motion(*motion))
+
+
+class Function(PosePath):
+    """A motion of a frame from a user's function of time, which returns what a `PosePath` does."""
+
+    def __init__(self, function: Callable[[float], Any], duration: float) -> None:
+        self.function, self.duration, self.breaks = function, duration, ()
+
+    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Pose, velocity and acceleration at the time t, or at an array of times."""
+        times = np.asarray(t, float)
+        T, V, A = self.at(np.clip(times.reshape(-1), 0.0, self.duration))
+        outside = ((times < 0.0) | (times > self.duration)).reshape(-1)
+        V[outside] = A[outside] = 0.0
+        return T.reshape(*times.shape, 4, 4), V.reshape(*times.shape, 6), A.reshape(*times.shape, 6)
+
+    def at(self, t: Array, left: bool = False) -> tuple[Array, Array, Array]:
+        """The same at times (n,) within the duration."""
+        found = [self._once(float(x)) for x in t]
+        T, V, A = (np.stack([f[k] for f in found]) if found else np.zeros((0, *s)) for k, s in enumerate(_SHAPES))
+        return T, V, A
+
+    def _once(self, t: float) -> tuple[Array, Array, Array]:
+        try:
+            T, V, A = self.function(t)
+        except (TypeError, ValueError) as e:
+            raise ArgumentError(f"a path of poses must return (pose, velocity, acceleration) at t = {t:g}: {e}") from e
+        where = f"of the path at t = {t:g}"
+        return (
+            pose(T, f"the pose {where}"),
+            numbers(V, (6,), f"the velocity {where}"),
+            numbers(A, (6,), f"the acceleration {where}"),
+        )
+
+
+_SHAPES: tuple[tuple[int, ...], ...] = ((4, 4), (6,), (6,))
+
+
+def pose_path(
+    poses: Any,
+    duration: ArrayLike | None,
+    *,
+    path: str = "line",
+    law: str = "cycloidal",
+    times: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+) -> PosePath:
+    """The path that `tip` follows; see there."""
+    if isinstance(poses, PosePath):
+        return poses
+    if callable(poses):
+        return Function(poses, positive(duration, "duration"))
+    if path not in ("line", "screw", "spline"):
+        raise unknown_name("kind of path", path, ("line", "screw", "spline"))
+    if path == "spline":
+        if times is None or duration is not None:
+            raise ArgumentError("a spline of poses needs `times`, one for each pose, and no duration")
+        return PosePath(spline_in(Screws(), times, poses, 3, "clamped", (None, None), (None, None)))
+    if times is not None:
+        raise ArgumentError("`times` belong to path='spline'; lines and screws have a `duration`")
+    space = Lines() if path == "line" else Screws()
+    if law != "trapezoidal":
+        if law not in LAWS:
+            raise unknown_name("time law", law, (*LAWS, "trapezoidal"))
+        if duration is None:
+            raise ArgumentError("give the duration of the motion, or law='trapezoidal' with velocity and acceleration")
+        return PosePath(through_in(space, poses, duration, law))
+    if len(poses) != 2 or velocity is None or acceleration is None:
+        raise ArgumentError("law='trapezoidal' needs two poses, and `velocity` and `acceleration` as (angular, linear)")
+    _, step = way(space, poses[0], poses[1])
+    return PosePath(straight(space, poses[0], poses[1], _trapezoidal(step, duration, velocity, acceleration)))
+
+
+def _trapezoidal(step: Array, duration: Any, velocity: ArrayLike, acceleration: ArrayLike) -> Trapezoidal:
+    far = np.array([np.linalg.norm(step[:3]), np.linalg.norm(step[3:])])
+    limits = (numbers(velocity, (2,), "velocity"), numbers(acceleration, (2,), "acceleration"))
+    if any((x <= 0.0).any() for x in limits):
+        raise ArgumentError("velocity and acceleration, both (angular, linear), must be above zero")
+    if far.max() == 0.0:
+        raise ArgumentError("the two poses are the same")
+    speed, rise = (float((x[far > 0.0] / far[far > 0.0]).min()) for x in limits)
+    law = Trapezoidal.fastest(speed, rise)
+    if duration is None:
+        return law
+    if positive(duration, "duration") < law.duration * (1.0 - 1e-12):
+        raise ArgumentError(f"duration {duration:g} s is too short: within the limits it takes {law.duration:.6g} s")
+    return Trapezoidal.lasting(max(float(duration), law.duration), rise)

@@ -1,0 +1,108 @@
+"""Velocities of turning and moving bodies in exponential coordinates.
+
+A position near q0 is written q0 exp(x), with x a rotation vector and a translation (six numbers): the constant velocity
+that leads there in a unit of time. Along a curve x(t) the velocity, in the moving axes, is
+
+    v = B(x) x',    B(x) = sum over k of (-ad x)^k / (k + 1)!,
+
+and velocities in the axes of q0 exp(x) are in those of q0 after Ad(x) = sum of (ad x)^k / k!. Since (ad x)^5 =
+-2 t (ad x)^3 - t^2 ad x with t the square of the angle, both are polynomials of degree four in ad x, whose coefficients
+are entire functions of t: their power series need no case for small angles.
+"""
+
+from __future__ import annotations
+
+from math import factorial
+
+import numpy as np
+
+from .arguments import Array
+
+__all__ = ["ad", "carry", "rates", "rates_derivative"]
+
+_TERMS = 24
+"""Enough for two turns: the last term is (4 pi)^48 / 50!, against a result of order one, near the end of a double."""
+
+
+_EXPONENTS = np.arange(_TERMS)
+
+
+def _structure() -> Array:
+    """The matrices `ad e_i` of the six unit velocities."""
+    turn = np.zeros((3, 3, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        turn[i, k, j], turn[i, j, k] = 1.0, -1.0
+    found = np.zeros((6, 6, 6))
+    found[:3, :3, :3] = found[:3, 3:, 3:] = found[3:, 3:, :3] = turn
+    return found
+
+
+_STRUCTURE = _structure().reshape(6, 36)
+
+
+def ad(x: Array) -> Array:
+    """The matrix, (..., 6, 6), that takes y to the commutator of x and y."""
+    return (x @ _STRUCTURE).reshape(*x.shape[:-1], 6, 6)
+
+
+def _series(first: int, sign: float) -> Array:
+    """Coefficients, by powers of t, of (ad x)^1 ... (ad x)^4 in the sum of (sign ad x)^k / (k + first)!."""
+    c = np.zeros((_TERMS, 4))
+    for m in range(_TERMS):
+        # (ad x)^(2 m + 1) = r t^m ad x + p t^(m - 1) (ad x)^3
+        p, r = (-1) ** (m + 1) * m, (-1) ** (m + 1) * (m - 1)
+        odd, even = sign / factorial(2 * m + 1 + first), 1.0 / factorial(2 * m + 2 + first)
+        c[m, 0] += r * odd
+        c[m, 1] += r * even
+        if m:
+            c[m - 1, 2] += p * odd
+            c[m - 1, 3] += p * even
+    return c
+
+
+_RATES, _CARRY = _series(1, -1.0), _series(0, 1.0)
+
+
+def _evaluate(series: Array, t: Array) -> Array:
+    return np.asarray(t[..., None] ** _EXPONENTS[: len(series)] @ series)
+
+
+def _powers(A: Array) -> tuple[Array, Array, Array, Array]:
+    A2 = A @ A
+    return A, A2, A2 @ A, A2 @ A2
+
+
+def _combine(series: Array, x: Array) -> Array:
+    c = _evaluate(series, (x[..., :3] ** 2).sum(axis=-1))
+    total = np.eye(6) + np.zeros((*x.shape[:-1], 6, 6))
+    for k, power in enumerate(_powers(ad(x))):
+        total = total + c[..., k, None, None] * power
+    return total
+
+
+def rates(x: Array) -> Array:
+    """B(x), (..., 6, 6): takes x' to the velocity in the moving axes."""
+    return _combine(_RATES, x)
+
+
+def carry(x: Array) -> Array:
+    """Ad(x), (..., 6, 6): takes a velocity in the axes of q0 exp(x) to those of q0."""
+    return _combine(_CARRY, x)
+
+
+_RATES_BY_T = np.arange(1, _TERMS)[:, None] * _RATES[1:]
+
+
+def rates_derivative(x: Array, dx: Array) -> Array:
+    """The derivative of B(x) along x', (..., 6, 6)."""
+    t = (x[..., :3] ** 2).sum(axis=-1)
+    dt = 2.0 * (x[..., :3] * dx[..., :3]).sum(axis=-1)
+    c, dc = _evaluate(_RATES, t), _evaluate(_RATES_BY_T, t) * dt[..., None]
+    A, A2, A3, A4 = _powers(ad(x))
+    D = ad(dx)
+    D2 = D @ A + A @ D
+    slopes = (D, D2, D2 @ A + A2 @ D, D2 @ A2 + A2 @ D2)
+    total = np.zeros((*x.shape[:-1], 6, 6))
+    for k, (power, slope) in enumerate(zip((A, A2, A3, A4), slopes, strict=True)):
+        total = total + c[..., k, None, None] * slope + dc[..., k, None, None] * power
+    return total

@@ -1,0 +1,216 @@
+"""Spaces in which things move: the configurations of a robot, and the poses of a frame.
+
+A space has points, and velocities of nv numbers. `difference` and `integrate` go from points to velocities and back
+along motions of constant velocity. Coordinates x about a point are those of exponential charts: the point that is
+reached at the velocity x in a unit of time. Most joints are flat: there x' is the velocity. For joints that turn a
+body in space or in a plane, `screws` has what is needed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError
+from ..joints import Composite, Free, Joint, Planar, Spherical
+from . import poses, screws
+from .arguments import Array, of_robot, pose, position
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Configurations", "Lines", "Screws", "Space"]
+
+_CURVED: dict[Any, tuple[int, ...]] = {
+    Spherical.integrate: (0, 1, 2),
+    Free.integrate: (0, 1, 2, 3, 4, 5),
+    Planar.integrate: (2, 3, 4),
+}
+"""How joints integrate, and the places of their velocities among the six of a body."""
+
+
+class Space(ABC):
+    """Points and velocities; `curved` lists where velocities are those of turning bodies, with their six places."""
+
+    nv: int
+    curved: tuple[tuple[slice, tuple[int, ...]], ...] = ()
+
+    @abstractmethod
+    def point(self, x: ArrayLike, what: str) -> Array:
+        """A point from what the user gave, checked."""
+
+    @abstractmethod
+    def integrate(self, point: Array, x: Array) -> Array:
+        """The points reached at the velocities x in a unit of time."""
+
+    @abstractmethod
+    def difference(self, a: Array, b: Array) -> Array:
+        """The velocities that lead from points a to points b in a unit of time."""
+
+    def known(self) -> None:  # noqa: B027, nothing is unknown in most spaces
+        """Raise if there are joints whose charts are not known."""
+
+    def motion(self, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
+        """Velocity and acceleration of a curve with coordinates x(t) in a chart."""
+        v, a = dx.copy(), ddx.copy()
+        for at, places in self.curved:
+            X, dX, ddX = (_six(y[..., at], places) for y in (x, dx, ddx))
+            B, dB = screws.rates(X), screws.rates_derivative(X, dX)
+            v[..., at] = _times(B, dX)[..., places]
+            a[..., at] = (_times(B, ddX) + _times(dB, dX))[..., places]
+        return v, a
+
+    def coordinates(self, x: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """The rates x' and x'' in a chart, at x, of a curve with this velocity and acceleration."""
+        dx, ddx = v.copy(), a.copy()
+        for at, places in self.curved:
+            X, V, A = (_six(y[..., at], places) for y in (x, v, a))
+            B = screws.rates(X)
+            dX = np.linalg.solve(B, V[..., None])[..., 0]
+            ddX = np.linalg.solve(B, (A - _times(screws.rates_derivative(X, dX), dX))[..., None])[..., 0]
+            dx[..., at], ddx[..., at] = dX[..., places], ddX[..., places]
+        return dx, ddx
+
+    def carried(self, e: Array, v: Array) -> Array:
+        """Velocities at the point that is e away, as the point here would have to move to keep up."""
+        out = np.array(np.broadcast_to(v, np.broadcast_shapes(e.shape, v.shape)))
+        for at, places in self.curved:
+            E, V = (_six(np.broadcast_to(y, out.shape)[..., at], places) for y in (e, v))
+            out[..., at] = _times(screws.carry(E), V)[..., places]
+        return out
+
+    def feedback(self, e: Array, v: Array, goal_v: Array, goal_a: Array, kp: Array, kd: Array) -> Array:
+        """The acceleration with which e'' + kd e' + kp e = 0, for e = difference(here, goal), exactly.
+
+        With goal = here exp(e), the goal's velocity is Ad(-e) v + B(e) e'. This and its derivative give e' and the
+        acceleration that e'' needs.
+        """
+        out: Array = goal_a + kd * (goal_v - v) + kp * e
+        for at, places in self.curved:
+            E, V, goal_V, goal_A = (
+                _six(np.broadcast_to(y, out.shape)[..., at], places) for y in (e, v, goal_v, goal_a)
+            )
+            B, here = screws.rates(E), _times(screws.carry(-E), V)
+            dE = np.linalg.solve(B, (goal_V - here)[..., None])[..., 0]
+            W = _times(B, dE)
+            wanted = np.zeros_like(E)
+            wanted[..., places] = kd[at] * dE[..., places] + kp[at] * E[..., places]
+            A = goal_A + _times(screws.ad(W), here) - _times(screws.rates_derivative(E, dE), dE) + _times(B, wanted)
+            out[..., at] = _times(screws.carry(E), A)[..., places]
+        return out
+
+
+def _six(x: Array, places: tuple[int, ...]) -> Array:
+    out = np.zeros((*x.shape[:-1], 6))
+    out[..., places] = x
+    return out
+
+
+def _times(A: Array, x: Array) -> Array:
+    return np.asarray((A @ x[..., None])[..., 0])
+
+
+class Configurations(Space):
+    """The positions of a robot."""
+
+    def __init__(self, robot: Robot) -> None:
+        of_robot(robot)
+        self.robot, self.nv = robot, robot.nv
+        parts = [part for c in robot.independent for part in _parts(c.type, c.v_start, c.name)]
+        self.curved = tuple((at, places) for at, places, _ in parts if places)
+        self.unknown = [name for _, places, name in parts if places == ()]
+
+    def known(self) -> None:
+        """Raise if there are joints whose charts are not known."""
+        if self.unknown:
+            raise ModelError(
+                f"joint {self.unknown[0]!r} integrates in a way of its own, for which the accelerations of a general "
+                "curve are not known; motions between two positions (cycloidal, minimum_jerk, trapezoidal) still are"
+            )
+
+    def point(self, x: ArrayLike, what: str) -> Array:
+        """A position of the robot."""
+        return position(self.robot, x, what)
+
+    def integrate(self, point: Array, x: Array) -> Array:
+        """Along constant velocities."""
+        return self.robot.integrate(point, x)
+
+    def difference(self, a: Array, b: Array) -> Array:
+        """The constant velocities from a to b; a spherical joint takes the short way."""
+        return self.robot.difference(a, b)
+
+
+def _parts(joint: Joint, start: int, name: str) -> Iterator[tuple[slice, tuple[int, ...] | None, str]]:
+    """Where the velocities of a joint are, with their places among six: None if it is flat, () if it is unknown."""
+    if isinstance(joint, Composite):
+        for _, part, _, at in joint._slices():
+            yield from _parts(part, start + at.start, name)
+        return
+    how: Any = type(joint).integrate
+    if joint.nv:
+        yield slice(start, start + joint.nv), None if how is Joint.integrate else _CURVED.get(how, ()), name
+
+
+class Screws(Space):
+    """Poses, along screws: a body that keeps its velocity in its own axes. Velocities are (angular, linear) in them."""
+
+    nv = 6
+    curved = ((slice(0, 6), (0, 1, 2, 3, 4, 5)),)
+
+    def point(self, x: ArrayLike, what: str) -> Array:
+        """A pose."""
+        return pose(x, what)
+
+    def integrate(self, point: Array, x: Array) -> Array:
+        """Along screws."""
+        return np.asarray(point @ poses.exponential(x))
+
+    def difference(self, a: Array, b: Array) -> Array:
+        """The velocities of the screws from a to b."""
+        return poses.logarithm(poses.inverse(a) @ b)
+
+    def frame_motion(self, T: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
+        classical = np.concatenate([a[..., :3], a[..., 3:] + np.cross(v[..., :3], v[..., 3:])], axis=-1)
+        return _turned(T, v, True), _turned(T, classical, True)
+
+
+class Lines(Space):
+    """Poses whose origin goes along straight lines while they turn about a fixed axis.
+
+    Velocities are (angular in the frame's axes, linear in the world's).
+    """
+
+    nv = 6
+    curved = ((slice(0, 3), (0, 1, 2)),)
+
+    def point(self, x: ArrayLike, what: str) -> Array:
+        """A pose."""
+        return pose(x, what)
+
+    def integrate(self, point: Array, x: Array) -> Array:
+        """Straight on, and turning about an axis."""
+        T = np.array(np.broadcast_to(point, (*np.broadcast_shapes(point.shape[:-2], x.shape[:-1]), 4, 4)))
+        T[..., :3, :3] = T[..., :3, :3] @ poses.rotation(x[..., :3])
+        T[..., :3, 3] += x[..., 3:]
+        return T
+
+    def difference(self, a: Array, b: Array) -> Array:
+        """How the frame turns, and how its origin moves."""
+        turn = poses.rotation_vector(a[..., :3, :3].swapaxes(-1, -2) @ b[..., :3, :3])
+        return np.concatenate([turn, b[..., :3, 3] - a[..., :3, 3]], axis=-1)
+
+    def frame_motion(self, T: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
+        return _turned(T, v, False), _turned(T, a, False)
+
+
+def _turned(T: Array, x: Array, linear: bool) -> Array:
+    """Velocities whose angular part, and with `linear` also the other, is in the axes of T, in the world's axes."""
+    R = T[..., :3, :3]
+    return np.concatenate([_times(R, x[..., :3]), _times(R, x[..., 3:]) if linear else x[..., 3:]], axis=-1)

@@ -1,0 +1,136 @@
+"""What inverse kinematics is asked to reach: poses of frames, with weights, and how far a robot is from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError
+from ..model import Frame
+from .arguments import Array, numbers, pose
+from .poses import rotation_vector, skew
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Target", "Targets", "targets"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Poses (n, 4, 4) for one frame, and the weights of its six residuals."""
+
+    frame: Frame
+    poses: Array
+    weights: Array
+
+    @property
+    def rows(self) -> Array:
+        """Which of the six count."""
+        return np.flatnonzero(self.weights)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The targets of a batch, for one or several frames; `shape` is that of the batch before it was made flat."""
+
+    robot: Robot
+    each: tuple[Target, ...]
+    shape: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return int(np.prod(self.shape, dtype=int))
+
+    @property
+    def count(self) -> int:
+        """The number of residuals."""
+        return sum(len(t.rows) for t in self.each)
+
+    def of(self, which: Array) -> Targets:
+        """Some of the batch."""
+        some = tuple(Target(t.frame, t.poses[which], t.weights) for t in self.each)
+        return Targets(self.robot, some, (len(some[0].poses),))
+
+    def distances(self, q: Array) -> tuple[Array, Array]:
+        """The largest angle (rad) and distance (m) of any frame from its target, of all that has a weight."""
+        angle, distance = np.zeros(len(q)), np.zeros(len(q))
+        for t in self.each:
+            r = np.where(t.weights > 0.0, _residual(self.robot.pose(q, t.frame), t.poses), 0.0)
+            angle = np.maximum(angle, np.linalg.norm(r[:, :3], axis=1))
+            distance = np.maximum(distance, np.linalg.norm(r[:, 3:], axis=1))
+        return angle, distance
+
+    def residuals(self, q: Array) -> Array:
+        """Weighted residuals (n, count)."""
+        found = [(t.weights * _residual(self.robot.pose(q, t.frame), t.poses))[:, t.rows] for t in self.each]
+        return np.concatenate(found, axis=1)
+
+    def derivatives(self, q: Array) -> Array:
+        """How the weighted residuals change with the velocities of the joints, (n, count, nv)."""
+        return np.concatenate([self._derivative(q, t) for t in self.each], axis=1)
+
+    def _derivative(self, q: Array, t: Target) -> Array:
+        T, J = self.robot.pose(q, t.frame), self.robot.jacobian(q, t.frame)
+        r = _residual(T, t.poses)[:, :3]
+        turned = t.poses[:, :3, :3].swapaxes(1, 2) @ T[:, :3, :3]
+        D = np.concatenate([-_log_rate(r) @ J[:, :3], -turned @ J[:, 3:]], axis=1)
+        return np.asarray((t.weights[:, None] * D)[:, t.rows])
+
+
+def _residual(T: Array, goal: Array) -> Array:
+    """The rotation vector to the goal (the same in the axes of either), and the way to it in the goal's axes."""
+    Rt, Gt = T[:, :3, :3].swapaxes(1, 2), goal[:, :3, :3].swapaxes(1, 2)
+    apart = goal[:, :3, 3] - T[:, :3, 3]
+    return np.concatenate([rotation_vector(Rt @ goal[:, :3, :3]), (Gt @ apart[..., None])[..., 0]], axis=1)
+
+
+def _log_rate(r: Array) -> Array:
+    """The matrix that takes the angular velocity w of the frame, in its axes, to -r'."""
+    t2 = (r * r).sum(axis=1)
+    small = t2 < 1e-2
+    half = 0.5 * np.sqrt(np.where(small, 1.0, t2))
+    series = 1.0 / 12.0 + t2 * (1.0 / 720.0 + t2 * (1.0 / 30240.0 + t2 / 1209600.0))
+    k = np.where(small, series, (1.0 - half / np.tan(half)) / np.where(small, 1.0, t2))
+    S = skew(r)
+    return np.asarray(np.eye(3) - 0.5 * S + k[:, None, None] * (S @ S))
+
+
+def targets(
+    robot: Robot,
+    pose_or_poses: ArrayLike | Mapping[str, ArrayLike],
+    frame: str | Frame | None,
+    weights: ArrayLike | Mapping[str, ArrayLike] | None,
+    batch: tuple[int, ...],
+) -> Targets:
+    """Targets from what the user gave; `batch` is the shape of the positions to start from."""
+    if isinstance(pose_or_poses, Mapping):
+        if frame is not None:
+            raise ArgumentError("poses by names of frames already say which frames; leave `frame` out")
+        given: dict[Any, ArrayLike] = dict(pose_or_poses)
+    else:
+        if frame is None:
+            raise ArgumentError("say which frame is to reach the pose: `frame=`, or a dictionary of poses by frames")
+        given = {frame: pose_or_poses}
+    if not given:
+        raise ArgumentError("no poses are given")
+    if isinstance(weights, Mapping) and set(weights) - set(given):
+        name = sorted(set(weights) - set(given), key=str)[0]
+        raise ArgumentError(f"weights: there is no pose for the frame {name!r}")
+    found = [(robot.frame(name), pose(T, f"the pose for {name!r}", batch=True)) for name, T in given.items()]
+    try:
+        shape = np.broadcast_shapes(batch, *(T.shape[:-2] for _, T in found))
+    except ValueError:
+        shapes = ", ".join(str(T.shape[:-2]) for _, T in found)
+        raise ArgumentError(f"batches of poses {shapes} and of q0 {batch} do not broadcast") from None
+    each = []
+    for (name, _), (f, T) in zip(given.items(), found, strict=True):
+        w = weights.get(name) if isinstance(weights, Mapping) else weights
+        w = np.ones(6) if w is None else numbers(w, (6,), f"weights of {f.name!r}")
+        if (w < 0.0).any() or not w.any():
+            raise ArgumentError(f"weights of {f.name!r} must not be below zero, nor all zero: {w}")
+        each.append(Target(f, np.broadcast_to(T, (*shape, 4, 4)).reshape(-1, 4, 4), w))
+    return Targets(robot, tuple(each), shape)

@@ -1,0 +1,203 @@
+"""Trajectories: motions of a robot over time.
+
+Each function returns a `Trajectory`, whose `trajectory(t)` is (q, v, a) and which rests before and after. They move on
+the configuration manifold: between two positions, joints go along the motion of constant velocity, a spherical or free
+joint along its short rotation or screw, and v and a are those of the joints: in the body's axes.
+
+| function | motion |
+|---|---|
+| `cycloidal`, `minimum_jerk` | from rest to rest, smoothly, in a given time |
+| `trapezoidal` | from rest to rest within limits of velocity and acceleration, all joints together |
+| `quintic` | between two positions with given velocities and accelerations |
+| `spline` | through positions at given times, with continuous acceleration |
+| `through` | through positions, resting at each |
+| `hold`, `sequence` | rest; one after the other |
+| `tip` | a frame along straight lines, screws or a spline of poses, by inverse kinematics |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError
+from .arguments import freedoms, positive
+from .checks import Exceeded
+from .laws import Cycloidal, MinimumJerk, Trapezoidal
+from .motions import freedom_name, meet, spline_in, straight, through_in, vector
+from .motions import way as way_between
+from .spaces import Configurations
+from .tip import TipTrajectory, tip
+from .trajectory import Motion, Samples, Segments, Straight, Trajectory
+from .trajectory import Sequence as _Sequence
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = [
+    "Exceeded",
+    "Motion",
+    "Samples",
+    "TipTrajectory",
+    "Trajectory",
+    "cycloidal",
+    "hold",
+    "minimum_jerk",
+    "quintic",
+    "sequence",
+    "spline",
+    "through",
+    "tip",
+    "trapezoidal",
+]
+
+
+def cycloidal(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Trajectory:
+    """From rest to rest by a cycloid: q0 + (q1 - q0) (t/T - sin(2 pi t/T) / (2 pi)), Saha (38)-(39).
+
+    Velocity and acceleration start and end at zero; the acceleration is a sine.
+
+    >>> import ordern as on
+    >>> arm = on.load("planar-3r")
+    >>> q, v, a = on.trajectories.cycloidal(arm, [0, 0, 0], [1, 1, 2], 4.0)(2.0)
+    >>> q.tolist(), v.tolist()
+    ([0.5, 0.5, 1.0], [0.5, 0.5, 1.0])
+    """
+    return straight(Configurations(robot), q0, q1, Cycloidal(positive(duration, "duration")))
+
+
+def minimum_jerk(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Trajectory:
+    """From rest to rest with the least integral of squared jerk: by 10 x^3 - 15 x^4 + 6 x^5 with x = t/T."""
+    return straight(Configurations(robot), q0, q1, MinimumJerk(positive(duration, "duration")))
+
+
+def trapezoidal(
+    robot: Robot,
+    q0: ArrayLike,
+    q1: ArrayLike,
+    duration: float | None = None,
+    *,
+    acceleration: ArrayLike,
+    velocity: ArrayLike | None = None,
+) -> Trajectory:
+    """From rest to rest with constant acceleration, constant velocity, constant deceleration; joints synchronised.
+
+    As fast as the limits of all joints let it, or in the given `duration`. `velocity` and `acceleration` are limits for
+    each freedom: a number, nv numbers, or a dictionary by joints; velocities are the model's limits unless given.
+    """
+    space = Configurations(robot)
+    start, way = way_between(space, q0, q1)
+    if velocity is None:
+        velocity = np.array([x for c in robot.independent for x in c.velocity_limit])
+    most = freedoms(robot, velocity, "velocity", infinite=True), freedoms(robot, acceleration, "acceleration")
+    moving = np.abs(way) > 0.0
+    if not moving.any():
+        if duration is None:
+            raise ArgumentError("q0 and q1 are the same: there is no shortest time; give a duration, or use `hold`")
+        return Straight(space, start, way, MinimumJerk(positive(duration, "duration")))
+    for limit, what in zip(most, ("velocity", "acceleration"), strict=True):
+        if (limit[moving] == 0.0).any():
+            name = freedom_name(robot, int(np.flatnonzero(moving & (limit == 0.0))[0]))
+            raise ArgumentError(f"joint {name!r} has to move, but its limit of {what} is zero; give `{what}`")
+    speed, rise = (float((x[moving] / np.abs(way[moving])).min()) for x in most)
+    law = Trapezoidal.fastest(speed, rise)
+    if duration is not None:
+        longer = positive(duration, "duration")
+        if longer < law.duration * (1.0 - 1e-12):
+            slow = freedom_name(
+                robot, int(np.argmax(np.where(moving, np.abs(way) / most[1 if speed**2 >= rise else 0], 0.0)))
+            )
+            raise ArgumentError(
+                f"duration {longer:g} s is too short: within the limits of velocity and acceleration it takes "
+                f"{law.duration:.6g} s; joint {slow!r} is the slowest"
+            )
+        law = Trapezoidal.lasting(max(longer, law.duration), rise)
+    return Straight(space, start, way, law)
+
+
+def quintic(
+    robot: Robot,
+    q0: ArrayLike,
+    q1: ArrayLike,
+    duration: float,
+    *,
+    v0: ArrayLike | None = None,
+    v1: ArrayLike | None = None,
+    a0: ArrayLike | None = None,
+    a1: ArrayLike | None = None,
+) -> Trajectory:
+    """Between two positions by polynomials of fifth degree, with velocities and accelerations (zero if not given).
+
+    Spherical, free and planar joints have the polynomials in the coordinates of the exponential chart about q0.
+    """
+    space = Configurations(robot)
+    q = np.stack([space.point(q0, "q0"), space.point(q1, "q1")])
+    meet(space, q)
+    v, a = (
+        np.stack([vector(space, x, f"{s}{k}") for k, x in enumerate(y)]) for s, y in (("v", (v0, v1)), ("a", (a0, a1)))
+    )
+    return Segments(space, np.array([0.0, positive(duration, "duration")]), q, v, a)
+
+
+def spline(
+    robot: Robot,
+    times: ArrayLike,
+    points: ArrayLike,
+    *,
+    degree: int = 3,
+    ends: str = "clamped",
+    v0: ArrayLike | None = None,
+    v1: ArrayLike | None = None,
+    a0: ArrayLike | None = None,
+    a1: ArrayLike | None = None,
+) -> Trajectory:
+    """Through points (n, nq) at increasing times that start at 0, by a spline of degree 3 or 5.
+
+    `ends` is "clamped" (velocities v0 and v1, for degree 5 also accelerations a0 and a1; zero if not given), "natural"
+    (no acceleration at the ends; for degree 5 no third and fourth derivatives) or "periodic" (first and last point
+    are the same, and so are velocities and accelerations). For joints whose velocities are the rates of their
+    positions it is the classical spline, with two or four continuous derivatives. Others (spherical, free, planar) pass
+    through the points with continuous velocity and acceleration.
+    """
+    return spline_in(Configurations(robot), times, points, degree, ends, (v0, v1), (a0, a1))
+
+
+def through(robot: Robot, points: ArrayLike, durations: ArrayLike, *, law: str = "cycloidal") -> Trajectory:
+    """Through points (n, nq), resting at each; `durations` is that of each piece, or of all; `law` is a time law."""
+    return through_in(Configurations(robot), points, durations, law)
+
+
+def hold(robot: Robot, q: ArrayLike, duration: float) -> Trajectory:
+    """Rest at q."""
+    space = Configurations(robot)
+    return Straight(space, space.point(q, "q"), np.zeros(robot.nv), MinimumJerk(positive(duration, "duration")))
+
+
+def sequence(*parts: Trajectory | Iterable[Trajectory]) -> Trajectory:
+    """One trajectory after the other. Each must start where the one before ended, at the same velocity."""
+    flat: list[Trajectory] = []
+    for part in parts:
+        flat.extend(part if isinstance(part, Iterable) else [part])
+    if not flat or not all(isinstance(p, Trajectory) for p in flat):
+        raise ArgumentError("sequence takes one or more trajectories")
+    for k, (one, other) in enumerate(pairwise(flat)):
+        _join(k, one, other)
+    return _Sequence(tuple(flat))
+
+
+def _join(k: int, one: Trajectory, other: Trajectory) -> None:
+    if one.robot != other.robot:
+        raise ArgumentError(f"trajectories {k} and {k + 1} are of different robots")
+    end, start = one(one.duration), other(0.0)
+    gap, jump = one.space.difference(end.q, start.q), start.v - end.v
+    for what, apart, size in (("position", gap, 1.0), ("velocity", jump, np.abs(end.v).max(initial=1.0))):
+        worst = int(np.argmax(np.abs(apart))) if apart.size else 0
+        if apart.size and not abs(apart[worst]) <= 1e-6 * size:
+            raise ArgumentError(
+                f"trajectories {k} and {k + 1} do not meet: the {what} of joint "
+                f"{freedom_name(one.robot, worst)!r} would jump by {apart[worst]:.3g}"
+            )

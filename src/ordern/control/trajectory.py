@@ -1,0 +1,193 @@
+"""What a trajectory is, and the two kinds that all others are made of.
+
+A `Straight` follows one motion of constant velocity by a time law. `Segments` pass through knots with given positions,
+velocities and accelerations; between two of them the coordinates, in the chart about the first, are polynomials of
+fifth degree. So the acceleration is continuous, whatever the joints.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError
+from .arguments import Array, positive
+from .laws import Law
+from .spaces import Configurations, Space
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .checks import Exceeded
+
+__all__ = ["Motion", "Samples", "Segments", "Sequence", "Straight", "Trajectory"]
+
+
+class Motion(NamedTuple):
+    """Position, velocity and acceleration, of shapes (..., nq), (..., nv) and (..., nv)."""
+
+    q: Array
+    v: Array
+    a: Array
+
+
+class Samples(NamedTuple):
+    """A trajectory at equal steps of time: t of shape (n,), q, v and a with one row for each time."""
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+
+
+class Trajectory(ABC):
+    """A motion over the times from 0 to `duration`; before and after it, the robot rests.
+
+    `trajectory(t)` is (q, v, a) at a time or at an array of times: v is the velocity in the sense of the robot's joints
+    (of a spherical joint, the angular velocity in the body's axes) and a its derivative. At the two ends they are those
+    of the motion, beyond the ends zero.
+    """
+
+    space: Space
+    duration: float
+
+    @abstractmethod
+    def _motion(self, t: Array, left: bool) -> Motion:
+        """The motion at times (n,) within the duration; where it jumps, after the jump or, with `left`, before it."""
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Times, between the ends, at which the acceleration jumps."""
+        return ()
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that moves."""
+        assert isinstance(self.space, Configurations)
+        return self.space.robot
+
+    def __call__(self, t: ArrayLike) -> Motion:
+        """Position, velocity and acceleration at the time t, or at an array of times."""
+        try:
+            times = np.asarray(t, float)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"t must be a time or an array of times, not {t!r}") from None
+        if not np.isfinite(times).all():
+            raise ArgumentError("t must be finite")
+        flat = times.reshape(-1)
+        q, v, a = self._motion(np.clip(flat, 0.0, self.duration), False)
+        outside = (flat < 0.0) | (flat > self.duration)
+        v[outside] = a[outside] = 0.0
+        return Motion(*(x.reshape(*times.shape, *x.shape[1:]) for x in (q, v, a)))
+
+    def sample(self, rate: float) -> Samples:
+        """The motion at `rate` times per second, from the start; the end is always there, as the last sample."""
+        count = self.duration * positive(rate, "rate")
+        if count > 1e8:
+            raise ArgumentError(f"a rate of {rate:g} per second would give {count:.3g} samples; use a lower rate")
+        t = np.arange(int(count * (1.0 + 1e-12)) + 1) / rate
+        t = np.append(t[t < self.duration * (1.0 - 1e-12)], self.duration)
+        return Samples(t, *self(t))
+
+    def check(self, robot: Robot | None = None, samples: int = 1000) -> tuple[Exceeded, ...]:
+        """The limits of position, velocity and effort that the motion exceeds: joint by joint, where it is worst.
+
+        The effort is what the drives must give besides damping, friction and springs. An empty tuple says that all is
+        well, at so many times. Another robot of the same joints may be given, with other limits or a load.
+        """
+        from .checks import check
+
+        return check(self, robot or self.robot, samples)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.duration:g} s>"
+
+
+class Straight(Trajectory):
+    """From one point to another at velocities of constant direction, by a time law."""
+
+    def __init__(self, space: Space, start: Array, way: Array, law: Law) -> None:
+        self.space, self.start, self.way, self.law = space, start, way, law
+        self.duration = law.duration
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Those of the time law."""
+        return self.law.breaks
+
+    def _motion(self, t: Array, left: bool) -> Motion:
+        s, ds, dds = (x[:, None] for x in self.law(t, left))
+        q = self.space.integrate(self.start, s * self.way)
+        return Motion(q, ds * self.way, dds * self.way)
+
+
+class Segments(Trajectory):
+    """Through knots with positions, velocities and accelerations; the acceleration before a knot may be another one."""
+
+    def __init__(self, space: Space, t: Array, q: Array, v: Array, a: Array, before: Array | None = None) -> None:
+        space.known()
+        self.space, self.t, self.q = space, t, q
+        self.duration = float(t[-1])
+        ends = a[1:] if before is None else before[1:]
+        self._breaks = tuple(float(x) for x in t[1:-1][(np.abs(ends[:-1] - a[1:-1]) > 0.0).any(axis=1)])
+        x1 = space.difference(q[:-1], q[1:])
+        dx1, ddx1 = space.coordinates(x1, v[1:], ends)
+        self._coefficients = hermite(np.diff(t)[:, None], x1, v[:-1], dx1, a[:-1], ddx1)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """The knots at which the acceleration jumps."""
+        return self._breaks
+
+    def _motion(self, t: Array, left: bool) -> Motion:
+        k = np.clip(np.searchsorted(self.t, t, "left" if left else "right") - 1, 0, len(self.t) - 2)
+        s, c = (t - self.t[k])[:, None], self._coefficients[:, k]
+        x = s * (c[0] + s * (c[1] + s * (c[2] + s * (c[3] + s * c[4]))))
+        dx = c[0] + s * (2.0 * c[1] + s * (3.0 * c[2] + s * (4.0 * c[3] + s * 5.0 * c[4])))
+        ddx = 2.0 * c[1] + s * (6.0 * c[2] + s * (12.0 * c[3] + s * 20.0 * c[4]))
+        return Motion(self.space.integrate(self.q[k], x), *self.space.motion(x, dx, ddx))
+
+
+def hermite(h: Array, x1: Array, v0: Array, v1: Array, a0: Array, a1: Array) -> Array:
+    """Coefficients, from the first power to the fifth, of polynomials from 0 to x1 with these rates at both ends."""
+    p = (x1 - h * v0 - 0.5 * h * h * a0) / h**3
+    dp = (v1 - v0 - h * a0) / h**2
+    ddp = (a1 - a0) / h
+    return np.stack(
+        [
+            v0,
+            0.5 * a0,
+            10.0 * p - 4.0 * dp + 0.5 * ddp,
+            (7.0 * dp - 15.0 * p - ddp) / h,
+            (6.0 * p - 3.0 * dp + 0.5 * ddp) / h**2,
+        ]
+    )
+
+
+class Sequence(Trajectory):
+    """Trajectories one after the other."""
+
+    def __init__(self, parts: tuple[Trajectory, ...]) -> None:
+        self.space, self.parts = parts[0].space, parts
+        self.starts = np.concatenate([[0.0], np.cumsum([p.duration for p in parts])])
+        self.duration = float(self.starts[-1])
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Those of the parts, and where they meet."""
+        inner = [float(s) + b for s, p in zip(self.starts[:-1], self.parts, strict=True) for b in p.breaks]
+        return tuple(sorted({*inner, *(float(s) for s in self.starts[1:-1])}))
+
+    def _motion(self, t: Array, left: bool) -> Motion:
+        k = np.clip(np.searchsorted(self.starts, t, "left" if left else "right") - 1, 0, len(self.parts) - 1)
+        found: Motion | None = None
+        for j in np.unique(k):
+            here, part = k == j, self.parts[j]
+            motion = part._motion(np.clip(t[here] - self.starts[j], 0.0, part.duration), left)
+            if found is None:
+                found = Motion(*(np.empty((len(t), *x.shape[1:])) for x in motion))
+            for whole, piece in zip(found, motion, strict=True):
+                whole[here] = piece
+        return found if found is not None else self.parts[0]._motion(t, left)

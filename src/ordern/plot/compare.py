@@ -1,0 +1,86 @@
+"""Several motions in one figure: by method, by parameter, by controller."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from .curves import balance, curves, smooth
+from .panels import TIME
+from .style import COLOURS, INK, WIDTH, curve, dress, figure, legend, save
+
+if TYPE_CHECKING:
+    from ..simulate.result import Result
+
+__all__ = ["compare"]
+
+_FLOOR = 1e-17
+"""Errors below this are drawn at it: a logarithm has no zero."""
+
+
+def compare(
+    results: Mapping[str, Result],
+    *what: str,
+    title: str = "",
+    width: float = WIDTH,
+    save: str | os.PathLike[str] | None = None,
+) -> Any:
+    """A figure with axes for each series and a curve for each motion; `results` are motions by what they are called.
+
+    `what` are series that are one number each ("q.shoulder", "position.tool.z", "energy"), and "drift": the error of
+    the energy's balance relative to the largest kinetic energy, on a logarithmic scale.
+
+    >>> import ordern as on
+    >>> robot = on.load("double-pendulum")
+    >>> runs = {m: robot.simulate([1.0, 0.5], until=2.0, method=m, step=0.01) for m in ("rk4", "variational")}
+    >>> from ordern import plot
+    >>> len(plot.compare(runs, "drift").axes)
+    1
+    """
+    if not results or not what:
+        raise ArgumentError("compare: give motions as a dictionary of names, and the series to be drawn")
+    if len(results) > len(COLOURS):
+        raise ArgumentError(f"compare: {len(results)} motions are too many to tell apart; at most {len(COLOURS)}")
+    made = figure(width, 2.0 * len(what) + 0.45)
+    axes = made.subplots(len(what), 1, sharex=True, squeeze=False)[:, 0]
+    for k, (ax, name) in enumerate(zip(axes, what, strict=True)):
+        handles, unit = [], ""
+        for n, (label, result) in enumerate(results.items()):
+            t, y, unit = _drift(result) if name == "drift" else _series(result, name)
+            handles += ax.plot(t, y, label=label, **curve(n))
+        dress(ax, "Energy error / largest kinetic energy" if name == "drift" else name, y=unit)
+        ax.set_xlabel(TIME if k + 1 == len(axes) else "", fontsize=8.5, color=INK)
+        ax.margins(x=0.0)
+        if name == "drift":
+            ax.set_yscale("log")
+        if k == 0:
+            legend(ax, handles, above=name != "drift")
+    if title:
+        made.suptitle(title, fontsize=10, fontweight="bold", color=INK, x=0.01, ha="left")
+    return _written(made, save)
+
+
+def _written(made: Any, path: str | os.PathLike[str] | None) -> Any:
+    if path is not None:
+        save(made, path)
+    return made
+
+
+def _drift(result: Result) -> tuple[Any, Any, str]:
+    scale = float(result.kinetic.max(initial=0.0)) or 1.0
+    return result.t, np.maximum(np.abs(balance(result)) / scale, _FLOOR), ""
+
+
+def _series(result: Result, name: str) -> tuple[Any, Any, str]:
+    fine = smooth(result)
+    found = curves(fine, name)
+    if len(found) != 1:
+        some = ", ".join(c.name for c in found[:4])
+        raise ArgumentError(
+            f"compare: {name!r} is {len(found)} numbers; choose one, such as {name}.{some.split(', ')[0]}"
+        )
+    return fine.t, found[0].values, found[0].unit

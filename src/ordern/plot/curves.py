@@ -1,0 +1,109 @@
+"""What is drawn of a motion: curves with names and units, on times that are close enough to look smooth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError
+from ..model import BASE
+from ..simulate.series import columns, labels
+from .units import coordinate_units, unit_of
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from ..simulate.result import Result
+
+__all__ = ["Curve", "balance", "chosen", "curves", "ends", "smooth"]
+
+Array = NDArray[np.float64]
+
+_POINTS = 1500
+"""Samples with which a curve looks smooth on paper."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """Numbers over time, with what they are called and measured in."""
+
+    name: str
+    unit: str
+    values: Array
+    group: str
+    """The joint, or whatever else has several curves."""
+    part: str
+    """What the curve is called within its group."""
+
+
+def smooth(result: Result) -> Result:
+    """The motion with enough samples to be drawn, by its dense output; jumps stay jumps."""
+    t = result.t
+    if len(t) < 2 or len(t) >= _POINTS or t[0] == t[-1] or not all(np.isfinite(x).all() for _, x in result.arrays()):
+        return result
+    jumps = t[1:][np.diff(t) == 0.0]
+    before = np.nextafter(jumps, -np.inf)
+    times = np.unique(np.concatenate([np.linspace(t[0], t[-1], _POINTS), t, before[before > t[0]]]))
+    return result.resample(times)
+
+
+def chosen(robot: Robot, joints: str | Iterable[str] | None) -> frozenset[str] | None:
+    """The names of the joints that are to be drawn, once it is sure that they exist; None for all."""
+    if joints is None:
+        return None
+    wanted = (joints,) if isinstance(joints, str) else tuple(joints)
+    return frozenset(robot.joint(name).name for name in wanted)
+
+
+def curves(result: Result, name: str, joints: frozenset[str] | None = None) -> list[Curve]:
+    """The columns of a series."""
+    if name not in ("q", "v", "a", "tau"):
+        return [_named(result, name, full, x) for full, x in columns(result, (name,)).items()]
+    units, values = coordinate_units(result.robot, name), getattr(result, name)
+    owner = [c.name for c in result.robot.independent for _ in range(c.type.nq if name == "q" else c.type.nv)]
+    own = labels(result.robot)[name != "q"]
+    found_curves = [
+        Curve(label, unit, values[:, k], owner[k], label.removeprefix(f"{owner[k]}."))
+        for k, (label, unit) in enumerate(zip(own, units, strict=True))
+        if joints is None or owner[k] in joints
+    ]
+    if not found_curves:
+        raise ArgumentError(f"plot: there is no {name} to be drawn: of these joints none has coordinates of its own")
+    return found_curves
+
+
+def _named(result: Result, series: str, full: str, values: Array) -> Curve:
+    """A column of a series: of the momentum, "angular.x" says enough."""
+    short = full.removeprefix(f"{series}.")
+    return Curve(short, _unit(result, full), values, short, short)
+
+
+def _unit(result: Result, name: str) -> str:
+    kind, _, rest = name.partition(".")
+    if kind in ("q", "v", "a", "tau"):
+        own = labels(result.robot)[kind != "q"]
+        return coordinate_units(result.robot, kind)[own.index(rest)] if rest in own else ""
+    return "" if name in result.extra else unit_of(name)
+
+
+def balance(result: Result) -> Array:
+    """The error of the energy at the samples: what it changed by, less work, plus what was dissipated."""
+    error = result.energy - result.energy[:1]
+    for sign, x in ((-1.0, result.work), (1.0, result.dissipated)):
+        if x is not None:
+            error = error + sign * (x - x[:1])
+    return error
+
+
+def ends(robot: Robot) -> list[str]:
+    """A frame at the end of each branch: the one that is farthest out on a body that carries no other."""
+    carrying = {c.parent for c in robot.joints}
+    found = []
+    for k in range(len(robot.bodies)):
+        own = [f for f in robot.frames if f.body == k]
+        if k not in carrying and own:
+            found.append(max(own, key=lambda f: float(np.linalg.norm(f.placement.p))).name)
+    return found or [f.name for f in robot.frames if f.body != BASE][-1:]

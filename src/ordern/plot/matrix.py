@@ -1,0 +1,94 @@
+"""The mass matrix as a picture: which freedoms it couples, and how much."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ArgumentError
+from ..simulate.series import labels
+from .style import FAINT, INK, dress, figure, map_of, save
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["coupled", "mass_matrix"]
+
+_MOST_NAMES = 60
+
+
+def mass_matrix(
+    robot: Robot,
+    q: ArrayLike | None = None,
+    *,
+    title: str | None = None,
+    width: float = 4.6,
+    save: str | os.PathLike[str] | None = None,
+) -> Any:
+    """The couplings M_ij / sqrt(M_ii M_jj) at a position (a random one if not given); what is always zero is grey.
+
+    They have no units, and are between -1 and 1 whatever the joints. Freedoms of different branches are never coupled:
+    what is grey costs nothing, to store or to eliminate.
+
+    >>> import ordern as on
+    >>> from ordern import plot
+    >>> plot.mass_matrix(on.load("yamane-branched-30")).axes[0].get_title(loc="left")
+    'yamane-branched-30: 414 of 900 entries'
+    """
+    n = robot.nv
+    if n == 0:
+        raise ArgumentError(f"mass_matrix: {robot.name!r} has no freedoms")
+    position = robot.random(0) if q is None else np.asarray(q, dtype=float)
+    if position.shape != (robot.nq,):
+        raise ArgumentError(
+            f"mass_matrix: q has shape {position.shape}; for {robot.name!r} it must be ({robot.nq},) (positions: nq)"
+        )
+    M = robot.mass_matrix(position)
+    scale = np.sqrt(np.diagonal(M))
+    there = coupled(robot)
+    shown = np.ma.masked_where(~there, M / np.outer(scale, scale))
+    made = figure(width, 0.88 * width)
+    ax = made.subplots()
+    image = ax.imshow(
+        shown, cmap=map_of("RdBu_r").with_extremes(bad="#e4e4ea"), vmin=-1.0, vmax=1.0, interpolation="nearest"
+    )
+    count = int(there.sum())
+    dress(ax, f"{robot.name}: {count} of {n * n} entries" if title is None else title)
+    ax.grid(False)
+    _names(ax, labels(robot)[1])
+    bar = made.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
+    bar.set_label("coupling", fontsize=8, color=INK)
+    bar.ax.tick_params(labelsize=7, color=FAINT)
+    bar.outline.set_visible(False)
+    return _written(made, save)
+
+
+def _written(made: Any, path: str | os.PathLike[str] | None) -> Any:
+    if path is not None:
+        save(made, path)
+    return made
+
+
+def coupled(robot: Robot) -> NDArray[np.bool_]:
+    """Which entries of the mass matrix may be other than zero: those of freedoms that carry a common body."""
+    carries = np.zeros((robot.nv, len(robot.bodies)), dtype=bool)
+    for k in range(len(robot.bodies)):
+        body = k
+        while body >= 0:
+            c = robot.joints[body]
+            carries[c.v, k] = True
+            body = c.parent
+    return np.asarray(carries.astype(float) @ carries.T.astype(float) > 0.0)
+
+
+def _names(ax: Any, names: tuple[str, ...]) -> None:
+    """The names of the freedoms, as large as there is room."""
+    if len(names) > _MOST_NAMES:
+        return
+    size = max(3.0, min(7.5, 190.0 / len(names)))
+    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
+    ax.set_yticks(range(len(names)), names, fontsize=size)
+    ax.tick_params(length=0)

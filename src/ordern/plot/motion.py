@@ -1,0 +1,165 @@
+"""A motion as a figure: `result.plot("q", "tau", "energy")`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError, unknown_name
+from ..model import Frame
+from ..simulate.series import names
+from .curves import Curve, chosen, curves, ends, smooth
+from .panels import TIME, Panel, energy, lines, name_events
+from .paths import flat_paths, phase, solid_paths
+from .style import INK, WIDTH, figure, save
+
+if TYPE_CHECKING:
+    from ..simulate.result import Result
+
+__all__ = ["PANELS", "motion"]
+
+PANELS = {
+    "q": "positions",
+    "v": "velocities",
+    "a": "accelerations",
+    "tau": "joint forces",
+    "energy": "kinetic, potential and total energy, and the error of their balance",
+    "momentum": "about the world's origin, angular and linear",
+    "central_momentum": "about the mass centre, angular and linear",
+    "phase": "velocities against positions",
+    "tip": "paths of frames, in the planes of the world's axes",
+    "tip-3d": "paths of frames, in space",
+}
+"""What has panels of its own; all series of a motion can be drawn, too."""
+
+_TITLES = {
+    "q": "Position",
+    "v": "Velocity",
+    "a": "Acceleration",
+    "tau": "Joint force",
+}
+_MOST_PATHS = 7
+
+
+def motion(
+    result: Result,
+    *what: str,
+    joints: str | Iterable[str] | None = None,
+    frames: str | Frame | Iterable[str | Frame] | None = None,
+    title: str | None = None,
+    width: float = WIDTH,
+    save: str | os.PathLike[str] | None = None,
+) -> Any:
+    """A figure with panels of a motion, one below the other, those over time on one axis.
+
+    `what` are names of `PANELS` and of series ("q.shoulder", "position.tool.z", "work"); without any, positions,
+    velocities, joint forces if there are some, and energies. `joints` chooses some. `frames` are those whose paths are
+    drawn; without them, those at the ends of the robot. `width` is in inches. `save` writes .png, .svg or .pdf.
+
+    Curves go through the motion between the samples; the error of the energy is that at the samples.
+
+    >>> import ordern as on
+    >>> figure = on.load("double-pendulum").simulate([1.0, 0.5], until=2.0).plot("q", "energy")
+    >>> len(figure.axes)
+    3
+    """
+    if len(result) < 2:
+        raise ArgumentError(f"plot: a motion with {len(result)} samples is no curve; at least 2 are needed")
+    if not 1.0 <= width <= 100.0:
+        raise ArgumentError(f"plot: width is in inches, between 1 and 100; given {width!r}")
+    wanted = what or _usual(result)
+    picked = chosen(result.robot, joints)
+    fine = smooth(result)
+    panels: list[Panel] = []
+    for name in wanted:
+        panels += _panels(name, fine, result, picked, frames)
+    made, first = _composed(panels, width)
+    if first is not None:
+        name_events(first, result)
+    heading = result.robot.name if title is None else title
+    if heading:
+        made.suptitle(heading, fontsize=10, fontweight="bold", color=INK, x=0.01, ha="left")
+    return _saved(made, save)
+
+
+def _saved(made: Any, path: str | os.PathLike[str] | None) -> Any:
+    if path is not None:
+        save(made, path)
+    return made
+
+
+def _usual(result: Result) -> tuple[str, ...]:
+    forces = bool(np.nan_to_num(result.tau).any())
+    return ("q", "v", *(("tau",) if forces else ()), "energy")
+
+
+def _panels(name: str, fine: Result, given: Result, joints: frozenset[str] | None, frames: Any) -> list[Panel]:
+    if name == "energy":
+        return [energy(fine, given)]
+    if name == "phase":
+        return [phase(fine, curves(fine, "q", joints), curves(fine, "v", joints))]
+    if name in ("tip", "tip-3d"):
+        return [(flat_paths if name == "tip" else solid_paths)(fine, _frames(fine, frames))]
+    try:
+        found = curves(fine, name, joints)
+    except LookupError:
+        if any(name.startswith(f"{kind}.") for kind in ("position", "velocity", "pose")):
+            raise  # of a frame, which is named
+        raise unknown_name("plot", name, dict.fromkeys([*PANELS, *names(given)])) from None
+    if name in ("momentum", "central_momentum"):
+        return [p for kind in ("angular", "linear") for p in _momentum(fine, found, kind, name)]
+    return lines(fine, found, _TITLES.get(name, name))
+
+
+def _momentum(fine: Result, found: list[Curve], kind: str, name: str) -> list[Panel]:
+    own = [replace(c, name=c.name[-1]) for c in found if c.name.startswith(kind)]
+    return lines(fine, own, f"{kind.capitalize()} momentum{' about the mass centre' if name != 'momentum' else ''}")
+
+
+def _frames(result: Result, frames: Any) -> list[str]:
+    robot = result.robot
+    if frames is not None:
+        wanted = [frames] if isinstance(frames, (str, Frame)) else list(frames)
+        if not wanted:
+            raise ArgumentError("plot: frames is empty; name one, or leave it out")
+        return [robot.frame(f).name for f in wanted]
+    found = ends(robot)
+    if not found:
+        raise ArgumentError(f"plot: {robot.name!r} has no frame that moves; add one by Builder.frame")
+    return found[:_MOST_PATHS]
+
+
+def _composed(panels: Sequence[Panel], width: float) -> tuple[Any, Any]:
+    """All panels in one figure, and the first axes that are over time."""
+    heights = [p.height * p.rows for p in panels]
+    made = figure(width, sum(heights) + 0.35 + 0.12 * sum(p.rows for p in panels))
+    grid = made.add_gridspec(len(panels), 1, height_ratios=heights)
+    first: Any = None
+    for k, p in enumerate(panels):
+        last = k + 1 == len(panels) or not panels[k + 1].over_time or panels[k + 1].columns > 1
+        cells = grid[k].subgridspec(p.rows, p.columns) if p.count > 1 else None
+        axes = []
+        for n in range(p.count):
+            options: dict[str, Any] = {"sharex": first} if p.over_time else {}
+            place = grid[k] if cells is None else cells[n // p.columns, n % p.columns]
+            axes.append(made.add_subplot(place, **({"projection": "3d"} if p.solid else options)))
+            if p.over_time:
+                first = first or axes[-1]
+        p.draw(axes)
+        if p.over_time:
+            _label_time(axes, p, last)
+    return made, first
+
+
+def _label_time(axes: Sequence[Any], panel: Panel, last: bool) -> None:
+    """The time's numbers are below the lowest axes of each column, its name below those of the lowest panel."""
+    for n, ax in enumerate(axes):
+        lowest = n + panel.columns >= panel.count
+        ax.margins(x=0.0)
+        ax.tick_params(labelbottom=lowest and (last or panel.columns > 1))
+        if lowest and (last or panel.columns > 1):
+            ax.set_xlabel(TIME, fontsize=8.5, color=INK)

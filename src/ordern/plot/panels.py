@@ -1,0 +1,170 @@
+"""Panels: parts of a figure, each with rows of axes and what is drawn on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .curves import Curve, balance
+from .style import COLOURS, FAINT, INK, curve, dress, legend
+
+if TYPE_CHECKING:
+    from ..simulate.result import Result
+
+__all__ = ["MOST_AXES", "TIME", "Panel", "energy", "lines", "name_events"]
+
+TIME = "time, s"
+MOST_LINES = len(COLOURS)
+"""Curves in one pair of axes; more are drawn in axes of their own."""
+MOST_AXES = 48
+"""Small axes in a panel; more curves are rows of an image."""
+_MARKED = 200
+"""Events that are marked; more would hide the curves."""
+_APART = 0.025
+"""Names of events that are closer than this part of the motion would be drawn on top of each other."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`count` axes in so many columns, each of this height in inches, and what draws on them."""
+
+    draw: Callable[[Sequence[Any]], None]
+    count: int = 1
+    columns: int = 1
+    height: float = 1.75
+    over_time: bool = True
+    """Whether the axes share the time with those of other panels."""
+    solid: bool = False
+    """Whether they are axes in space."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of axes."""
+        return -(-self.count // self.columns)
+
+
+def lines(result: Result, what: Sequence[Curve], title: str) -> list[Panel]:
+    """Curves over time: a panel for each unit, in the order in which the units appear."""
+    units = list(dict.fromkeys(c.unit for c in what))
+    panels = []
+    for unit in units:
+        own = [c for c in what if c.unit == unit]
+        many = len({c.group for c in own})
+        make = _together if len(own) <= MOST_LINES else _apart if many <= MOST_AXES else _rows
+        panels.append(make(result, own, title if len(units) == 1 or not unit else f"{title}, {unit}", unit))
+    return panels
+
+
+def _together(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel:
+    def draw(axes: Sequence[Any]) -> None:
+        (ax,) = axes
+        handles = [ax.plot(result.t, c.values, label=c.name, **curve(k))[0] for k, c in enumerate(what)]
+        dress(ax, title, y=unit)
+        mark_events(ax, result)
+        legend(ax, handles)
+
+    return Panel(draw)
+
+
+def _apart(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel:
+    """Small axes side by side, one for each joint, all with the same scale."""
+    groups = [(name, list(own)) for name, own in groupby(what, key=lambda c: c.group)]
+    columns = 3 if len(groups) <= 12 else 4
+
+    def draw(axes: Sequence[Any]) -> None:
+        finite = [c.values[np.isfinite(c.values)] for c in what]
+        low, high = (
+            f(x) for f, x in ((min, [y.min(initial=0.0) for y in finite]), (max, [y.max(initial=0.0) for y in finite]))
+        )
+        room = 0.06 * (high - low) or 1.0
+        for k, (ax, (name, own)) in enumerate(zip(axes, groups, strict=True)):
+            handles = [
+                ax.plot(result.t, c.values, label=c.part, **curve(n) | {"linewidth": 1.0})[0] for n, c in enumerate(own)
+            ]
+            dress(ax, title if k == 0 else "", y=unit if k % columns == 0 else "")
+            ax.set_ylim(low - room, high + 4.0 * room)
+            ax.tick_params(labelleft=k % columns == 0)
+            ax.text(0.03, 0.96, name, transform=ax.transAxes, fontsize=6.5, color=INK, va="top")
+            mark_events(ax, result)
+            if k == min(columns, len(groups)) - 1 and len(own) > 1:
+                legend(ax, handles)
+
+    return Panel(draw, len(groups), columns, 0.95)
+
+
+def _rows(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel:
+    """An image with a row for each curve."""
+
+    def draw(axes: Sequence[Any]) -> None:
+        (ax,) = axes
+        image = np.stack([c.values for c in what])
+        most = float(np.abs(image[np.isfinite(image)]).max(initial=0.0)) or 1.0
+        edges = np.concatenate([result.t[:1], 0.5 * (result.t[1:] + result.t[:-1]), result.t[-1:]])
+        shown = ax.pcolormesh(
+            edges, np.arange(len(what) + 1), image, cmap="RdBu_r", vmin=-most, vmax=most, rasterized=True
+        )
+        dress(ax, title, y=f"coordinates 0 to {len(what) - 1}")
+        ax.grid(False)
+        ax.invert_yaxis()
+        bar = ax.figure.colorbar(shown, ax=ax, pad=0.01, label=unit)
+        bar.ax.tick_params(labelsize=7)
+        mark_events(ax, result)
+
+    return Panel(draw, height=min(0.6 + 0.03 * len(what), 4.5))
+
+
+def energy(result: Result, at_samples: Result) -> Panel:
+    """Kinetic and potential energy, their sum, and on a second scale by how much it is wrong."""
+
+    def draw(axes: Sequence[Any]) -> None:
+        (ax,) = axes
+        named = {"kinetic": result.kinetic, "potential": result.potential, "total": result.energy}
+        handles = [
+            ax.plot(result.t, x, label=name, **(curve(k) | ({"color": INK} if name == "total" else {})))[0]
+            for k, (name, x) in enumerate(named.items())
+        ]
+        dress(ax, "Energy", y="J")
+        mark_events(ax, result)
+        error = balance(at_samples)
+        other = ax.twinx()
+        most = float(np.abs(error[np.isfinite(error)]).max(initial=0.0)) or 1e-15
+        power = math.floor(math.log10(most))
+        other.plot(at_samples.t, error / 10.0**power, color=COLOURS[3], linewidth=0.9, alpha=0.9)
+        dress(other, y=f"balance error, $10^{{{power}}}$ J")
+        other.grid(False)
+        other.spines["left"].set_visible(False)
+        other.spines["right"].set(visible=True, color=COLOURS[3])
+        other.tick_params(labelcolor=COLOURS[3], color=COLOURS[3])
+        other.yaxis.label.set_color(COLOURS[3])
+        other.set_ylim(*(1.15 * most / 10.0**power * np.array([-1.0, 1.0])))
+        legend(ax, handles)
+
+    return Panel(draw, height=1.9)
+
+
+def mark_events(ax: Any, result: Result) -> None:
+    """Thin lines at the times of events."""
+    times = sorted({e.time for e in result.events})
+    for time in times if len(times) <= _MARKED else ():
+        ax.axvline(time, color=FAINT, linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=0.5)
+
+
+def name_events(ax: Any, result: Result) -> None:
+    """The names of events beside their lines, as far as there is room for them."""
+    last = -math.inf
+    for time, group in groupby(result.events, key=lambda e: e.time):
+        if time - last < _APART * result.duration:
+            continue
+        last = time
+        ax.annotate(
+            ", ".join(dict.fromkeys(e.name for e in group)), (time, 0.02), xycoords=("data", "axes fraction"),
+            rotation=90, fontsize=5.5, color=FAINT, ha="right", va="bottom", annotation_clip=True,
+        )  # fmt: skip

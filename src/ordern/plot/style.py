@@ -1,0 +1,101 @@
+"""One style for all figures: colours that colour-blind readers tell apart, thin axes, sizes for a page of a paper."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import ArgumentError, OrdernError
+from ..io.writing import UnwritableError, replacing
+
+__all__ = ["COLOURS", "FAINT", "INK", "WIDTH", "curve", "dress", "figure", "legend", "map_of", "matplotlib", "save"]
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5B4B8A")
+"""Okabe and Ito's, without their yellow, which is too pale on paper, and a violet."""
+INK, FAINT = "#26262c", "#8a8a94"
+WIDTH = 7.2
+"""Inches: both columns of a paper."""
+_SMALL, _TEXT = 7.5, 8.5
+_SUFFIXES = (".png", ".svg", ".pdf")
+_IN_A_LINE = 46
+"""Letters of a legend beyond which it stands beside the axes, not above them."""
+
+
+def matplotlib(module: str) -> Any:
+    """A module of matplotlib, or what to do to have it."""
+    try:
+        return import_module(f"matplotlib.{module}")
+    except ImportError:
+        raise OrdernError("a picture needs matplotlib: pip install 'ordern[plot]'") from None
+
+
+def figure(width: float, height: float) -> Any:
+    """An empty figure, of no window."""
+    return matplotlib("figure").Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def map_of(name: str) -> Any:
+    """A colour map by its name."""
+    return matplotlib("cm").ScalarMappable(cmap=name).get_cmap()
+
+
+def dress(axes: Any, title: str = "", x: str = "", y: str = "") -> None:
+    """Give axes the common looks, and their texts."""
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set(color=FAINT, linewidth=0.6)
+    axes.tick_params(labelsize=_SMALL, color=FAINT, labelcolor=INK, width=0.6, length=2.5)
+    axes.grid(True, color="#ececf0", linewidth=0.6)
+    axes.set_axisbelow(True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.get_offset_text().set_fontsize(_SMALL)
+    if title:
+        axes.set_title(title, loc="left", fontsize=_TEXT, fontweight="bold", color=INK)
+    if x:
+        axes.set_xlabel(x, fontsize=_TEXT, color=INK)
+    if y:
+        axes.set_ylabel(y, fontsize=_TEXT, color=INK)
+
+
+def curve(k: int) -> dict[str, Any]:
+    """The looks of the k-th curve: some are dashed, for print without colours."""
+    return {
+        "color": COLOURS[k % len(COLOURS)],
+        "linewidth": 1.2,
+        "linestyle": "-" if k % len(COLOURS) < 4 else (0, (5, 1.2)),
+    }
+
+
+def legend(axes: Any, handles: Sequence[Any], *, above: bool = True) -> None:
+    """Names of curves: above the axes, beside the title, or to the right where there is no room above them."""
+    style = {"fontsize": _SMALL, "frameon": False, "handlelength": 1.6, "labelcolor": INK, "borderaxespad": 0.0}
+    if above and sum(len(h.get_label()) + 4 for h in handles) <= _IN_A_LINE:
+        style |= {"loc": "lower right", "bbox_to_anchor": (1.0, 1.02), "ncols": len(handles), "columnspacing": 1.2}
+    else:
+        style |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+    axes.legend(handles=list(handles), **style)
+
+
+def save(figure: Any, path: str | os.PathLike[str], *, dpi: float = 200.0) -> None:
+    """Write a figure as .png, .svg or .pdf, by its suffix; a file that exists is replaced in one step.
+
+    Fonts are embedded as such in PDF files, which publishers ask for. The same figure gives the same bytes.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise ArgumentError(
+            f"{os.fspath(path)!r}: the name of a picture must end in {', '.join(_SUFFIXES)}, not {suffix!r}"
+        )
+    data = io.BytesIO()
+    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(suffix)
+    with import_module("matplotlib").rc_context({"pdf.fonttype": 42, "svg.hashsalt": "ordern"}):
+        figure.savefig(data, format=suffix[1:], dpi=dpi, metadata=metadata)
+    try:
+        with replacing(path) as file:
+            file.write(data.getvalue())
+    except OSError as e:
+        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", os.fspath(path)) from None

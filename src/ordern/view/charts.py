@@ -1,0 +1,228 @@
+"""Sliders for joints: what they are called, how far they go, and which positions they stand for.
+
+A joint whose positions may be any numbers has a slider for each. A rotation in space has roll, pitch and yaw; all else
+moves along the joint's own velocities from its neutral position.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, islice, permutations
+
+import numpy as np
+
+from ..conversion.rotations import matrix_of_quaternion, quaternion_of_rpy, rpy_of_matrix
+from ..errors import ModelError
+from ..joints import Free, Joint, Planar, RollingDisc, Spherical, joint_placement
+from ..model import Connection, Model
+from ..spatial import Freedoms
+from .poses import Array, exponential, joint_poses, logarithm
+
+__all__ = ["Chart", "Charts", "Factor", "Slider", "factors"]
+
+_WORDS: dict[type[Joint], tuple[str, ...]] = {
+    Free: ("x", "y", "z", "roll", "pitch", "yaw"),
+    Spherical: ("roll", "pitch", "yaw"),
+    Planar: ("angle", "x", "y"),
+    RollingDisc: ("heading", "lean", "roll", "x", "y"),
+}
+_MOST_ORDERS = 720
+Maps = tuple[Callable[[Array], Array], Callable[[Array], Array]]
+
+
+@dataclass(frozen=True)
+class Slider:
+    """One number that moves a joint."""
+
+    label: str
+    lower: float
+    upper: float
+    angular: bool
+
+    @property
+    def step(self) -> float:
+        """A thousandth of the range, rounded down to a power of ten."""
+        return float(10.0 ** math.floor(math.log10((self.upper - self.lower) / 500)))
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A motion along a constant twist (angular, linear), whose time is the number of a slider of the joint."""
+
+    slider: int
+    twist: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The sliders of one joint."""
+
+    joint: int
+    sliders: tuple[Slider, ...]
+    to_q: Callable[[Array], Array]
+    of_q: Callable[[Array], Array]
+
+
+class Charts:
+    """The sliders of all joints of a robot, in one row."""
+
+    def __init__(self, model: Model, size: float) -> None:
+        self._model = model
+        self.charts = tuple(_chart(k, c, size) for k, c in enumerate(model.joints) if c.nq)
+        self.sliders = tuple(chain.from_iterable(chart.sliders for chart in self.charts))
+
+    def values(self, q: Array) -> Array:
+        """The numbers of all sliders at a position."""
+        parts = [chart.of_q(q[self._model.joints[chart.joint].q]) for chart in self.charts]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def position(self, values: Array) -> Array:
+        """The position at which all sliders have these numbers."""
+        q, start = np.zeros(self._model.nq), 0
+        for chart in self.charts:
+            n = len(chart.sliders)
+            q[self._model.joints[chart.joint].q] = chart.to_q(values[start : start + n])
+            start += n
+        return q
+
+    def start(self, joint: int) -> int:
+        """Where the sliders of a joint begin."""
+        at = 0
+        for chart in self.charts:
+            if chart.joint == joint:
+                return at
+            at += len(chart.sliders)
+        raise KeyError(joint)
+
+
+def _chart(k: int, c: Connection, size: float) -> Chart:
+    to_q, of_q = _maps(c.type)
+    direct = of_q is _same
+    n = len(of_q(np.array(c.type.neutral())))
+    words = _WORDS.get(type(c.type)) or tuple(str(i) for i in range(n))
+    labels = [c.name] if n == 1 else [f"{c.name} {word}" for word in words]
+    turning = _turning(c.type)
+    sliders = []
+    for i, label in enumerate(labels):
+        reach = math.pi if turning[i] else size
+        lower, upper = (c.lower[i], c.upper[i]) if direct else (-math.inf, math.inf)
+        if isinstance(c.type, Free) and i < 3:
+            lower, upper = c.lower[4 + i], c.upper[4 + i]
+        if not direct and turning[i] and words[i] == "pitch":
+            reach = math.pi / 2
+        lower, upper = _range(lower, upper, reach)
+        sliders.append(Slider(label, lower, upper, turning[i]))
+    return Chart(k, tuple(sliders), to_q, of_q)
+
+
+def _range(lower: float, upper: float, reach: float) -> tuple[float, float]:
+    """The limits of a slider: those of the joint, where it has any that can be shown."""
+    far = 50 * reach  # limits beyond stand for none
+    low = lower if -far < lower < far else (min(-reach, upper - 2 * reach) if abs(upper) < far else -reach)
+    high = upper if -far < upper < far else max(reach, low + 2 * reach)
+    if high - low < 1e-9:
+        return low - 1e-3, high + 1e-3
+    digits = 3 - math.floor(math.log10(high - low))  # round numbers, within the limits
+    unit = 10.0**-digits
+    return round(math.ceil(low / unit) * unit, max(digits, 0)), round(math.floor(high / unit) * unit, max(digits, 0))
+
+
+@cache
+def _maps(joint: Joint) -> Maps:
+    """From slider numbers to positions, and back."""
+    if isinstance(joint, Spherical):
+        return quaternion_of_rpy, _angles
+    if isinstance(joint, Free):
+        return (
+            lambda s: np.concatenate([quaternion_of_rpy(s[3:]), s[:3]]),
+            lambda q: np.concatenate([q[4:], _angles(q[:4])]),
+        )
+    if _any_numbers(joint):
+        return _same, _same
+    neutral = joint.neutral()
+    return (
+        lambda s: _numbers(joint.integrate(Freedoms(neutral), Freedoms(s.tolist()))),
+        lambda q: _numbers(joint.difference(Freedoms(neutral), Freedoms(q.tolist()))),
+    )
+
+
+def _same(x: Array) -> Array:
+    return x
+
+
+def _angles(q: Array) -> Array:
+    """Roll, pitch and yaw of a quaternion."""
+    length = np.linalg.norm(q)
+    return rpy_of_matrix(matrix_of_quaternion(q / length if length > 0 else np.array([1.0, 0.0, 0.0, 0.0])))
+
+
+def _numbers(x: Sequence[object]) -> Array:
+    return np.array(list(x), float)
+
+
+def _any_numbers(joint: Joint) -> bool:
+    """Whether any numbers are a position: then shifting them never leaves the rotations."""
+    rng = np.random.default_rng(0)
+    try:
+        for _ in range(3):
+            joint_placement(joint, (np.array(joint.neutral()) + rng.uniform(-1, 1, joint.nq)).tolist())
+    except ModelError:
+        return False
+    return True
+
+
+def _turning(joint: Joint) -> list[bool]:
+    """Which sliders turn the child, rather than shift it."""
+    return [bool(np.linalg.norm(twist[:3]) > 1e-9) for twist in _twists(joint)]
+
+
+def _poses(joint: Joint, values: Array) -> Array:
+    """The pose of a joint's child for slider numbers."""
+    q = _maps(joint)[0](values)
+    pose: Array = joint_poses(joint, q[None])[0]
+    return pose
+
+
+@cache
+def _twists(joint: Joint) -> list[Array]:
+    """Along which twist each slider moves the child, the others being at rest."""
+    at = _maps(joint)[1](np.array(joint.neutral()))
+    home = np.linalg.inv(_poses(joint, at))
+    step = 0.5
+    return [logarithm(_poses(joint, at + step * e) @ home) / step for e in np.eye(len(at))]
+
+
+@cache
+def factors(joint: Joint) -> tuple[Factor, ...] | None:
+    """The joint's motion as a product of motions along constant twists, from the parent outward; None if it is none.
+
+    Then a page can move the robot without a word of Python.
+    """
+    twists = _twists(joint)
+    at = _maps(joint)[1](np.array(joint.neutral()))
+    home = _poses(joint, at)
+    if np.abs(at).max(initial=0.0) > 0 or not np.allclose(home, np.eye(4), atol=1e-12):
+        return None
+    rng = np.random.default_rng(0)
+    samples = rng.uniform(-1, 1, (3, len(at)))
+    expected = [_poses(joint, s) for s in samples]
+    for order in islice(_orders(len(at)), _MOST_ORDERS):
+        if all(np.allclose(_product(twists, order, s), T, atol=1e-9) for s, T in zip(samples, expected, strict=True)):
+            return tuple(Factor(i, tuple(twists[i].tolist())) for i in order)
+    return None
+
+
+def _orders(n: int) -> Iterator[tuple[int, ...]]:
+    """Orders of the sliders; likely ones first."""
+    yield from {3: ((2, 1, 0),), 6: ((0, 1, 2, 5, 4, 3),)}.get(n, ())
+    yield from permutations(range(n))
+
+
+def _product(twists: list[Array], order: tuple[int, ...], s: Array) -> Array:
+    T = np.eye(4)
+    for i in order:
+        T = T @ exponential(twists[i], float(s[i]))
+    return T

@@ -1,0 +1,43 @@
+"""Arrows for forces: what joints transmit, and what pushes from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .motion import Motion
+from .poses import Array
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["arrows", "external_forces", "joint_forces"]
+
+
+def joint_forces(robot: Robot, motion: Motion, external: Array | None = None) -> Array:
+    """The forces (T, n, 3) that joints transmit to their bodies, in the bodies' frames.
+
+    Of the motion, as far as it is known: without velocities it is taken for rest, without accelerations or joint
+    forces for one of constant velocity.
+    """
+    v = np.zeros((len(motion.q), robot.nv)) if motion.v is None else motion.v
+    known: dict[str, Any] = {"a": np.zeros_like(v)} if motion.v is None or motion.a is None else {"a": motion.a}
+    if motion.v is not None and motion.a is None and motion.tau is not None:
+        known = {"tau": motion.tau}
+    wrenches = robot.joint_wrenches(motion.q, v, external=external, **known)
+    return np.asarray(wrenches[..., 3:])
+
+
+def external_forces(robot: Robot, external: Any, count: int) -> Array:
+    """External forces (T, n, 6) of what `forward_dynamics` takes as such."""
+    forces = np.asarray(robot._forces(external), float)
+    return np.broadcast_to(forces, (count, len(robot.bodies), 6))
+
+
+def arrows(poses: Array, forces: Array, scale: float, least: float) -> Array:
+    """Segments (N, 2, 3) from the origins of bodies along forces (n, 3) in their frames; those shorter are left out."""
+    start = poses[:, :3, 3]
+    step = scale * np.einsum("nij,nj->ni", poses[:, :3, :3], forces)
+    keep = np.linalg.norm(step, axis=1) > least
+    return np.stack([start[keep], start[keep] + step[keep]], axis=1)

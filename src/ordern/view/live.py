@@ -1,0 +1,270 @@
+"""The live page: sliders, play and pause, what is shown, curves."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from .motion import Motion
+from .poses import Array, body_poses, quaternions
+from .scene import TOGGLES, drawable
+from .stage import Curves, Stage
+
+__all__ = ["Panel"]
+
+_SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
+_MOST_SLIDERS = 100
+_MOST_POSES = 400_000
+_SLOW = 0.12
+"""Seconds between two updates of sliders and curves while playing."""
+
+
+class Panel:
+    """What one sees and moves beside the robot. Its clock is a thread of its own."""
+
+    def __init__(self, server: Any, stage: Stage) -> None:
+        self._server, self._stage = server, stage
+        self._lock = threading.RLock()
+        self._stop = threading.Event()
+        self._scene = stage.scene(server, collision=True)
+        self._values = stage.charts.values(stage.q)
+        self._frames: Motion | None = None
+        self._time = 0.0
+        self._playing = False
+        self._arrows: dict[str, Any] = {}
+        self._shown = Motion(np.zeros(1), stage.q[None])
+        self._play_button: Any = None
+        self._plot: Any = None
+        server.gui.configure_theme(show_logo=False, show_share_button=False)
+        server.gui.main_panel.dock_right()
+        if stage.motion is not None:
+            self._prepare(stage)
+            self._motion_folder()
+        self._joint_folder()
+        self._show_folder()
+        if stage.warning:
+            server.gui.add_markdown(f"*{stage.warning}*")
+        self._thread = threading.Thread(target=self._run, name="ordern-view", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the clock."""
+        self._stop.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=2.0)
+
+    # ------------------------------------------------------------ the motion
+
+    def _prepare(self, stage: Stage) -> None:
+        self._frames = stage.frames(_MOST_POSES)
+        poses = body_poses(stage.robot, self._frames.q)
+        self._poses, self._turns = poses, quaternions(poses[..., :3, :3])
+
+    def _motion_folder(self) -> None:
+        gui, frames = self._server.gui, self._frames
+        assert frames is not None
+        self._folder = gui.add_folder("Motion")
+        with self._folder:
+            self._play_button = gui.add_button("Play", icon="player-play")
+            self._play_button.on_click(lambda _: self.pause() if self._playing else self.play())
+            end = max(frames.duration, 1e-9)
+            self._clock = gui.add_slider("time [s]", 0.0, end, _step(end), 0.0)
+            self._clock.on_update(self._scrubbed)
+            self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1x")
+            self._loop = gui.add_checkbox("repeat", True)
+            self._curve_times, self._curves = self._stage.curves()
+            if self._curves:
+                self._choice = gui.add_dropdown("curves", tuple(self._curves))
+                self._choice.on_update(lambda _: self._draw())
+        if self._curves:
+            self._draw()
+
+    def _draw(self) -> None:
+        """A new plot, of what was chosen."""
+        from viser import uplot
+
+        curves: Curves = self._curves[self._choice.value]
+        series = [uplot.Series(label="time")]
+        for label, colour in zip(curves.labels, curves.colours, strict=True):
+            series.append(uplot.Series(label=label, stroke=f"rgb{colour}", width=2))
+        series.append(uplot.Series(label="now", stroke="#8a919c", width=1))
+        with self._lock:
+            old, self._plot = self._plot, None
+            order = None if old is None else old.order
+            if old is not None:
+                old.remove()
+            with self._folder:
+                self._plot = self._server.gui.add_uplot(
+                    self._plotted(curves),
+                    tuple(series),
+                    scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
+                    legend=uplot.Legend(show=len(curves.labels) <= 8),
+                    aspect=1.35,
+                    order=order,
+                )
+
+    def _plotted(self, curves: Curves) -> tuple[Array, ...]:
+        """The curves, and an upright line where the time is."""
+        assert self._stage.motion is not None
+        t = self._curve_times - self._stage.motion.t[0]
+        now = np.full(len(t), float(curves.values.min()))
+        now[int(np.argmin(np.abs(t - self._time)))] = float(curves.values.max())
+        return (t, *curves.values.T, now)
+
+    def _scrubbed(self, event: Any) -> None:
+        if event.client_id is None:  # moved by the clock
+            return
+        self.pause()
+        self.seek(self._clock.value)
+
+    def play(self) -> None:
+        """Let the time run."""
+        if self._frames is not None:
+            if self._time >= self._frames.duration:
+                self._time = 0.0
+            self._playing = True
+            self._play_button.label, self._play_button.icon = "Pause", "player-pause"
+
+    def pause(self) -> None:
+        """Stop the time."""
+        self._playing = False
+        if self._play_button is not None:
+            self._play_button.label, self._play_button.icon = "Play", "player-play"
+
+    def seek(self, time: float) -> None:
+        """Show the motion at a time since its beginning."""
+        with self._lock:
+            self._time = time
+            self._show_frame()
+            self._follow()
+
+    def _frame(self) -> int:
+        assert self._frames is not None
+        share = self._time / self._frames.duration if self._frames.duration > 0 else 0.0
+        return int(np.clip(round(share * (len(self._frames.t) - 1)), 0, len(self._frames.t) - 1))
+
+    def _show_frame(self) -> None:
+        assert self._frames is not None
+        k = self._frame()
+        row = slice(k, k + 1)
+        parts = (self._frames.t, self._frames.q, self._frames.v, self._frames.a, self._frames.tau)
+        shown = Motion(*(None if x is None else x[row] for x in parts))  # type: ignore[arg-type]
+        self._put(self._poses[k], self._turns[k], shown)
+
+    def _follow(self) -> None:
+        """Let the slider of time, those of the joints and the curves follow."""
+        assert self._frames is not None
+        self._clock.value = min(self._time, self._clock.max)
+        self._set_sliders(self._frames.q[self._frame()])
+        if self._plot is not None:
+            self._plot.data = self._plotted(self._curves[self._choice.value])
+
+    def _run(self) -> None:
+        last, slow = time.monotonic(), 0.0
+        while not self._stop.wait(1 / 60):
+            now = time.monotonic()
+            passed, last = now - last, now
+            if not self._playing or self._frames is None:
+                continue
+            with self._lock:
+                self._time += passed * float(self._speed.value.rstrip("x"))
+                if self._time >= self._frames.duration:
+                    if self._loop.value and self._frames.duration > 0:
+                        self._time %= self._frames.duration
+                    else:
+                        self._time = self._frames.duration
+                        self.pause()
+                self._show_frame()
+                if now - slow > _SLOW or not self._playing:
+                    slow = now
+                    self._follow()
+
+    # ------------------------------------------------------------ the joints
+
+    def _joint_folder(self) -> None:
+        gui, sliders = self._server.gui, self._stage.charts.sliders
+        self._sliders: list[Any] = []
+        if not sliders:
+            return
+        with gui.add_folder("Joints"):
+            for k, slider in enumerate(sliders[:_MOST_SLIDERS]):
+                value = float(np.clip(self._values[k], slider.lower, slider.upper))
+                handle = gui.add_slider(slider.label, slider.lower, slider.upper, slider.step, value)
+                handle.on_update(lambda event, k=k: self._moved(event, k))
+                self._sliders.append(handle)
+            if len(sliders) > _MOST_SLIDERS:
+                gui.add_markdown(f"*... and {len(sliders) - _MOST_SLIDERS} more*")
+            buttons = gui.add_button_group("position", ("start", "neutral", "random"))
+            buttons.on_click(lambda event: self._placed(event.target.value))
+
+    def _moved(self, event: Any, k: int) -> None:
+        if event.client_id is None:
+            return
+        self.pause()
+        with self._lock:
+            self._values[k] = self._sliders[k].value
+            self._show_position(self._stage.charts.position(self._values))
+
+    def _placed(self, where: str) -> None:
+        robot = self._stage.robot
+        places = {"start": lambda: self._stage.q, "neutral": robot.neutral, "random": robot.random}
+        self.pose(places[where]())
+
+    def pose(self, q: Array) -> None:
+        """Put the robot at a position, and its sliders too."""
+        self.pause()
+        with self._lock:
+            self._show_position(q)
+            self._set_sliders(q)
+
+    def _show_position(self, q: Array) -> None:
+        self._put(*self._stage.poses(q), Motion(np.zeros(1), q[None]))
+
+    def _put(self, poses: Array, turns: Array, shown: Motion) -> None:
+        with self._server.atomic():
+            self._shown = shown
+            self._scene.pose(poses, turns)
+            self._show_forces()
+
+    def _set_sliders(self, q: Array) -> None:
+        self._values = self._stage.charts.values(q)
+        for handle, value in zip(self._sliders, self._values, strict=False):
+            handle.value = float(np.clip(value, handle.min, handle.max))
+
+    # ------------------------------------------------------------ what is shown
+
+    def _show_folder(self) -> None:
+        gui = self._server.gui
+        kinds = ["joint forces"] if self._stage.robot.bodies else []
+        kinds += ["external forces"] if self._stage.external is not None else []
+        with gui.add_folder("Show"):
+            for name, at_first in TOGGLES.items():
+                if name in self._scene.groups or name in kinds:
+                    box = gui.add_checkbox(name, at_first)
+                    box.on_update(lambda event, name=name: self._toggle(name, event.target.value))
+        for name in kinds:
+            if TOGGLES[name]:
+                self._toggle(name, True)
+
+    def _toggle(self, name: str, visible: bool) -> None:
+        with self._lock:
+            if name in ("joint forces", "external forces") and visible and name not in self._arrows:
+                self._arrows[name] = self._scene.arrows(name)
+            for node in self._scene.groups.get(name, ()):
+                node.visible = visible
+            if visible:
+                self._show_forces()
+
+    def _show_forces(self) -> None:
+        if not any(node.visible for node in self._arrows.values()):
+            return
+        found = self._stage.arrows(self._shown)
+        for kind, node in self._arrows.items():
+            node.points = drawable(found[kind][0], self._stage.looks.size)
+
+
+def _step(length: float) -> float:
+    return float(10.0 ** np.floor(np.log10(length / 500)))

@@ -1,0 +1,160 @@
+"""What is drawn of a robot: its own shapes where it has any, and a skeleton where not, in colours."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..joints import Free
+from ..model import BASE, Model, Shape
+from .meshes import MeshError, find_mesh, read_mesh
+from .poses import Array
+from .skeleton import Skeleton
+from .solids import Solid, box, capsule, cylinder, ellipsoid
+
+__all__ = ["Colour", "Looks", "Part", "colours", "upward"]
+
+Colour = tuple[int, int, int]
+HUB: Colour = (104, 112, 128)
+FOOT: Colour = (128, 136, 150)
+METAL: Colour = (214, 217, 222)
+COLLISION: Colour = (240, 140, 60)
+_HUES = ((0.0, 0.45, 0.75, 1.0), (0.475, 0.62, 0.78, 0.93))
+"""Along the robot: the hue, from teal over blue and violet to rose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A piece of a body, or of the base (-1), in its frame."""
+
+    body: int
+    solid: Solid
+    colour: Colour
+    opacity: float = 1.0
+    collision: bool = False
+
+
+def colours(n: int) -> list[Colour]:
+    """A colour for each of n bodies, which are also those of their joints' curves."""
+    found = []
+    for k in range(n):
+        hue = float(np.interp(k / max(n - 1, 1), *_HUES))
+        r, g, b = colorsys.hls_to_rgb(hue, 0.6, 0.62)
+        found.append((round(255 * r), round(255 * g), round(255 * b)))
+    return found
+
+
+def upward(model: Model) -> Array:
+    """Against gravity; z where there is none."""
+    g = np.array(model.gravity)
+    size = float(np.linalg.norm(g))
+    return -g / size + 0.0 if size > 0 else np.array([0.0, 0.0, 1.0])
+
+
+class Looks:
+    """All parts of a robot, how large it is, and which of its meshes were not found."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.up = upward(model)
+        self.colours = colours(len(model.bodies))
+        self.missing: dict[str, str] = {}
+        """Files of meshes that are not shown, and why."""
+        self.skeleton = Skeleton(model, self.up)
+        self._read: dict[tuple[str, tuple[float, ...]], list[tuple[Solid, tuple[float, ...] | None]]] = {}
+        visual = [p for s in model.shapes if s.role == "visual" for p in self._parts(s)]
+        solid = [p for s in model.shapes if s.role == "collision" for p in self._parts(s)]
+        if not visual:  # collision shapes are better than none
+            visual, solid = [_as_visual(p, self.colours) for p in solid], []
+        shown = {p.body for p in visual}
+        self.parts = (*visual, *solid, *self._bones(shown))
+        self.size = self._size()
+
+    def _bones(self, shown: set[int]) -> Iterator[Part]:
+        """The skeleton: all of it, or the bodies that have mass but no shape."""
+        m = self.model
+        if not shown:
+            for solid in self.skeleton.base():
+                yield Part(BASE, solid, FOOT)
+        for k, body in enumerate(m.bodies):
+            if k in shown or (shown and body.mass <= 0.0):
+                continue
+            for solid in self.skeleton.solids(k):
+                yield Part(k, solid, self.colours[k])
+            hub = self.skeleton.hub(k)
+            if hub is not None:
+                yield Part(k, hub, HUB)
+
+    def _parts(self, shape: Shape) -> Iterator[Part]:
+        collision = shape.role == "collision"
+        for solid, own in self._solids(shape):
+            rgba = shape.color or own
+            if collision:
+                colour, opacity = COLLISION, 0.35
+            elif rgba is None:
+                colour, opacity = METAL, 1.0
+            else:
+                r, g, b, opacity = (float(np.clip(x, 0, 1)) for x in rgba)
+                colour = (round(255 * r), round(255 * g), round(255 * b))
+            yield Part(shape.body, solid.at(shape.placement.matrix), colour, opacity, collision)
+
+    def _solids(self, shape: Shape) -> list[tuple[Solid, tuple[float, ...] | None]]:
+        size = [abs(x) for x in shape.size]
+        if shape.kind == "mesh":
+            return self._mesh(shape)
+        if shape.kind == "box":
+            return [(box(size), None)]
+        if shape.kind == "sphere":
+            return [(ellipsoid(size * 3), None)]
+        if shape.kind == "ellipsoid":
+            return [(ellipsoid(size), None)]
+        if shape.kind == "cylinder":
+            return [(cylinder(*size), None)]
+        if shape.kind == "capsule":
+            return [(capsule(*size), None)]
+        return []  # a plane: the ground is drawn anyway
+
+    def _mesh(self, shape: Shape) -> list[tuple[Solid, tuple[float, ...] | None]]:
+        if shape.file in self.missing:
+            return []
+        key = (shape.file, shape.size)
+        if key not in self._read:
+            try:
+                self._read[key] = list(read_mesh(find_mesh(self.model, shape), shape.size))
+            except MeshError as e:
+                self.missing[shape.file] = str(e)
+                return []
+        return self._read[key]
+
+    def _size(self) -> float:
+        corners = self.corners(np.array([self.model.neutral()]))
+        extent = float(np.linalg.norm(np.ptp(corners, axis=0))) if len(corners) else 0.0
+        return extent if extent > 1e-6 else self.skeleton.size
+
+    def corners(self, q: Array) -> Array:
+        """Corners (N, 3), in the world, of boxes around all parts at positions (T, nq)."""
+        from .poses import body_poses
+
+        poses = body_poses(self.model, q)
+        found = [poses[..., :3, 3].reshape(-1, 3), np.zeros((0 if self.floats else 1, 3))]
+        for part in self.parts:
+            low, high = part.solid.vertices.min(axis=0), part.solid.vertices.max(axis=0)
+            box = np.array([(x, y, z) for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+            if part.body == BASE:
+                found.append(box)
+            else:
+                T = poses[:, part.body]
+                found.append((box @ T[:, :3, :3].swapaxes(1, 2) + T[:, None, :3, 3]).reshape(-1, 3))
+        return np.concatenate(found)
+
+    @property
+    def floats(self) -> bool:
+        """Whether nothing holds the robot."""
+        return all(isinstance(c.type, Free) for c in self.model.joints if c.parent == BASE) and bool(self.model.joints)
+
+
+def _as_visual(part: Part, palette: list[Colour]) -> Part:
+    return Part(part.body, part.solid, palette[part.body] if part.body != BASE else FOOT)

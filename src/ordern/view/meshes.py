@@ -1,0 +1,128 @@
+"""Meshes that a robot's description names: where their files are, and what is in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from ..model import Model, Shape
+from .poses import Array
+from .solids import Solid
+
+__all__ = ["Coloured", "MeshError", "find_mesh", "read_mesh"]
+
+Coloured = tuple[Solid, tuple[float, float, float, float] | None]
+_FOLDERS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+_SCHEMES = ("package", "model")
+
+
+class MeshError(Exception):
+    """A mesh that cannot be shown; the text says why."""
+
+
+def find_mesh(model: Model, shape: Shape) -> Path:
+    """The file of a mesh. Names of packages are looked for above the robot's own file, then where ROS and Gazebo do."""
+    scheme, found, rest = shape.file.partition("://")
+    if not found:
+        candidates: Iterator[Path] = iter([_home(model) / shape.file])
+    elif scheme == "file":
+        candidates = iter([Path(unquote(rest))])
+    elif scheme in _SCHEMES:
+        candidates = _packaged(model, rest)
+    else:
+        raise MeshError(f"only files are read, no {scheme}://")
+    for path in candidates:
+        if path.is_file():
+            return path
+    raise MeshError("no such file")
+
+
+def _home(model: Model) -> Path:
+    return Path(model.source).parent if model.source and not model.source.startswith("<") else Path()
+
+
+def _packaged(model: Model, rest: str) -> Iterator[Path]:
+    """Where a file of a package may be: package/path in one of these folders, or path in the package's own."""
+    _, _, inner = rest.partition("/")
+    home = Path(os.path.abspath(_home(model)))
+    for folder in (home, *home.parents):
+        yield folder / rest
+        yield folder / inner
+    for variable in _FOLDERS:
+        for folder in map(Path, filter(None, os.environ.get(variable, "").split(os.pathsep))):
+            yield from (folder / rest, folder / "share" / rest, folder / inner)
+
+
+def read_mesh(path: Path, scale: tuple[float, ...]) -> list[Coloured]:
+    """The surfaces in a file (STL, OBJ, DAE, GLB, PLY ...), with their colours (red, green, blue, opacity; 0 to 1)."""
+    import trimesh
+
+    try:
+        scene: Any = trimesh.load_scene(path, process=False)
+        found = [_coloured(part, scale) for part in scene.dump() if len(getattr(part, "faces", ()))]
+    except Exception as e:  # readers of strangers' files raise anything
+        text = f"{e}".split("\n")[0].rstrip(".")
+        raise MeshError(f"cannot be read ({type(e).__name__}: {text})") from None
+    if not found:
+        raise MeshError("has no triangles")
+    return found
+
+
+def _coloured(part: Any, scale: tuple[float, ...]) -> Coloured:
+    vertices = np.asarray(part.vertices, float) * scale
+    faces = np.asarray(part.faces)
+    if np.prod(scale) < 0:  # a mirror image: its faces are seen from the other side
+        faces = faces[:, ::-1]
+    return creased(vertices, faces), _colour(part.visual)
+
+
+def _colour(visual: Any) -> tuple[float, float, float, float] | None:
+    """The main colour of a surface, if it has one of its own."""
+    if not getattr(visual, "defined", False):
+        return None
+    material = getattr(visual, "material", None)
+    main = getattr(material, "main_color", None) if material is not None else getattr(visual, "main_color", None)
+    if main is None:
+        return None
+    r, g, b, a = (float(x) / 255 for x in main)
+    return r, g, b, a
+
+
+def creased(vertices: Array, faces: Array, angle: float = 0.6) -> Solid:
+    """A surface that is shaded smoothly, but has an edge wherever two faces meet at more than an angle.
+
+    Corners that share a place share a vertex if their faces point the same way, roughly.
+    """
+    corners = vertices[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = np.linalg.norm(normals, axis=1)
+    keep = length > 0
+    faces, normals = faces[keep], normals[keep] / length[keep, None]
+    size = float(np.ptp(vertices, axis=0).max()) or 1.0
+    _, place = np.unique(np.round(vertices / (1e-6 * size)).astype(np.int64), axis=0, return_inverse=True)
+    place = place.reshape(-1)[faces].ravel()
+    direction = np.repeat(normals, 3, axis=0)
+    group = np.zeros(len(place), np.int64)
+    order = np.argsort(place, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(place[order]) > 0])
+    limit, used = np.cos(angle), np.zeros(len(starts), np.int64)
+    first = np.zeros(len(place), np.int64)
+    first[order] = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(place)]))
+    left = np.ones(len(place), bool)
+    while left.any():  # in each place, the first corner that is left takes those that point as it does
+        leader = np.full(len(starts), -1)
+        rest = order[left[order]]
+        leader[first[rest[::-1]]] = rest[::-1]
+        mine = leader[first[rest]]
+        near = np.einsum("ni,ni->n", direction[rest], direction[mine]) >= limit
+        taken = rest[near]
+        group[taken] = used[first[taken]]
+        used[np.unique(first[taken])] += 1
+        left[taken] = False
+    _, at, new = np.unique(place * (int(used.max()) + 1) + group, return_index=True, return_inverse=True)
+    return Solid(vertices[faces.ravel()[at]], new.reshape(-1, 3))

@@ -1,0 +1,196 @@
+"""A motion to be shown: times and positions, and what is known of velocities and forces."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..io.source import UnreadableError
+from .poses import Array
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Motion", "motion_of", "read_motion", "thinned"]
+
+Between = Callable[[Array], tuple[Array, Array]]
+_COLUMN = re.compile(r"(q|v|tau)(?:[\s.:_/\[(-].*|\d+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Positions (T, nq) at times (T,) that grow; velocities and joint forces (T, nv) where they are known."""
+
+    t: Array
+    q: Array
+    v: Array | None = None
+    a: Array | None = None
+    tau: Array | None = None
+    between: Between | None = None
+    """Positions and velocities at any times, where the motion knows them better than its samples tell."""
+
+    @property
+    def duration(self) -> float:
+        """From the first time to the last."""
+        return float(self.t[-1] - self.t[0])
+
+    def at(self, robot: Robot, times: Array) -> Motion:
+        """The motion at other times, along the shortest way between its own positions."""
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
+        if len(self.t) == 1:
+            return Motion(times, *(None if x is None else x[k] for x in self._series))  # type: ignore[arg-type]
+        part = np.clip((times - self.t[k]) / (self.t[k + 1] - self.t[k]), 0.0, 1.0)
+        v, a, tau = (None if x is None else x[k] + part[:, None] * (x[k + 1] - x[k]) for x in self._series[1:])
+        if self.between is not None:
+            q, v = self.between(np.clip(times, self.t[0], self.t[-1]))
+        else:
+            q = robot.integrate(self.q[k], robot.difference(self.q[k], self.q[k + 1]), part)
+        return Motion(times, q, v, a, tau)
+
+    @property
+    def _series(self) -> tuple[Array | None, ...]:
+        return self.q, self.v, self.a, self.tau
+
+    def frames(self, robot: Robot, rate: float) -> Motion:
+        """The motion at equal times, so many in a second, its last time included."""
+        count = max(round(self.duration * rate), 1)
+        return self.at(robot, np.linspace(self.t[0], self.t[-1], count + 1) if self.duration > 0 else self.t[:1])
+
+
+def motion_of(robot: Robot, motion: Any) -> Motion:
+    """A motion from what has `t` and `q` (a simulation's result, say), or from a pair (t, q)."""
+    if isinstance(motion, Motion):
+        return motion
+    if isinstance(motion, (tuple, list)) and len(motion) == 2:
+        given: dict[str, Any] = dict(zip(("t", "q"), motion, strict=True))
+    else:
+        given = {name: getattr(motion, name, None) for name in ("t", "q", "v", "a", "tau")}
+    if given.get("t") is None or given.get("q") is None:
+        raise ArgumentError(
+            f"motion: a {type(motion).__name__} has no times `t` and positions `q`; give the result of a simulation, "
+            "or a pair (t, q) of arrays of shape (T,) and (T, nq)"
+        )
+    t = _numbers("t", given["t"])
+    if t.ndim != 1 or not len(t):
+        raise ArgumentError(f"motion: t has shape {t.shape}; expected (T,), the times of at least one position")
+    if not np.isfinite(t).all() or (np.diff(t) < 0).any():
+        raise ArgumentError("motion: t must be finite and must not go back")
+    sizes = {"q": ("nq", robot.nq), "v": ("nv", robot.nv), "a": ("nv", robot.nv), "tau": ("nv", robot.nv)}
+    checked = {name: _series(name, given[name], len(t), *sizes[name]) for name in sizes if given.get(name) is not None}
+    keep = np.r_[np.diff(t) > 0, True]  # of several at one time (an event), the last counts
+    between = getattr(motion, "at", None)
+    series: dict[str, Any] = {name: x[keep] for name, x in checked.items() if x is not None}
+    return Motion(t[keep], **series, between=between if callable(between) else None)
+
+
+def _numbers(name: str, x: Any) -> Array:
+    try:
+        return np.asarray(x, np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"motion: {name} must be an array of numbers, not {type(x).__name__}") from None
+
+
+def _series(name: str, x: Any, length: int, label: str, size: int) -> Array | None:
+    found = _numbers(name, x)
+    if name != "q" and found.size and np.isnan(found).all():  # as a motion has what it does not know
+        return None
+    if found.shape != (length, size):
+        raise ArgumentError(
+            f"motion: {name} has shape {found.shape}; expected ({length}, {size}): a row for each time, and {label} = "
+            f"{size} for this robot"
+        )
+    if not np.isfinite(found).all():
+        row = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
+        raise ArgumentError(f"motion: {name} is not finite in row {row}")
+    return found
+
+
+def read_motion(robot: Robot, path: str | os.PathLike[str]) -> Motion:
+    """A motion from a file: .npz with arrays t, q (v, a, tau), .csv with columns t, q..., v..., tau..., or .parquet."""
+    file = Path(path)
+    readers = {".npz": _read_npz, ".csv": _read_csv, ".parquet": _read_parquet}
+    if file.suffix.lower() not in readers:
+        raise ArgumentError(f"{path}: a motion is read from {', '.join(readers)}, not from {file.suffix or 'that'!r}")
+    try:
+        found = readers[file.suffix.lower()](robot, file)
+    except OSError as e:
+        raise UnreadableError(f"the file cannot be read: {e.strerror or e}", str(path)) from None
+    try:
+        return motion_of(robot, _Read(**found))
+    except ArgumentError as e:
+        raise ArgumentError(f"{path}: {e}") from None
+
+
+@dataclass
+class _Read:
+    t: Any = None
+    q: Any = None
+    v: Any = None
+    a: Any = None
+    tau: Any = None
+
+
+def _read_npz(robot: Robot, file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as data, np.load(data, allow_pickle=False) as archive:
+            return {name: archive[name] for name in ("t", "q", "v", "a", "tau") if name in archive.files}
+    except (ValueError, EOFError, KeyError) as e:
+        raise UnreadableError(f"this is no archive of arrays: {e}", str(file)) from None
+    except Exception as e:
+        if isinstance(e, OSError):
+            raise
+        raise UnreadableError(f"this is no archive of arrays: {e}", str(file)) from None  # a bad zip file
+
+
+def _read_parquet(robot: Robot, file: Path) -> dict[str, Any]:
+    from ..simulate.formats import load_result
+
+    result = load_result(file, robot, type(robot))
+    return {name: getattr(result, name) for name in ("t", "q", "v", "a", "tau")}
+
+
+def _read_csv(robot: Robot, file: Path) -> dict[str, Any]:
+    """Columns by their names; without names like q..., the first is the time and the others are the positions."""
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as lines:
+            rows = [row for row in csv.reader(lines) if row and not row[0].startswith("#")]
+    except (UnicodeDecodeError, csv.Error) as e:
+        raise UnreadableError(f"this is no CSV text: {e}", str(file)) from None
+    head = [name.strip() for name in rows[0]] if rows else []
+    body = rows[1:] if any(not _number(x) for x in head) else rows
+    for k, row in enumerate(body):
+        if len(row) != len(head) or not all(map(_number, row)):
+            raise UnreadableError(f"row {k + 1} does not have {len(head)} numbers", str(file))
+    table = np.array(body, float).reshape(len(body), len(head))
+    kinds: dict[str, list[int]] = {"q": [], "v": [], "tau": []}
+    for k, name in enumerate(head):
+        match = _COLUMN.fullmatch(name)
+        if match or name in kinds:
+            kinds[match[1] if match else name].append(k)
+    time = next((k for k, name in enumerate(head) if name in ("t", "time")), 0)
+    if not kinds["q"]:
+        kinds = {"q": [k for k in range(len(head)) if k != time][: robot.nq], "v": [], "tau": []}
+    found: dict[str, Any] = {name: table[:, columns] for name, columns in kinds.items() if columns}
+    return {"t": table[:, time] if head else None, **found}
+
+
+def _number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def thinned(x: Sequence[Any] | Array, most: int) -> Array:
+    """Indices of at most so many rows, the first and the last among them."""
+    n = len(x)
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))

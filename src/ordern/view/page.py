@@ -1,0 +1,168 @@
+"""A page in one file: viser's own player with the recorded scene, and beside it sliders, switches and curves.
+
+The file holds the player, the scene, the motion and `panel.js`; a browser needs nothing else, and asks no network. The
+panel moves the bodies by messages of the same kind as the recording has. Should a version of viser not let it in, the
+page plays all the same, and the panel says that it cannot move the robot.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+import os
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..io.writing import UnwritableError, replacing
+from ..model import BASE
+from .charts import factors
+from .motion import Motion
+from .poses import body_poses, quaternions
+from .scene import TOGGLES, Scene, drawable
+from .server import start
+from .stage import Stage, shades
+
+__all__ = ["check_path", "page", "write"]
+
+_MOST_POSES = 40_000
+_MOST_SLIDERS = 100
+_MOST_NUMBERS = 200_000
+"""Of sliders, over a motion."""
+_CLOCK = "/clock"
+"""A node without looks, whose x is the time: so the panel knows it."""
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Raise unless this is the name of a page."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise ArgumentError(f"{path} must end in .html: it is a page for browsers that is written")
+
+
+def write(stage: Stage, path: str | os.PathLike[str]) -> None:
+    """Write the page: whole, or not at all."""
+    text = page(stage)
+    try:
+        with replacing(path) as file:
+            file.write(text.encode())
+    except OSError as e:
+        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", str(path)) from None
+
+
+def page(stage: Stage) -> str:
+    """The text of the page."""
+    server = start(stage.robot.name)
+    try:
+        scene = stage.scene(server, collision=False)
+        kinds = _forces(stage, scene)
+        clock = server.scene.add_frame(_CLOCK, show_axes=False)
+        recording = server.get_scene_serializer()
+        if stage.motion is not None:
+            _record(stage, scene, recording, clock, kinds)
+        text: str = recording.as_html()
+        told = _told(stage, scene)
+    finally:
+        with contextlib.redirect_stdout(None):
+            server.stop()
+    resources = files(__package__)
+    head = (
+        f"<style>{(resources / 'panel.css').read_text('utf-8')}</style>"
+        f"<script>window.__ORDERN__={_json(told)};</script>"
+        f"<script>{(resources / 'panel.js').read_text('utf-8')}</script>"
+    )
+    text = text.replace("<title>Viser</title>", f"<title>{html.escape(stage.robot.name)}</title>", 1)
+    at = text.index("</head>")
+    return text[:at] + head + text[at:]
+
+
+def _forces(stage: Stage, scene: Scene) -> dict[str, Any]:
+    """The nodes of arrows."""
+    if not stage.robot.bodies:
+        return {}
+    kinds = ["joint forces"] + (["external forces"] if stage.external is not None else [])
+    nodes = {kind: scene.arrows(kind) for kind in kinds}
+    found = stage.arrows(Motion(np.zeros(1), stage.q[None]))
+    for kind, node in nodes.items():
+        node.points = drawable(found[kind][0], stage.looks.size)
+    return nodes
+
+
+def _record(stage: Stage, scene: Scene, recording: Any, clock: Any, nodes: dict[str, Any]) -> None:
+    """Let the motion run once, for the recording."""
+    frames = stage.frames(_MOST_POSES)
+    poses = body_poses(stage.robot, frames.q)
+    turns = quaternions(poses[..., :3, :3])
+    arrows = stage.arrows(frames) if nodes else {}
+    for k, t in enumerate(frames.t):
+        scene.pose(poses[k], turns[k])
+        for kind, node in nodes.items():
+            node.points = drawable(arrows[kind][k], stage.looks.size)
+        clock.position = (float(t - frames.t[0]), 0.0, 0.0)
+        if k + 1 < len(frames.t):
+            recording.insert_sleep(float(frames.t[k + 1] - t))
+
+
+def _told(stage: Stage, scene: Scene) -> dict[str, Any]:
+    """What the panel needs to know."""
+    robot, charts = stage.robot, stage.charts
+    movable = all(factors(c.type) is not None for c in robot.joints)
+    sliders = [
+        {**asdict(s), "step": s.step, "colour": f"rgb{colour}"}
+        for chart in charts.charts
+        for s, colour in zip(chart.sliders, shades(stage.looks.colours[chart.joint], len(chart.sliders)), strict=True)
+    ]
+    told: dict[str, Any] = {
+        "name": robot.name,
+        "clock": _CLOCK,
+        "values": _short(charts.values(stage.q)),
+        "sliders": sliders[:_MOST_SLIDERS] if movable else [],
+        "bodies": [_body(stage, scene, k) for k in range(len(robot.bodies))] if movable else [],
+        "groups": {name: [node.name for node in nodes] for name, nodes in scene.groups.items()},
+        "shown": TOGGLES,
+        "warning": stage.warning,
+    }
+    if stage.motion is not None:
+        t, curves = stage.curves()
+        rows = stage.frames(_MOST_NUMBERS // max(len(charts.sliders), 1) * len(robot.bodies), rate=10.0)
+        told["curves"] = {
+            name: {
+                "labels": c.labels,
+                "colours": [f"rgb{x}" for x in c.colours],
+                "values": [_short(column) for column in c.values.T],
+            }
+            for name, c in curves.items()
+        }
+        told["times"] = _short(t - t[0])
+        told["motion"] = {
+            "t": _short(rows.t - rows.t[0]),
+            "values": [_short(charts.values(q)) for q in rows.q],
+        }
+    return told
+
+
+def _body(stage: Stage, scene: Scene, k: int) -> dict[str, Any]:
+    """How a body hangs on its parent, and which sliders move it along which twists."""
+    c = stage.robot.joints[k]
+    ratio, offset, joint = (c.mimic.ratio, c.mimic.offset, c.mimic.joint) if c.mimic else (1.0, 0.0, k)
+    start = stage.charts.start(joint) if stage.robot.joints[joint].nq else 0
+    return {
+        "node": scene.bodies[k].name,
+        "parent": c.parent if c.parent != BASE else None,
+        "at": c.placement.matrix[:3].ravel().tolist(),
+        "factors": [[start + f.slider, ratio, offset, *f.twist] for f in factors(c.type) or ()],
+    }
+
+
+def _short(x: Any) -> list[float]:
+    """Numbers with five digits: enough for the eye."""
+    return [float(f"{v:.5g}") for v in np.asarray(x).tolist()]
+
+
+def _json(x: Any) -> str:
+    """JSON that can stand in a script of a page."""
+    return json.dumps(x, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")

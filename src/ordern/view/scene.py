@@ -1,0 +1,234 @@
+"""The robot as a scene of viser: one node for each body, with its parts below, and all that can be shown with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..model import BASE
+from .looks import Looks
+from .poses import Array, body_poses, quaternions
+from .skeleton import axis_of, principal
+from .solids import Solid, along, cylinder, ellipsoid
+
+__all__ = ["TOGGLES", "Scene", "drawable", "node_names"]
+
+TOGGLES = {
+    "shapes": True,
+    "collision shapes": False,
+    "body frames": False,
+    "joint axes": False,
+    "mass centres": False,
+    "inertia ellipsoids": False,
+    "joint forces": False,
+    "external forces": True,
+    "paths": True,
+    "ground": True,
+}
+"""What can be shown, and whether it is at first."""
+
+_AXIS, _CENTRE, _INERTIA = (250, 176, 5), (30, 34, 42), (255, 160, 60)
+_FORCE, _PUSH, _PATH = (230, 57, 70), (42, 157, 80), (247, 127, 0)
+_FOV = 0.7
+_MOST_DETAILED = 250
+"""Bodies of a robot whose frames, axes, mass centres and inertias can be shown: more would be too much for a page."""
+
+
+def node_names(looks: Looks) -> list[str]:
+    """The names of the bodies' nodes."""
+    return [f"/robot/{k} {body.name.replace('/', '_')}" for k, body in enumerate(looks.model.bodies)]
+
+
+@dataclass
+class Scene:
+    """Nodes of a viser server."""
+
+    server: Any
+    looks: Looks
+    groups: dict[str, list[Any]] = field(default_factory=dict)
+    """By what is shown: the nodes that show it."""
+    bodies: list[Any] = field(default_factory=list)
+
+    def build(self, *, collision: bool = True) -> None:
+        """All that moves with the robot."""
+        scene, looks = self.server.scene, self.looks
+        scene.set_up_direction(tuple(looks.up.tolist()))
+        for name in node_names(looks):
+            self.bodies.append(scene.add_frame(name, show_axes=False))
+        base = scene.add_frame("/robot/base", show_axes=False)
+        names = {BASE: base.name, **{k: node.name for k, node in enumerate(self.bodies)}}
+        for k, part in enumerate(looks.parts):
+            if part.collision and not collision:
+                continue
+            group = "collision shapes" if part.collision else "shapes"
+            self._mesh(group, f"{names[part.body]}/part {k}", part.solid, part.colour, part.opacity)
+        if len(self.bodies) <= _MOST_DETAILED:
+            for k, node in enumerate(self.bodies):
+                self._details(k, node.name)
+
+    def _mesh(self, group: str, name: str, solid: Solid, colour: Sequence[int], opacity: float = 1.0) -> None:
+        node = self.server.scene.add_mesh_simple(
+            name,
+            solid.vertices.astype(np.float32),
+            solid.faces.astype(np.uint32),
+            color=tuple(colour),
+            opacity=None if opacity >= 1.0 else opacity,
+            flat_shading=solid.flat,
+            cast_shadow=opacity >= 1.0 and group == "shapes",
+            visible=TOGGLES[group],
+        )
+        self.groups.setdefault(group, []).append(node)
+
+    def _details(self, k: int, name: str) -> None:
+        """Frame, axis, mass centre and inertia of a body."""
+        looks, body = self.looks, self.looks.model.bodies[k]
+        size = looks.size
+        frame = self.server.scene.add_frame(
+            f"{name}/frame", axes_length=0.07 * size, axes_radius=0.003 * size, visible=TOGGLES["body frames"]
+        )
+        self.groups.setdefault("body frames", []).append(frame)
+        axis = axis_of(looks.model.joints[k].type)
+        if axis is not None:
+            ends = axis.point - 0.5 * axis.direction, axis.point + 0.5 * axis.direction
+            self._mesh("joint axes", f"{name}/axis", cylinder(0.0035 * size, 0.22 * size).at(along(*ends)), _AXIS)
+        if body.mass > 0.0:
+            ball = ellipsoid([0.012 * size] * 3)
+            at = np.eye(4)
+            at[:3, 3] = body.com
+            self._mesh("mass centres", f"{name}/mass centre", ball.at(at), _CENTRE)
+            moments, axes = principal(body)
+            half = np.sqrt(np.maximum(2.5 * (moments.sum() - 2.0 * moments) / body.mass, 0.0))
+            if half.max() > 0.0:
+                at[:3, :3] = axes
+                solid = ellipsoid(np.maximum(half, 0.03 * half.max()))
+                self._mesh("inertia ellipsoids", f"{name}/inertia", solid.at(at), _INERTIA, 0.45)
+
+    def pose(self, poses: Array, wxyz: Array) -> None:
+        """Put the bodies (n, 4, 4) where they are; `wxyz` are the quaternions of their rotations."""
+        for node, T, turn in zip(self.bodies, poses, wxyz, strict=True):
+            node.position = T[:3, 3]
+            node.wxyz = turn
+
+    def surroundings(self, q: Array) -> None:
+        """Ground and camera for a robot that takes these positions (T, nq)."""
+        looks, scene = self.looks, self.server.scene
+        corners = looks.corners(q)
+        ground = self._ground(corners)
+        up = looks.up
+        cell = _round(looks.size / 4)
+        T = along(np.zeros(3), up)
+        grid = scene.add_grid(
+            "/ground",
+            width=4 * looks.size,
+            height=4 * looks.size,
+            cell_size=cell,
+            section_size=5 * cell,
+            cell_color=(225, 228, 233),
+            section_color=(198, 203, 211),
+            cell_thickness=0.8,
+            section_thickness=1.0,
+            infinite_grid=True,
+            fade_distance=9 * looks.size,
+            shadow_opacity=0.22,
+            wxyz=quaternions(T[:3, :3]),
+            position=ground * up,
+        )
+        self.groups["ground"] = [grid]
+        self._lights()
+        self._camera(corners, q[0], ground)
+
+    def _lights(self) -> None:
+        """A sky, a ground that shines back, and viser's sun. No picture of a room: drawing it takes a fast GPU."""
+        scene = self.server.scene
+        scene.configure_environment_map(None)
+        scene.configure_default_lights(True, cast_shadow=True)
+        up = quaternions(along(np.zeros(3), self.looks.up)[:3, :3])
+        scene.add_light_hemisphere(
+            "/sky", sky_color=(255, 255, 255), ground_color=(150, 156, 168), intensity=2.0, wxyz=up
+        )
+
+    def _ground(self, corners: Array) -> float:
+        """The height of the ground: that of the base, unless the robot reaches below it or floats."""
+        low = float((corners @ self.looks.up).min())
+        size = self.looks.size
+        return low if self.looks.floats else 0.0 if low > -0.06 * size else low - 0.02 * size
+
+    def _camera(self, corners: Array, q: Array, ground: float) -> None:
+        up, size = self.looks.up, self.looks.size
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        middle = (low + high) / 2
+        radius = max(float(np.linalg.norm(high - low)) / 2, 0.3 * size)
+        direction = self._direction(q)
+        camera = self.server.initial_camera
+        distance = 1.02 * radius / math.sin(_FOV / 2)
+        camera.fov = _FOV
+        camera.near, camera.far = 0.01 * distance, 60 * distance
+        camera.position = middle + distance * direction
+        camera.look_at = middle
+        camera.up = up
+
+    def _direction(self, q: Array) -> Array:
+        """From where one sees most: the front, from above; a robot that moves in a plane, at a right angle to it."""
+        up = self.looks.up
+        x = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+        x = x - (x @ up) * up
+        x /= np.linalg.norm(x)
+        y = np.cross(up, x)
+        usual = 0.9 * x - 0.75 * y + 0.45 * up
+        poses, axes = body_poses(self.looks.model, q[None])[0], []
+        for T, c in zip(poses, self.looks.model.joints, strict=True):
+            axis = axis_of(c.type)
+            if axis is None or not axis.turns:
+                return np.asarray(usual / np.linalg.norm(usual))
+            axes.append(T[:3, :3] @ axis.direction)
+        planar = axes and all(abs(a @ axes[0]) > 0.999 for a in axes) and abs(axes[0] @ up) < 0.1
+        if planar:
+            side = axes[0] if axes[0] @ usual > 0 else -axes[0]
+            usual = side + 0.35 * np.cross(up, side) + 0.22 * up
+        return np.asarray(usual / np.linalg.norm(usual))
+
+    def path(self, name: str, points: Array) -> None:
+        """A line through points (T, 3)."""
+        if len(points) < 2 or float(np.ptp(points, axis=0).max()) < 1e-9:
+            return
+        node = self.server.scene.add_line_segments(
+            f"/paths/{name.replace('/', '_')}",
+            np.stack([points[:-1], points[1:]], axis=1).astype(np.float32),
+            _PATH,
+            thickness=2.5,
+            thickness_units="screen",
+        )
+        self.groups.setdefault("paths", []).append(node)
+
+    def arrows(self, group: str) -> Any:
+        """A node for arrows, none of which are drawn yet."""
+        size = self.looks.size
+        node = self.server.scene.add_arrows(
+            f"/{group}",
+            drawable(np.zeros((0, 2, 3)), size),
+            _FORCE if group == "joint forces" else _PUSH,
+            shaft_radius=0.006 * size,
+            head_radius=0.016 * size,
+            head_length=0.04 * size,
+            visible=TOGGLES[group],
+        )
+        self.groups[group] = [node]
+        return node
+
+
+def drawable(segments: Array, size: float) -> Array:
+    """Arrows that a page can draw: at least one; where there is none, it is far below."""
+    if not len(segments):
+        far = -1e4 * size
+        segments = np.array([[[0.0, 0.0, far], [0.0, 0.0, 1.001 * far]]])
+    return segments.astype(np.float32)
+
+
+def _round(x: float) -> float:
+    """A number with one digit, 1, 2 or 5, not above x."""
+    power = 10.0 ** math.floor(math.log10(x))
+    return power * max(d for d in (1, 2, 5) if d * power <= x * (1 + 1e-9))

@@ -1,0 +1,148 @@
+"""`show`: a robot, perhaps in motion, in the browser or in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import webbrowser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError
+from ..io.warnings import warn
+from ..model import Frame
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .live import Panel
+
+__all__ = ["Viewer", "show"]
+
+
+class Viewer:
+    """A page that is being served. It lives until `close`, or until the process ends.
+
+    >>> viewer = robot.view(wait=False)                          # doctest: +SKIP
+    >>> viewer.pose(q)                                           # doctest: +SKIP
+    >>> viewer.close()                                           # doctest: +SKIP
+    """
+
+    def __init__(self, server: Any, panel: Panel, robot: Robot) -> None:
+        self._server, self._panel, self._robot = server, panel, robot
+        self._closed = threading.Event()
+
+    @property
+    def port(self) -> int:
+        """Where the page is served."""
+        return int(self._server.get_port())
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return f"http://localhost:{self.port}"
+
+    def pose(self, q: ArrayLike) -> None:
+        """Put the robot at a position."""
+        position = np.asarray(q, float)
+        if position.shape != (self._robot.nq,) or not np.isfinite(position).all():
+            raise ArgumentError(f"q has shape {position.shape}; expected {self._robot.nq} finite numbers")
+        self._panel.pose(position)
+
+    def play(self) -> None:
+        """Play the motion."""
+        self._panel.play()
+
+    def pause(self) -> None:
+        """Stop playing."""
+        self._panel.pause()
+
+    def seek(self, time: float) -> None:
+        """Show the motion at a time since its beginning."""
+        self._panel.pause()
+        self._panel.seek(float(time))
+
+    def wait(self) -> None:
+        """Serve the page until Ctrl-C, or until it is closed from another thread."""
+        try:
+            while not self._closed.wait(0.2):  # a wait without end could not be interrupted on Windows
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop serving."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._panel.close()
+            with contextlib.redirect_stdout(None):
+                self._server.stop()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Viewer of {self._robot.name!r}: {'closed' if self._closed.is_set() else self.url}>"
+
+    def _repr_html_(self) -> str:
+        """The page itself, in a notebook."""
+        return f'<iframe src="{self.url}" width="100%" height="560" style="border:1px solid #ddd"></iframe>'
+
+
+def show(
+    robot: Robot,
+    motion: Any = None,
+    *,
+    q: ArrayLike | None = None,
+    save: str | os.PathLike[str] | None = None,
+    port: int | None = None,
+    browser: bool = True,
+    wait: bool | None = None,
+    paths: Sequence[str | Frame] | None = None,
+    external: Any = None,
+) -> Viewer | None:
+    """Show a robot in the browser, or write a page that shows it.
+
+    `motion` has times `t` (T,) and positions `q` (T, nq), and may have `v`, `a` and `tau`: the result of a simulation,
+    or a pair (t, q). Without one, the robot is at `q`, or neutral. With `save`, one HTML file is written, which needs
+    nothing else to play. Otherwise a server on this machine shows the page, on `port` or the first that is free
+    from 8080 on, and opens it in the `browser`; with `wait` it does so until Ctrl-C, without it returns at once. Unless
+    told, it waits in scripts and not in interactive sessions. `paths` names the frames whose ways are drawn (those of
+    the robot's ends, if not given); `external` are forces as in `forward_dynamics`, drawn as arrows.
+    """
+    from . import page
+    from .live import Panel
+    from .server import start
+    from .stage import Stage
+
+    if save is not None:
+        page.check_path(save)
+    stage = Stage(robot, motion, q, paths, external)
+    if stage.warning:
+        warn(stage.warning)
+    if save is not None:
+        page.write(stage, save)
+        return None
+    server = start(robot.name, port)
+    try:
+        viewer = Viewer(server, Panel(server, stage), robot)
+    except BaseException:
+        with contextlib.redirect_stdout(None):
+            server.stop()
+        raise
+    if browser:
+        webbrowser.open(viewer.url)
+    if wait is None:
+        wait = not (hasattr(sys, "ps1") or sys.flags.interactive or "IPython" in sys.modules)
+    if wait:
+        viewer.wait()
+    return viewer

@@ -1,0 +1,197 @@
+"""What a robot without shapes looks like: tubes between its joints, hubs at them, solids made of its inertias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ..joints import Free, Joint, Prismatic, RollingDisc, Spherical
+from ..model import BASE, Body, Model
+from .poses import Array, body_poses, homogeneous
+from .solids import Solid, along, capsule, cylinder, ellipsoid, round_box
+
+__all__ = ["Frame", "Skeleton", "axis_of", "equivalent", "principal"]
+
+_LOOSE = (Free, Spherical, RollingDisc)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A joint's line: a point on it, and its direction; whether the joint turns about it or slides along it."""
+
+    point: Array
+    direction: Array
+    turns: bool
+
+
+def axis_of(joint: Joint) -> Frame | None:
+    """The axis of a joint with one freedom, in its child's frame."""
+    if joint.nv != 1:
+        return None
+    from ..check.kinematics import joint_motions
+
+    twist = joint_motions(joint, np.array(joint.neutral()))[:, 0]
+    w, v = twist[:3], twist[3:]
+    if np.linalg.norm(w) > 1e-9:
+        return Frame(np.cross(w, v) / (w @ w), w / np.linalg.norm(w), True)
+    return Frame(np.zeros(3), v / np.linalg.norm(v), False) if np.linalg.norm(v) > 1e-9 else None
+
+
+def principal(body: Body) -> tuple[Array, Array]:
+    """The principal moments of a body's inertia, and their axes as columns of a rotation."""
+    moments, axes = np.linalg.eigh(body.inertia_matrix)
+    if np.linalg.det(axes) < 0:
+        axes[:, 0] = -axes[:, 0]
+    return moments, axes
+
+
+def equivalent(body: Body) -> tuple[Array, Array] | None:
+    """The sides of the even box with a body's mass and inertia, and its 4x4 placement in the body's frame."""
+    if body.mass <= 0.0:
+        return None
+    moments, axes = principal(body)
+    squares = 6.0 * (moments.sum() - 2.0 * moments) / body.mass
+    if squares.max() <= 0.0:
+        return None
+    sides = np.sqrt(np.maximum(squares, 0.0))
+    return np.maximum(sides, 0.05 * sides.max()), homogeneous(axes, np.array(body.com))
+
+
+class Skeleton:
+    """Tubes, hubs and solids of a robot, by body."""
+
+    def __init__(self, model: Model, up: Array) -> None:
+        self._model = model
+        self._up = up
+        self._children: dict[int, list[Array]] = {}
+        self._frames: dict[int, list[Array]] = {}
+        for c in model.joints:
+            self._children.setdefault(c.parent, []).append(c.placement.p)
+        for f in model.frames:
+            self._frames.setdefault(f.body, []).append(f.placement.p)
+        self._ends = [self._ends_of(k) for k in range(len(model.bodies))]
+        self.size = self._size()
+        lengths = [x for ends in self._ends for p in ends if (x := float(np.linalg.norm(p))) > 1e-4 * self.size]
+        typical = float(np.median(lengths)) if lengths else self.size
+        self.radius = min(0.035 * self.size, 0.2 * typical)
+        self._carried = self._masses()
+
+    def _ends_of(self, k: int) -> list[Array]:
+        """The points of a body, in its frame, at which it ends: its children's joints, or frames fixed to it."""
+        ends = self._children.get(k) or [p for p in self._frames.get(k, ()) if np.linalg.norm(p) > 1e-6]
+        if not ends and k != BASE:
+            com = np.array(self._model.bodies[k].com)
+            ends = [2.0 * com] if np.linalg.norm(com) > 1e-6 else []
+        return ends
+
+    def _size(self) -> float:
+        points = [np.zeros(3)]
+        for k, pose in enumerate(body_poses(self._model, np.array([self._model.neutral()]))[0]):
+            points += [pose[:3, 3], *(pose[:3, :3] @ p + pose[:3, 3] for p in self._ends[k])]
+        extent = float(np.linalg.norm(np.ptp(np.array(points), axis=0)))
+        if extent > 1e-6:
+            return extent
+        boxes = [found[0].max() for b in self._model.bodies if (found := equivalent(b)) is not None]
+        return float(2.0 * max(boxes)) if boxes else 1.0
+
+    def _masses(self) -> Array:
+        """The mass that each joint carries."""
+        m = self._model
+        carried = np.array([b.mass for b in m.bodies])
+        for k in reversed(range(len(carried))):
+            if m.joints[k].parent != BASE:
+                carried[m.joints[k].parent] += carried[k]
+        return carried
+
+    def thickness(self, k: int) -> float:
+        """The radius of a body's tubes: those that carry more are thicker."""
+        whole = float(self._carried.max(initial=0.0))
+        share = self._carried[k] / whole if whole > 0.0 else 1.0
+        return self.radius * float(np.clip(1.15 * share ** (1 / 3), 0.55, 1.15))
+
+    def tubes(self, k: int) -> list[Solid]:
+        """Between a body's joint and its ends; along the joint's axis first, as arms are built."""
+        r, joint = self.thickness(k), self._model.joints[k].type
+        axis = axis_of(joint)
+        found = []
+        for end in self._ends[k]:
+            path = [np.zeros(3), end]
+            if axis is not None:
+                corner = (end @ axis.direction) * axis.direction
+                if min(np.linalg.norm(corner), np.linalg.norm(end - corner)) > 1.2 * r:
+                    path.insert(1, corner)
+            for a, b in pairwise(path):
+                if np.linalg.norm(b - a) > 0.3 * r:
+                    found.append(capsule(r, float(np.linalg.norm(b - a))).at(along(a, b)))
+        if isinstance(joint, Prismatic) and axis is not None:
+            back = -axis.direction * min(0.35 * self.size, self._travel(k))
+            found.append(cylinder(0.6 * r, float(np.linalg.norm(back))).at(along(back, np.zeros(3))))
+        return found
+
+    def _travel(self, k: int) -> float:
+        upper = self._model.joints[k].upper[0]
+        return upper if 0.0 < upper < self.size else 0.3 * self.size
+
+    def mass_solid(self, k: int) -> Solid | None:
+        """A box, or a disc, with the body's inertia, for bodies that no tube shows."""
+        body = self._model.bodies[k]
+        found = equivalent(body)
+        if found is None or found[0].max() > 2.0 * self.size:
+            return None
+        sides, T = found
+        if len(self._model.bodies) > 1:  # a tool, not the main thing
+            sides = sides * min(1.0, 0.16 * self.size / float(sides.max()))
+        small, middle, large = principal(body)[0]
+        if abs(small - middle) < 0.01 * large and large > 1.2 * middle:  # a disc about its third axis
+            radius = float(np.sqrt(2.0 * large / body.mass))
+            height = float(np.sqrt(max(12.0 * middle / body.mass - 3.0 * radius**2, 0.0)))
+            return cylinder(radius, max(height, 0.08 * radius), 0.05 * radius).at(T)
+        return round_box(sides, 0.08 * float(sides.max())).at(T)
+
+    def solids(self, k: int) -> list[Solid]:
+        """All of a body but its hub."""
+        tubes = self.tubes(k)
+        leaf = k not in self._children
+        loose = leaf and isinstance(self._model.joints[k].type, _LOOSE) and len(self._model.bodies) == 1
+        solid = self.mass_solid(k) if loose or (leaf and not tubes) else None
+        if not leaf and not tubes:  # as in a wrist, whose axes meet
+            solid = ellipsoid([1.45 * self.thickness(k)] * 3)
+        return tubes + ([solid] if solid is not None else [])
+
+    def hub(self, k: int) -> Solid | None:
+        """The joint that carries a body."""
+        joint, r = self._model.joints[k].type, self.thickness(k)
+        if isinstance(joint, (Free, RollingDisc)) or not joint.nv:
+            return None
+        axis = axis_of(joint)
+        if axis is None:
+            return ellipsoid([1.3 * r] * 3)
+        ends = (axis.point - axis.direction, axis.point + axis.direction)
+        if axis.turns:
+            return cylinder(1.35 * r, 2.9 * r, 0.25 * r).at(along(*ends))
+        return round_box((2.5 * r, 2.5 * r, 2.9 * r), 0.3 * r).at(along(*ends))
+
+    def tips(self) -> list[tuple[int, Array]]:
+        """The bodies that carry no other, those farthest out first, and where they end in their own frames."""
+        leaves = [k for k in range(len(self._model.bodies)) if k not in self._children]
+        depth = [0] * len(self._model.bodies)
+        for k, c in enumerate(self._model.joints):
+            depth[k] = 0 if c.parent == BASE else depth[c.parent] + 1
+        leaves.sort(key=lambda k: -depth[k])
+        return [(k, max(self._ends[k], key=lambda p: float(p @ p), default=np.zeros(3))) for k in leaves]
+
+    def base(self) -> list[Solid]:
+        """A foot, and what reaches from it to the first joints."""
+        roots = [c for c in self._model.joints if c.parent == BASE]
+        held = [c for c in roots if not isinstance(c.type, (Free, RollingDisc))]
+        if not held:
+            return []
+        r = 1.15 * self.radius
+        found = [cylinder(2.4 * r, 0.8 * r, 0.2 * r).at(along(-0.4 * r * self._up, 0.4 * r * self._up))]
+        for c in held:
+            p = c.placement.p
+            if np.linalg.norm(p) > 0.5 * r:
+                found.append(cylinder(1.25 * r, float(np.linalg.norm(p))).at(along(np.zeros(3), p)))
+        return found

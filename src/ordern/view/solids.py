@@ -1,0 +1,139 @@
+"""Triangle meshes of simple solids, about their own centres, with crisp edges where solids have edges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .poses import Array, homogeneous
+
+__all__ = ["Solid", "along", "box", "capsule", "cylinder", "ellipsoid", "round_box", "turned"]
+
+_AROUND = 28
+Points = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A surface of triangles."""
+
+    vertices: Array
+    faces: Array
+    flat: bool = False
+    """Whether its faces are shaded one by one, rather than smoothly."""
+
+    def at(self, T: Array) -> Solid:
+        """The surface moved by a 4x4 matrix."""
+        return Solid(self.vertices @ T[:3, :3].T + T[:3, 3], self.faces, self.flat)
+
+
+def box(sides: Sequence[float] | Array) -> Solid:
+    """A box with these sides along x, y and z."""
+    corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+    quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+    faces = np.array([(a, b, c) for a, b, c, _ in quads] + [(a, c, d) for a, _, c, d in quads])
+    return Solid(corners * np.asarray(sides, float) / 2, faces, flat=True)
+
+
+def round_box(sides: Sequence[float] | Array, bevel: float) -> Solid:
+    """A box whose edges are cut off by this much."""
+    half = np.asarray(sides, float) / 2
+    cut = np.minimum(bevel, 0.45 * half)
+    signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    # three points at each corner, each of them on one face
+    vertices = signs[:, None] * np.where(np.eye(3) > 0, half, half - cut)
+    bit = (4, 2, 1)
+    faces = [(3 * corner, 3 * corner + 1, 3 * corner + 2) for corner in range(8)]
+    for axis in range(3):
+        u, v = bit[(axis + 1) % 3], bit[(axis + 2) % 3]
+        for start in (0, bit[axis]):
+            faces += _quad(*(3 * (start + step) + axis for step in (0, u, u + v, v)))
+        for start in (0, u, v, u + v):  # the bevels along this axis
+            low, high = 3 * start, 3 * (start + bit[axis])
+            first, second = (axis + 1) % 3, (axis + 2) % 3
+            faces += _quad(low + first, high + first, high + second, low + second)
+    return Solid(*_outward(vertices.reshape(24, 3), np.array(faces)), flat=True)
+
+
+def _quad(a: int, b: int, c: int, d: int) -> list[tuple[int, int, int]]:
+    return [(a, b, c), (a, c, d)]
+
+
+def _outward(vertices: Array, faces: Array) -> tuple[Array, Array]:
+    """The same convex surface, with the faces' corners in the order in which they are seen from outside."""
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    inward = np.einsum("ni,ni->n", np.cross(b - a, c - a), a + b + c) < 0
+    faces = faces.copy()
+    faces[inward] = faces[inward][:, ::-1]
+    return vertices, faces
+
+
+def turned(curves: Sequence[Points], around: int = _AROUND) -> Solid:
+    """The surface that curves of points (radius, z) sweep about z; smooth along a curve, with edges between them.
+
+    Curves go up on the outside: then the surface's outside is outside.
+    """
+    angle = np.linspace(0, 2 * math.pi, around, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    vertices, faces, start = [], [], 0
+    k = np.arange(around)
+    after = (k + 1) % around
+    for curve in curves:
+        for r, z in curve:
+            vertices.append(np.concatenate([r * ring, np.full((around, 1), z)], axis=1))
+        for i in range(len(curve) - 1):
+            low, high = start + i * around, start + (i + 1) * around
+            if curve[i][0] > 0:
+                faces.append(np.stack([low + k, low + after, high + after], axis=1))
+            if curve[i + 1][0] > 0:
+                faces.append(np.stack([low + k, high + after, high + k], axis=1))
+        start += len(curve) * around
+    return Solid(np.concatenate(vertices), np.concatenate(faces))
+
+
+def cylinder(radius: float, length: float, bevel: float = 0.0) -> Solid:
+    """A cylinder along z."""
+    h = length / 2
+    c = min(bevel, 0.4 * radius, 0.4 * h)
+    if c <= 0:
+        return turned([[(0, -h), (radius, -h)], [(radius, -h), (radius, h)], [(radius, h), (0, h)]])
+    r = radius - c
+    return turned(
+        [
+            [(0, -h), (r, -h)],
+            [(r, -h), (radius, c - h)],
+            [(radius, c - h), (radius, h - c)],
+            [(radius, h - c), (r, h)],
+            [(r, h), (0, h)],
+        ]
+    )
+
+
+def capsule(radius: float, length: float) -> Solid:
+    """A cylinder along z of this length, with half balls at its ends."""
+    arc = np.linspace(0, math.pi / 2, 8)
+    h = length / 2
+    low = [(radius * math.sin(a), -h - radius * math.cos(a)) for a in arc]
+    high = [(radius * math.cos(a), h + radius * math.sin(a)) for a in arc]
+    return turned([[*low, *high]])
+
+
+def ellipsoid(half: Sequence[float] | Array) -> Solid:
+    """An ellipsoid with these half axes; three equal ones are a ball."""
+    arc = np.linspace(0, math.pi, 17)
+    ball = turned([[(math.sin(a) if 0 < a < math.pi else 0.0, -math.cos(a)) for a in arc]])
+    return Solid(ball.vertices * np.asarray(half, float), ball.faces)
+
+
+def along(a: Array, b: Array) -> Array:
+    """The 4x4 placement halfway between two points, whose z goes from a to b."""
+    z = np.asarray(b, float) - a
+    length = np.linalg.norm(z)
+    z = z / length if length > 0 else np.array([0.0, 0.0, 1.0])
+    x = np.eye(3)[int(np.argmin(np.abs(z)))]
+    y = np.cross(z, x)
+    y /= np.linalg.norm(y)
+    return homogeneous(np.stack([np.cross(y, z), y, z], axis=1), (np.asarray(a) + b) / 2)

@@ -1,0 +1,197 @@
+"""All that a page shows of a robot, computed once: looks, sliders, frames of a motion, forces, curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..model import Frame
+from .charts import Charts
+from .forces import arrows, external_forces, joint_forces
+from .looks import Colour, Looks
+from .motion import Motion, motion_of, thinned
+from .poses import Array, body_poses, quaternions
+from .scene import Scene
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Curves", "Stage", "shades"]
+
+_MOST_CURVES = 12
+_MOST_POINTS = 400
+_MOST_PATHS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Several numbers over time."""
+
+    labels: tuple[str, ...]
+    colours: tuple[Colour, ...]
+    values: Array
+    """Of shape (T, number of curves)."""
+
+
+class Stage:
+    """A robot, perhaps its motion, and what is derived from them."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        motion: Any = None,
+        q: Any = None,
+        paths: Sequence[str | Frame] | None = None,
+        external: Any = None,
+    ) -> None:
+        self.robot = robot
+        self.motion = None if motion is None else motion_of(robot, motion)
+        self.q = self._position(q)
+        self._paths = None if paths is None else [robot.frame(name) for name in paths]
+        self.external = external
+        self.looks = Looks(robot)
+        self.charts = Charts(robot, self.looks.size)
+        self.warning = self._missing()
+
+    def _position(self, q: Any) -> Array:
+        """Where the robot is at first: where it was put, where its motion begins, or neutral, within its limits."""
+        if q is None:
+            if self.motion is not None:
+                start: Array = self.motion.q[0]
+                return start
+            return np.clip(self.robot.neutral(), self.robot.lower, self.robot.upper)
+        try:
+            position = np.asarray(q, np.float64)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"q must be an array of {self.robot.nq} numbers, not {type(q).__name__}") from None
+        if position.shape != (self.robot.nq,) or not np.isfinite(position).all():
+            raise ArgumentError(
+                f"q has shape {position.shape}; expected one position of {self.robot.nq} finite numbers; several "
+                "positions are a motion: view(motion=(t, q))"
+            )
+        return position
+
+    def _missing(self) -> str:
+        """One line about the meshes that are not shown."""
+        missing = self.looks.missing
+        if not missing:
+            return ""
+        shown = [f"{file} ({why})" for file, why in list(missing.items())[:5]]
+        more = f", ... ({len(missing)} in all)" if len(missing) > 5 else ""
+        return f"{self.robot.name}: meshes that are not shown: {', '.join(shown)}{more}"
+
+    def frames(self, most: int, rate: float = 60.0) -> Motion:
+        """The motion at equal times, at most so many bodies' poses in all."""
+        assert self.motion is not None
+        count = max(most // max(len(self.robot.bodies), 1), 2)
+        return self.motion.frames(self.robot, min(rate, count / max(self.motion.duration, 1e-9)))
+
+    def scene(self, server: Any, *, collision: bool) -> Scene:
+        """The nodes of a server, with the robot where it is at first."""
+        scene = Scene(server, self.looks)
+        scene.build(collision=collision)
+        over = self.q[None] if self.motion is None else self.motion.q[thinned(self.motion.q, 40)]
+        scene.surroundings(np.concatenate([self.q[None], over]))
+        scene.pose(*self.poses(self.q))
+        if self.motion is not None:
+            for name, points in self.paths().items():
+                scene.path(name, points)
+        return scene
+
+    def poses(self, q: Array) -> tuple[Array, Array]:
+        """The poses of all bodies at one position, and their quaternions."""
+        poses = body_poses(self.robot, q[None])[0]
+        return poses, quaternions(poses[:, :3, :3])
+
+    def paths(self) -> dict[str, Array]:
+        """The ways of frames, or of the robot's ends, by name."""
+        assert self.motion is not None
+        count = int(np.clip(self.motion.duration * 60, 2, 1500))
+        dense = self.motion.frames(self.robot, count / max(self.motion.duration, 1e-9))
+        poses = body_poses(self.robot, dense.q)
+        if self._paths is None:
+            points = {self.robot.bodies[k].name: (k, p) for k, p in self.looks.skeleton.tips()[:_MOST_PATHS]}
+        else:
+            points = {f.name: (f.body, f.placement.p) for f in self._paths if f.body >= 0}
+        return {name: poses[:, k, :3, :3] @ p + poses[:, k, :3, 3] for name, (k, p) in points.items()}
+
+    @cached_property
+    def _weights(self) -> dict[str, float]:
+        """By kind of force: metres of an arrow for a newton."""
+        sample = Motion(np.zeros(1), self.q[None])
+        if self.motion is not None:
+            rows = thinned(self.motion.q, 200)
+            sample = Motion(*(None if x is None else x[rows] for x in _fields(self.motion)))  # type: ignore[arg-type]
+        found = {}
+        for kind, forces in self._forces(sample).items():
+            largest = float(np.linalg.norm(forces, axis=-1).max(initial=0.0))
+            found[kind] = 0.3 * self.looks.size / largest if largest > 0.0 else 0.0
+        return found
+
+    def _forces(self, motion: Motion) -> dict[str, Array]:
+        pushed = None
+        if self.external is not None:
+            pushed = external_forces(self.robot, self.external, len(motion.q))
+        found = {"joint forces": joint_forces(self.robot, motion, pushed)}
+        if pushed is not None:
+            found["external forces"] = pushed[..., 3:]
+        return found
+
+    def arrows(self, motion: Motion) -> Mapping[str, list[Array]]:
+        """By kind of force: for each time, the segments of the arrows."""
+        poses = body_poses(self.robot, motion.q)
+        least = 0.045 * self.looks.size
+        return {
+            kind: [arrows(T, f, self._weights[kind], least) for T, f in zip(poses, forces, strict=True)]
+            for kind, forces in self._forces(motion).items()
+        }
+
+    def curves(self) -> tuple[Array, dict[str, Curves]]:
+        """The times, and the curves of the motion by their name; of large robots, those of the first joints."""
+        assert self.motion is not None
+        motion = self.motion
+        if motion.between is not None and motion.duration > 0:
+            motion = motion.at(self.robot, np.linspace(motion.t[0], motion.t[-1], _MOST_POINTS))
+        rows = thinned(motion.t, _MOST_POINTS)
+        labels: list[str] = []
+        colours: list[Colour] = []
+        columns: list[Array] = []
+        for chart in self.charts.charts:
+            if len(labels) >= _MOST_CURVES:
+                break
+            own = motion.q[rows][:, self.robot.joints[chart.joint].q]
+            columns.append(np.array([chart.of_q(row) for row in own]))
+            labels += [slider.label for slider in chart.sliders]
+            colours += shades(self.looks.colours[chart.joint], len(chart.sliders))
+        found = {}
+        if labels:
+            found["positions"] = Curves(tuple(labels), tuple(colours), np.concatenate(columns, axis=1))
+        for name, series in (("velocities", motion.v), ("joint forces", motion.tau)):
+            if series is not None and self.robot.nv:
+                found[name] = self._velocities(series[rows])
+        return motion.t[rows], found
+
+    def _velocities(self, values: Array) -> Curves:
+        labels: list[str] = []
+        colours: list[Colour] = []
+        for k, c in enumerate(self.robot.joints):
+            labels += [c.name] if c.nv == 1 else [f"{c.name} {i}" for i in range(c.nv)]
+            colours += shades(self.looks.colours[k], c.nv)
+        n = _MOST_CURVES
+        return Curves(tuple(labels[:n]), tuple(colours[:n]), values[:, :n])
+
+
+def shades(colour: Colour, n: int) -> list[Colour]:
+    """Of one colour, a shade for each coordinate of a joint: each darker than the one before."""
+    r, g, b = colour
+    dark = [1.0 - 0.6 * i / max(n, 2) for i in range(n)]
+    return [(round(x * r), round(x * g), round(x * b)) for x in dark]
+
+
+def _fields(motion: Motion) -> tuple[Array | None, ...]:
+    return motion.t, motion.q, motion.v, motion.a, motion.tau

@@ -1,0 +1,95 @@
+"""Exponential coordinates against matrix exponentials and differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+from ordern.control import poses, screws
+from ordern.control.spaces import Lines, Screws
+from tests.tolerances import FINITE_DIFFERENCE, ROUNDING, SECOND_DIFFERENCE, assert_close
+
+Array = np.ndarray
+ANGLES = [0.0, 1e-9, 1e-4, 0.0999, 0.1001, 1.0, 3.0, 3.14]
+
+
+def hat(x: Array) -> Array:
+    """The 4x4 matrix of a velocity."""
+    out = np.zeros((4, 4))
+    out[:3, :3] = np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
+    out[:3, 3] = x[3:]
+    return out
+
+
+def vectors(angle: float, seed: int = 0) -> Array:
+    """Three random velocities, the first of which turns by an angle."""
+    x = np.random.default_rng(seed).normal(size=(3, 6))
+    x[0, :3] *= angle / np.linalg.norm(x[0, :3])
+    return x
+
+
+@pytest.mark.parametrize("angle", ANGLES)
+def test_exponential_and_logarithm(angle: float) -> None:
+    x = vectors(angle)[0]
+    T = poses.exponential(x)
+    assert_close(T, expm(hat(x)), ROUNDING)
+    assert_close(poses.rotation(x[:3]), Rotation.from_rotvec(x[:3]).as_matrix(), ROUNDING)
+    assert_close(poses.logarithm(T), x, ROUNDING)
+    assert_close(poses.inverse(T) @ T, np.eye(4), ROUNDING)
+
+
+def test_half_turns_have_a_logarithm() -> None:
+    for axis in np.eye(3):
+        r = poses.rotation_vector(poses.rotation(np.pi * axis))
+        assert_close(np.abs(r), np.pi * axis, ROUNDING)
+    many = Rotation.random(50, random_state=1).as_matrix().reshape(5, 10, 3, 3)
+    assert_close(poses.rotation(poses.rotation_vector(many)), many, ROUNDING)
+
+
+@pytest.mark.parametrize("angle", [*ANGLES, 5.0])
+def test_velocities_in_a_chart(angle: float) -> None:
+    x, dx, ddx = vectors(angle)
+    h = 1e-4
+
+    def at(t: float) -> Array:
+        return expm(hat(x + t * dx + 0.5 * t * t * ddx))
+
+    def velocity(t: float) -> Array:
+        return poses.logarithm(np.linalg.inv(at(t - h)) @ at(t + h)) / (2.0 * h)
+
+    v, a = Screws().motion(x, dx, ddx)
+    assert_close(v, velocity(0.0), FINITE_DIFFERENCE)
+    assert_close(a, (velocity(h) - velocity(-h)) / (2.0 * h), SECOND_DIFFERENCE)
+    for found, expected in zip(Screws().coordinates(x, v, a), (dx, ddx), strict=True):
+        assert_close(found, expected, ROUNDING)
+
+
+@pytest.mark.parametrize("angle", ANGLES)
+def test_carried_velocities(angle: float) -> None:
+    x, v, _ = vectors(angle)
+    T = expm(hat(x))
+    moved = T @ hat(v) @ np.linalg.inv(T)
+    expected = np.array([moved[2, 1], moved[0, 2], moved[1, 0], *moved[:3, 3]])
+    assert_close(screws.carry(x) @ v, expected, ROUNDING)
+
+
+@pytest.mark.parametrize("space", [Screws(), Lines()], ids=["screws", "lines"])
+def test_motion_of_the_frame_in_the_world(space: Screws | Lines) -> None:
+    x, dx, ddx = vectors(1.2, 3)
+    start, h = poses.exponential(vectors(0.7, 4)[0]), 1e-3
+
+    def at(t: float) -> Array:
+        return space.integrate(start, x + t * dx + 0.5 * t * t * ddx)
+
+    def turning(t: float) -> Array:
+        W = (at(t + h) - at(t - h))[:3, :3] @ at(t)[:3, :3].T / (2.0 * h)
+        return np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]]) / 2.0
+
+    V, A = space.frame_motion(at(0.0), *space.motion(x, dx, ddx))
+    p, before, after = (at(t)[:3, 3] for t in (0.0, -h, h))
+    assert_close(V[3:], (after - before) / (2 * h), SECOND_DIFFERENCE)
+    assert_close(A[3:], (after - 2 * p + before) / h**2, SECOND_DIFFERENCE)
+    assert_close(V[:3], turning(0.0), SECOND_DIFFERENCE)
+    assert_close(A[:3], (turning(h) - turning(-h)) / (2 * h), SECOND_DIFFERENCE)

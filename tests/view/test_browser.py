@@ -1,0 +1,212 @@
+"""Pages in a real browser: they load, draw, move and play, and ask nobody."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern.view.charts import Charts
+from tests.random_models import random_robot
+from tests.tolerances import VIEWED, assert_close
+from tests.view.chromium import HOW_TO_GET_ONE, Page, Picture, find_browser, page
+
+pytestmark = pytest.mark.skipif(find_browser() is None, reason=HOW_TO_GET_ONE)
+
+START = np.array([0.3, 1.0, -0.6, 0.2, 0.4, 0.0])
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Page]:
+    with page(560, 340) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def puma() -> on.Robot:
+    return on.load("puma560")
+
+
+@pytest.fixture(scope="module")
+def swing() -> tuple[Any, Any]:
+    t = np.linspace(0.0, 2.0, 41)
+    return t, START + 0.5 * np.sin(2.0 * t[:, None] * np.arange(1, 7) / 3)
+
+
+def opened(browser: Page, url: str) -> None:
+    """Load a page, and wait until its bodies are there."""
+    browser.errors.clear()
+    browser.requests.clear()
+    browser.open(url)
+    browser.until("Object.keys(window.__viserMutable?.nodePoseData ?? {}).some((name) => name.startsWith('/robot/0'))")
+
+
+def checked(browser: Page) -> None:
+    """Nothing went wrong, and nobody else was asked."""
+    assert browser.errors == []
+    allowed = re.compile(r"(file:///|data:|blob:(null|http://localhost:\d+)/|(http|ws)://localhost:\d+(/|$))")
+    assert [url[:200] for url in browser.requests if not allowed.match(url)] == []
+    assert browser.requests
+
+
+def canvas(picture: Picture) -> Picture:
+    """The part of a picture that no panel covers."""
+    return picture[20:300, 10:250]
+
+
+def colours(picture: Picture) -> int:
+    return len(np.unique(canvas(picture).reshape(-1, 3), axis=0))
+
+
+def changed(one: Picture, other: Picture) -> float:
+    """How much of two pictures differs."""
+    return float((np.abs(canvas(one).astype(int) - canvas(other)).max(axis=-1) > 12).mean())
+
+
+def poses(browser: Page, robot: on.Robot) -> tuple[Any, Any]:
+    """Where the page has the bodies: positions, and quaternions."""
+    nodes = browser.run(
+        "Object.entries(window.__viserMutable.nodePoseData).filter(([name]) => /^\\/robot\\/\\d+ [^/]*$/.test(name))"
+        ".map(([name, pose]) => [parseInt(name.slice(7)), pose.position, pose.wxyz])"
+    )
+    nodes.sort()
+    assert [k for k, _, _ in nodes] == list(range(len(robot.bodies)))
+    return np.array([p for _, p, _ in nodes]), np.array([w for _, _, w in nodes])
+
+
+def assert_at(browser: Page, robot: on.Robot, q: Any, tolerance: float = VIEWED) -> None:
+    """The page shows the robot where the dynamics have it."""
+    T = np.stack([robot.pose(q, body.name) for body in robot.bodies])
+    p, wxyz = poses(browser, robot)
+    assert_close(p, T[:, :3, 3], tolerance)
+    w, x, y, z = wxyz.T
+    third = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z], axis=-1)
+    assert_close(third, T[:, :3, 2], tolerance)
+    first = np.stack([w * w + x * x - y * y - z * z, 2 * (x * y + w * z), 2 * (x * z - w * y)], axis=-1)
+    assert_close(first, T[:, :3, 0], tolerance)
+
+
+def test_live_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any]) -> None:
+    with puma.view(motion=swing, browser=False, wait=False) as viewer:  # type: ignore[union-attr]
+        opened(browser, viewer.url)
+        browser.until("document.body.innerText.includes('flange_roll')")
+        before = settled(browser)
+        assert colours(before) > 300, "nothing is drawn"
+        assert_at(browser, puma, swing[1][0])
+
+        # a joint's slider moves the robot
+        browser.run("document.querySelectorAll('[role=slider]')[2].focus()")  # after those of time and of the waist
+        browser.key("End", 35)
+        wait_for(lambda: abs(viewer._panel._values[1] - puma.upper[1]) < 0.01)
+        q = swing[1][0].copy()
+        q[1] = viewer._panel._values[1]
+        moved = settled(browser)
+        assert changed(before, moved) > 0.01
+        assert_at(browser, puma, q)
+
+        # forces can be shown
+        browser.run("[...document.querySelectorAll('label')].find((x) => x.innerText === 'joint forces').click()")
+        browser.until("!!window.__viserMutable.nodePoseData['/joint forces']")
+
+        # playing moves it on, and pausing stops it
+        click = "[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === '{}').click()"
+        browser.run(click.format("Play"))
+        browser.until("[...document.querySelectorAll('button')].some((b) => b.innerText.trim() === 'Pause')")
+        wait_for(lambda: viewer._panel._time > 0.3)
+        browser.run(click.format("Pause"))
+        wait_for(lambda: not viewer._panel._playing)
+        assert changed(moved, settled(browser)) > 0.01
+
+        # and a moment can be chosen
+        viewer.seek(1.0)
+        browser.until(
+            f"Math.abs(window.__viserMutable.nodePoseData['/robot/5 flange'].position[2] - "
+            f"{puma.pose(swing[1][20], 'flange')[2, 3]}) < 1e-4"
+        )
+        assert_at(browser, puma, swing[1][20])
+        checked(browser)
+        browser.open("about:blank")  # else the page would miss its server
+
+
+def test_saved_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any], tmp_path: Path) -> None:
+    file = tmp_path / "motion.html"
+    puma.view(motion=swing, save=file)
+    opened(browser, file.as_uri())
+
+    # it plays by itself
+    clock = "window.__viserMutable.nodePoseData['/clock'].position[0]"
+    first = browser.until(f"window.__viserMutable.nodePoseData['/clock'] && {clock}")
+    browser.until(f"Math.abs({clock} - {first}) > 0.1")
+    pause = "document.querySelector('.tabler-icon-player-pause-filled').closest('button').click()"
+    browser.run(pause)
+    browser.until("!!document.querySelector('.tabler-icon-player-play-filled')")
+    playing = settled(browser)
+    assert colours(playing) > 300, "nothing is drawn"
+
+    # one can choose a moment
+    x, y, width = browser.run(
+        "(() => { const r = [...document.querySelectorAll('.mantine-Slider-track')].at(-1).getBoundingClientRect();"
+        " return [r.left, r.top + r.height / 2, r.width] })()"
+    )
+    browser.click(x + width / 2, y)
+    browser.until(f"Math.abs({clock} - 1) < 0.05")
+    at = browser.run(clock)
+    scrubbed = settled(browser)
+    motion = np.interp(at, swing[0], np.arange(41))
+    k = int(motion)
+    q = swing[1][k] + (motion - k) * (swing[1][min(k + 1, 40)] - swing[1][k])
+    assert_at(browser, puma, q)
+    assert browser.until("document.querySelector('#ordern time').textContent") == f"{at:.2f} s"
+
+    # a joint's slider moves the robot
+    shoulder = "document.querySelector('input[data-joint=shoulder]')"
+    values = np.array(browser.run("[...document.querySelectorAll('input[data-joint]')].map((s) => Number(s.value))"))
+    assert_close(values, q, 0.01)  # sliders have steps
+    browser.run(f"{shoulder}.value = 2.5; {shoulder}.dispatchEvent(new Event('input'))")
+    by_hand = settled(browser)
+    assert changed(scrubbed, by_hand) > 0.01
+    q[1] = 2.5
+    assert_at(browser, puma, q, 1e-3)  # the panel knows the motion ten times a second
+
+    # switches hide and show
+    browser.run("document.querySelector('input[data-show=shapes]').click()")
+    assert colours(settled(browser)) < colours(by_hand)
+    checked(browser)
+
+
+def test_every_joint_moves_in_a_saved_page(browser: Page, tmp_path: Path) -> None:
+    joints = (on.Revolute, on.Prismatic, on.Helical, on.Cylindrical, on.Universal, on.Planar, on.Spherical, on.Free)
+    robot = random_robot(3, 9, joints, mimic=True)
+    file = tmp_path / "still.html"
+    robot.view(save=file)
+    opened(browser, file.as_uri())
+    charts = Charts(robot, 1.0)
+    rng = np.random.default_rng(0)
+    values = np.array([rng.uniform(max(s.lower, -1), min(s.upper, 1)) for s in charts.sliders])
+    set_all = (
+        f"(() => {{ const v = {values.tolist()}; document.querySelectorAll('input[data-joint]').forEach((s, k) => {{"
+        " s.step = 'any'; s.value = v[k]; s.dispatchEvent(new Event('input')) }) })()"
+    )
+    browser.run(set_all)
+    settled(browser)
+    assert_at(browser, robot, charts.position(values))
+    checked(browser)
+
+
+def settled(browser: Page) -> Picture:
+    """What is seen when all messages have been applied and drawn; viser fades pages in."""
+    browser.until("window.__viserMutable.messageQueue.length === 0")
+    return browser.still()
+
+
+def wait_for(condition: Any, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "not in time"
+        time.sleep(0.02)
