@@ -48,6 +48,7 @@ SOURCES = {
     "talos": Source("talos_data/robots/talos_reduced.urdf", floating=True),
     "talos_full": Source("talos_data/robots/talos_full_v2.urdf", floating=True),
 }
+
 ARGUMENTS = {"forward_dynamics": "q v tau", "inverse_dynamics": "q v a", "mass_matrix": "q"}
 """The three recursions, and what they take."""
 
@@ -62,6 +63,14 @@ def load(name: str) -> on.Robot:
 def load_peer(name: str) -> Peer | None:
     """The same in Pinocchio, if it is there."""
     return Peer.of_urdf(load(name), SOURCES[name].text, SOURCES[name].floating) if pin else None
+
+
+def without_passive(name: str) -> tuple[on.Robot, Peer | None]:
+    """One of SOURCES without dampers and friction, which Pinocchio's aba does not know; and the same in Pinocchio."""
+    source = SOURCES[name]
+    text = re.sub(r"<dynamics\b[^>]*/>", "", source.text)
+    robot = on.load(text, floating=source.floating)
+    return robot, Peer.of_urdf(robot, text, source.floating) if pin else None
 
 
 def random_state(robot: on.Robot, question: str, shape: int | tuple[int, ...] = ()) -> tuple[Array, ...]:

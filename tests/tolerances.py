@@ -81,6 +81,24 @@ METHODS_ON_ROBOTS = 1e-8
 """The same on real robots, whose mass matrices have condition numbers up to 1e6."""
 
 
+DRAWN = 1e-10
+"""A spinning body thrown at some m/s, drawn by cubics between samples 5 ms apart: the fourth derivative of its velocity
+in its own axes, 34, times the step to the fourth over 384, is 6e-11."""
+
+DRAWN_RATES = 1e-7
+"""The rates of those cubics, which are of third order: 34 times the step cubed times 0.008 is 3e-8."""
+
+TABLEAU = 1e-13
+"""Order conditions of Runge-Kutta methods: some dozen products of coefficients up to 50, that are rounded numbers."""
+
+ORDER = 0.7
+"""Observed orders of convergence: the next power of the step still shows at steps that are far from rounding."""
+
+SAME_STEPS = 1e-6
+"""Steps that two programs choose by the same law: estimates of errors are differences of rounding's size to the
+tolerance, 1e-16 to 1e-8, and pass on to the lengths of steps."""
+
+
 def difference(actual: ArrayLike, expected: ArrayLike) -> float:
     """The largest difference, divided by the largest expected number or by one."""
     a, b = np.asarray(actual), np.asarray(expected)
@@ -94,3 +112,68 @@ def assert_close(actual: Any, expected: Any, tolerance: float) -> None:
     """Fail unless the difference is within the tolerance; NaN never is."""
     found = difference(actual, expected)
     assert found <= tolerance, f"differs by {found:.3g}, more than {tolerance:g}:\n{actual}\nand\n{expected}"
+
+
+SECOND_DIFFERENCE = 1e-5
+"""Central differences of velocities of trajectories that turn by several rad within a second, with steps of 1e-4: the
+step squared is 1e-8, times fourth derivatives up to some hundred."""
+
+REACHED = 1e-9
+"""Inverse kinematics: the norm of the residual at which a target counts as reached, in rad and m."""
+
+CLOSED_LOOP = 1e-8
+"""Errors of controlled robots against the exponentials that they should be, integrated by SciPy with tolerances of
+1e-11; kinetic energies and gains up to a hundred."""
+
+REQUESTED = 1e-10
+"""Simulations at the default tolerances, rtol = atol = 1e-10, of motions of some seconds that do not magnify errors."""
+
+REQUESTED_FIFTH_ORDER = 1e-9
+"""The same by methods of fifth order, whose errors are closer to their estimates, and which take many more steps."""
+
+STEP_LENGTHS = 1e-7
+"""Times of adaptive steps by two machines: error estimates of 1e-9 have rounding of 1e-16, which is 1e-7 of them."""
+
+EVENT_TIME = 1e-12
+"""When a weight that falls passes a height: its motion is a polynomial, which every method but the first-order one has
+exactly, so that only rounding of times of about a second is left."""
+
+FIVE_DECIMALS_OF_PI = (1e-7, 1e-5)
+"""Between these, two robots differ whose files differ in pi, which one of them has as 3.14159 and pi/2 as 1.5708: the
+angles are wrong by 3e-6 and 4e-6."""
+
+TWELVE_DIGITS_OF_PI = 1e-10
+"""The same where both have twelve digits: angles are wrong by 5e-12, and dynamics by some times that."""
+
+JACOBIAN_DIFFERENCE = 1e-5
+"""One-sided differences at 1.5e-8, with which a Newton iteration is content, of accelerations up to a hundred."""
+
+DIFFERENCED = 1e-8
+"""Derivatives by differences of fourth order at 1e-4, of energies of order 100: rounding of 1e-14 over 1e-4, and what
+is left of the angle between two rotations that are nearly equal."""
+
+DISCRETE_MOMENTUM = 1e-13
+"""The momentum of a floating robot after a thousand steps of the structure-preserving method: a rounding in each, of
+which few add up, and the lever arms of bodies that move away."""
+
+REVERSED = 1e-9
+"""Two hundred steps there and back: rounding, which the motion of a tree of bodies makes grow by some thousands."""
+
+VIEWED = 1e-5
+"""Poses on a page, whose numbers have single precision or five digits."""
+
+DIFFERENTIATED = 3e-5
+"""Accelerations from five samples of positions h = 5e-3 apart, at the ends from one side: 5/6 h^3 times the fifth
+derivative, which is 243 of sin(3 t)."""
+
+FREE_FALL = 2e-9
+"""Free falls at the default tolerances of 1e-10 against SciPy at 1e-12, of pendula that make errors ten times as
+large, and whose velocities reach 20."""
+
+KEPT_ENERGY = 1e-8
+"""The drift of the energy over the largest kinetic energy, in free falls at the default settings: what is promised."""
+
+TIMES_REQUESTED = {"dormand-prince-8": 1.0, "dormand-prince": 1.0, "cash-karp": 1.0, "radau": 1.0}
+"""Errors after some tenths of a second to 1.5 s, in units of the requested tolerance: what was asked for is kept,
+though these motions make an error of the start 11 to 27 times as large, since each step is kept within a share of the
+tolerance that is chosen for its method."""

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .algorithms import Algorithm, algorithm, methods
     from .check import Finding, Report
+    from .control import controllers as controllers
+    from .control import trajectories as trajectories
     from .conversion import Converter, convert
     from .counting import count
     from .errors import ArgumentError, CompileError, ModelError, OrdernError, TraceError, UnknownNameError
@@ -36,9 +38,13 @@ if TYPE_CHECKING:
         Universal,
     )
     from .kernel import Kernel
-    from .loading import chain, from_dh, load, tree
+    from .loading import chain, from_dh, load, load_result, tree
     from .model import Body, Connection, Coupling, Frame, Loop, Mimic, Model, Note, Placement, Shape
     from .robot import Builder, Robot
+    from .simulate.events import Event
+    from .simulate.forces import Table
+    from .simulate.report import SimulationWarning
+    from .simulate.result import Result
 
 __version__ = "0.1.0"
 
@@ -54,6 +60,7 @@ __all__ = [
     "Converter",
     "Coupling",
     "Cylindrical",
+    "Event",
     "Finding",
     "Fixed",
     "Frame",
@@ -72,11 +79,14 @@ __all__ = [
     "Planar",
     "Prismatic",
     "Report",
+    "Result",
     "Revolute",
     "Robot",
     "RollingDisc",
     "Shape",
+    "SimulationWarning",
     "Spherical",
+    "Table",
     "TraceError",
     "Universal",
     "UnknownNameError",
@@ -86,6 +96,7 @@ __all__ = [
     "count",
     "from_dh",
     "load",
+    "load_result",
     "methods",
     "symbolic",
     "tree",
@@ -115,7 +126,7 @@ _WHERE = {
         "Universal",
     ),
     "kernel": ("Kernel",),
-    "loading": ("chain", "from_dh", "load", "tree"),
+    "loading": ("chain", "from_dh", "load", "load_result", "tree"),
     "model": (
         "Body",
         "Connection",
@@ -129,17 +140,27 @@ _WHERE = {
         "Shape",
     ),
     "robot": ("Builder", "Robot"),
+    "simulate.events": ("Event",),
+    "simulate.forces": ("Table",),
+    "simulate.report": ("SimulationWarning",),
+    "simulate.result": ("Result",),
 }
 """The modules of all names."""
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 
-_PACKAGES = ("io", "joints", "model", "operators", "robots", "spatial")
+_PACKAGES = ("io", "joints", "model", "operators", "plot", "robots", "spatial")
 """Modules that are names themselves."""
+
+
+_CONTROL = ("controllers", "trajectories")
+"""Modules of `control` that are reached by their own names."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f".{name}", __name__)
+    if name in _CONTROL:
+        return import_module(f".control.{name}", __name__)
     if name not in _MODULES:
         raise AttributeError(f"module 'ordern' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
@@ -147,4 +168,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_CONTROL, "__version__"])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .joints import Joint, Revolute
 from .robot import Robot
 
-__all__ = ["chain", "from_dh", "load", "tree"]
+if TYPE_CHECKING:
+    from .simulate.result import Result
+
+__all__ = ["chain", "from_dh", "load", "load_result", "tree"]
 
 
 def load(
@@ -31,6 +34,18 @@ def load(
     )
     io.warn_of(robot)
     return robot
+
+
+def load_result(path: str | os.PathLike[str], robot: Robot | None = None) -> Result:
+    """A motion from a file that `Result.save` wrote: .npz, .csv or .parquet.
+
+    The robot is the one in the file. Where there is none in it - its joints are of your own types, or the file is a
+    table from elsewhere with columns "t", "q.<joint>", "v.<joint>" - it must be given; one that is given is taken
+    instead of the file's. Reading a file executes nothing that is in it.
+    """
+    from .simulate.formats import load_result
+
+    return load_result(path, robot, Robot)
 
 
 def from_dh(

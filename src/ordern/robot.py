@@ -21,8 +21,13 @@ from .model import BASE, Frame, Model, ModelBuilder
 
 if TYPE_CHECKING:
     from .check import Report
+    from .control.inverse_kinematics import Reach
     from .kernel import Kernel
     from .operators import Operators
+    from .simulate.events import Event
+    from .simulate.result import Result
+    from .simulate.rollout import Rollout
+    from .view import Viewer
 
 __all__ = ["Builder", "Robot"]
 
@@ -106,6 +111,7 @@ class Robot(Model):
         """Factors F and D of the mass matrix, M = F D F^T, both of shape (..., nv, nv).
 
         F has unit blocks on its diagonal and nothing below it; D is block-diagonal. With the method "ltl", D is one.
+        Robots with joints that follow others have the methods "ltdl" and "ltl" only.
         """
         F = self._ask("mass_matrix_factor", (q,), {}, method, threads, None)
         return F, self._ask("mass_matrix_pivots", (q,), {}, method, threads, None)
@@ -133,16 +139,29 @@ class Robot(Model):
         return self._ask("mass_matrix_solve", (q, x), {}, method, threads, out)
 
     def mass_matrix_root_product(
-        self, q: ArrayLike, x: ArrayLike, threads: int | None = None, out: Array | None = None
+        self,
+        q: ArrayLike,
+        x: ArrayLike,
+        method: str = "innovations",
+        threads: int | None = None,
+        out: Array | None = None,
     ) -> Array:
-        """F D^(1/2) x with the factors of the mass matrix: takes white noise to noise of covariance M. In order n."""
-        return self._ask("mass_matrix_root_product", (q, x), {}, None, threads, out)
+        """F D^(1/2) x with the factors of the mass matrix: takes white noise to noise of covariance M. In order n.
+
+        With joints that follow others, use the method "ltl", of order n^3 at most.
+        """
+        return self._ask("mass_matrix_root_product", (q, x), {}, method, threads, out)
 
     def mass_matrix_root_solve(
-        self, q: ArrayLike, x: ArrayLike, threads: int | None = None, out: Array | None = None
+        self,
+        q: ArrayLike,
+        x: ArrayLike,
+        method: str = "innovations",
+        threads: int | None = None,
+        out: Array | None = None,
     ) -> Array:
-        """D^(-1/2) F^-1 x: undoes `mass_matrix_root_product`. In order n."""
-        return self._ask("mass_matrix_root_solve", (q, x), {}, None, threads, out)
+        """D^(-1/2) F^-1 x: undoes `mass_matrix_root_product` by the same method. In order n."""
+        return self._ask("mass_matrix_root_solve", (q, x), {}, method, threads, out)
 
     def coriolis_matrix(
         self,
@@ -386,6 +405,137 @@ class Robot(Model):
         """The constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv)."""
         return self._ask("difference", (q0, q1), {}, None, threads, out)
 
+    def position_rate(self, q: ArrayLike, v: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+        """How fast the positions change, dq/dt, at the velocity v, of shape (..., nq)."""
+        return self._ask("position_rate", (q, v), {}, None, threads, out)
+
+    def project(self, q: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+        """The position next to numbers that are nearly one, of shape (..., nq): quaternions become units again."""
+        return self._ask("project", (q,), {}, None, threads, out)
+
+    def simulate(
+        self,
+        q0: ArrayLike | None = None,
+        v0: ArrayLike | None = None,
+        tau: Any = None,
+        until: ArrayLike = 1.0,
+        *,
+        method: str = "dormand-prince-8",
+        step: float | None = None,
+        rtol: float = 1e-10,
+        atol: float = 1e-10,
+        events: Sequence[Event] = (),
+        limits: str = "ignore",
+        restitution: float = 0.0,
+        external: External | Callable[..., External] | None = None,
+        dynamics: str = "articulated-body",
+        smoothing: float = 0.01,
+        dense: bool = True,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: bool | Callable[[float], Any] | None = None,
+        max_steps: int = 10_000_000,
+        native: bool | None = None,
+    ) -> Result:
+        """The motion from a state (at rest in the neutral position unless given), until a time in seconds.
+
+        `until` may be a list of times: then these are the samples of the result, by dense output; otherwise every step
+        is one. `tau` are joint forces: None, an array (nv,), a `Table(t, values)` or pair (t, values), a function
+        f(t, q, v), or a controller; one with a `period` is asked once in each, and its answer held. `external` forces
+        on bodies are as for `forward_dynamics`, or a function of (t, q, v) that returns such.
+
+        Methods: "dormand-prince-8", "dormand-prince", "cash-karp" (adaptive), "radau" (adaptive, for stiff springs and
+        dampers), "rk4", "semi-implicit-euler" and "variational" (structure-preserving) with a fixed `step`; for the
+        others `step` is the longest. The error of each step is kept below a share of `atol + rtol |y|`, on the average
+        of y = (q, v): from 0.003 to 0.1 by the method, since errors add up and motions magnify them, so that the state
+        after some swings is within the tolerance. A chaotic motion leaves any tolerance in the end.
+
+        `events` are noticed where a function of the motion changes sign. `limits` of joints are ignored (but
+        reported), "stop" the run, or let joints "bounce" with a coefficient of `restitution`, and rest. Dampers,
+        springs and friction of the model act, friction smoothed as in `passive_force`. `dynamics` is the method of
+        `forward_dynamics`. Without `dense` the result keeps no motion between its samples.
+
+        A run with a `checkpoint` file can be killed: calling the same again goes on where it was, with the same result.
+        The file knows the run by its robot, state, settings, forces and events: of functions their code, constants,
+        defaults and the numbers and arrays that they use from outside, of controllers their class and attributes.
+        Another run is refused. That a function has no memory of its own is up to you. `progress` is True for a line in
+        the terminal, or a function of the fraction done. Whatever ends a run before its time (a state that is not
+        finite, steps that become too small, Ctrl-C) is told by `result.report` and a warning; all up to there is kept.
+        Forces that are no Python functions run as machine code, unless `native` is False.
+
+        >>> import ordern as on
+        >>> result = on.load("double-pendulum").simulate([1.0, 0.0], until=2.0)
+        >>> result.report.energy_drift < 1e-8
+        True
+        """
+        from .simulate.simulate import simulate
+
+        return simulate(
+            self,
+            q0,
+            v0,
+            tau,
+            until,
+            method=method,
+            step=step,
+            rtol=rtol,
+            atol=atol,
+            events=events,
+            limits=limits,
+            restitution=restitution,
+            external=external,
+            dynamics=dynamics,
+            smoothing=smoothing,
+            dense=dense,
+            checkpoint=checkpoint,
+            progress=progress,
+            max_steps=max_steps,
+            native=native,
+        )
+
+    def rollout(
+        self,
+        q0: ArrayLike,
+        v0: ArrayLike,
+        tau: ArrayLike | None = None,
+        steps: int | None = None,
+        dt: float = 1e-3,
+        *,
+        method: str = "semi-implicit-euler",
+        every: int = 1,
+        feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        dynamics: str = "articulated-body",
+        smoothing: float = 0.01,
+        threads: int | None = None,
+        out: tuple[Array, Array] | None = None,
+    ) -> Rollout:
+        """Trajectories of a batch of states in steps of `dt`, all in native code: `q, v, t = robot.rollout(...)`.
+
+        q and v have the shapes (..., 1 + steps // every, n): the initial state, and every `every`-th after it. Joint
+        forces `tau` are constant, (..., nv), or have a row for each step, (..., steps, nv), held during the step: then
+        they have two dimensions more than the states' batch, and a table for all of a batch is tau[None]. The method is
+        "semi-implicit-euler", "rk4", "dormand-prince", "cash-karp" or "dormand-prince-8", all with fixed steps.
+        `feedback=(kp, kd, target)` adds kp (target - q) - kd v at every stage, with positions (..., nq) or
+        (..., steps, nq) as the target. Damping, friction and springs act. A trajectory that is no longer finite
+        stays so; `diverged` of the result tells which, `diverged_at` since which stored state.
+        """
+        from .simulate.rollout import rollout
+
+        return rollout(
+            self,
+            q0,
+            v0,
+            tau,
+            steps,
+            dt,
+            method=method,
+            every=every,
+            feedback=feedback,
+            dynamics=dynamics,
+            smoothing=smoothing,
+            threads=threads,
+            out=out,
+        )
+
     def builder(self) -> Builder:
         """A builder with the parts of this robot, to be changed and built again."""
         return Builder.of(self)
@@ -402,6 +552,44 @@ class Robot(Model):
             builder.lock(name, q)  # type: ignore[arg-type]
         return builder.build(snap=self.snap)
 
+    def inverse_kinematics(
+        self,
+        pose: ArrayLike | Mapping[str, ArrayLike],
+        frame: str | Frame | None = None,
+        q0: ArrayLike | None = None,
+        *,
+        limits: bool = True,
+        damping: float = 1e-3,
+        tolerance: float = 1e-9,
+        steps: int = 100,
+        weights: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        restarts: int = 0,
+        null: ArrayLike | None = None,
+        rng: np.random.Generator | int | None = 0,
+    ) -> tuple[Array, Reach]:
+        """Positions in which frames have given poses: (q, info), by damped least squares, for any batch of poses.
+
+        `pose` is (..., 4, 4) for one frame, or a dictionary of such by the names of frames that have to be reached
+        together. The search starts at q0 (near the neutral position if not given), keeps the joints' limits unless told
+        otherwise, and starts again at up to `restarts` random positions where it gets stuck. `weights` are six for
+        each frame, (angular, linear) in the target's axes; what has none is free: (0, 0, 0, 1, 1, 1) asks for the
+        position only. A target counts as reached when the norm of all weighted residuals, in rad and m, is within
+        `tolerance`. With `null`, freedoms that are left over bring q as near to that position as they can. `info` tells
+        what was reached, what not, by how much, and whether limits or a singular position stand in the way.
+
+        >>> import ordern as on
+        >>> arm = on.load("puma560")
+        >>> q, info = arm.inverse_kinematics(arm.pose([0.1, 0.5, -0.3, 0.2, 0.4, 0.1], "flange"), "flange")
+        >>> bool(info.reached), bool(info.distance < 1e-9)
+        (True, True)
+        """
+        from .control.inverse_kinematics import inverse_kinematics
+
+        return inverse_kinematics(
+            self, pose, frame, q0, limits=limits, damping=damping, tolerance=tolerance, steps=steps,
+            weights=weights, restarts=restarts, null=null, rng=rng,
+        )  # fmt: skip
+
     def operators(self, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
         """The papers' spatial operators at one state: H, phi, psi, M, P, D, K ... that act, multiply and invert."""
         from .operators import operators
@@ -413,6 +601,42 @@ class Robot(Model):
         from .check import check
 
         return check(self)
+
+    def view(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        motion: Any = None,
+        save: str | os.PathLike[str] | None = None,
+        port: int | None = None,
+        browser: bool = True,
+        wait: bool | None = None,
+        paths: Sequence[str | Frame] | None = None,
+        external: External | None = None,
+    ) -> Viewer | None:
+        """The robot in the browser, at a position or in motion; or, with `save`, in one HTML file that plays offline.
+
+        `motion` is the result of a simulation, or a pair (t, q). See `ordern.view.show` for the rest.
+        """
+        from .view import show
+
+        return show(
+            self,
+            motion,
+            q=q,
+            save=save,
+            port=port,
+            browser=browser,
+            wait=wait,
+            paths=paths,
+            external=external,
+        )
+
+    def plot(self, motion: Result, *what: str, **options: Any) -> Any:
+        """A figure of a motion of this robot; the same as `motion.plot(*what, ...)`. See `ordern.plot.motion`."""
+        from .plot import motion as draw
+
+        return draw(motion, *what, **options)
 
     def to_urdf(self, *, lossy: bool = False) -> str:
         """The robot as URDF text. What the format cannot say is an error; with `lossy` it is left out and listed."""

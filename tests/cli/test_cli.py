@@ -12,6 +12,7 @@ import pytest
 
 import ordern
 from ordern.cli import COMMANDS, main, terminal
+from ordern.papers import PAGES
 
 LINK = (
     '<link name="{}"><inertial><mass value="{}"/>'
@@ -69,12 +70,52 @@ def test_every_command_has_help_with_examples(command: str, capsys: pytest.Captu
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["nonsense"], ["check"], ["info"], ["check", "--nonsense", "x"], ["convert", "a.urdf", "b.docx"]],
+    [["nonsense"], ["check"], ["info"], ["check", "--nonsense", "x"], ["convert", "a.urdf", "b.docx"]],
 )
-def test_bad_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_usage_is_2_and_two_lines(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     out, err = capsys.readouterr()
-    assert "usage: ordern" in out + err
+    wrong, hint = err.splitlines()
+    command = f" {arguments[0]}" if arguments[0] in COMMANDS else ""
+    assert not out and wrong.startswith("ordern: error: ") and hint == f"see `ordern{command} --help`"
+
+
+def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "usage: ordern" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate", "puma560", "--until", "-0.1"], "argument --until: '-0.1' must be a positive number"),
+        (["info"], "the following arguments are required: FILE|NAME"),
+        (["plot", "--nonsense", "x.npz"], "unrecognized arguments: --nonsense"),
+    ],
+)
+def test_bad_usage_as_json(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out) == {"error": words, "where": ""}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["methods", "forward_dynamic"],
+        ["count", "puma560", "forward_dynamic"],
+        ["count", "puma560", "forward_dynamics", "--method", "x"],
+        ["papers", "cost"],
+    ],
+)
+def test_unknown_names_are_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert "Known: " in capsys.readouterr().err
+
+
+def test_the_help_of_papers_names_every_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["papers", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(page in out for page in PAGES)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 __all__ = ["COMMANDS", "main"]
 
@@ -20,9 +21,18 @@ COMMANDS = {
     "check": "tell what is wrong, or suspicious, about robots",
     "info": "show a robot: its tree, masses, joints and limits",
     "convert": "write a robot in another format",
+    "view": "look at a robot and its motion in the browser",
+    "inverse": "joint forces along a trajectory, or along a motion from a file",
+    "forward": "accelerations that joint forces cause",
+    "simulate": "let a robot move, and tell how it went",
+    "rollout": "many trajectories at once: how fast, and where they end",
+    "plot": "draw a motion from a file",
     "methods": "list what can be asked of a robot, and the methods that answer",
     "count": "count the operations of a method for a robot",
     "papers": "make the papers' tables and figures again",
+    "bench": "measure speed on this machine, beside other libraries",
+    "cache": "show or clear the compiled code that is kept on disk",
+    "doctor": "tell what is installed here, and whether it works",
 }
 """Names of commands, which are those of their modules, and what they do."""
 
@@ -30,11 +40,18 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    parser = _parser(next((word for word in given if not word.startswith("-")), ""))
+    chosen = next((word for word in given if not word.startswith("-")), "")
+    parser = _parser(chosen)
     try:
         args = parser.parse_args(given)
-    except SystemExit as stop:  # argparse has printed help, or what is wrong
+    except SystemExit as stop:  # argparse has printed help
         return stop.code if isinstance(stop.code, int) else 2
+    except _Misunderstood as e:
+        from .terminal import complain
+
+        complain(str(e), as_json="--json" in given)
+        print(f"see `ordern {chosen} --help`" if chosen in COMMANDS else "see `ordern --help`", file=sys.stderr)
+        return 2
     if "run" not in args:
         parser.print_help()
         return 2
@@ -47,6 +64,7 @@ def _run(args: argparse.Namespace) -> int:
     from ..io.source import UnreadableError
     from ..io.writing import UnwritableError
     from .terminal import complain
+    from .values import UsageError
 
     try:
         status: int = args.run(args)
@@ -59,7 +77,7 @@ def _run(args: argparse.Namespace) -> int:
         return 130
     except OrdernError as e:
         complain(str(e), getattr(e, "where", ""), as_json=getattr(args, "json", False))
-        return 2 if isinstance(e, (UnreadableError, UnwritableError)) else 1
+        return 2 if isinstance(e, (UnreadableError, UnwritableError, UsageError)) else 1
     except OSError as e:
         complain(f"{e.filename or 'a file'}: {e.strerror or e}", as_json=getattr(args, "json", False))
         return 2
@@ -67,7 +85,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _parser(chosen: str) -> argparse.ArgumentParser:
     """The parser, with the arguments of the chosen command only."""
-    parser = argparse.ArgumentParser(prog="ordern", description="Dynamics of robots: command-line tools.")
+    parser = _Parser(prog="ordern", description="Dynamics of robots: command-line tools.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, help in COMMANDS.items():
@@ -78,6 +96,17 @@ def _parser(chosen: str) -> argparse.ArgumentParser:
             module.arguments(own)
             own.set_defaults(run=module.run)
     return parser
+
+
+class _Misunderstood(Exception):
+    """What argparse finds wrong with the arguments."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises what is wrong, instead of printing all options and leaving; its commands are such too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _Misunderstood(message)
 
 
 class _Version(argparse.Action):

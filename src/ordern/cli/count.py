@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .terminal import table
+from .values import asked
 
 __all__ = ["arguments", "run"]
 
@@ -39,10 +40,11 @@ def run(args: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `ordern check` tells them
         robot = load(args.robot, floating=args.floating)
-    asked = find(args.question, args.method)[0]
     options = {"frame": args.frame or robot.bodies[-1].name, "axes": "frame", "kind": "classical"}
-    chosen: dict[str, Any] = {name: options[name] for name in asked.options}
-    found = asdict(count(robot, args.question, args.method, general=args.general, **chosen))
+    with asked():
+        question = find(args.question, args.method)[0]
+        chosen: dict[str, Any] = {name: options[name] for name in question.options}
+        found = asdict(count(robot, args.question, args.method, general=args.general, **chosen))
     if args.json:
         print(json.dumps(found, indent=2))
     else:

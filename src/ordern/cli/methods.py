@@ -12,6 +12,7 @@ import argparse
 import json
 
 from .terminal import paint, table
+from .values import asked
 
 __all__ = ["arguments", "run"]
 
@@ -26,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the methods."""
     from ..algorithms import methods
 
-    found = methods(args.question)
+    with asked():
+        found = methods(args.question)
     if args.json:
         keys = ("question", "name", "paper", "equations", "order", "alias_of")
         print(json.dumps([{key: getattr(m, key) for key in keys} for m in found], indent=2, ensure_ascii=False))

@@ -13,13 +13,16 @@ import json
 from pathlib import Path
 
 from ..errors import unknown_name
+from .values import asked
 
 __all__ = ["arguments", "run"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help="methods, costs, times or accuracy; all unless given")
+    from ..papers import PAGES
+
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(PAGES)}; all unless given")
     parser.add_argument("--out", default="papers", type=Path, help="folder to write to (papers)")
     parser.add_argument("--json", action="store_true", help="print the names of the files as JSON")
 
@@ -28,9 +31,10 @@ def run(args: argparse.Namespace) -> int:
     """Write the pages."""
     from ..papers import PAGES, generate
 
-    for page in args.pages:
-        if page not in PAGES:
-            raise unknown_name("page", page, PAGES)
+    with asked():
+        for page in args.pages:
+            if page not in PAGES:
+                raise unknown_name("page", page, PAGES)
     written: list[str] = []
     generate(args.out, args.pages or PAGES, written.append if args.json else print)
     if args.json:

@@ -16,6 +16,8 @@ PAGES = {
     "costs": "operation counts beside Saha's Tables 1 and 2, and where order n pays",
     "times": "times beside Yamane and Nakamura's Figures 6 and 7, and growth with the number of links",
     "accuracy": "errors against arithmetic of 50 digits",
+    "saha": "Saha's Figures 5, 6, 8 and 9, checked, and his claim about steps, measured",
+    "simulations": "simulations against motions that are known, and Yamane and Nakamura's Figures 4 and 5",
 }
 """Pages, which are modules here, and what they show."""
 

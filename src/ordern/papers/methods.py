@@ -52,7 +52,7 @@ def page(folder: Path) -> str:
 def _reach(m: Algorithm, long: Robot, arm: Robot) -> str:
     """Which structures it treats, found by asking it."""
     if m.refuses is None:
-        return "all" + ("" if m.sweeps or m.pieces else "; no loops")
+        return "all"
     zoo = {
         "trees": "yamane-branched-30",
         "free bases": "",

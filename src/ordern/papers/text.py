@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["figure", "save", "table"]
+__all__ = ["figure", "grid", "save", "table"]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -24,6 +24,18 @@ def figure(columns: int = 1) -> tuple[Any, Any]:
     import matplotlib.pyplot as plt
 
     made, axes = plt.subplots(1, columns, figsize=(5.2 * columns, 3.6), constrained_layout=True)
+    return made, axes
+
+
+def grid(rows: int, columns: int) -> tuple[Any, Any]:
+    """A figure with several axes, as an array."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    size = (11.0 if columns > 2 else 5.2 * columns, 3.0 * rows + 0.6)
+    made, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
     return made, axes
 
 

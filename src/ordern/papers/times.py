@@ -19,19 +19,32 @@ from .text import figure, save, table
 
 __all__ = ["microseconds", "page"]
 
-FIGURES = ("articulated-body", "unit-acceleration", "composite-body", "virtual-work", "lagrange-multipliers")
+FIGURES = (
+    "articulated-body",
+    "unit-acceleration",
+    "composite-body",
+    "virtual-work",
+    "virtual-work-split",
+    "lagrange-multipliers",
+)
 """Methods that the paper's figures are drawn with, as far as they are there."""
 BATCH = 1024
+SQUARE = (("forward_dynamics", "triangularized"), ("mass_matrix_inverse", "innovations"))
+"""Methods whose cost grows with the square of the number of links."""
+LONG = ("composite-body", "unit-acceleration", "symmetric", "constraint-force", "divide-and-conquer", "kalman-scan")
+"""Other methods of forward dynamics, timed on a chain of 300 links."""
 
 
-def microseconds(robot: Robot, method: str, way: str | None = None, batch: int = BATCH) -> float:
+def microseconds(
+    robot: Robot, method: str, way: str | None = None, batch: int = BATCH, question: str = "forward_dynamics"
+) -> float:
     """The shortest time for one state in a batch; NaN if the method refuses the robot."""
     rng = np.random.default_rng(0)
     try:
-        kernel = robot.kernel("forward_dynamics", method, way=way)
+        kernel = robot.kernel(question, method, way=way)
     except OrdernError:
         return float("nan")
-    given = robot.random(rng, batch), *rng.normal(size=(2, batch, robot.nv))
+    given = [robot.random(rng, batch), *rng.normal(size=(2, batch, robot.nv))][: len(kernel.ports)]
     kernel(*given)
     best = min(_seconds(kernel, given) for _ in range(5))
     return best / batch * 1e6
@@ -50,6 +63,24 @@ def _crossover() -> str:
     first = next((n for n, a, c in rows if a < c), None)
     shown = table(("joints", "articulated-body", "composite-body"), [(n, f"{a:.3f}", f"{c:.3f}") for n, a, c in rows])
     return f"General arms, microseconds per state; the first is faster from n = {first} on.\n\n{shown}"
+
+
+def _squares() -> str:
+    """Chains: what grows with the square, and all else that is not of order n, at one length."""
+    rows: list[tuple[Any, ...]] = []
+    for n in (50, 100, 200, 400, 800):
+        robot = Robot.of(chain(n, Revolute).build())
+        took = [microseconds(robot, method, "rolled", max(1, 3200 // n), question) for question, method in SQUARE]
+        rows.append((n, *(f"{x:.0f}" for x in took), *(f"{x * 1e3 / n**2:.2f}" for x in took)))
+    names = [f"{question}, {method}" for question, method in SQUARE]
+    shown = table(("links", *names, *(f"{name}, ns per link squared" for name in names)), rows)
+    robot = Robot.of(chain(300, Revolute).build())
+    others = [(name, f"{microseconds(robot, name, None, 16):.0f}") for name in LONG]
+    return (
+        "Chains of revolute joints, compiled as loops; microseconds per state.\n\n"
+        f"{shown}\nAll other methods of forward dynamics at 300 links, as loops or compiled pieces, batches of 16.\n\n"
+        f"{table(('method', 'microseconds per state'), others)}"
+    )
 
 
 def page(folder: Path) -> str:
@@ -99,4 +130,5 @@ def page(folder: Path) -> str:
     axes.set(xlabel="links", ylabel="microseconds per state", title="Methods of order n")
     axes.legend(fontsize=7)
     text.append(save(fig, folder, "growth", "Time against the number of links"))
+    text += ["## Growth with the square of the number of links\n", _squares()]
     return "\n".join(text)

@@ -1,0 +1,174 @@
+"""Tell what is installed, what this machine can do, and whether it works.
+
+examples:
+  ordern doctor
+  ordern doctor --json > report.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from .terminal import paint, table
+
+__all__ = ["arguments", "run"]
+
+_EXTRAS = {
+    "matplotlib": ("plots", "plot"),
+    "viser": ("the robot in a browser", "view"),
+    "pandas": ("results as data frames", "data"),
+    "xarray": ("results as labelled arrays", "data"),
+    "pyarrow": ("results as Parquet files", "data"),
+    "sympy": ("equations in closed form", "symbolic"),
+}
+_PEERS = {"pin": "Pinocchio, to compare with", "mujoco": "to compare with"}
+_SHOWN = ("avx", "avx2", "avx512f", "avx512dq", "fma", "neon", "sve", "asimd")
+"""Features of processors that matter to speed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing that was looked at: fine, missing (a choice), or broken (something to mend)."""
+
+    section: str
+    name: str
+    value: str
+    state: str = "fine"
+    advice: str = ""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look at everything; 1 if something is broken."""
+    lines = [*_versions(), *_machine(), *_gpu(), *_cache(), *_trial()]
+    broken = [line for line in lines if line.state == "broken"]
+    if args.json:
+        print(json.dumps([asdict(line) for line in lines], indent=2, ensure_ascii=False))
+        return int(bool(broken))
+    section = ""
+    rows = table([(line.name, line.value) for line in lines])
+    for line, text in zip(lines, rows, strict=True):
+        if line.section != section:
+            section = line.section
+            print(paint(section, "bold"))
+        colour = {"fine": "", "missing": "dim", "broken": "red"}[line.state]
+        print(f"  {paint(text, colour) if colour else text}")
+    for line in lines:
+        if line.advice:
+            print(f"{line.name}: {line.advice}")
+    print(paint(f"{len(broken)} things are broken", "red") if broken else paint("all is well", "green"))
+    return int(bool(broken))
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _versions() -> list[Line]:
+    from .. import __version__
+
+    lines = [
+        Line("versions", "ordern", __version__),
+        Line("versions", "Python", f"{platform.python_version()} ({platform.python_implementation()})"),
+    ]
+    lines += [Line("versions", name, _installed(name)) for name in ("numpy", "llvmlite")]
+    for name, (purpose, extra) in _EXTRAS.items():
+        found = _installed(name)
+        advice = "" if found else f"for {purpose}: pip install 'ordern[{extra}]'"
+        lines.append(Line("extras", name, found or "not installed", "fine" if found else "missing", advice))
+    for name, purpose in _PEERS.items():
+        found = _installed(name)
+        lines.append(Line("peers", name, found or f"not installed ({purpose})", "fine" if found else "missing"))
+    return lines
+
+
+def _machine() -> list[Line]:
+    from ..compile.target import host
+    from ..compile.workers import cores
+
+    lines = [Line("machine", "system", f"{platform.system()} {platform.release()}, {platform.machine()}")]
+    try:
+        h = host()
+    except Exception as e:  # whatever LLVM stumbles over is to be shown, not to stop the rest
+        return [*lines, Line("machine", "LLVM", f"does not start: {e}", "broken", "reinstall llvmlite")]
+    features = [name for name in _SHOWN if f"+{name}," in f"{h.features},"]
+    return [
+        *lines,
+        Line("machine", "processor", f"{h.cpu}; {', '.join(features) or 'no vector features known'}"),
+        Line("machine", "vectors", f"{h.vector_bits} bits: {h.vector_bits // 64} doubles at a time"),
+        Line("machine", "cores", f"{cores()} usable of {os.cpu_count()}"),
+        Line("machine", "LLVM", h.llvm),
+    ]
+
+
+def _cache() -> list[Line]:
+    from ..compile import cache
+
+    directory = cache.cache_directory()
+    if directory is None:
+        return [Line("cache", "directory", "turned off", "missing", "every process compiles anew (ORDERN_CACHE)")]
+    if directory.exists() and not cache.usable():
+        advice = f"it must be yours, and writable to nobody else: chmod 700 {directory}"
+        return [Line("cache", "directory", f"{directory} is not used", "broken", advice)]
+    found = cache.entries()
+    return [Line("cache", "directory", f"{directory}: {len(found)} entries, {sum(e.size for e in found) / 1e6:.1f} MB")]
+
+
+def _gpu() -> list[Line]:
+    """NVIDIA's driver, asked directly: nothing needs to be installed for that."""
+    import ctypes
+
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        driver: Any = ctypes.CDLL(name)
+        count = ctypes.c_int()
+        if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
+            raise OSError
+        names = []
+        for k in range(count.value):
+            device, text = ctypes.c_int(), ctypes.create_string_buffer(100)
+            driver.cuDeviceGet(ctypes.byref(device), k)
+            driver.cuDeviceGetName(text, 100, device)
+            names.append(text.value.decode(errors="replace"))
+        found = ", ".join(names)
+    except (OSError, AttributeError):
+        found = ""
+    return [Line("machine", "GPU", found or "none (not needed)", "fine" if found else "missing")]
+
+
+def _trial() -> list[Line]:
+    """Compile, and compare with the interpreter."""
+    import time
+
+    import numpy as np
+
+    from ..kernel import Kernel
+    from ..robots import builder
+
+    try:
+        model = builder("double-pendulum").build()
+        rng = np.random.default_rng(0)
+        q, v, tau = rng.normal(size=(3, 5, model.nv))
+        start = time.perf_counter()
+        found = Kernel(model, "forward_dynamics")(q, v, tau)
+        taken = time.perf_counter() - start
+        right = np.allclose(found, Kernel(model, "forward_dynamics", way="interpreted")(q, v, tau), rtol=1e-10)
+    except Exception as e:  # this is the place to say what is wrong, whatever it is
+        return [Line("trial", "compiling", f"failed: {type(e).__name__}: {e}", "broken", "please report this")]
+    if not right:
+        return [Line("trial", "compiling", "computes wrong numbers", "broken", "clear the cache, then report this")]
+    return [Line("trial", "compiling", f"works ({taken:.2f} s)")]

@@ -1,0 +1,211 @@
+"""Joint forces along a motion: a trajectory between two positions, or samples from a file.
+
+Of each joint the largest force, when it is needed, and the root of the mean square are shown; limits that the motion
+exceeds are warnings. Damping, friction and springs of the model are overcome too, unless --no-passive is given.
+
+A file has the columns t, q.<joint> and, if they are known, v.<joint> and a.<joint>, as results of simulations do.
+
+Positions are lists (0,0.5,-1), names with values (elbow=0.5,wrist=30deg; the others stay neutral), names of a bundled
+robot's positions (ready), or either of the first two from a file (@start.txt).
+
+examples:
+  ordern inverse planar-3r --to 3.14,1.57,1.57 --duration 10
+  ordern inverse puma560 --trajectory quintic --from ready --to shoulder=45deg,elbow=-1 --duration 2 --out tau.csv
+  ordern inverse arm.urdf --trajectory trapezoidal --to @goal.txt --acceleration 2 --velocity 1 --plot tau.png
+  ordern inverse arm.urdf --motion recorded.csv --json | jq .joints
+  ordern inverse arm.urdf --motion points.csv --trajectory spline --samples 2001 --out tau.npz
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .outputs import MOTIONS, PICTURES, bundled, check_output, dump, loaded, note, robot_argument
+from .terminal import paint, table
+from .values import LIST, UsageError, asked, count, gain, names_of, negative_lists, positive, vector
+
+if TYPE_CHECKING:
+    from ..control.trajectory import Trajectory
+    from ..robot import Robot
+    from ..simulate.result import Result
+    from .motions import Array
+
+__all__ = ["arguments", "run"]
+
+_KINDS = ("cycloidal", "minimum-jerk", "quintic", "trapezoidal", "spline")
+_SAMPLES = 1001
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    negative_lists(parser)
+    robot_argument(parser)
+    parser.add_argument("--trajectory", choices=_KINDS, help="kind of motion: cycloidal unless given, or --motion is")
+    parser.add_argument("--from", dest="start", metavar=LIST, help="position at the start; neutral unless given")
+    parser.add_argument("--to", dest="end", metavar=LIST, help="position at the end")
+    parser.add_argument("--duration", type=positive, metavar="S", help="seconds; trapezoidal: as few as possible")
+    parser.add_argument("--velocity", metavar="X|" + LIST, help="trapezoidal: largest velocities; the robot's own")
+    parser.add_argument("--acceleration", metavar="X|" + LIST, help="trapezoidal: largest accelerations")
+    parser.add_argument(
+        "--motion", metavar="FILE", help="samples of a motion: .csv, .npz, .parquet; points of a spline"
+    )
+    parser.add_argument("--samples", type=count, metavar="N", help=f"of the trajectory; {_SAMPLES} unless given")
+    parser.add_argument("--method", help="of inverse dynamics, see `ordern methods inverse_dynamics`")
+    parser.add_argument("--no-passive", action="store_true", help="leave out damping, friction and springs")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a limit is exceeded")
+    parser.add_argument("--out", metavar="FILE", help=f"write the motion and its forces: {', '.join(MOTIONS)}")
+    parser.add_argument("--plot", metavar="FILE", help=f"draw positions and forces: {', '.join(PICTURES)}")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compute the forces and show them; 1 if limits are exceeded and --strict is given."""
+    check_output(args.out, MOTIONS)
+    check_output(args.plot, PICTURES)
+    robot = loaded(args)
+    with asked():
+        t, q, v, a, notes = _motion(args, robot)
+        method = args.method or "newton-euler"
+        robot.kernel("inverse_dynamics", method)  # an unknown name is told before all else
+        tau = robot.inverse_dynamics(q, v, a, method=method)
+    if not args.no_passive:
+        passive = robot.passive_force(q, v)
+        if passive.any():
+            notes.append("damping, friction and springs of the robot are overcome too; --no-passive leaves them out")
+        tau = tau - passive
+    from ..simulate.result import Result
+
+    result = Result(robot, t, q, v, a, tau)
+    exceeded = _exceeded(result)
+    if args.out:
+        result.save(args.out)
+    if args.plot:
+        result.plot("q", "tau", save=args.plot)
+    rows = _summary(result)
+    if args.json:
+        about = {"robot": robot.name, "method": method, "samples": len(result), "duration": result.duration}
+        limits = [
+            {"joint": x.joint, "kind": x.kind, "time": x.time, "value": x.value, "limit": x.limit} for x in exceeded
+        ]
+        print(
+            dump({**about, "joints": rows, "exceeded": limits, "notes": notes, "output": args.out, "plot": args.plot})
+        )
+    else:
+        print("\n".join(_lines(result, method, rows)))
+        for path in filter(None, (args.out, args.plot)):
+            print(f"written: {path}")
+    for text in notes:
+        note(text)
+    for x in exceeded:
+        print(f"ordern: warning: {x}", file=sys.stderr)
+    return int(bool(exceeded) and args.strict)
+
+
+def _motion(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array, Array, list[str]]:
+    """Times, positions, velocities, accelerations, and what is to be noted."""
+    import numpy as np
+
+    _consistent(args)
+    if args.motion and args.trajectory is None:
+        from .motions import motion
+
+        found = motion(args.motion, robot)
+        assert found.t is not None and found.q is not None and found.v is not None and found.a is not None
+        return found.t, found.q, found.v, found.a, list(found.notes)
+    trajectory = _trajectory(args, robot)
+    t = np.linspace(0.0, trajectory.duration, args.samples or _SAMPLES)
+    return t, *trajectory(t), []
+
+
+def _consistent(args: argparse.Namespace) -> None:
+    """Raise if options do not go together."""
+    spline = args.trajectory == "spline"
+    if args.motion and args.trajectory not in (None, "spline"):
+        raise UsageError(f"--motion is no part of a {args.trajectory} trajectory; leave out one of them")
+    for option, value in (("--from", args.start), ("--to", args.end), ("--duration", args.duration)):
+        if args.motion and value is not None:
+            raise UsageError(f"{option} has no meaning with --motion, which tells positions and times")
+    if args.motion and not spline and args.samples:
+        raise UsageError("--samples has no meaning with --motion alone; with --trajectory spline it has")
+    if spline and not args.motion:
+        raise UsageError("a spline goes through points: give them by --motion FILE, with columns t and q.<joint>")
+    if not args.motion and args.end is None:
+        raise UsageError("where to? give --to, or a motion by --motion FILE")
+    if args.trajectory != "trapezoidal":
+        for option, value in (("--velocity", args.velocity), ("--acceleration", args.acceleration)):
+            if value is not None:
+                raise UsageError(f"{option} is for --trajectory trapezoidal")
+
+
+def _trajectory(args: argparse.Namespace, robot: Robot) -> Trajectory:
+    from ..control import trajectories
+
+    if args.motion:
+        from .motions import read
+
+        points = read(args.motion, robot, "q")
+        if points.t is None or points.q is None:
+            raise UsageError("points of a spline need the columns t and q.<joint>", args.motion)
+        return trajectories.spline(robot, points.t - points.t[0], points.q)
+    start, end = (
+        vector(text, robot, "q", option, bundled(args)) for text, option in ((args.start, "--from"), (args.end, "--to"))
+    )
+    if args.trajectory == "trapezoidal":
+        if args.acceleration is None:
+            raise UsageError("a trapezoidal trajectory needs --acceleration: one number, or one for each joint")
+        acceleration = gain(args.acceleration, robot, "--acceleration")
+        velocity = None if args.velocity is None else gain(args.velocity, robot, "--velocity")
+        return trajectories.trapezoidal(robot, start, end, args.duration, acceleration=acceleration, velocity=velocity)
+    if args.duration is None:
+        raise UsageError("how long? give --duration, in seconds")
+    make: Any = getattr(trajectories, (args.trajectory or "cycloidal").replace("-", "_"))
+    made: Trajectory = make(robot, start, end, args.duration)
+    return made
+
+
+def _exceeded(result: Result) -> list[Any]:
+    from ..control.checks import exceeded
+
+    return list(exceeded(result.robot, result.t, result.q, result.v, result.tau))
+
+
+def _summary(result: Result) -> list[dict[str, Any]]:
+    """Of each freedom: the largest force, when, the root of the mean square over the time, the limit."""
+    import numpy as np
+
+    from ..plot.units import coordinate_units
+
+    limits = [x for c in result.robot.independent for x in c.effort_limit]
+    rows = []
+    for k, (name, unit) in enumerate(
+        zip(names_of(result.robot, "v"), coordinate_units(result.robot, "tau"), strict=True)
+    ):
+        tau, t = result.tau[:, k], result.t
+        at = int(np.argmax(np.abs(tau)))
+        squares = (
+            0.5 * ((tau[1:] ** 2 + tau[:-1] ** 2) * np.diff(t)).sum() / (t[-1] - t[0]) if t[-1] > t[0] else tau[0] ** 2
+        )
+        found = {"peak": float(tau[at]), "time": float(t[at]), "rms": float(np.sqrt(squares)), "limit": limits[k]}
+        rows.append({"name": name, **found, "unit": unit})
+    return rows
+
+
+def _lines(result: Result, method: str, rows: list[dict[str, Any]]) -> list[str]:
+    title = f"{result.robot.name}: {len(result)} samples over {result.duration:g} s, forces by {method}"
+    cells = [("joint", "peak", "at", "rms", "limit", "")]
+    cells += [
+        (
+            row["name"],
+            f"{row['peak']:.6g}",
+            f"{row['time']:.4g} s",
+            f"{row['rms']:.6g}",
+            f"{row['limit']:.6g}" if math.isfinite(row["limit"]) else "-",
+            row["unit"],
+        )
+        for row in rows
+    ]
+    head, *rest = table(cells, right=(1, 2, 3, 4))
+    return [title, paint(head, "bold"), *rest]

@@ -1,0 +1,182 @@
+"""Many trajectories at once, in native code: how fast, and where they end.
+
+All start at --q0 and --v0, or with --random at random positions within the limits of the joints. Steps are fixed. What
+is timed is the whole computation after compiling, on all cores unless --threads tells otherwise.
+
+examples:
+  ordern rollout puma560 --batch 4096 --steps 1000 --dt 1e-3 --random 0
+  ordern rollout arm.urdf --batch 1e5 --steps 100 --method rk4 --float32 --json
+  ordern rollout double-pendulum --batch 64 --steps 5000 --random 7 --every 10 --out paths.npz
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from .outputs import bundled, check_output, dump, loaded, note, robot_argument
+from .terminal import paint, table
+from .values import LIST, UsageError, asked, count, names_of, negative_lists, positive, vector
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from ..simulate.rollout import Rollout
+
+__all__ = ["arguments", "run"]
+
+_PIECE = 0.3
+"""Seconds between two looks at the progress bar."""
+_MOST = 20
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    negative_lists(parser)
+    robot_argument(parser)
+    parser.add_argument("--batch", type=count, default=1024, metavar="N", help="trajectories; 1024 unless given")
+    parser.add_argument("--steps", type=count, default=1000, metavar="N", help="steps of each; 1000 unless given")
+    parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="length of a step; 0.001 s unless given")
+    parser.add_argument("--random", type=int, metavar="SEED", help="start at random positions")
+    parser.add_argument("--q0", metavar=LIST, help="positions at the start; neutral unless given")
+    parser.add_argument("--v0", metavar=LIST, help="velocities at the start; zero unless given")
+    parser.add_argument("--tau", metavar=LIST, help="constant joint forces; zero unless given")
+    parser.add_argument("--method", default="semi-implicit-euler", help="integrator; semi-implicit-euler unless given")
+    parser.add_argument("--dynamics", default="articulated-body", help="method of forward dynamics")
+    parser.add_argument("--float32", action="store_true", help="compute in single precision")
+    parser.add_argument("--threads", type=count, metavar="N", help="threads; as many as cores unless given")
+    parser.add_argument("--every", type=count, metavar="N", help="keep every N-th state in --out; all unless given")
+    parser.add_argument("--out", metavar="FILE.npz", help="write t, q and v of all trajectories")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Roll out and tell; 1 if a trajectory diverged."""
+    import numpy as np
+
+    check_output(args.out, (".npz",))
+    if args.every and not args.out:
+        raise UsageError("--every tells what to keep in --out: give a file")
+    robot = loaded(args)
+    with asked():
+        if args.random is not None and args.q0 is not None:
+            raise UsageError("--random and --q0 do not go together: give one of them")
+        rolled, seconds = _rolled(args, robot)
+    if args.out:
+        _save(args.out, rolled)
+    lost = int(rolled.diverged.sum())
+    rate = args.batch * (args.steps // _every(args) * _every(args)) / seconds
+    fine = ~rolled.diverged
+    ends = rolled.q[fine, -1, :].astype(np.float64), rolled.v[fine, -1, :].astype(np.float64)
+    rows = _statistics(robot, *ends) if fine.any() else []
+    told = {"robot": robot.name, "method": args.method, "batch": args.batch, "steps": args.steps, "dt": args.dt}
+    told |= {"seconds": seconds, "states_per_second": rate, "diverged": lost, "final": rows, "output": args.out}
+    if args.json:
+        print(dump(told))
+    else:
+        print("\n".join(_lines(args, robot, seconds, rate, rows)))
+    if lost:
+        first = int(np.flatnonzero(~fine)[0])
+        at = rolled.t[rolled.diverged_at[first]]
+        note(f"{lost} of {args.batch} trajectories diverged, number {first} by t = {at:g} s; use a smaller --dt")
+    return int(lost > 0)
+
+
+def _every(args: argparse.Namespace) -> int:
+    """Which states are kept: the last alone where no file is written."""
+    return int(min(args.every or 1, args.steps) if args.out else args.steps)
+
+
+def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
+    """The trajectories, and the seconds they took; in pieces, so that there is something to show."""
+    import numpy as np
+
+    from ..simulate.progress import Bar
+    from ..simulate.rollout import Rollout
+
+    kind: Any = np.float32 if args.float32 else np.float64
+    v0 = np.broadcast_to(vector(args.v0, robot, "v", "--v0"), (args.batch, robot.nv)).astype(kind)
+    tau = vector(args.tau, robot, "tau", "--tau").astype(kind)
+    if args.random is not None:
+        if args.random < 0:
+            raise UsageError(f"--random: a seed is a whole number from 0 on, not {args.random}")
+        q0 = robot.random(np.random.default_rng(args.random), (args.batch,)).astype(kind)
+    else:
+        q0 = np.broadcast_to(vector(args.q0, robot, "q", "--q0", bundled(args)), (args.batch, robot.nq)).astype(kind)
+    every = _every(args)
+    options: dict[str, Any] = {"method": args.method, "dynamics": args.dynamics, "threads": args.threads}
+
+    def ask(first: int, end: int, steps: int, every: int) -> Rollout:
+        return robot.rollout(q0[first:end], v0[first:end], tau, steps, args.dt, every=every, **options)
+
+    few = min(args.batch, 64), min(args.steps, 20)
+    ask(0, few[0], few[1], few[1])  # compiles
+    begun = time.perf_counter()
+    ask(0, few[0], few[1], few[1])
+    guess = (time.perf_counter() - begun) * (args.batch / few[0]) * (args.steps / few[1])
+    pieces = max(1, min(args.batch // 512, int(guess / _PIECE)))
+    edges = np.linspace(0, args.batch, pieces + 1).astype(int)
+    bar, found = Bar() if pieces > 1 else None, []
+    begun = time.perf_counter()
+    for k in range(pieces):
+        found.append(ask(int(edges[k]), int(edges[k + 1]), args.steps, every))
+        if bar:
+            bar((k + 1) / pieces)
+    seconds = time.perf_counter() - begun
+    if pieces == 1:
+        return found[0], seconds
+    return Rollout(np.concatenate([r.q for r in found]), np.concatenate([r.v for r in found]), found[0].t), seconds
+
+
+def _statistics(robot: Robot, q: Any, v: Any) -> list[dict[str, Any]]:
+    """Of each coordinate at the end: mean, standard deviation, least, largest."""
+    named = [
+        (f"{kind}.{name}", x)
+        for kind, all in (("q", q), ("v", v))
+        for name, x in zip(names_of(robot, kind), all.T, strict=True)
+    ]
+    return [
+        {"name": name, "mean": x.mean(), "deviation": x.std(), "least": x.min(), "largest": x.max()}
+        for name, x in named
+    ]
+
+
+def _lines(
+    args: argparse.Namespace, robot: Robot, seconds: float, rate: float, rows: list[dict[str, Any]]
+) -> list[str]:
+    from ..compile import cores
+
+    kind = "float32" if args.float32 else "float64"
+    threads = args.threads or cores()
+    lines = [
+        paint(f"{robot.name}: {args.batch:,} trajectories of {args.steps:,} steps of {args.dt:g} s", "bold"),
+        f"  {args.method}, accelerations by {args.dynamics}, {kind}, up to {threads} thread{'s' * (threads > 1)}",
+        f"  {seconds:.4g} s: {rate:.4g} states per second, {1e9 / rate:.4g} ns each",
+        "",
+    ]
+    if rows:
+        cells = [("at the end", "mean", "deviation", "least", "largest")]
+        cells += [
+            (row["name"], *(f"{row[key]:.6g}" for key in ("mean", "deviation", "least", "largest")))
+            for row in rows[:_MOST]
+        ]
+        head, *rest = table(cells, right=(1, 2, 3, 4))
+        lines += [paint(head, "bold"), *rest]
+        if len(rows) > _MOST:
+            lines.append(f"... and {len(rows) - _MOST} more")
+    if args.out:
+        lines.append(f"written: {args.out}")
+    return lines
+
+
+def _save(path: str, rolled: Rollout) -> None:
+    import numpy as np
+
+    from ..io.writing import UnwritableError, replacing
+
+    try:
+        with replacing(path) as file:
+            np.savez(file, t=rolled.t, q=rolled.q, v=rolled.v)
+    except OSError as e:
+        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", os.fspath(path)) from None

@@ -1,0 +1,224 @@
+"""Let a robot move, and tell how it went: steps, energy balance, limits that were passed.
+
+It starts at rest in the neutral position unless told otherwise, and falls freely unless something drives it: constant
+forces, forces over time from a file (columns t and tau.<joint>), springs and dampers to a position, or forces that
+hold it against gravity. Damping, friction and springs of the model act.
+
+A run with --checkpoint can be killed, and goes on from there when the same command is given again.
+
+examples:
+  ordern simulate stanford-arm --q0 initial --until 1 --out fall.npz --plot fall.png
+  ordern simulate double-pendulum --q0 1.5,-0.5 --until 10 --save pendulum.html
+  ordern simulate puma560 --q0 ready --pd 500 50 --target elbow=0.5 --gravity-compensation --until 3
+  ordern simulate arm.urdf --tau-file tau.csv --until 2 --limits bounce --rate 100 --out motion.csv
+  ordern simulate planar-3r --method variational --step 1e-3 --until 100 --checkpoint run.ckpt --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..io.writing import UnwritableError
+from .outputs import MOTIONS, PAGES, PICTURES, bundled, check_output, dump, loaded, note, robot_argument
+from .terminal import paint, table
+from .values import LIST, UsageError, asked, gain, names_of, negative_lists, positive, vector
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from ..simulate.result import Result
+
+__all__ = ["arguments", "run"]
+
+_MOST = 20
+"""Rows of a table that are shown."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    negative_lists(parser)
+    robot_argument(parser)
+    start = parser.add_argument_group("start and end")
+    start.add_argument("--q0", metavar=LIST, help="positions at the start; neutral unless given")
+    start.add_argument("--v0", metavar=LIST, help="velocities at the start; zero unless given")
+    start.add_argument("--until", type=positive, default=1.0, metavar="S", help="seconds; 1 unless given")
+    drives = parser.add_argument_group("what drives it")
+    drives.add_argument("--tau", metavar=LIST, help="constant joint forces")
+    drives.add_argument("--tau-file", metavar="FILE", help="joint forces over time, linear in between")
+    drives.add_argument("--pd", nargs=2, metavar=("KP", "KD"), help="springs and dampers: one number, or a list each")
+    drives.add_argument("--target", metavar=LIST, help="where the springs of --pd pull to; the start unless given")
+    drives.add_argument("--gravity-compensation", action="store_true", help="hold it against gravity, wherever it is")
+    how = parser.add_argument_group("how")
+    how.add_argument("--method", default="dormand-prince-8", help="integrator; dormand-prince-8 unless given")
+    how.add_argument("--step", type=positive, metavar="S", help="length of steps; the longest, where they adapt")
+    how.add_argument("--rtol", type=float, default=1e-10, help="relative tolerance; 1e-10 unless given")
+    how.add_argument("--atol", type=float, default=1e-10, help="absolute tolerance; 1e-10 unless given")
+    how.add_argument("--limits", default="ignore", choices=("ignore", "stop", "bounce"), help="of joints")
+    how.add_argument("--restitution", type=float, default=0.0, metavar="E", help="of joints that bounce, 0 to 1")
+    how.add_argument("--dynamics", default="articulated-body", help="method of forward dynamics")
+    how.add_argument("--checkpoint", metavar="FILE", help="keep the run in this file, and go on from it")
+    out = parser.add_argument_group("output")
+    out.add_argument("--rate", type=positive, metavar="HZ", help="samples per second; every step unless given")
+    out.add_argument("--out", metavar="FILE", help=f"write the motion: {', '.join(MOTIONS)}")
+    out.add_argument("--plot", metavar="FILE", help=f"draw motion and energies: {', '.join(PICTURES)}")
+    out.add_argument("--save", metavar="PAGE.html", help="write a page that plays the motion in any browser")
+    out.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate and report; 1 if the run did not come to its end, 130 if it was interrupted."""
+    from ..simulate.report import SimulationWarning
+
+    check_output(args.out, MOTIONS)
+    check_output(args.plot, PICTURES)
+    check_output(args.save, PAGES)
+    _check_checkpoint(args.checkpoint)
+    robot = loaded(args)
+    with warnings.catch_warnings(), asked():
+        warnings.simplefilter("ignore", SimulationWarning)  # the report says the same
+        result = _simulated(args, robot)
+    _write(args, result)
+    if args.json:
+        print(dump(_described(args, result)))
+    else:
+        print("\n".join(_lines(result)))
+        for path in filter(None, (args.out, args.plot, args.save)):
+            print(f"written: {path}")
+    report = result.report
+    if not report.ok:
+        note(f"the run ended before its time: {report.message}")
+    return 0 if report.ok else 130 if report.stopped == "interrupted" else 1
+
+
+def _check_checkpoint(path: str | None) -> None:
+    """Raise if the checkpoint is for sure none: then the command was not meant."""
+    if path is not None and (Path(path).is_dir() or not Path(os.path.realpath(path)).parent.is_dir()):
+        raise UnwritableError("a checkpoint is a file in a folder that exists", path)
+
+
+def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
+    import numpy as np
+
+    q0 = vector(args.q0, robot, "q", "--q0", bundled(args))
+    v0 = vector(args.v0, robot, "v", "--v0")
+    if args.step is None and (args.method == "variational" or _fixed(args.method)):
+        raise UsageError(f"the method {args.method!r} takes steps of a fixed length: give --step, in seconds")
+    until: Any = args.until
+    if args.rate:
+        steps = args.until * args.rate
+        if steps > 1e8:
+            raise UsageError(f"--rate {args.rate:g} would give {steps:.3g} samples; give a lower one")
+        until = np.unique(
+            np.append(np.arange(int(steps * (1.0 + 1e-12)) + 1) / args.rate, args.until).clip(0, args.until)
+        )
+    return robot.simulate(
+        q0,
+        v0,
+        _drive(args, robot, q0),
+        until,
+        method=args.method,
+        step=args.step,
+        rtol=args.rtol,
+        atol=args.atol,
+        limits=args.limits,
+        restitution=args.restitution,
+        dynamics=args.dynamics,
+        checkpoint=args.checkpoint,
+        progress=True,
+    )
+
+
+def _fixed(method: str) -> bool:
+    from ..simulate.tableaus import TABLEAUS
+
+    return method in TABLEAUS and not TABLEAUS[method].adaptive
+
+
+def _drive(args: argparse.Namespace, robot: Robot, q0: Any) -> Any:
+    """What `simulate` takes as tau."""
+    given = [option for option in ("tau", "tau_file", "pd") if getattr(args, option) is not None]
+    if len(given) > 1 or (args.gravity_compensation and given and given != ["pd"]):
+        both = [f"--{option.replace('_', '-')}" for option in given]
+        both += ["--gravity-compensation"] * args.gravity_compensation
+        raise UsageError(f"{' and '.join(both[:2])} do not go together: give one of them")
+    if args.target is not None and not args.pd:
+        raise UsageError("--target is where the springs of --pd pull to: give their stiffness and damping, --pd KP KD")
+    if args.tau is not None:
+        return vector(args.tau, robot, "tau", "--tau")
+    if args.tau_file is not None:
+        return _table(args.tau_file, robot)
+    if args.pd or args.gravity_compensation:
+        from ..control import controllers
+
+        if not args.pd:
+            return controllers.GravityCompensation(robot)
+        target = q0 if args.target is None else vector(args.target, robot, "q", "--target", bundled(args))
+        kp, kd = (gain(text, robot, "--pd") for text in args.pd)
+        return controllers.PD(robot, target, kp, kd, gravity=args.gravity_compensation)
+    return None
+
+
+def _table(path: str, robot: Robot) -> Any:
+    from ..simulate.forces import Table
+    from .motions import read
+
+    found = read(path, robot, "tau", partial=("tau",))
+    if found.t is None or found.tau is None:
+        raise UsageError("forces over time need the columns t and tau.<joint>", path)
+    for text in found.notes:
+        note(text)
+    return Table(found.t, found.tau)
+
+
+def _write(args: argparse.Namespace, result: Result) -> None:
+    if args.out:
+        result.save(args.out)
+    if args.plot:
+        result.plot(save=args.plot)
+    if args.save:
+        from ..io.warnings import ModelWarning
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ModelWarning)
+            result.view(save=args.save)
+        for warning in caught:
+            note(str(warning.message))
+
+
+def _lines(result: Result) -> list[str]:
+    """The report, and where each coordinate went."""
+    title, *report = str(result.report).split("\n")
+    lines = [paint(title, "bold"), *report, ""]
+    if len(result):
+        rows: list[tuple[str, ...]] = [("position", "start", "end", "least", "largest")]
+        names = names_of(result.robot, "q")
+        rows += [
+            (name, *(f"{x:.6g}" for x in (q[0], q[-1], q.min(), q.max())))
+            for name, q in list(zip(names, result.q.T, strict=True))[:_MOST]
+        ]
+        head, *rest = table(rows, right=(1, 2, 3, 4))
+        lines += [paint(head, "bold"), *rest]
+        if len(names) > _MOST:
+            lines.append(f"... and {len(names) - _MOST} more")
+    lines += [f"{event.time:.9g} s: {event.name}" for event in result.events[:_MOST]]
+    if len(result.events) > _MOST:
+        lines.append(f"... and {len(result.events) - _MOST} more events")
+    return lines
+
+
+def _described(args: argparse.Namespace, result: Result) -> dict[str, Any]:
+    last = result[-1] if len(result) else None
+    names = {"q": names_of(result.robot, "q"), "v": names_of(result.robot, "v")}
+    return {
+        "report": result.report.to_dict(),
+        "samples": len(result),
+        "names": names,
+        "final": None if last is None else {"t": last.t, "q": last.q, "v": last.v},
+        "events": [{"time": e.time, "name": e.name} for e in result.events],
+        "output": args.out,
+        "plot": args.plot,
+        "page": args.save,
+    }

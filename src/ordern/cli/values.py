@@ -1,0 +1,206 @@
+"""Numbers on the command line: lists by order or by name, from the text or from a file."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError, UnknownNameError, unknown_name
+from ..io.source import UnreadableError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..robot import Robot
+
+    Array = NDArray[np.float64]
+
+__all__ = [
+    "LIST",
+    "UsageError",
+    "asked",
+    "count",
+    "gain",
+    "named",
+    "names_of",
+    "negative_lists",
+    "positive",
+    "vector",
+]
+
+LIST = "X,X,...|NAME=X,...|@FILE"
+"""How lists of numbers are shown in the help."""
+
+
+class UsageError(ArgumentError):
+    """An argument of a command that cannot be meant: the command was not understood."""
+
+    def __init__(self, message: str, where: str = "") -> None:
+        super().__init__(f"{where}: {message}" if where else message)
+        self.where = where
+
+
+@contextlib.contextmanager
+def asked() -> Iterator[None]:
+    """What the library finds wrong with its arguments, in here, is wrong with those of the command."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except (ArgumentError, UnknownNameError) as e:
+        raise UsageError(str(e)) from None
+
+
+def negative_lists(parser: argparse.ArgumentParser) -> None:
+    """Let values begin with a minus: `--q0 -1,0.5` is a list, no option."""
+    parser._negative_number_matcher = re.compile(r"-\.?\d")
+
+
+def positive(text: str) -> float:
+    """A positive number, for argparse."""
+    try:
+        x = float(text)
+    except ValueError:
+        x = math.nan
+    if not 0.0 < x < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a positive number")
+    return x
+
+
+def count(text: str) -> int:
+    """A whole number above 0, for argparse; 1e6 is one."""
+    try:
+        x = float(text)
+    except ValueError:
+        x = math.nan
+    if not (1 <= x < 2**53 and x == int(x)):
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number above 0")
+    return int(x)
+
+
+def names_of(robot: Robot, kind: str) -> tuple[str, ...]:
+    """The names of positions ("q") or of velocities and what goes with them ("v", "a", "tau")."""
+    from ..simulate.series import labels
+
+    return labels(robot)[kind != "q"]
+
+
+def vector(text: str | None, robot: Robot, kind: str, option: str, source: str = "") -> Array:
+    """The numbers for each coordinate, from what an option was given.
+
+    A list has one for each; names with values leave the others where they are without the option: at the neutral
+    position, or zero. `@file` has the same in a file. Positions may be that of a bundled robot (`source`) by its name.
+    Angles may be in degrees: "30deg".
+    """
+    import numpy as np
+
+    usual = robot.neutral() if kind == "q" else np.zeros(robot.nv)
+    if text is None:
+        return usual
+    names, items = names_of(robot, kind), _items(text, option)
+    if kind == "q" and len(items) == 1 and re.fullmatch(r"[A-Za-z][^=]*", items[0][0]):
+        return named(items[0][0], robot, source)
+    pairs = [item.partition("=") for item, _ in items]
+    if any(equals for _, equals, _ in pairs):
+        x = usual.copy()
+        for (name, equals, value), (item, where) in zip(pairs, items, strict=True):
+            if not equals:
+                raise UsageError(f"{option}: {item!r} has no name, but others do; expected NAME=X", where)
+            x[_index(name, names, robot, option, where)] = _number(value, option, where)
+    else:
+        x = np.array([_number(item, option, where) for item, where in items])
+        if len(x) != len(names):
+            raise UsageError(
+                f"{option} has {len(x)} numbers, {robot.name!r} needs {len(names)}: {_listed(names)}",
+                text[1:] if text.startswith("@") else "",
+            )
+    return _on_the_manifold(x, robot, option) if kind == "q" else x
+
+
+def gain(text: str, robot: Robot, option: str) -> Any:
+    """One number for all, or numbers as for a vector; what is not named gets zero."""
+    try:
+        return float(text)
+    except ValueError:
+        return vector(text, robot, "v", option)
+
+
+def named(name: str, robot: Robot, source: str) -> Array:
+    """A position by its name: "neutral", or one of the bundled robot that was loaded by the name `source`."""
+    from ..robots import known, positions
+
+    found = {"neutral": robot.neutral()} | (positions(source) if known(source) else {})
+    found = {key: q for key, q in found.items() if len(q) == robot.nq}
+    if name not in found:
+        raise UsageError(str(unknown_name("position", name, found, robot.name)))
+    return found[name]
+
+
+def _items(text: str, option: str) -> list[tuple[str, str]]:
+    """The parts of a list, and of those from a file their places."""
+    if not text.startswith("@"):
+        found = [(item, "") for item in re.split(r"[,\s]+", text.strip(" ,")) if item]
+    else:
+        path = text[1:]
+        try:
+            lines = Path(path).read_text("utf-8-sig").splitlines()
+        except OSError as e:
+            raise UnreadableError(f"the file cannot be read: {e.strerror or e}", path) from None
+        except UnicodeDecodeError:
+            raise UnreadableError("this is no text in UTF-8", path) from None
+        found = [
+            (item, f"{path}:{number}")
+            for number, line in enumerate(lines, 1)
+            for item in re.split(r"[,\s]+", re.sub(r"\s*=\s*", "=", line.partition("#")[0]).strip(" ,\t"))
+            if item
+        ]
+    if not found:
+        raise UsageError(f"{option} has no numbers", text[1:] if text.startswith("@") else "")
+    return found
+
+
+def _number(text: str, option: str, where: str) -> float:
+    degrees = text.endswith("deg")
+    try:
+        x = float(text.removesuffix("deg"))
+    except ValueError:
+        x = math.nan
+    if not math.isfinite(x):
+        raise UsageError(f"{option}: {text!r} is no finite number", where)
+    return math.radians(x) if degrees else x
+
+
+def _index(name: str, names: tuple[str, ...], robot: Robot, option: str, where: str) -> int:
+    if name in names:
+        return names.index(name)
+    joint = next((c for c in robot.joints if c.name == name), None)
+    why = str(unknown_name("joint", name, names, robot.name))
+    if joint is not None and joint.mimic is not None:
+        why = f"joint {name!r} follows {robot.joints[joint.mimic.joint].name!r}; give that one"
+    elif joint is not None:
+        own = [x for x in names if x.startswith(f"{name}.")]
+        why = f"joint {name!r} has several coordinates: {', '.join(own)}" if own else f"joint {name!r} does not move"
+    raise UsageError(f"{option}: {why}", where)
+
+
+def _on_the_manifold(x: Array, robot: Robot, option: str) -> Array:
+    """Quaternions become units."""
+    import numpy as np
+
+    if robot.nq == robot.nv:
+        return x
+    with np.errstate(all="ignore"):
+        q = np.asarray(robot.project(x))
+    if not np.isfinite(q).all():
+        raise UsageError(f"{option}: a quaternion must not be zero")
+    return q
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if names[12:] else "") if names else "none"

@@ -1,0 +1,105 @@
+"""Look at a robot in the browser: move its joints, play its motion; or write a page that does so anywhere.
+
+The page is served to this machine only, until Ctrl-C. With --save nothing is served: one HTML file is written, which
+holds all that it needs and plays without a network.
+
+examples:
+  ordern view panda.urdf
+  ordern view stanford-arm --position initial
+  ordern view puma560 --q 0 0.8 -0.5 0 0.3 0
+  ordern view puma560 --q elbow=30deg,shoulder=-1
+  ordern view puma560 --motion fall.npz
+  ordern view fall.npz --save fall.html
+  ordern view --floating --no-browser --port 8090 anymal.urdf
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .outputs import MOTIONS, PAGES, bundled, check_output
+from .source import given
+from .values import LIST, asked, named, negative_lists, vector
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["arguments", "run"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    negative_lists(parser)
+    parser.add_argument(
+        "robot",
+        metavar="FILE|NAME",
+        help="robot description, name of a bundled robot, - for stdin, or a motion that was saved with its robot",
+    )
+    parser.add_argument("--motion", metavar="FILE", help=f"motion to play: {', '.join(MOTIONS)}")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--q", nargs="+", metavar=LIST, help="the position; numbers may also be arguments of their own")
+    where.add_argument("--position", metavar="NAME", help='a position of a bundled robot, such as "ready"')
+    parser.add_argument("--floating", action="store_true", help="let the root float")
+    parser.add_argument("--path", action="append", metavar="FRAME", help="draw the way of this frame; may be repeated")
+    parser.add_argument("--save", metavar="PAGE.html", help="write a page that plays offline, and serve nothing")
+    parser.add_argument("--port", type=int, help="port to serve on; otherwise the first that is free from 8080 on")
+    parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
+    parser.add_argument("--json", action="store_true", help="print the address, or what was written, as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load a robot and show it."""
+    from ..io.warnings import ModelWarning
+    from ..view import show
+
+    check_output(args.save, PAGES)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ModelWarning)
+        robot, motion = _loaded(args)
+        caught.clear()  # `ordern info` and `ordern check` tell what was noticed while reading
+        with asked():
+            viewer = show(
+                robot,
+                motion,
+                q=_position(args, robot),
+                save=args.save,
+                port=args.port,
+                browser=not args.no_browser,
+                wait=False,
+                paths=args.path,
+            )
+    for warning in caught:
+        print(f"ordern: note: {warning.message}", file=sys.stderr)
+    if viewer is None:
+        size = Path(args.save).stat().st_size
+        told: dict[str, Any] = {"robot": robot.name, "output": args.save, "bytes": size}
+        print(json.dumps(told, ensure_ascii=False) if args.json else f"{args.save}: {robot.name}, {size / 1e6:.1f} MB")
+        return 0
+    told = {"robot": robot.name, "url": viewer.url}
+    line = json.dumps(told, ensure_ascii=False) if args.json else f"{robot.name}: {viewer.url} (Ctrl-C ends)"
+    print(line, flush=True)
+    viewer.wait()
+    return 0
+
+
+def _loaded(args: argparse.Namespace) -> tuple[Robot, Any]:
+    """The robot, and its motion if there is one."""
+    from .. import load
+    from .motions import played, saved
+
+    if Path(args.robot).suffix.lower() in MOTIONS:
+        result = saved(args.robot, None, "ordern view FILE|NAME --motion FILE")
+        return result.robot, result
+    robot = load(given(args.robot), floating=args.floating)
+    return robot, played(args.motion, robot) if args.motion else None
+
+
+def _position(args: argparse.Namespace, robot: Robot) -> Any:
+    if args.position is not None:
+        return named(args.position, robot, bundled(args))
+    return None if args.q is None else vector(" ".join(args.q), robot, "q", "--q", bundled(args))

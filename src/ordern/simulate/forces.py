@@ -1,0 +1,404 @@
+"""What acts on a robot while it moves: the drives' forces `tau`, and external forces on its bodies.
+
+A drive's force may be nothing, constant, a `Table` over time, a function of time and state, or a controller. Where it
+jumps or has a kink (`next_break`), no step of an integrator passes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ArgumentError
+from .identity import fingerprint
+from .integrator import StepFailedError
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Applied", "External", "Function", "Sampled", "Table", "Tabled", "applied", "require_signature"]
+
+Array = NDArray[np.float64]
+TimeFunction = Callable[[float, Array, Array], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Values at given times: linear in between, or held from each time to the next (`hold=True`).
+
+    Before the first time the first value holds, after the last one the last.
+
+    >>> import ordern as on
+    >>> on.Table([0.0, 1.0], [[0.0], [2.0]])(0.25)
+    array([0.5])
+    """
+
+    t: Array
+    values: Array
+    hold: bool = False
+
+    def __init__(self, t: ArrayLike, values: ArrayLike, hold: bool = False) -> None:
+        times, rows = _numbers("Table: the times", t), _numbers("Table: the values", values)
+        if times.ndim != 1 or not times.size:
+            raise ArgumentError(f"Table: the times must be a list of numbers, not an array of shape {times.shape}")
+        if rows.shape[:1] != times.shape:
+            raise ArgumentError(
+                f"Table: {times.size} times, but values of shape {rows.shape}: give a row for each time"
+            )
+        for name, x in (("times", times), ("values", rows)):
+            if not np.isfinite(x).all():
+                k = int(np.argwhere(~np.isfinite(x))[0][0])
+                raise ArgumentError(f"Table: the {name} must be finite; row {k} is {x[k]}")
+        bad = np.flatnonzero(np.diff(times) <= 0.0)
+        if bad.size:
+            k = int(bad[0])
+            raise ArgumentError(f"Table: times must increase; after {times[k]:g} (row {k}) comes {times[k + 1]:g}")
+        for x in (times, rows):
+            x.flags.writeable = False
+        object.__setattr__(self, "t", times)
+        object.__setattr__(self, "values", rows)
+        object.__setattr__(self, "hold", bool(hold))
+
+    def __call__(self, t: float) -> Array:
+        """The value at a time."""
+        return self.within(self.piece(t), t)
+
+    def piece(self, t: float) -> int:
+        """The number of the piece that begins at this time or has it inside; -1 before the first."""
+        return int(np.searchsorted(self.t, t, side="right")) - 1
+
+    def within(self, piece: int, t: float) -> Array:
+        """The value at a time by the law of a piece, also at its end, where the next one begins."""
+        if piece < 0 or self.hold or piece >= len(self.t) - 1:
+            return np.array(self.values[max(piece, 0)])
+        t0, t1 = self.t[piece], self.t[piece + 1]
+        s = (t - t0) / (t1 - t0)
+        return np.asarray((1.0 - s) * self.values[piece] + s * self.values[piece + 1])
+
+
+class Applied:
+    """Joint forces of the drives: none. The others are its subclasses."""
+
+    kind = "none"
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self._zero = np.zeros(robot.nv)
+
+    def enter(self, t: float, q: Array, v: Array) -> None:
+        """A piece between two breaks begins at this state."""
+
+    def next_break(self, t: float) -> float:
+        """The first time after t at which the force may jump or have a kink; infinity if there is none."""
+        return math.inf
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """The force at a time within the current piece."""
+        return self._zero
+
+    def over(self, t: Array, q: Array, v: Array) -> Array:
+        """The forces at the times of a motion within the current piece, (N, nv)."""
+        return np.tile(self(0.0, v[0], v[0]), (len(t), 1)) if len(t) else np.zeros(v.shape)
+
+    @property
+    def key(self) -> str:
+        """What a checkpoint knows it by."""
+        return self.kind
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What the current piece depends on beside the time."""
+        return {}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from what `state` returned."""
+
+
+class Constant(Applied):
+    """The same force at all times."""
+
+    kind = "constant"
+
+    def __init__(self, robot: Robot, tau: Array) -> None:
+        super().__init__(robot)
+        self._zero = _checked(robot, "tau", tau)
+
+    @property
+    def value(self) -> Array:
+        """The force."""
+        return self._zero
+
+    @property
+    def key(self) -> str:
+        """The numbers."""
+        return f"constant {_digest(self._zero)}"
+
+
+class Tabled(Applied):
+    """Forces from a table."""
+
+    kind = "table"
+
+    def __init__(self, robot: Robot, table: Table) -> None:
+        super().__init__(robot)
+        if table.values.shape[1:] != (robot.nv,):
+            raise ArgumentError(
+                f"tau: the table has values of shape {table.values.shape}; for {robot.name!r} each row has {robot.nv} "
+                "numbers (joint forces: nv)"
+            )
+        self.table, self._piece = table, -1
+
+    def enter(self, t: float, q: Array, v: Array) -> None:
+        """The piece that begins at t."""
+        self._piece = self.table.piece(t)
+
+    def next_break(self, t: float) -> float:
+        """The next time of the table."""
+        k = int(np.searchsorted(self.table.t, t, side="right"))
+        return float(self.table.t[k]) if k < len(self.table.t) else math.inf
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """By the law of the current piece."""
+        return self.table.within(self._piece, t)
+
+    def over(self, t: Array, q: Array, v: Array) -> Array:
+        """By the law of the current piece."""
+        return np.array([self.table.within(self._piece, float(x)) for x in t]).reshape(v.shape)
+
+    @property
+    def key(self) -> str:
+        """The numbers."""
+        return f"table {_digest(self.table.t, self.table.values)} {self.table.hold}"
+
+
+class Function(Applied):
+    """A function of (t, q, v), or a controller without a period."""
+
+    kind = "function"
+
+    def __init__(self, robot: Robot, function: TimeFunction) -> None:
+        super().__init__(robot)
+        self.function, self._breaks = function, _breaks_of(function)
+        _start(function, robot)
+
+    def next_break(self, t: float) -> float:
+        """The next of the times that a controller lists as its `breaks`."""
+        k = int(np.searchsorted(self._breaks, t, side="right"))
+        return float(self._breaks[k]) if k < len(self._breaks) else math.inf
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """What the function returns, checked."""
+        return called(self.robot, self.function, t, q, v)
+
+    def over(self, t: Array, q: Array, v: Array) -> Array:
+        """What the function returns for each state."""
+        return np.array([self(float(t[k]), q[k], v[k]) for k in range(len(t))]).reshape(v.shape)
+
+    @property
+    def key(self) -> str:
+        """Its code and the data that it uses."""
+        return f"function {fingerprint(self.function)}"
+
+
+class Sampled(Function):
+    """A controller that is asked once in each `period`; its answer is held until the next time."""
+
+    kind = "sampled"
+
+    def __init__(self, robot: Robot, function: TimeFunction, period: float) -> None:
+        super().__init__(robot, function)
+        self.period = period
+        self._held = np.zeros(robot.nv)
+
+    def enter(self, t: float, q: Array, v: Array) -> None:
+        """Ask the controller, if this is one of its times: pieces may begin at others, such as impacts."""
+        k = round(t / self.period)
+        if t == k * self.period:
+            self._held = called(self.robot, self.function, t, q, v)
+
+    def next_break(self, t: float) -> float:
+        """The next multiple of the period."""
+        k = math.floor(t / self.period) + 1
+        while k * self.period <= t:
+            k += 1
+        while (k - 1) * self.period > t:
+            k -= 1
+        return k * self.period
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """The force that is held."""
+        return self._held
+
+    def over(self, t: Array, q: Array, v: Array) -> Array:
+        """The force that is held."""
+        return Applied.over(self, t, q, v)
+
+    @property
+    def key(self) -> str:
+        """With the period."""
+        return f"sampled {self.period!r} {fingerprint(self.function)}"
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The held force."""
+        return {"held": self._held}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Hold the same force."""
+        self._held = np.array(state["held"])
+
+
+def applied(robot: Robot, tau: Any) -> Applied:
+    """The joint forces that an argument `tau` means."""
+    if tau is None:
+        return Applied(robot)
+    if isinstance(tau, Table):
+        return Tabled(robot, tau)
+    if callable(tau):
+        _require_force(tau)
+        period = getattr(tau, "period", None)
+        return Function(robot, tau) if period is None else Sampled(robot, tau, _period(tau, period))
+    if isinstance(tau, tuple) and len(tau) == 2 and np.ndim(tau[0]) == 1 and np.ndim(tau[1]) == 2:
+        return Tabled(robot, Table(*tau))
+    return Constant(robot, _numbers("tau", tau))
+
+
+def _require_force(tau: Any) -> None:
+    """Whether something that can be called gives forces."""
+    from ..control.trajectory import Trajectory
+
+    if isinstance(tau, type):
+        raise ArgumentError(f"tau is the class {tau.__name__}; make an object of it first: tau={tau.__name__}(...)")
+    if isinstance(tau, Trajectory):
+        raise ArgumentError(
+            "tau is a trajectory, which tells where to be, not by what force: wrap it in a controller, such as "
+            "tau=on.controllers.PD(robot, trajectory, kp=..., kd=..., gravity=True) or ComputedTorque"
+        )
+    require_signature("tau: the function", tau)
+
+
+def require_signature(what: str, function: Any) -> None:
+    """Raise unless a function can be called with (t, q, v), as far as it says how it can."""
+    if callable(getattr(function, "bind", None)):
+        return  # a ready event, that gets its function from the robot
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions that are not Python do not tell
+        return
+    try:
+        signature.bind(0.0, None, None)
+    except TypeError as e:
+        raise ArgumentError(f"{what} is called with (t, q, v), but takes {signature}: {e}") from None
+
+
+class External:
+    """External forces on bodies, as joint forces J^T f: None, an array, a dictionary, or a function of (t, q, v)."""
+
+    def __init__(self, robot: Robot, given: Any) -> None:
+        self.robot, self.given = robot, given
+        self.absent = given is None
+        self.varies = callable(given)
+        self._still = np.zeros(robot.nv)
+        if self.varies:
+            require_signature("external: the function", given)
+            _start(given, robot)
+        elif not self.absent:
+            self._forces = self._bodies(given, "external")
+
+    def joint_force(self, t: float, q: Array, v: Array) -> Array:
+        """What the joints feel of the forces."""
+        forces = self._bodies(self.given(t, q, v), f"external: at t = {t:.9g} s") if self.varies else self._forces
+        bias = self.robot.bias_force
+        return bias(q, self._still) - bias(q, self._still, external=forces)
+
+    def _bodies(self, given: Any, what: str) -> Array:
+        with np.errstate(invalid="ignore"):
+            forces = np.asarray(self.robot._forces(given), dtype=float)
+        n = len(self.robot.bodies)
+        if forces.shape != (n, 6):
+            raise ArgumentError(
+                f"{what}: the forces have shape {forces.shape}; give ({n}, 6), a (moment, force) for each body, or a "
+                "dictionary from names of bodies or frames to six numbers"
+            )
+        if not np.isfinite(forces).all():
+            k = int(np.argwhere(~np.isfinite(forces))[0][0])
+            raise ArgumentError(f"{what}: the force on body {self.robot.bodies[k].name!r} is {forces[k]}")
+        return forces
+
+    @property
+    def key(self) -> str:
+        """What a checkpoint knows it by."""
+        if self.absent:
+            return "none"
+        return f"function {fingerprint(self.given)}" if self.varies else _digest(self._forces)
+
+
+def called(robot: Robot, function: TimeFunction, t: float, q: Array, v: Array) -> Array:
+    """What a user's function returns, if it is joint forces."""
+    answer = function(t, q, v)
+    try:
+        tau = None if answer is None else np.asarray(answer, dtype=float)
+    except (TypeError, ValueError):
+        tau = None
+    if tau is None:
+        raise ArgumentError(
+            f"tau: at t = {t:.9g} s the function returned {answer!r}; give {robot.nv} numbers"
+        ) from None
+    if tau.shape != (robot.nv,):
+        raise ArgumentError(
+            f"tau: at t = {t:.9g} s the function returned an array of shape {tau.shape}; for {robot.name!r} give "
+            f"({robot.nv},) (joint forces: nv)"
+        )
+    if not np.isfinite(tau).all() and np.isfinite(q).all() and np.isfinite(v).all():
+        k = int(np.flatnonzero(~np.isfinite(tau))[0])
+        raise StepFailedError("bad-force", t, f"tau: the function returned {tau[k]} at t = {t:.9g} s", k)
+    return tau.copy() if tau is answer else tau  # it may be written to again by the function
+
+
+def _checked(robot: Robot, what: str, tau: Array) -> Array:
+    if tau.shape not in ((), (robot.nv,)):
+        raise ArgumentError(
+            f"{what} has shape {tau.shape}; for {robot.name!r} give ({robot.nv},) (joint forces: nv), a Table, "
+            "or a function of (t, q, v)"
+        )
+    full = np.array(np.broadcast_to(tau, (robot.nv,)))
+    if not np.isfinite(full).all():
+        k = int(np.flatnonzero(~np.isfinite(full))[0])
+        raise ArgumentError(f"{what} must be finite; entry {k} is {full[k]}")
+    return full
+
+
+def _numbers(what: str, x: Any) -> Array:
+    try:
+        return np.array(x, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what}: expected numbers, not {x!r}") from None
+
+
+def _period(tau: Any, period: Any) -> float:
+    if not isinstance(period, (int, float)) or not math.isfinite(period) or period <= 0.0:
+        raise ArgumentError(f"tau: the period of {type(tau).__name__} must be a positive number, not {period!r}")
+    return float(period)
+
+
+def _breaks_of(function: Any) -> Array:
+    given = getattr(function, "breaks", ())
+    return np.unique(_numbers("tau: the breaks", () if callable(given) else given).ravel())
+
+
+def _start(function: Any, robot: Robot) -> None:
+    start = getattr(function, "start", None)
+    if callable(start):
+        start(robot)
+
+
+def _digest(*arrays: Array) -> str:
+    h = hashlib.sha256()
+    for a in arrays:
+        h.update(str(a.shape).encode() + np.ascontiguousarray(a).tobytes())
+    return h.hexdigest()

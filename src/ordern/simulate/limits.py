@@ -1,0 +1,181 @@
+"""Joint limits in a simulation: noticed, the end of the run, or hard stops that joints bounce off and rest on.
+
+A hard stop acts as a unilateral constraint. With u the velocities away from the stops, A = E^T M^-1 E their inverse
+inertia and p >= 0 the impulses, an impact is Newton's law, u+ + e min(u, 0) = u + A p + e min(u, 0) >= 0, complementary
+to p: for a single joint, v+ = v - (1 + e) M^-1 e_j v_j / (M^-1)_jj. A joint that is pushed onto its stop rests there,
+held by a force, until that force would have to pull.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError, unknown_name
+from .report import Violation
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["MODES", "REST", "Excess", "Stop", "complementary", "impact", "stops_of"]
+
+Array = NDArray[np.float64]
+
+MODES = ("ignore", "stop", "bounce")
+REST = 1e-5
+"""A joint that leaves its stop slower than this (rad/s, m/s) does not leave it."""
+
+
+_ROUNDING = 1e-13
+"""Velocities below this part of what an impact adds and takes away are zero."""
+_BEYOND = 1e-9
+"""What is less beyond a limit, as a part of the range (or in rad, m without one), is rounding and no violation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A limit of one coordinate."""
+
+    joint: str
+    q: int
+    """The coordinate's place in q."""
+    v: int
+    """The place of its rate in v; -1 if it is no velocity's integral."""
+    side: int
+    """1: a lower limit, -1: an upper one."""
+    bound: float
+
+    def inside(self, q: Array) -> float:
+        """How far a position is inside of the limit."""
+        return float(self.side * (q[self.q] - self.bound))
+
+
+def stops_of(robot: Robot) -> list[Stop]:
+    """All limits of a robot."""
+    own = _own_rates(robot)
+    stops = []
+    for c in robot.independent:
+        for i in range(c.type.nq):
+            k = c.q_start + i
+            v = c.v_start + i if own[k] else -1
+            for side, bound in ((1, c.lower[i]), (-1, c.upper[i])):
+                if np.isfinite(bound):
+                    stops.append(Stop(c.name, k, v, side, float(bound)))
+    return stops
+
+
+def check_mode(robot: Robot, mode: str, restitution: float, q0: Array) -> list[Stop]:
+    """The stops that a run has to watch, if its arguments are right."""
+    if mode not in MODES:
+        raise unknown_name("way to treat limits", mode, MODES)
+    if not 0.0 <= restitution <= 1.0:
+        raise ArgumentError(f"restitution must be between 0 (no bounce) and 1 (no loss), not {restitution!r}")
+    if mode == "ignore":
+        return []
+    stops = stops_of(robot)
+    for s in stops:
+        if s.inside(q0) < 0.0:
+            raise ArgumentError(
+                f"q0: joint {s.joint!r} starts at {q0[s.q]:g}, beyond its {'lower' if s.side > 0 else 'upper'} limit "
+                f"{s.bound:g}; with limits={mode!r} a run starts within the limits"
+            )
+        if mode == "bounce" and s.v < 0:
+            raise ArgumentError(
+                f"limits='bounce': coordinate {s.q} of joint {s.joint!r} has a limit, but no velocity of its own to be "
+                "reversed; use limits='stop' or 'ignore'"
+            )
+    return stops
+
+
+def _own_rates(robot: Robot) -> NDArray[np.bool_]:
+    """Which coordinates are the integral of the velocity at the same place of their joint."""
+    rng = np.random.default_rng(0)
+    own = np.ones(robot.nq, dtype=bool)
+    for _ in range(2):
+        v = rng.normal(size=robot.nv)
+        rate = robot.position_rate(robot.random(rng), v)
+        for c in robot.independent:
+            same = rate[c.q][: c.type.nv] == v[c.v][: c.type.nq]
+            own[c.q] &= np.pad(same, (0, c.type.nq - len(same)))
+    return own
+
+
+def impact(robot: Robot, stops: list[Stop], q: Array, v: Array, restitution: float) -> Array:
+    """The velocities after impacts of joints on their stops, all that touch theirs given."""
+    E = np.zeros((len(stops), robot.nv))
+    for k, s in enumerate(stops):
+        E[k, s.v] = s.side
+    response = robot.mass_matrix_solve(q, E)
+    A, u = response @ E.T, E @ v
+    p = complementary(A, u + restitution * np.minimum(u, 0.0))
+    after = v + p @ response
+    for k, s in enumerate(stops):
+        if p[k] > 0.0:  # the result of the law, without rounding
+            after[s.v] = -restitution * v[s.v]
+        elif abs(after[s.v]) <= _ROUNDING * (abs(v[s.v]) + p @ np.abs(response[:, s.v])):
+            after[s.v] = 0.0
+    return after
+
+
+def complementary(A: Array, b: Array) -> Array:
+    """p >= 0 with A p + b >= 0 and no product above zero, for a positive definite A: Murty's least-index pivoting."""
+    n = len(b)
+    active = np.zeros(n, dtype=bool)
+    scale = 1e-14 * (np.abs(b).max(initial=0.0))
+    p = np.zeros(n)
+    for _ in range(2**n + 1):
+        p[:] = 0.0
+        if active.any():
+            p[active] = np.linalg.solve(A[np.ix_(active, active)], -b[active])
+        w = A @ p + b
+        wrong = np.flatnonzero(np.where(active, p < 0.0, w < -scale))
+        if not wrong.size:
+            return p
+        active[wrong[0]] = not active[wrong[0]]
+    return np.maximum(p, 0.0)
+
+
+class Excess:
+    """How far each coordinate went beyond its limits, over all steps."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.first = np.full(robot.nq, np.nan)
+        self.worst = np.zeros(robot.nq)
+        self.when = np.full(robot.nq, np.nan)
+        span = np.asarray(robot.upper) - np.asarray(robot.lower)
+        self._least = _BEYOND * np.where(np.isfinite(span) & (span > 0.0), span, 1.0)
+
+    def see(self, t: Array, q: Array) -> None:
+        """Take note of states, (k,) and (k, nq)."""
+        if not len(t) or not self.robot.nq:
+            return
+        beyond = np.maximum(self.robot.lower - q, q - self.robot.upper)
+        out = beyond > self._least
+        for k in np.flatnonzero(out.any(axis=0)):
+            i = int(np.argmax(beyond[:, k]))
+            if np.isnan(self.first[k]):
+                self.first[k] = t[int(np.argmax(out[:, k]))]
+            if beyond[i, k] > self.worst[k]:
+                self.worst[k], self.when[k] = beyond[i, k], t[i]
+
+    def violations(self) -> tuple[Violation, ...]:
+        """The joints that went beyond their limits."""
+        found = []
+        for c in self.robot.independent:
+            for k in range(c.q_start, c.q_start + c.type.nq):
+                if self.worst[k] > 0.0:
+                    found.append(Violation(c.name, k, float(self.first[k]), float(self.worst[k]), float(self.when[k])))
+        return tuple(found)
+
+    def state(self) -> dict[str, Array]:
+        """For a checkpoint."""
+        return {"first": self.first, "worst": self.worst, "when": self.when}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """From a checkpoint."""
+        for name in ("first", "worst", "when"):
+            getattr(self, name)[:] = state[name]

@@ -1,0 +1,119 @@
+"""The equations of motion that are integrated: a robot, the forces on it, and how its accelerations are computed."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .forces import Applied, External
+    from .limits import Stop
+
+__all__ = ["Problem"]
+
+Array = NDArray[np.float64]
+
+
+class Problem:
+    """dq/dt = rate(q, v),  M(q) dv/dt + C(q, v) = tau(t, q, v) + J^T external(t, q, v) + passive(q, v).
+
+    Every function takes one state, q of shape (nq,) and v of shape (nv,). Those of q and v alone, and `dynamics`, take
+    batches too: they are the robot's own.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        tau: Applied,
+        external: External,
+        dynamics: str = "articulated-body",
+        smoothing: float = 0.01,
+    ) -> None:
+        self.robot, self.tau, self.external = robot, tau, external
+        self.dynamics_method, self.smoothing = dynamics, smoothing
+        self.nq, self.nv = robot.nq, robot.nv
+        self.has_passive = any(any((*c.damping, *c.friction, *c.stiffness)) for c in robot.joints)
+        self.held: tuple[Stop, ...] = ()
+        self.end = math.inf
+        """Of the current piece of smooth forces: they are asked for no time after it, not even by rounding."""
+        self.evaluations = 0
+        """How many states' accelerations were computed by `acceleration` and `rates`."""
+
+    def applied_force(self, t: float, q: Array, v: Array) -> Array:
+        """Joint forces of the drives and of external forces, (nv,)."""
+        t = min(t, self.end)
+        tau = self.tau(t, q, v)
+        return tau if self.external.absent else tau + self.external.joint_force(t, q, v)
+
+    def passive_force(self, q: Array, v: Array) -> Array:
+        """Joint forces of dampers, friction and springs."""
+        if not self.has_passive:
+            return np.zeros(np.shape(v))
+        return self.robot.passive_force(q, v, self.smoothing)
+
+    def dynamics(self, q: Array, v: Array, force: Array) -> Array:
+        """Accelerations by all joint forces together, passive ones included, and those of stops."""
+        a = self.robot.forward_dynamics(q, v, force, method=self.dynamics_method)
+        return self._resting(q, a)[1] if self.held else a
+
+    def acceleration(self, t: float, q: Array, v: Array) -> Array:
+        """dv/dt at a state, (nv,)."""
+        return self.rates(t, q, v)[0]
+
+    def rates(self, t: float, q: Array, v: Array) -> tuple[Array, float, float]:
+        """dv/dt, the power of the applied forces, and what passive forces take (minus their power)."""
+        self.evaluations += 1
+        applied = self.applied_force(t, q, v)
+        work = float(applied @ v)
+        if not self.has_passive:
+            return self.dynamics(q, v, applied), work, 0.0
+        passive = self.robot.passive_force(q, v, self.smoothing)
+        return self.dynamics(q, v, applied + passive), work, -float(passive @ v)
+
+    def position_rate(self, q: Array, v: Array) -> Array:
+        """dq/dt, (nq,)."""
+        return self.robot.position_rate(q, v)
+
+    def project(self, q: Array) -> Array:
+        """The nearest valid position: quaternions become units."""
+        return self.robot.project(q)
+
+    def joint_of(self, index: int | None) -> str:
+        """The name of the joint that a component of v belongs to."""
+        if index is not None:
+            for c in self.robot.independent:
+                if c.v_start <= index < c.v_start + c.type.nv:
+                    return c.name
+        return ""
+
+    def joint_at(self, index: int) -> str:
+        """The name of the joint that a component of q belongs to."""
+        for c in self.robot.independent:
+            if c.q_start <= index < c.q_start + c.type.nq:
+                return c.name
+        return ""
+
+    def hold(self, stops: list[Stop]) -> None:
+        """Joints that rest on stops, from now on: their accelerations are zero, and the stops' forces make them so."""
+        self.held = tuple(stops)
+        self._held = np.zeros((len(stops), self.nv))
+        for k, s in enumerate(stops):
+            self._held[k, s.v] = s.side
+
+    def stop_forces(self, t: float, q: Array, v: Array) -> Array:
+        """The forces of the stops on the joints that rest on them, one each; pulling ones are below zero."""
+        force = self.applied_force(t, q, v) + self.passive_force(q, v)
+        return self._resting(q, self.robot.forward_dynamics(q, v, force, method=self.dynamics_method))[0]
+
+    def _resting(self, q: Array, a: Array) -> tuple[Array, Array]:
+        """Forces of stops that make accelerations of joints zero, and the accelerations with them."""
+        response = self.robot.mass_matrix_solve(q[..., None, :], self._held)
+        A = response @ self._held.T
+        p = -np.linalg.solve(A, (a @ self._held.T)[..., None])[..., 0]
+        a = a + (p[..., None, :] @ response)[..., 0, :]
+        a[..., [s.v for s in self.held]] = 0.0
+        return p, a

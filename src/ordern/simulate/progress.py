@@ -1,0 +1,29 @@
+"""How far a run is, as a line in the terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+__all__ = ["Bar"]
+
+
+class Bar:
+    """A line on stderr that is redrawn a few times a second; where that is no terminal, nothing."""
+
+    def __init__(self, width: int = 40) -> None:
+        self._width, self._began, self._drawn, self._finished = width, time.perf_counter(), 0.0, False
+
+    def __call__(self, fraction: float) -> None:
+        """Draw the line; at 1 it is finished."""
+        now = time.perf_counter()
+        if self._finished or not sys.stderr.isatty() or (fraction < 1.0 and now - self._drawn < 0.1):
+            return
+        self._finished = fraction >= 1.0
+        self._drawn = now
+        full = round(self._width * min(1.0, fraction))
+        passed = now - self._began
+        left = f", {passed * (1.0 / fraction - 1.0):.0f} s left" if 0.01 < fraction < 1.0 and passed > 1.0 else ""
+        end = "\n" if fraction >= 1.0 else ""
+        sys.stderr.write(f"\r{'█' * full}{'░' * (self._width - full)} {fraction:6.1%}{left}      {end}")
+        sys.stderr.flush()

@@ -1,0 +1,353 @@
+"""Thousands of trajectories at once: the whole time loop is compiled, nothing per step happens in Python."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..compile import cores, workers
+from ..errors import ArgumentError, unknown_name
+from .native import FixedLoop
+from .tableaus import TABLEAUS
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Rollout", "rollout"]
+
+Array = NDArray[Any]
+
+_NS_PER_OPERATION = 0.3
+_WORTH_A_THREAD_NS = 1e6
+_PIECE_NS = 2e8
+"""Work is handed out in pieces of about this length, so that it can be interrupted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """Trajectories: `q, v, t = robot.rollout(...)`, or by name."""
+
+    q: Array
+    """Positions, of shape (..., 1 + steps // every, nq); the first are the initial ones."""
+    v: Array
+    """Velocities, of shape (..., 1 + steps // every, nv)."""
+    t: Array
+    """Times since the start, of shape (1 + steps // every,)."""
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter((self.q, self.v, self.t))
+
+    @cached_property
+    def diverged(self) -> NDArray[np.bool_]:
+        """Which trajectories became infinite or no numbers, of the batch's shape; once they are, they stay so."""
+        return np.asarray(self.diverged_at >= 0)
+
+    @cached_property
+    def diverged_at(self) -> NDArray[np.int64]:
+        """For each trajectory the number of its first stored state that is not finite, -1 if all are."""
+        found = np.full(self.v.shape[:-2], -1, dtype=np.int64)
+        ends_well = np.isfinite(self.v[..., -1, :]).all(-1) & np.isfinite(self.q[..., -1, :]).all(-1)
+        for where in np.argwhere(~ends_well):
+            k = tuple(where)
+            fine = np.isfinite(self.v[k]).all(-1) & np.isfinite(self.q[k]).all(-1)
+            found[k] = int(np.argmin(fine))
+        return found
+
+    def __repr__(self) -> str:
+        batch = self.v.shape[:-2]
+        return (
+            f"<Rollout of {math.prod(batch)} trajectories {batch}, {len(self.t)} states each, to t = {self.t[-1]:g} s>"
+        )
+
+
+def rollout(
+    robot: Robot,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    tau: ArrayLike | None,
+    steps: int | None,
+    dt: float,
+    *,
+    method: str = "semi-implicit-euler",
+    every: int = 1,
+    feedback: Any = None,
+    dynamics: str = "articulated-body",
+    smoothing: float = 0.01,
+    threads: int | None = None,
+    out: tuple[Array, Array] | None = None,
+) -> Rollout:
+    """See `Robot.rollout`."""
+    if method not in TABLEAUS:
+        raise unknown_name("method", method, TABLEAUS, "rollout")
+    dt, smoothing = _positive("dt", dt), _positive("smoothing", smoothing)
+    if feedback is not None and not (isinstance(feedback, (tuple, list)) and len(feedback) == 3):
+        raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
+    every = _count("every", every, 1)
+    if threads is not None:
+        threads = _count("threads", threads, 1)
+    q, v = _states("q0", q0, robot.nq), _states("v0", v0, robot.nv)
+    rank = max(q.ndim, v.ndim) - 1
+    given: Any = tau
+    if callable(given) or (isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) != np.ndim(given[1])):
+        raise ArgumentError(
+            f"rollout takes arrays, not {type(tau).__name__}: give tau of shape (..., nv), or (..., steps, nv) with a "
+            "row for each step, such as [table(dt * k) for k in range(steps)]; `feedback` is a controller's law, and "
+            "robot.simulate takes functions"
+        )
+    forces = None if tau is None else _over_time(robot, "tau", tau, robot.nv, rank)
+    goals = None if feedback is None else _over_time(robot, "feedback: the target", feedback[2], robot.nq, rank)
+    steps = _steps(steps, forces, _shared(tau, rank))
+    shapes = [x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in (forces, goals) if x is not None]
+    batch = _batch(shapes, _shared(tau, rank))
+    for name, x in (("tau", forces), ("feedback: the target", goals)):
+        if x is not None and x.shape[-2] not in (1, steps):
+            raise ArgumentError(
+                f"rollout: {name} has {x.shape[-2]} rows over time, but there are {steps} steps; {_RULE}"
+            )
+    single = all(x.dtype in (np.float32, np.float16) for x in (q, v, *(x for x in (forces, goals) if x is not None)))
+    dtype = np.dtype(np.float32 if single else np.float64)
+    count, rows = math.prod(batch), 1 + steps // every
+    q_out, v_out = _results(robot, batch, rows, dtype, out, every)
+    t = dt * every * np.arange(rows)
+    if robot.nv == 0 or count == 0:
+        q_out[...], v_out[...] = q[..., None, :], v[..., None, :]
+        return Rollout(q_out, v_out, t)
+    loop = FixedLoop.of(robot, method, dynamics, dtype.name, feedback is not None)
+    gains = _gains(robot, feedback)
+    run = _Run(
+        loop,
+        _flat(q, batch, dtype),
+        _flat(v, batch, dtype),
+        _flat_rows(np.zeros((1, robot.nv)) if forces is None else forces, batch, dtype),
+        _flat_rows(np.zeros((1, robot.nq)) if goals is None else goals, batch, dtype),
+        q_out.reshape(count, rows, robot.nq),
+        v_out.reshape(count, rows, robot.nv),
+        np.concatenate([[dt, smoothing, 0.0, 0.0, 1.0], *gains]).astype(dtype),
+        steps,
+        every,
+    )
+    run.go(threads)
+    return Rollout(q_out, v_out, t)
+
+
+_RULE = (
+    "what changes with time has two dimensions more than the batch of states, (..., steps, n), what does not has one, "
+    "(..., n); a table that all trajectories of a batch share is table[None]"
+)
+
+
+class _Run:
+    """One call: arrays of the right layout, handed to native code in pieces."""
+
+    def __init__(
+        self,
+        loop: FixedLoop,
+        q0: Array,
+        v0: Array,
+        tau: Array,
+        goal: Array,
+        q: Array,
+        v: Array,
+        numbers: Array,
+        steps: int,
+        every: int,
+    ) -> None:
+        self.loop, self.arrays = loop, (q0, v0, tau, goal, q, v, numbers)
+        self.count, self.steps = len(q), steps
+        self.words = {
+            **{"q0": q0.ctypes.data, "q0_stride": q0.strides[0], "v0": v0.ctypes.data, "v0_stride": v0.strides[0]},
+            **{"tau": tau.ctypes.data, "tau_stride": tau.strides[0], "tau_step": tau.strides[1]},
+            **{"goal": goal.ctypes.data, "goal_stride": goal.strides[0], "goal_step": goal.strides[1]},
+            **{"q_out": q.ctypes.data, "q_stride": q.strides[0], "q_row": q.strides[1]},
+            **{"v_out": v.ctypes.data, "v_stride": v.strides[0], "v_row": v.strides[1]},
+            **{"every": every, "last": self.count - 1, "numbers": numbers.ctypes.data},
+        }
+
+    def go(self, threads: int | None) -> None:
+        """All trajectories."""
+        lanes = self.loop.lanes
+        tiles = -(-self.count // lanes)
+        step_ns = self.loop.operations * _NS_PER_OPERATION
+        tile_ns = self.steps * step_ns
+        asked = min(cores(), int(tiles * tile_ns / _WORTH_A_THREAD_NS)) if threads is None else threads
+        at_once = max(1, min(asked, tiles))
+        per = max(1, min(-(-tiles // at_once), int(_PIECE_NS / max(1.0, tile_ns))))
+        rows = max(1, int(_PIECE_NS / (per * step_ns * self.words["every"])))
+        pieces = iter(range(0, self.count, per * lanes))
+        lock = threading.Lock()
+
+        def work() -> None:
+            """Take the next piece, and the next."""
+            while True:
+                with lock:
+                    first = next(pieces, None)
+                if first is None:
+                    return
+                self._piece(first, min(first + per * lanes, self.count), rows)
+
+        futures = [workers().submit(work) for _ in range(at_once - 1)]
+        try:
+            work()
+        finally:
+            with lock:
+                for _ in pieces:  # after an interruption nothing more is begun
+                    pass
+            for future in futures:
+                future.result()
+
+    def _piece(self, first: int, end: int, rows: int) -> None:
+        """Some trajectories, so many stored rows at a call: each begins with the last row of the one before."""
+        words = {**self.words, "first": first, "end": end}
+        every, left = words["every"], self.steps // words["every"]
+        while True:
+            now = min(rows, left)
+            words["steps"] = now * every
+            self.loop.run(words)
+            left -= now
+            if left <= 0:
+                return
+            for name in ("q", "v"):
+                words[f"{name}_out"] += now * words[f"{name}_row"]
+                words[f"{name}0"], words[f"{name}0_stride"] = words[f"{name}_out"], words[f"{name}_stride"]
+            for name in ("tau", "goal"):
+                words[name] += now * every * words[f"{name}_step"]
+
+
+def _states(name: str, x: ArrayLike, n: int) -> Array:
+    a = _numbers(name, x)
+    if a.ndim < 1 or a.shape[-1] != n:
+        raise ArgumentError(f"rollout: {name} has shape {a.shape}; its last dimension must be {n}")
+    return a
+
+
+def _numbers(name: str, x: Any) -> Array:
+    try:
+        a = np.asarray(x)
+    except ValueError as e:
+        raise ArgumentError(f"rollout: {name} is no array: {e}") from None
+    if a.dtype.kind not in "biuf" or a.dtype.itemsize > 8:
+        raise ArgumentError(f"rollout: {name} has data type {a.dtype}; give real numbers")
+    if not np.isfinite(a).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(a))[0])
+        raise ArgumentError(f"rollout: {name} must be finite, but {name}[{', '.join(map(str, where))}] is {a[where]}")
+    return a
+
+
+def _over_time(robot: Robot, name: str, x: ArrayLike, n: int, rank: int) -> Array:
+    """With a row for each step, or one row for all."""
+    a = _numbers(name, x)
+    if a.ndim < 1 or a.shape[-1] != n:
+        raise ArgumentError(f"rollout: {name} has shape {a.shape}; for {robot.name!r} its last dimension must be {n}")
+    return a if a.ndim >= rank + 2 else a[..., None, :]
+
+
+def _shared(tau: ArrayLike | None, rank: int) -> str:
+    """What to do if a tau with as many dimensions as the states was meant to be a table over time."""
+    shape = np.shape(tau) if tau is not None else ()
+    if rank == 0 or len(shape) != 1 + rank:
+        return ""
+    return (
+        f"; tau of shape {shape} is read as a constant force for each state: for a table that all share give tau[None]"
+    )
+
+
+def _steps(steps: Any, forces: Array | None, hint: str) -> int:
+    if steps is not None:
+        return _count("steps", steps, 0)
+    if forces is None or forces.shape[-2] == 1:
+        raise ArgumentError(f"rollout: give `steps`, or a tau with a row for each step{hint}")
+    return int(forces.shape[-2])
+
+
+def _batch(shapes: list[tuple[int, ...]], hint: str) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(map(str, shapes))
+        raise ArgumentError(
+            f"rollout: the batch shapes of q0, v0, tau and target do not broadcast: {listed}{hint}; {_RULE}"
+        ) from None
+
+
+def _results(
+    robot: Robot, batch: tuple[int, ...], rows: int, dtype: np.dtype[Any], out: Any, every: int
+) -> tuple[Array, Array]:
+    shapes = ((*batch, rows, robot.nq), (*batch, rows, robot.nv))
+    if out is not None:
+        if not isinstance(out, (tuple, list)) or len(out) != 2:
+            raise ArgumentError("rollout: `out` must be a pair of arrays, for q and v")
+        for x, shape in zip(out, shapes, strict=True):
+            if not isinstance(x, np.ndarray) or x.dtype != dtype or x.shape != shape:
+                found = f"{x.dtype} {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__
+                raise ArgumentError(f"rollout: `out` must have an array of {dtype} {shape}, not {found}")
+            if not x.flags.c_contiguous or not x.flags.writeable:
+                raise ArgumentError("rollout: the arrays in `out` must be C-contiguous and writeable")
+        if np.may_share_memory(*out):
+            raise ArgumentError("rollout: the arrays in `out` overlap")
+        return out[0], out[1]
+    size = sum(map(math.prod, shapes)) * dtype.itemsize
+    most = _memory()
+    if size > most:
+        raise ArgumentError(
+            f"rollout: the result would take {size / 1e9:.3g} GB, and this machine has {most / 1e9:.3g} GB; store "
+            f"fewer steps (every={every} now), or roll out fewer trajectories at a time"
+        )
+    return np.empty(shapes[0], dtype), np.empty(shapes[1], dtype)
+
+
+def _memory() -> float:
+    """Bytes of this machine's memory; beyond it, more than any has."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return 1e13
+
+
+def _flat(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    return np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]), dtype)
+
+
+def _flat_rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """(count, rows, n), without a copy where one row, or one table, serves all."""
+    rows, n = x.shape[-2:]
+    count = math.prod(batch)
+    if math.prod(x.shape[:-2]) == 1:
+        one = np.ascontiguousarray(x.reshape(rows, n), dtype)
+        strides = (0, one.strides[0] if rows > 1 else 0, dtype.itemsize)
+        return np.lib.stride_tricks.as_strided(one, (count, rows, n), strides, writeable=False)
+    full = np.ascontiguousarray(np.broadcast_to(x, (*batch, rows, n)).reshape(count, rows, n), dtype)
+    if rows > 1:
+        return full
+    return np.lib.stride_tricks.as_strided(full, full.shape, (full.strides[0], 0, dtype.itemsize), writeable=False)
+
+
+def _gains(robot: Robot, feedback: Any) -> tuple[Array, Array]:
+    if feedback is None:
+        return np.zeros(robot.nv), np.zeros(robot.nv)
+    gains = []
+    for name, x in zip(("kp", "kd"), feedback[:2], strict=True):
+        a = _numbers(f"feedback: {name}", x)
+        if a.shape not in ((), (robot.nv,)):
+            raise ArgumentError(f"rollout: feedback: {name} has shape {a.shape}; give a number, or {robot.nv} (nv)")
+        gains.append(np.broadcast_to(a, (robot.nv,)).astype(float))
+    return gains[0], gains[1]
+
+
+def _positive(name: str, x: Any) -> float:
+    if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)) or not 0.0 < x < math.inf:
+        raise ArgumentError(f"rollout: `{name}` must be a positive number, not {x!r}")
+    return float(x)
+
+
+def _count(name: str, n: Any, least: int) -> int:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < least or n > 2**62:
+        raise ArgumentError(f"rollout: `{name}` must be a whole number from {least} on, not {n!r}")
+    return int(n)

@@ -1,0 +1,349 @@
+"""One run: pieces between breaks of the forces, chunks of steps, events, impacts, books, checkpoints."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .balance import Balance, conserved
+from .chunk import Chunk, Runner
+from .contact import Contact
+from .dense import Dense
+from .events import Event, Found, Tracker
+from .happened import Happened
+from .integrator import StepFailedError
+from .limits import Excess, Stop
+from .log import Log
+from .problem import Problem
+from .report import Report, warn
+from .sampling import cut, sampled
+
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoint
+    from .result import Result
+
+__all__ = ["Run"]
+
+Array = NDArray[np.float64]
+
+_SAVE_EVERY = 0.5
+"""Seconds between two checkpoints."""
+_SAVE_STEPS = 20_000
+"""Steps between two checkpoints, at most."""
+_STEPWISE, _WATCHED, _FREE = 64, 64, 2048
+"""Steps in a chunk: from Python, with events that may end it, and without."""
+
+
+class Run:
+    """The state of a run, and what it has written down."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        runner: Runner,
+        resting: Runner | None,
+        state: tuple[Array, Array],
+        end: float,
+        times: Array | None,
+        events: tuple[Event, ...],
+        stops: list[Stop],
+        limits: str,
+        restitution: float,
+        *,
+        keep: bool,
+        max_steps: int,
+        method: str,
+        began: float,
+        order: int,
+        compiling: float = 0.0,
+    ) -> None:
+        self.problem, self.robot, self.end, self.times = problem, problem.robot, end, times
+        self._usual, self._resting, self.runner = runner, resting, runner
+        self.t, (self.q, self.v) = 0.0, state
+        self.keep, self.max_steps, self.method, self._began = keep, max_steps, method, began
+        self._watch = Tracker(self.robot, events, max(1, order // 2))
+        self.user = len(events)
+        self.contact = Contact(problem, self._watch, stops, limits, restitution)
+        self.log = Log(problem.nq, problem.nv)
+        self.balance = Balance(self.robot, conserved(self.robot, problem.external.absent))
+        self.excess = Excess(self.robot)
+        self.steps = self.rejected = self.evaluations = self.next_time = self.impacts = 0
+        self.wall, self._compiling = 0.0, compiling
+        self._fresh, self._h = True, float("nan")
+        self.stopped, self.message = "", ""
+        watched = bool(events or stops)
+        self._most = (_WATCHED if watched else _FREE) if runner.native else _STEPWISE
+
+    # ---- the loop
+
+    def go(self, path: str | os.PathLike[str] | None, key: str, progress: Callable[[float], Any] | None) -> Result:
+        """Run to the end, or go on from a checkpoint to it."""
+        if path is None:
+            self._begin()
+            self._loop(None, progress)
+            return self._result()
+        from .checkpoint import Checkpoint
+
+        with Checkpoint.open(path, key) as saved:
+            records, state = saved.load()
+            if state:
+                self._restore(records, state)
+            else:
+                self._begin()
+            if not self.stopped and self._loop(saved, progress):
+                self._save(saved)
+        return self._result()
+
+    def _begin(self) -> None:
+        """The first row, and contacts that the run starts with."""
+        problem, robot = self.problem, self.robot
+        self.balance.start(self.q, self.v)
+        try:
+            problem.tau.enter(0.0, self.q, self.v)
+            tau = problem.tau(0.0, self.q, self.v)
+            a = problem.acceleration(0.0, self.q, self.v)
+            self.evaluations += 1
+        except StepFailedError as e:
+            tau = a = np.full(robot.nv, np.nan)
+            self._fail(e)
+        self.excess.see(np.zeros(1), self.q[None])
+        if self.times is None or self.times[0] == 0.0:
+            self.next_time = 0 if self.times is None else 1
+            self._row(0.0, self.q, self.v, a, tau)
+        if not self.stopped:
+            self._touch(self.contact.begin(self.t, self.q, self.v))
+
+    def _row(self, t: float, q: Array, v: Array, a: Array, tau: Array) -> None:
+        sums = (np.array([self.balance.work]), np.array([self.balance.dissipated]))
+        self.log.rows(np.array([t]), q[None], v[None], a[None], tau[None], *sums)
+
+    def _loop(self, saved: Checkpoint | None, progress: Callable[[float], Any] | None) -> bool:
+        """Run until something ends it; whether the state is one that can be saved."""
+        last_save, last_steps = time.perf_counter(), self.steps
+        whole = True
+        try:
+            while not self.stopped:
+                whole = False
+                self._advance()
+                whole = True
+                if progress is not None:
+                    progress(min(1.0, self.t / self.end) if self.end > 0.0 else 1.0)
+                if saved is not None:
+                    now = time.perf_counter()
+                    if now - last_save > _SAVE_EVERY or self.steps - last_steps >= _SAVE_STEPS:
+                        self._save(saved)
+                        last_save, last_steps = now, self.steps
+        except KeyboardInterrupt:
+            self.stopped, self.message = "interrupted", f"interrupted at t = {self.t:.9g} s"
+        return whole
+
+    def _advance(self) -> None:
+        """One chunk of steps, and what happens in it."""
+        if self.t >= self.end:
+            self.stopped, self.message = "end", f"reached the end, t = {self.end:.9g} s"
+            return
+        if self.steps >= self.max_steps:
+            self.stopped = "max-steps"
+            self.message = f"{self.steps} steps were taken by t = {self.t:.9g} s: raise max_steps, or rtol and atol"
+            return
+        try:
+            if self._fresh:
+                self._enter()
+            end = self._next_end()
+            chunk = self.runner.run(end, min(self._most, self.max_steps - self.steps))
+        except StepFailedError as e:
+            self._fail(e)
+            return
+        self.rejected, self.evaluations = self.rejected + chunk.rejected, self.evaluations + chunk.evaluations
+        self._take(chunk)
+        if chunk.failure is not None and not self.stopped and not self._fresh:
+            self._fail(chunk.failure)
+        elif self.t >= end:
+            self._fresh, self._h = True, self.runner.h or math.nan
+
+    def _enter(self) -> None:
+        """Begin a piece of smooth forces."""
+        self.problem.tau.enter(self.t, self.q, self.v)
+        self.runner = self._resting if self.problem.held and self._resting is not None else self._usual
+        end = self.problem.end = self._next_end()
+        self.runner.start(self.t, self.q, self.v, None if math.isnan(self._h) else self._h, end)
+        self._fresh = False
+
+    def _next_end(self) -> float:
+        """The end of the run, or of the current piece of smooth forces."""
+        return min(self.end, self.problem.tau.next_break(self.t))
+
+    def _fail(self, e: StepFailedError) -> None:
+        name = self.problem.joint_of(e.index)
+        known = f" (joint {name!r})" if name and name not in str(e) else ""
+        self.stopped, self.message = e.kind, f"{e}{known}"
+
+    def _take(self, chunk: Chunk) -> None:
+        """Write down the steps of a chunk, up to the first thing that ends it."""
+        found = self._watch.search(chunk.edges, chunk.dense)
+        last = found[-1] if found and self._watch.events[found[-1].index].terminal else None
+        if last is not None:
+            chunk = cut(self.problem, chunk, last)
+        self._book(chunk)
+        self._note(found)
+        if last is None:
+            return
+        if last.index < self.user:
+            name = self._watch.events[last.index].name
+            self.stopped, self.message = "event", f"event {name!r} at t = {self.t:.9g} s"
+        elif self.contact.ends:
+            self.stopped, self.message = "limit", f"{self._watch.events[last.index].name} at t = {self.t:.9g} s"
+        else:
+            self._touch(self.contact.touched(self.t, self.q, self.v, last.index))
+            self._fresh, self._h = True, max(chunk.t[-1] - chunk.edges[-2], 1e-9) if len(chunk) else math.nan
+
+    def _book(self, chunk: Chunk) -> None:
+        """Rows, sums and limits of steps."""
+        if not len(chunk):
+            return
+        before = (self.balance.work, self.balance.taken)
+        W, lost = self.balance.enter(chunk.q, chunk.v, chunk.tau, chunk.work, chunk.taken)
+        self.excess.see(chunk.t, chunk.q)
+        if self.times is None:
+            self.log.rows(chunk.t, chunk.q, chunk.v, chunk.a, chunk.tau, W, lost)
+        else:
+            done = int(np.searchsorted(self.times, chunk.t[-1], side="right"))
+            asked = self.times[self.next_time : done]
+            self.next_time = done
+            self.log.rows(*sampled(self.problem, chunk, asked, W, lost, before, self.balance))
+        if self.keep:
+            self.log.dense(chunk.edges, chunk.dense)
+        self.steps += len(chunk)
+        self.t, self.q, self.v = float(chunk.t[-1]), chunk.q[-1], chunk.v[-1]
+        self._last = (chunk.a[-1], chunk.tau[-1])
+
+    def _note(self, found: list[Found]) -> None:
+        shown = [f for f in found if not self.contact.is_release(f.index)]
+        if shown:
+            index = np.array([f.index for f in shown])
+            arrays = [np.array([getattr(f, name) for f in shown]) for name in ("t", "q", "v")]
+            self.log.events(arrays[0], index, arrays[1], arrays[2])
+
+    def _touch(self, after: tuple[Array, Array] | None) -> None:
+        """An impact: a row with the state after it."""
+        if after is None:
+            return
+        (q, v), before = after, self.v
+        if not np.array_equal(v, before):
+            loss = float(self.robot.kinetic_energy(self.q, before)) - float(self.robot.kinetic_energy(q, v))
+            tau = self.problem.tau(self.t, q, v)
+            self.balance.enter(q[None], v[None], tau[None], np.zeros(1), np.array([loss]))
+            self.impacts += 1
+            if self.times is None:
+                self._row(self.t, q, v, self.problem.acceleration(self.t, q, v), tau)
+        self.q, self.v = q, v
+
+    # ---- the end
+
+    def _result(self) -> Result:
+        from .result import Result
+
+        log = self.log
+        if self.times is not None and self.stopped != "end" and self.steps:
+            seen = log.column("rows", 0)
+            if not len(seen) or seen[-1] < self.t:
+                a, tau = self._last
+                self._row(self.t, self.q, self.v, a, tau)
+        edges, coefficients = log.motion()
+        dense = Dense(self.robot, edges, coefficients) if len(coefficients) else None
+        rows = [log.column("rows", k) for k in range(7)]
+        self.wall += time.perf_counter() - self._began
+        report = self._report()
+        if not report.ok:
+            warn(f"{self.robot.name}: {report.message}; what was computed up to there is kept")
+        t, q, v, a, tau, work, lost = rows
+        return Result(self.robot, t, q, v, a, tau, work, lost, self._happened(), report, dense)
+
+    def _happened(self) -> tuple[Happened, ...]:
+        t, index, q, v = (self.log.column("events", k) for k in range(4))
+        names = [e.name for e in self._watch.events]
+        return tuple(
+            Happened(float(t[k]), names[i], i if i < self.user else -1, q[k], v[k])
+            for k, i in enumerate(index.astype(int).tolist())
+        )
+
+    def _report(self) -> Report:
+        b = self.balance
+        return Report(
+            robot=self.robot.name,
+            method=self.method,
+            dynamics=self.problem.dynamics_method,
+            stopped=self.stopped,
+            message=self.message,
+            time=self.t,
+            steps=self.steps,
+            rejected=self.rejected,
+            evaluations=self.evaluations,
+            work=b.work,
+            dissipated=b.dissipated,
+            kinetic=b.kinetic,
+            energy_error=b.error,
+            momentum_error=b.momentum(),
+            violations=self.excess.violations(),
+            impacts=self.impacts,
+            native=self._usual.native,
+            wall=self.wall,
+            compiling=self._compiling,
+        )
+
+    # ---- checkpoints
+
+    def _save(self, saved: Checkpoint) -> None:
+        final = self.stopped not in ("", "interrupted", "max-steps")
+        now = time.perf_counter()
+        self.wall, self._began = self.wall + now - self._began, now
+        counts = [self.steps, self.rejected, self.evaluations, self.next_time, self.impacts, int(self._fresh)]
+        state: dict[str, NDArray[Any]] = {
+            "counts": np.array([*counts, int(self.problem.evaluations)]),
+            "numbers": np.array([self.t, self._h, self.wall]),
+            "q": self.q,
+            "v": self.v,
+            "stopped": np.array(self.stopped if final else "", dtype="U32"),
+            "message": np.array(self.message if final else "", dtype="U1000"),
+            "signs": self._watch.signs,
+            "leaving": np.array([self._watch.leaving.get(k, np.nan) for k in range(len(self._watch.events))]),
+            "held": self.contact.state(),
+            "last": np.array(self._last) if hasattr(self, "_last") else np.zeros((2, self.robot.nv)),
+        }
+        parts = {"balance": self.balance.state(), "excess": self.excess.state(), "tau": self.problem.tau.state()}
+        if not self._fresh:
+            parts["runner"] = self.runner.state()
+        for group, arrays in parts.items():
+            state |= {f"{group}:{name}": x for name, x in arrays.items()}
+        saved.append({"numbers": self.log.numbers()}, state)
+
+    def _restore(self, records: dict[str, NDArray[Any]], state: dict[str, NDArray[Any]]) -> None:
+        self.log.read(records["numbers"])
+        *counts, evaluations = state["counts"].tolist()
+        self.steps, self.rejected, self.evaluations, self.next_time, self.impacts, fresh = counts
+        self.problem.evaluations, self._fresh = evaluations, bool(fresh)
+        self.t, self._h, self.wall = state["numbers"].tolist()
+        self.q, self.v, self._last = state["q"], state["v"], (state["last"][0], state["last"][1])
+        self.stopped, self.message = str(state["stopped"]), str(state["message"])
+
+        def group(name: str) -> dict[str, NDArray[Any]]:
+            return {k.removeprefix(f"{name}:"): x for k, x in state.items() if k.startswith(f"{name}:")}
+
+        self.balance.restore(group("balance"))
+        self.excess.restore(group("excess"))
+        if not self.stopped:
+            self.contact.restore(state["held"])
+            self._watch.signs = np.array(state["signs"])
+            self._watch.leaving = {k: x for k, x in enumerate(state["leaving"].tolist()) if not math.isnan(x)}
+            self.problem.tau.restore(group("tau"))
+            if not self._fresh:
+                self.problem.tau.enter(self.t, self.q, self.v)
+                self.problem.end = self._next_end()
+                self.runner = self._resting if self.problem.held and self._resting is not None else self._usual
+                self.runner.restore(group("runner"))
