@@ -17,7 +17,7 @@ from tests.random_models import ALL_JOINTS, random_robot
 from tests.robots import ROBOTS
 from tests.tolerances import METHODS, METHODS_ON_ROBOTS
 
-TREES = int(os.environ.get("ORDERN_TREES", "12"))
+TREES = int(os.environ.get("ORDERN_TREES", "6"))
 SETTINGS = {"frame": "tool", "axes": "frame", "kind": "classical"}
 
 
