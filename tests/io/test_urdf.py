@@ -543,8 +543,8 @@ def test_broken_files_are_refused_with_the_reason(file: str) -> None:
     assert e.value.where.startswith(f"{ROBOTS / file}:")
 
 
-def test_there_are_75_real_robots() -> None:
-    assert len(urdf_files()) >= 75
+def test_there_are_many_real_robots() -> None:
+    assert len(urdf_files()) >= 60  # 75 in release 5, 68 in release 6
 
 
 ROUNDING = 1e-12
