@@ -2,8 +2,10 @@
 
 Both integrate the same equations, y = (q, v) with the quaternion's rate, without joint friction, which Pinocchio's aba
 does not know. Errors are those of the final state against a run with a hundredth of the tolerance. `simulate` is what
-users call: all included, dense output, energies and the report too; it holds each step to a tenth of the tolerance.
-The other figures are those of the compiled loop alone.
+users call: all included, dense output, energies and the report too; it holds each step to a share of the tolerance.
+`simulate_step` holds each step to all of it and leaves out dense output, which is what `solve_ivp` does with the same
+numbers. `scipy_share` is `solve_ivp` at the tolerance of `simulate`'s steps, so that both err alike. The other figures
+are those of the compiled loop alone.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 import ordern as on
 from ordern.simulate.native import Native
+from ordern.simulate.simulate import _of_a_step
 
 from .harness import Figures, benchmark, settings, wall_clock
 from .peer import Peer, pin
@@ -54,7 +57,12 @@ def adaptive(robot: str, method: str) -> Figures:
     contestants["simulate"] = lambda: machine.simulate(
         q0, v0, until=UNTIL, method=method, rtol=RTOL, atol=RTOL, limits="ignore"
     )
-    whole = contestants["simulate"]()
+    contestants["simulate_step"] = lambda: machine.simulate(
+        q0, v0, until=UNTIL, method=method, rtol=RTOL, atol=RTOL, tolerance="step", dense=False
+    )
+    whole, step = contestants["simulate"](), contestants["simulate_step"]()
+    yield "simulate_step.steps", step.report.steps
+    yield "simulate_step.error", float(np.abs(step.v[-1] - best.v[-1]).max() / np.abs(best.v[-1]).max())
     yield "simulate.steps", whole.report.steps
     yield "simulate.error", float(np.abs(whole.v[-1] - best.v[-1]).max() / np.abs(best.v[-1]).max())
     if peer and solve_ivp:
@@ -64,6 +72,10 @@ def adaptive(robot: str, method: str) -> Figures:
         yield "scipy.steps", len(found.t) - 1
         yield "scipy.error", float(np.abs(v1 - best.v[-1]).max() / np.abs(best.v[-1]).max())
         contestants["scipy"] = theirs
+        share = _of_a_step(RTOL, method)
+        contestants["scipy_share"] = _scipy(machine, peer, q0, v0, METHODS[method], share)
+        v1 = contestants["scipy_share"]().y[machine.nq :, -1][peer.order]
+        yield "scipy_share.error", float(np.abs(v1 - best.v[-1]).max() / np.abs(best.v[-1]).max())
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(2 if settings.quick else 5):
         for name, run in contestants.items():
@@ -74,14 +86,17 @@ def adaptive(robot: str, method: str) -> Figures:
     yield "ms", 1e3 * t["ours"].min()
     yield "dense.ms", 1e3 * t["ours_dense"].min()
     yield "simulate.ms", 1e3 * t["simulate"].min()
+    yield "simulate_step.ms", 1e3 * t["simulate_step"].min()
     if "scipy" in t:
+        yield "simulate_step.vs_scipy", float(np.median(t["scipy"] / t["simulate_step"]))
+        yield "simulate.vs_scipy_share", float(np.median(t["scipy_share"] / t["simulate"]))
         yield "simulate.vs_scipy", float(np.median(t["scipy"] / t["simulate"]))
         yield "scipy.ms", 1e3 * t["scipy"].min()
         yield "vs_scipy", float(np.median(t["scipy"] / t["ours"]))
         yield "dense.vs_scipy", float(np.median(t["scipy"] / t["ours_dense"]))
 
 
-def _scipy(robot: on.Robot, peer: Peer, q0: Any, v0: Any, method: str) -> Any:
+def _scipy(robot: on.Robot, peer: Peer, q0: Any, v0: Any, method: str, rtol: float = RTOL) -> Any:
     """The same motion in Pinocchio's coordinates: position first, quaternion x y z w, linear velocity first."""
     model, data, nq, nv = peer.model, peer.data, robot.nq, robot.nv
     y0 = np.concatenate([peer.positions(q0), peer.velocities(v0)])
@@ -103,4 +118,4 @@ def _scipy(robot: on.Robot, peer: Peer, q0: Any, v0: Any, method: str) -> Any:
         rate[nq:] = pin.aba(model, data, q, v, still)
         return rate.copy()
 
-    return lambda: solve_ivp(rates, (0.0, UNTIL), y0, method=method, rtol=RTOL, atol=RTOL, first_step=FIRST)
+    return lambda: solve_ivp(rates, (0.0, UNTIL), y0, method=method, rtol=rtol, atol=rtol, first_step=FIRST)

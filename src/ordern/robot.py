@@ -424,6 +424,7 @@ class Robot(Model):
         step: float | None = None,
         rtol: float = 1e-10,
         atol: float = 1e-10,
+        tolerance: str = "motion",
         events: Sequence[Event] = (),
         limits: str = "ignore",
         restitution: float = 0.0,
@@ -447,7 +448,8 @@ class Robot(Model):
         dampers), "rk4", "semi-implicit-euler" and "variational" (structure-preserving) with a fixed `step`; for the
         others `step` is the longest. The error of each step is kept below a share of `atol + rtol |y|`, on the average
         of y = (q, v): from 0.003 to 0.1 by the method, since errors add up and motions magnify them, so that the state
-        after some swings is within the tolerance. A chaotic motion leaves any tolerance in the end.
+        after some swings is within the tolerance. A chaotic motion leaves any tolerance in the end. With
+        `tolerance="step"` it is kept below all of it, as SciPy and MATLAB do: fewer steps, and a larger error in all.
 
         `events` are noticed where a function of the motion changes sign. `limits` of joints are ignored (but
         reported), "stop" the run, or let joints "bounce" with a coefficient of `restitution`, and rest. Dampers,
@@ -479,6 +481,7 @@ class Robot(Model):
             step=step,
             rtol=rtol,
             atol=atol,
+            tolerance=tolerance,
             events=events,
             limits=limits,
             restitution=restitution,

@@ -128,6 +128,29 @@ def test_samples_at_given_times() -> None:
     assert thin == given and thin.dense is None
 
 
+def test_steps_held_to_the_tolerance_are_those_of_scipy() -> None:
+    """The same method, the same meaning of rtol: as many steps, and the same errors."""
+    from scipy.integrate import solve_ivp
+
+    def rates(_: float, y: np.ndarray) -> np.ndarray:
+        return np.concatenate([y[2:], PENDULUM.forward_dynamics(y[:2], y[2:], np.zeros(2))])
+
+    y0 = [1.0, 0.5, 0.0, 0.0]
+    theirs = solve_ivp(rates, (0, 3), y0, method="DOP853", rtol=1e-8, atol=1e-8)
+    ours = PENDULUM.simulate(y0[:2], until=3.0, rtol=1e-8, atol=1e-8, tolerance="step", dense=False)
+    assert abs(ours.report.steps - len(theirs.t) + 1) <= 1  # the first steps are chosen otherwise
+    assert_close(np.concatenate([ours.q[-1], ours.v[-1]]), theirs.y[:, -1], 1e-6)
+    assert PENDULUM.simulate(y0[:2], until=3.0, rtol=1e-8, atol=1e-8).report.steps > ours.report.steps
+
+
+def test_nothing_between_steps_is_computed_if_nobody_asks() -> None:
+    kept, ends = (PENDULUM.simulate([1.0, 0.5], until=1.0, dense=dense) for dense in (True, False))
+    assert_close(ends.q, kept.q, ROUNDING)
+    assert kept.report.evaluations - ends.report.evaluations == 3 * kept.report.steps
+    sampled = PENDULUM.simulate([1.0, 0.5], until=[0.3, 1.0], dense=False)
+    assert_close(sampled.q, kept.at([0.3, 1.0])[0], ROUNDING)
+
+
 def test_start_is_neutral_at_rest() -> None:
     result = PENDULUM.simulate(until=0.0)
     assert np.array_equal(result.q, [PENDULUM.neutral()]) and not result.v.any() and len(result) == 1
@@ -425,3 +448,5 @@ def test_unknown_names_list_those_that_exist() -> None:
         PENDULUM.simulate(method="dopri")
     with pytest.raises(UnknownNameError, match="articulated-body"):
         PENDULUM.simulate(dynamics="artikulated-body")
+    with pytest.raises(UnknownNameError, match="motion, step"):
+        PENDULUM.simulate(tolerance="steps")

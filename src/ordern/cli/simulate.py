@@ -56,6 +56,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--step", type=positive, metavar="S", help="length of steps; the longest, where they adapt")
     how.add_argument("--rtol", type=float, default=1e-10, help="relative tolerance; 1e-10 unless given")
     how.add_argument("--atol", type=float, default=1e-10, help="absolute tolerance; 1e-10 unless given")
+    how.add_argument(
+        "--tolerance", default="motion", choices=("motion", "step"), help="what they are of; the motion unless given"
+    )
     how.add_argument("--limits", default="ignore", choices=("ignore", "stop", "bounce"), help="of joints")
     how.add_argument("--restitution", type=float, default=0.0, metavar="E", help="of joints that bounce, 0 to 1")
     how.add_argument("--dynamics", default="articulated-body", help="method of forward dynamics")
@@ -123,6 +126,7 @@ def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
         step=args.step,
         rtol=args.rtol,
         atol=args.atol,
+        tolerance=args.tolerance,
         limits=args.limits,
         restitution=args.restitution,
         dynamics=args.dynamics,

@@ -41,7 +41,8 @@ class Chunk:
     taken: Array
     """By passive forces, in each step."""
     dense: Array
-    """(k, m, nq + nv + 2): coefficients in powers of the part of the step of q, v, work and what was taken."""
+    """(k, m, nq + nv + 2): coefficients in powers of the part of the step of q, v, work and what was taken; m is 0
+    where nobody asks for them."""
     rejected: int
     evaluations: int
     failure: StepFailedError | None = None
@@ -195,8 +196,9 @@ class Compiled(Runner):
 
     native = True
 
-    def __init__(self, problem: Problem, settings: Settings, method: str) -> None:
-        self.problem, self.settings = problem, settings
+    def __init__(self, problem: Problem, settings: Settings, method: str, between: bool = True) -> None:
+        """`between` is whether anybody looks at the motion within steps: three more evaluations of each by DP8."""
+        self.problem, self.settings, self._between = problem, settings, between
         self._loop = Native(
             problem.robot,
             method,
@@ -236,7 +238,7 @@ class Compiled(Runner):
         start, nq, nv = self._t, self.problem.nq, self.problem.nv
         before = (start, self._q, self._v)
         tau, slant, since = line(self.problem.tau, start, end)
-        s = self._loop.advance(start, self._q, self._v, self._h, end, tau, slant, since, capacity=most)
+        s = self._loop.advance(start, self._q, self._v, self._h, end, tau, slant, since, most, self._between)
         n = len(s.t)
         if n:
             self._t, self._q, self._v, self._h = float(s.t[-1]), s.q[-1], s.v[-1], s.h
@@ -246,7 +248,11 @@ class Compiled(Runner):
             failure = not_finite(self.problem, self._t, s.index, 0, 0)
         elif s.status == "too-small":
             failure = too_small(self.problem, self._t, s.a[-1] if n else s.a0, 0, 0)
-        dense = self._hermite(before, s, tau, slant, since) if s.dense is None else s.dense
+        dense = s.dense
+        if not self._between:
+            dense = np.empty((n, 0, nq + nv + 2))
+        elif dense is None:
+            dense = self._hermite(before, s, tau, slant, since)
         good = n if self._adaptive else _finite_rows(s.q, s.v)
         chunk = Chunk(
             start,

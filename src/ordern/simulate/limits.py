@@ -155,12 +155,14 @@ class Excess:
             return
         beyond = np.maximum(self.robot.lower - q, q - self.robot.upper)
         out = beyond > self._least
-        for k in np.flatnonzero(out.any(axis=0)):
-            i = int(np.argmax(beyond[:, k]))
-            if np.isnan(self.first[k]):
-                self.first[k] = t[int(np.argmax(out[:, k]))]
-            if beyond[i, k] > self.worst[k]:
-                self.worst[k], self.when[k] = beyond[i, k], t[i]
+        left = out.any(axis=0)
+        if not left.any():
+            return
+        new, most = left & np.isnan(self.first), beyond.argmax(axis=0)
+        self.first[new] = t[out.argmax(axis=0)[new]]
+        far = beyond[most, np.arange(len(most))]
+        worse = left & (far > self.worst)
+        self.worst[worse], self.when[worse] = far[worse], t[most[worse]]
 
     def violations(self) -> tuple[Violation, ...]:
         """The joints that went beyond their limits."""

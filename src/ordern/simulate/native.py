@@ -20,7 +20,7 @@ from .tableaus import Tableau, tableau
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["FixedLoop", "Native", "Segment", "has_passive"]
+__all__ = ["FixedLoop", "Native", "Segment", "has_passive", "kept"]
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -58,7 +58,7 @@ def _requests(robot: Robot, method: Tableau, dynamics: str, *more: str) -> dict[
     return found | {names.get(question, question): robot.kernel(question).request for question in questions}
 
 
-def _kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
     """What a robot keeps of compiled code."""
     kept: dict[Any, Any] = robot._kernels
     if key not in kept:
@@ -90,7 +90,7 @@ class FixedLoop:
     def of(robot: Robot, method: str, dynamics: str, dtype: str, feedback: bool) -> FixedLoop:
         """The loop of a robot, made on first use."""
         key = ("rollout", method, dynamics, dtype, feedback)
-        return _kept(robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, feedback))
+        return kept(robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, feedback))
 
     def run(self, words: Mapping[str, int]) -> None:
         """Run a piece, in this thread."""
@@ -158,7 +158,7 @@ class Native:
         self._max_step = float(max_step)
         nq, nv = robot.nq, robot.nv
         self._numbers = np.concatenate([[0.0, smoothing, 0.0, rtol, atol], np.zeros(2 * nv)])
-        self._loaded = _kept(robot, ("advance", method, dynamics, lanes), lambda: self._load(dynamics, lanes))
+        self._loaded = kept(robot, ("advance", method, dynamics, lanes), lambda: self._load(dynamics, lanes))
         self.rolled = self._loaded.code.rolled
         """The kernels that are compiled as loops over bodies."""
         self._workspace = self._loaded.workspace()

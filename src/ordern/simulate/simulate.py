@@ -21,6 +21,7 @@ from .forces import External, applied, require_signature
 from .identity import fingerprint
 from .integrator import Integrator, Settings
 from .limits import check_mode
+from .native import kept
 from .problem import Problem
 from .run import Run
 from .tableaus import TABLEAUS
@@ -49,6 +50,7 @@ def simulate(
     step: float | None = None,
     rtol: float = 1e-10,
     atol: float = 1e-10,
+    tolerance: str = "motion",
     events: Sequence[Event] = (),
     limits: str = "ignore",
     restitution: float = 0.0,
@@ -66,7 +68,7 @@ def simulate(
     q = robot.project(_state("q0", q0, robot.neutral(), robot))
     v = _state("v0", v0, np.zeros(robot.nv), robot)
     times, end = _times(until)
-    settings = _settings(method, step, rtol, atol)
+    settings = _settings(method, step, rtol, atol, tolerance)
     if not _positive(smoothing):
         raise ArgumentError(f"smoothing must be a positive velocity, not {smoothing!r}")
     if not _positive(max_steps) or int(max_steps) != max_steps:
@@ -77,7 +79,8 @@ def simulate(
         raise ArgumentError("limits='bounce' is not for the method 'variational'; use an adaptive one")
     robot.kernel("forward_dynamics", dynamics)  # an unknown or unfit method is named before anything is done
     problem = Problem(robot, applied(robot, tau), External(robot, external), dynamics, float(smoothing))
-    runner = _runner(problem, settings, method, native)
+    between = bool(dense or events or stops or times is not None)
+    runner = _runner(problem, settings, method, native, between)
     _compile(problem, q, v, limits == "bounce")
     ready = time.perf_counter()
     run = Run(
@@ -178,6 +181,11 @@ def _events(events: Any) -> tuple[Event, ...]:
 
 def _compile(problem: Problem, q: Array, v: Array, impacts: bool) -> None:
     """Use all functions of the robot that a run needs once, so that compiling is not counted as running."""
+    key = ("simulate", problem.dynamics_method, impacts, problem.external.absent)
+    kept(problem.robot, key, lambda: _use(problem, q, v, impacts))
+
+
+def _use(problem: Problem, q: Array, v: Array, impacts: bool) -> bool:
     robot = problem.robot
     robot.project(q)
     robot.position_rate(q, v)
@@ -189,15 +197,22 @@ def _compile(problem: Problem, q: Array, v: Array, impacts: bool) -> None:
         robot.mass_matrix_solve(q, v)
     if conserved(robot, problem.external.absent).any():
         robot.momentum(q, v)
+    return True
 
 
 def _positive(x: Any) -> bool:
     return isinstance(x, (int, float, np.number)) and bool(0.0 < x < math.inf)
 
 
-def _settings(method: str, step: Any, rtol: Any, atol: Any) -> Settings:
+TOLERANCES = ("motion", "step")
+"""What rtol and atol are of: the whole motion, so that steps are held to a share of them; or each step."""
+
+
+def _settings(method: str, step: Any, rtol: Any, atol: Any, tolerance: str) -> Settings:
     if method not in METHODS:
         raise unknown_name("method of simulation", method, METHODS)
+    if tolerance not in TOLERANCES:
+        raise unknown_name("meaning of tolerances", tolerance, TOLERANCES)
     if step is not None and not _positive(step):
         raise ArgumentError(f"step must be a positive time in seconds, not {step!r}")
     fixed = method == "variational" or (method in TABLEAUS and not TABLEAUS[method].adaptive)
@@ -208,9 +223,9 @@ def _settings(method: str, step: Any, rtol: Any, atol: Any) -> Settings:
             raise ArgumentError(f"{name} must be a number that is not below 0, not {x!r}")
     if rtol == 0.0 and atol == 0.0:
         raise ArgumentError("rtol and atol are both 0: no step is that accurate")
-    return Settings(
-        None if step is None else float(step), _of_a_step(float(rtol), method), _of_a_step(float(atol), method)
-    )
+    whole = tolerance == "motion"
+    errors = (_of_a_step(float(x), method) if whole else float(x) for x in (rtol, atol))
+    return Settings(None if step is None else float(step), *errors)
 
 
 _SHARES = {"dormand-prince-8": 0.03, "dormand-prince": 0.01, "cash-karp": 0.003, "radau": 0.1}
@@ -238,7 +253,7 @@ def _integrator(problem: Problem, settings: Settings, method: str) -> Integrator
     return Explicit(problem, settings, method)
 
 
-def _runner(problem: Problem, settings: Settings, method: str, native: bool | None) -> Runner:
+def _runner(problem: Problem, settings: Settings, method: str, native: bool | None, between: bool) -> Runner:
     """Machine code where forces are known beforehand, else steps from Python."""
     reasons = []
     if method not in TABLEAUS:
@@ -251,7 +266,7 @@ def _runner(problem: Problem, settings: Settings, method: str, native: bool | No
         reasons.append("nothing moves")
     if not reasons and native is not False:
         try:
-            return Compiled(problem, settings, method)
+            return Compiled(problem, settings, method, between)
         except ArgumentError as e:
             reasons.append(str(e))
     if native:
