@@ -62,5 +62,5 @@ def _verdict(beyond: int, runs: int) -> str:
     return (
         f"{runs - beyond} of {runs} runs are within the tolerance; the others are those above 1 in the table. What is "
         "controlled is the error of each step. What steps add up to, and what the motion makes of it, is not; a "
-        "smaller tolerance helps where it matters; but errors of `radau` level off at some 1e-12, whatever is asked.\n"
+        "smaller tolerance helps where it matters.\n"
     )

@@ -9,7 +9,8 @@ A's eigenvectors they are one real and one complex linear system (mu / h - J) w 
 eliminated: what is factorised has nv rows, not nq + nv. After each step positions are projected.
 
 Reference: Hairer and Wanner, Solving Ordinary Differential Equations II, sec. IV.8, their RADAU5.
-Differs: J is found by differences in one batch of nq + nv + 1 states; the systems are solved by inverse matrices.
+Differs: J is found by differences in one batch of nq + nv + 1 states; the systems are solved by inverse matrices; what
+is lost when a short step is added to the state is kept for the next one.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ class Radau(Integrator):
     def start(self, t: float, q: Array, v: Array, h: float | None = None, end: float = math.inf) -> None:
         """Begin at this state."""
         self._t, self._y = float(t), np.concatenate([q, v]).astype(float)
+        self._lost = np.zeros_like(self._y)  # what rounding took from the state, for the next step
         before = self._field.evaluations
         self._f = self._field.rates(np.array([self._t]), self._y[None])[0]
         bad = np.flatnonzero(~np.isfinite(self._f[self.problem.nq :]))
@@ -154,36 +156,37 @@ class Radau(Integrator):
         bad: StepFailedError | None = None
         while True:
             left = end - self._t
-            h, t1 = (left, end) if _NEARLY * self._h >= left else (self._h, self._t + self._h)
+            nominal, t1 = (left, end) if _NEARLY * self._h >= left else (self._h, self._t + self._h)
+            h = t1 - self._t  # by the clock: the rounding of thousands of times would shift the motion
             if h < 10.0 * float(np.spacing(abs(self._t))) and h < left:
                 if bad is not None:
                     raise bad.counted(rejected, self._field.evaluations - before)
                 raise self._stuck(rejected, self._field.evaluations - before)
             try:
-                solved, bad = self._solve(h), None
+                solved, bad = self._solve(h, nominal), None
                 error = math.inf if solved is None else self._error(h, solved, again=rejected > 0)
                 taken = self._take(h, t1, solved, rejected, before) if solved is not None and error <= 1.0 else None
             except StepFailedError as e:  # forces that are not finite, at a stage
                 solved, bad = None, e
             if solved is None:
                 rejected += 1
-                self._h = 0.5 * h
+                self._h = 0.5 * nominal
                 continue
             safety = 0.9 * (2 * _ROUNDS + 1) / (2 * _ROUNDS + solved.rounds)
             if taken is None:
                 rejected += 1
-                self._h = h * max(_SHORTEST, safety * self._factor(h, error))
+                self._h = nominal * max(_SHORTEST, safety * self._factor(nominal, error))
                 continue
             break
-        factor = min(_LONGEST, safety * self._factor(h, error))
+        factor = min(_LONGEST, safety * self._factor(nominal, error))
         slow = solved.rounds > 2 and solved.rate > 1e-3
         if slow:
             self._J, self._factors = None, None
         elif factor < _KEEP:
             factor = 1.0
-        self._h_before, self._error_before = h, error
+        self._h_before, self._error_before = nominal, error
         # a step cut short by the end says little about the next one
-        self._h = self._limited(h * factor if h >= planned or rejected else max(h * factor, planned))
+        self._h = self._limited(nominal * factor if nominal >= planned or rejected else max(nominal * factor, planned))
         return taken
 
     def _take(self, h: float, t1: float, solved: _Solved, rejected: int, before: int) -> Step:
@@ -191,7 +194,9 @@ class Radau(Integrator):
         nq, problem, y0, f0 = self.problem.nq, self.problem, self._y, self._f
         powers = self._M.powers @ solved.z
         work = self._field.works(self._t + self._M.c * h, y0 + solved.z) @ self._M.b * h
-        y1 = y0 + solved.z[2]
+        change = solved.z[2] + self._lost
+        y1 = y0 + change
+        self._lost = change - (y1 - y0)
         q1, v1 = problem.project(y1[:nq]), y1[nq:].copy()
         y1 = np.concatenate([q1, v1])
         f1 = self._field.rates(np.array([t1]), y1[None])[0]
@@ -214,16 +219,19 @@ class Radau(Integrator):
         self._t, self._y, self._f, self._fresh, self._new = t1, y1, f1, False, 0
         return taken
 
-    def _solve(self, h: float) -> _Solved | None:
-        """The stages of a step, or None if they are not found: with a new Jacobian if the old one is to blame."""
+    def _solve(self, h: float, nominal: float) -> _Solved | None:
+        """The stages of a step, or None if they are not found: with a new Jacobian if the old one is to blame.
+
+        Matrices are those of the nominal step, which stays the same while that by the clock differs by rounding.
+        """
         z = self._guess(h)
         while True:
             if self._J is None:
                 self._J, self._fresh, self._factors = self._field.jacobian(self._t, self._y, self._f), True, None
             try:
-                if self._factors is None or self._factors[0] != h:
+                if self._factors is None or self._factors[0] != nominal:
                     M, J = self._M, self._J
-                    self._factors = (h, J.eliminate(M.real / h), J.eliminate(M.complex / h))
+                    self._factors = (nominal, J.eliminate(M.real / nominal), J.eliminate(M.complex / nominal))
                 found = self._iterate(h, z, self._factors[1], self._factors[2])
             except np.linalg.LinAlgError:
                 found = None
@@ -297,6 +305,7 @@ class Radau(Integrator):
         return {
             "numbers": np.array(numbers),
             "y": self._y,
+            "lost": self._lost,
             "f": self._f,
             "J": np.zeros((0, n)) if self._J is None else self._J.matrix,
             "path": np.zeros((0, n)) if self._path is None else self._path,
@@ -306,6 +315,7 @@ class Radau(Integrator):
         """Continue from there."""
         self._t, self._h, self._h_before, self._error_before, fresh, new = state["numbers"].tolist()
         self._fresh, self._new, self._factors = bool(fresh), int(new), None
-        self._y, self._f, J, path = (np.array(state[k], dtype=float) for k in ("y", "f", "J", "path"))
+        names = ("y", "lost", "f", "J", "path")
+        self._y, self._lost, self._f, J, path = (np.array(state[k], dtype=float) for k in names)
         self._J = Jacobian(J, self.problem.nq) if J.size else None
         self._path = path if path.size else None
