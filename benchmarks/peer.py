@@ -60,7 +60,7 @@ class Peer:
                 x = x[..., [4, 5, 6, 1, 2, 3, 0]]
             elif ours.nq == 4:
                 x = x[..., [1, 2, 3, 0]]
-            elif theirs.nq == 2:
+            elif ours.nq == 1 and theirs.nq == 2:
                 x = np.concatenate([np.cos(x), np.sin(x)], axis=-1)
             out[..., at : at + theirs.nq] = x
         return out

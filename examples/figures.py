@@ -1,16 +1,20 @@
 """Make the plots of the documentation: python examples/figures.py [folder] [names ...]
 
-Without names, all of them; the folder is docs/images. Needs `ordern[plot]`. Pictures in 3-D are made by gallery.py.
+Without names, such as plot-motion or mechanism-four-bar, all of them; the folder is docs/images. Needs `ordern[plot]`.
+Pictures in 3-D are made by gallery.py.
 """
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import ordern as on
-from ordern import plot
+from ordern import plot, robots
+from ordern.plot import style
+from ordern.robots.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).resolve().parents[1]
 START = [0.3, 1.2, -0.9, 0.2, 0.4, 0.0]
@@ -82,7 +86,87 @@ def control():
     return plot.compare(runs, "q.elbow", "tau.elbow", title="A PUMA 560 with 2 kg that its controllers do not know of")
 
 
-FIGURES = {f.__name__: f for f in (motion, tip, many, matrix, complexity, methods, bounce, control)}
+FIGURES = {f"plot-{f.__name__}": f for f in (motion, tip, many, matrix, complexity, methods, bounce, control)}
+
+
+def mechanism(name):
+    """A mechanism with closed loops, in its assembled position."""
+    return plot.mechanism(on.load(name), robots.positions(name)["assembled"], title=name)
+
+
+FIGURES |= {f"mechanism-{name}": partial(mechanism, name) for name in (*MECHANISMS, "four-bar-chain-4")}
+
+
+def drift():
+    """What becomes of a loop and of the energy with and without corrections, at steps that are too long."""
+    robot = on.load("four-bar")
+    made = style.figure(style.WIDTH, 2.9)
+    left, right = made.subplots(1, 2)
+    for kind, colour in zip(("none", "baumgarte", "project"), style.COLOURS, strict=False):
+        q = robots.positions("four-bar")["assembled"]
+        run = robot.simulate(q, until=10.0, method="rk4", step=0.004, drift=kind)
+        residual = np.linalg.norm(robot.loop_residual(run.q), axis=-1)
+        left.semilogy(run.t, np.maximum(residual, 1e-17), color=colour, label=f'drift="{kind}"', lw=0.8)
+        right.plot(run.t, (run["energy"] - run["energy"][0]) / run["kinetic"].max(), color=colour, lw=0.8)
+    style.dress(left, "How far the loop is open", "time in s", "m")
+    style.dress(right, "The error of the energy", "time in s", "part of the largest kinetic energy")
+    right.set_yscale("symlog", linthresh=1e-6)
+    made.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    return made
+
+
+def nearly_tied(apart):
+    """A chain of nine hinges whose last link is held by a ball and, so far beside it, by a pin in a slot."""
+    chain = on.chain(9)
+    q, last = 0.4 * np.random.default_rng(3).standard_normal(9), chain.bodies[-1].name
+    pose, builder = chain.pose(q, last), chain.builder()
+    turn, ground = tuple(pose[:3, :3].ravel()), builder.bodies[0]
+    beside = tuple(pose[:3, 3] + apart * pose[:3, 0])
+    builder.loop("ball", on.Spherical(), ground, last, at=on.Placement(turn, tuple(pose[:3, 3])))
+    slot = {"at": on.Placement(turn, beside), "child_at": (apart, 0.0, 0.0)}
+    return builder.loop("pin", on.PointOnLine((1, 0, 0)), ground, last, **slot).build(), q
+
+
+def exact_acceleration(M, f, K, c):
+    """Equation (20) with 50 digits."""
+    import mpmath
+
+    with mpmath.workdps(50):
+        A = mpmath.matrix(np.block([[M, K.T], [K, np.zeros((len(K), len(K)))]]).tolist())
+        x = mpmath.lu_solve(A, mpmath.matrix([*f.tolist(), *c.tolist()]))
+        return np.array([float(x[i]) for i in range(len(M))])
+
+
+def stability():
+    """Errors of the methods with constraints ever nearer to dependent ones, against 50 digits."""
+    names = ("kkt", "multipliers", "null-space", "proximal")
+    distances = 10.0 ** -np.arange(1.0, 6.5, 0.5)
+    errors = {name: [] for name in names}
+    for apart in distances:
+        robot, q = nearly_tied(apart)
+        rng, found = np.random.default_rng(1), {name: [] for name in names}
+        K, M = robot.loop_jacobian(q), robot.mass_matrix(q)
+        for _ in range(10):
+            v, tau = robot.project_velocity(q, rng.standard_normal(9)), rng.standard_normal(9)
+            known = exact_acceleration(M, tau - robot.bias_force(q, v), K, -robot.loop_bias(q, v))
+            for name in names:
+                off = np.abs(robot.closed_dynamics(q, v, tau, method=name).a - known).max()
+                found[name].append(off / np.abs(known).max())
+        for name in names:
+            errors[name].append(np.median(found[name]))
+    made = style.figure(style.WIDTH, 3.2)
+    axes = made.subplots()
+    for name, marker, colour in zip(names, "osvx", style.COLOURS, strict=False):
+        axes.loglog(distances, errors[name], marker=marker, ms=4, lw=1.0, color=colour, label=name)
+    axes.invert_xaxis()
+    style.dress(
+        axes, "Nearly dependent constraints", "distance of ball and pin in m", "relative error of accelerations"
+    )
+    axes.legend(fontsize=8, frameon=False)
+    return made
+
+
+FIGURES |= {"loops-drift": drift, "loops-stability": stability}
 
 
 def main(arguments):
@@ -90,7 +174,7 @@ def main(arguments):
     names = [name for name in arguments if name in FIGURES] or list(FIGURES)
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        path = folder / f"plot-{name}.png"
+        path = folder / f"{name}.png"
         plot.save(FIGURES[name](), path, dpi=130)
         print(path)
 

@@ -177,3 +177,63 @@ TIMES_REQUESTED = {"dormand-prince-8": 1.0, "dormand-prince": 1.0, "cash-karp": 
 """Errors after some tenths of a second to 1.5 s, in units of the requested tolerance: what was asked for is kept,
 though these motions make an error of the start 11 to 27 times as large, since each step is kept within a share of the
 tolerance that is chosen for its method."""
+
+ANDREWS = 1e-8
+"""Andrews' squeezing mechanism at 0.03 s against the published solution, whose own digits agree with an independent
+integration to 1.5e-9; the figure that the project has set itself."""
+
+ANDREWS_FORCES = 1e-7
+"""Its constraint forces there, relative to the largest: at the published q and v themselves, whose velocities leave the
+loops at 1e-9 m/s, the equations of motion give forces that differ by 7.4e-8 from the published ones."""
+
+GRASPED = 1e-9
+"""Arms that hold an object, against bodies solved one by one or by another method, relative to the largest number: the
+matrices have condition numbers up to 1e6, since hands are turned more easily than moved."""
+
+CHAIN_STEPS = 5e-9
+"""Four hundred steps of 5 ms of the classical Runge-Kutta method, for squares that fall at up to 9 rad/s: the fifth
+power of the step times their rates is 1e-11 a step; what is left of it at the end is 1.4e-9."""
+
+MECHANISM = 1e-10
+"""Motions and accelerations of mechanisms against formulas on paper: rounding, times the conditions of their mass
+matrices and constraints, some thousands each."""
+
+CASSIE = 1e-8
+"""Cassie's file has angles with five digits, so that axes which should be parallel are so to 4e-6 rad, and loops that
+should be flat close to some 1e-9 m only, but for the position in the file."""
+
+CLOSED_DYNAMICS = 1e-9
+"""Accelerations and forces of random closed systems, by all methods and in maximal coordinates: what is promised.
+Rounding of 1e-15, times the conditions of mass matrices and of constraints, which are some thousands each at worst."""
+
+LEAST_NORM = 1e-6
+"""Multipliers of least norm where constraints depend on each other, relative: the proximal method adds a stiffness of
+1e8 times the rounding of constraints that are not quite consistent, in each step."""
+
+PROXIMAL_PEER = 1e-6
+"""Against Pinocchio's proximal constraint dynamics, which stops at residuals of 1e-10; conditions are thousands."""
+
+STIFF_PEER = 1e-4
+"""Against MuJoCo's equality constraints, which are never quite hard: softness of 1e-6 at the least."""
+
+SHARED = 1e-12
+"""Forces of some N that are shared between contacts: pseudo-inverses of matrices with entries of order one."""
+
+LOOP_CLOSED = 1e-12
+"""Residuals, and their derivatives along free motions, at a closed pose: tens of roundings of numbers around one."""
+
+LOOP_DIFFERENCE = 1e-7
+"""Constraints' derivatives against central differences with steps of 1e-6: rounding 1e-16 / 1e-6, and third derivatives
+of up to 1e3 times 1e-12."""
+
+LOOP_MOTION = 2e-8
+"""Positions of robots with closed loops after a second or two, by default tolerances of 1e-10 that swings magnify."""
+LOOP_ENERGY = 1e-9
+"""Energy of robots with closed loops, relative to the largest kinetic energy, over seconds by default tolerances."""
+LOOP_FORCE = 1e-5
+"""Forces of constraints in N: accelerations of a body of 1e-9 kg are part of them."""
+LOOP_SINGULAR = 1e-7
+"""Speeds and energy after a singular position was passed: errors of 1e-12 are magnified by its band's 5e-4, squared."""
+
+ROLLED_LOOPS = 1e-8
+"""What Baumgarte's stabilisation leaves open (m, rad), and errors of rk4, at steps of 1 ms over 0.2 s: some 1e-9."""

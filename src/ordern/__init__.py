@@ -19,20 +19,29 @@ if TYPE_CHECKING:
     from .control import trajectories as trajectories
     from .conversion import Converter, convert
     from .counting import count
-    from .errors import ArgumentError, CompileError, ModelError, OrdernError, TraceError, UnknownNameError
+    from .errors import ArgumentError, CompileError, LoopError, ModelError, OrdernError, TraceError, UnknownNameError
+    from .grasping import Grasp, grasp
+    from .grasping import contacts as contacts
     from .interop.symbolic import symbolic
     from .io import ModelWarning
     from .joints import (
+        Closure,
         Composite,
         Continuous,
         Cylindrical,
+        Distance,
+        Driven,
         Fixed,
         Free,
         Helical,
         Joint,
+        KnifeEdge,
         Planar,
+        PointOnLine,
+        PointOnPlane,
         Prismatic,
         Revolute,
+        RollingBall,
         RollingDisc,
         Spherical,
         Universal,
@@ -45,6 +54,7 @@ if TYPE_CHECKING:
     from .simulate.forces import Table
     from .simulate.report import SimulationWarning
     from .simulate.result import Result
+    from .simulate.switches import Switch
 
 __version__ = "0.1.0"
 
@@ -53,6 +63,7 @@ __all__ = [
     "ArgumentError",
     "Body",
     "Builder",
+    "Closure",
     "CompileError",
     "Composite",
     "Connection",
@@ -60,15 +71,20 @@ __all__ = [
     "Converter",
     "Coupling",
     "Cylindrical",
+    "Distance",
+    "Driven",
     "Event",
     "Finding",
     "Fixed",
     "Frame",
     "Free",
+    "Grasp",
     "Helical",
     "Joint",
     "Kernel",
+    "KnifeEdge",
     "Loop",
+    "LoopError",
     "Mimic",
     "Model",
     "ModelError",
@@ -77,15 +93,19 @@ __all__ = [
     "OrdernError",
     "Placement",
     "Planar",
+    "PointOnLine",
+    "PointOnPlane",
     "Prismatic",
     "Report",
     "Result",
     "Revolute",
     "Robot",
+    "RollingBall",
     "RollingDisc",
     "Shape",
     "SimulationWarning",
     "Spherical",
+    "Switch",
     "Table",
     "TraceError",
     "Universal",
@@ -95,6 +115,7 @@ __all__ = [
     "convert",
     "count",
     "from_dh",
+    "grasp",
     "load",
     "load_result",
     "methods",
@@ -107,20 +128,36 @@ _WHERE = {
     "check": ("Finding", "Report"),
     "conversion": ("Converter", "convert"),
     "counting": ("count",),
-    "errors": ("ArgumentError", "CompileError", "ModelError", "OrdernError", "TraceError", "UnknownNameError"),
+    "errors": (
+        "ArgumentError",
+        "CompileError",
+        "LoopError",
+        "ModelError",
+        "OrdernError",
+        "TraceError",
+        "UnknownNameError",
+    ),
+    "grasping": ("Grasp", "grasp"),
     "interop.symbolic": ("symbolic",),
     "io": ("ModelWarning",),
     "joints": (
+        "Closure",
         "Composite",
         "Continuous",
         "Cylindrical",
+        "Distance",
+        "Driven",
         "Fixed",
         "Free",
         "Helical",
         "Joint",
+        "KnifeEdge",
         "Planar",
+        "PointOnLine",
+        "PointOnPlane",
         "Prismatic",
         "Revolute",
+        "RollingBall",
         "RollingDisc",
         "Spherical",
         "Universal",
@@ -144,6 +181,7 @@ _WHERE = {
     "simulate.forces": ("Table",),
     "simulate.report": ("SimulationWarning",),
     "simulate.result": ("Result",),
+    "simulate.switches": ("Switch",),
 }
 """The modules of all names."""
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
@@ -156,11 +194,17 @@ _CONTROL = ("controllers", "trajectories")
 """Modules of `control` that are reached by their own names."""
 
 
+_GRASPING = ("contacts",)
+"""Modules of `grasping` that are reached by their own names."""
+
+
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f".{name}", __name__)
     if name in _CONTROL:
         return import_module(f".control.{name}", __name__)
+    if name in _GRASPING:
+        return import_module(f".grasping.{name}", __name__)
     if name not in _MODULES:
         raise AttributeError(f"module 'ordern' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
@@ -168,4 +212,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_CONTROL, "__version__"])
+    return sorted([*__all__, *_CONTROL, *_GRASPING, "__version__"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.reach import require_tree
 from .graph import Counts, Node
 from .graph.depth import depth
 from .model import BASE, Model, Placement
@@ -35,6 +36,7 @@ def count(
     >>> on.count(on.load("puma560"), "inverse_dynamics", general=True).multiplications < 150 * 6 - 48  # Luh et al. 1980
     True
     """
+    require_tree(robot, question)
     counted = generic(robot) if general else Robot.of(robot)
     return counted.kernel(question, method, way="unrolled", present=present, **options).counts()
 
@@ -43,6 +45,7 @@ def critical_path(robot: Model, question: str, method: str | None = None, **opti
     """The longest chain of operations that wait for each other: how long it takes with any number of processors."""
     from .compile.program import straight_line
 
+    require_tree(robot, question)
     kernel = Robot.of(robot).kernel(question, method, way="unrolled", **options)
     return depth([x for x in straight_line(kernel.request) if isinstance(x, Node)])
 

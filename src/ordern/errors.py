@@ -12,6 +12,7 @@ from difflib import get_close_matches
 __all__ = [
     "ArgumentError",
     "CompileError",
+    "LoopError",
     "ModelError",
     "OrdernError",
     "TraceError",
@@ -30,6 +31,10 @@ class ModelError(OrdernError, ValueError):
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(f"{where}: {message}" if where else message)
         self.where = where
+
+
+class LoopError(ModelError):
+    """A loop that cannot be closed, or motions of loops that cannot be driven."""
 
 
 class ArgumentError(OrdernError, ValueError):

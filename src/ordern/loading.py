@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .errors import ArgumentError
 from .joints import Joint, Revolute
 from .robot import Robot
 
@@ -16,7 +17,13 @@ __all__ = ["chain", "from_dh", "load", "load_result", "tree"]
 
 
 def load(
-    source: str | os.PathLike[str], *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11
+    source: str | os.PathLike[str],
+    *,
+    floating: bool | Joint = False,
+    merge: bool = True,
+    snap: float = 1e-11,
+    loops: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
+    cut: Sequence[str] = (),
 ) -> Robot:
     """A robot from a file (URDF, MJCF, SDF), from XML text, or from the name of a bundled robot.
 
@@ -24,15 +31,25 @@ def load(
     `floating` the root gets a free joint, or the joint that it is. Entries of placements within `snap` of 0 or +-1
     become exactly that, which makes computing faster; 0 turns it off. What was noticed while reading is in
     `robot.notes`, and in one warning.
+
+    `loops` are joints that close loops, which URDF has no words for: the name of a JSON file, or what would be in it, a
+    list with a dictionary for each (see docs/formats/loops.md). `cut` names joints of an SDF file that are to close its
+    loops; without it they are chosen.
     """
     from . import io, robots
 
-    if robots.known(source):
-        return Robot.of(robots.builder(str(source)).build(floating=floating, merge=merge, snap=snap))
-    robot = Robot.of(
-        io.load_builder(source, (*robots.names(), *robots.families())).build(floating=floating, merge=merge, snap=snap)
-    )
-    io.warn_of(robot)
+    bundled = robots.known(source)
+    if bundled and cut:
+        raise ArgumentError(f"cut: the bundled robot {str(source)!r} has its tree already")
+    known = () if bundled else (*robots.names(), *robots.families())
+    builder = robots.builder(str(source)) if bundled else io.load_builder(source, known, cut=cut)
+    if loops is not None:
+        from .io.loops import add_loops
+
+        add_loops(builder, loops)
+    robot = Robot.of(builder.build(floating=floating, merge=merge, snap=snap))
+    if not bundled:
+        io.warn_of(robot)
     return robot
 
 

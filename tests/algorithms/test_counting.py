@@ -6,6 +6,7 @@ import pytest
 
 import ordern as on
 from ordern.counting import generic
+from ordern.errors import ArgumentError
 from ordern.papers.costs import PUBLISHED_FORWARD, PUBLISHED_INVERSE, _value, formula, polynomial, revolute_arm
 
 
@@ -77,3 +78,10 @@ def test_published_formulas_give_the_published_numbers() -> None:
 def test_what_iterates_has_no_count() -> None:
     with pytest.raises(on.ArgumentError, match="cannot be counted"):
         on.load("puma560").kernel("forward_dynamics", "conjugate-gradient").counts()
+
+
+def test_forward_dynamics_with_loops_is_not_that_of_the_tree() -> None:
+    robot = on.load("four-bar")
+    with pytest.raises(ArgumentError, match=r"loops or couplings \(pin\).*closed_dynamics.*opened"):
+        on.count(robot, "forward_dynamics")
+    assert on.count(robot, "closed_dynamics").total > on.count(robot.opened(), "forward_dynamics").total

@@ -10,9 +10,10 @@ import pytest
 
 import ordern as on
 from ordern import robots
+from ordern.robots.mechanisms import MECHANISMS
 from tests.tolerances import ROUNDING, assert_close
 
-ALL = (*robots.names(), "spherical-chain-3", "spherical-star-2")
+ALL = (*robots.names(), "spherical-chain-3", "spherical-star-2", "four-bar-chain-2")
 
 NO_BODY = {
     ("puma560", "shoulder_link"),
@@ -29,6 +30,7 @@ def robot(name: str) -> on.Robot:
 
 def test_names() -> None:
     assert set(robots.names()) == {
+        *MECHANISMS,
         "double-pendulum",
         "free-top",
         "kuka-kr5",
@@ -39,7 +41,7 @@ def test_names() -> None:
         "yamane-branched-30",
         "yamane-serial-30",
     }
-    assert robots.families() == ("spherical-chain-N", "spherical-star-N")
+    assert robots.families() == ("spherical-chain-N", "spherical-star-N", "four-bar-chain-N")
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -10,6 +10,7 @@ import pinocchio as pin
 import pytest
 
 import ordern as on
+from ordern import robots
 from tests.control.moving import Array
 from tests.random_models import random_robot
 from tests.robots import ROBOTS
@@ -190,3 +191,22 @@ def test_mistakes_are_named() -> None:
     ):
         with pytest.raises(on.OrdernError, match=words):
             robot.inverse_kinematics(*arguments, **options)
+
+
+def test_loops_stay_closed() -> None:
+    """The five-bar reaches a point by the law of cosines, not by opening its loop; a far one is missed closed."""
+    robot, start = on.load("five-bar"), robots.positions("five-bar")["assembled"]
+    T = robot.pose(start, "tool")
+    T[:3, 3] += (0.02, 0.0, 0.03)
+    only = {"q0": start, "weights": (0, 0, 0, 1, 1, 1)}
+    q, info = robot.inverse_kinematics(T, "tool", **only)
+    assert info.reached
+    x, z = T[0, 3], T[2, 3]
+    for base, drive in ((-0.05, q[0]), (0.05, q[2])):
+        elbow = np.array([base + 0.2 * np.cos(drive), 0.2 * np.sin(drive)])
+        assert abs(np.hypot(x - elbow[0], z - elbow[1]) - 0.3) < 1e-9
+    assert np.abs(robot.loop_residual(q)).max() < 1e-9
+    T[2, 3] = 2.0
+    q, info = robot.inverse_kinematics(T, "tool", **only)
+    assert not info.reached
+    assert np.abs(robot.loop_residual(q)).max() < 1e-9

@@ -46,6 +46,27 @@ SAYS = {
         r"rollout: q \(1000, 5, 6\)",
         r"the same when read again: True",
     ],
+    "10_grasp.py": [
+        r"<Grasp of 'object' by 2 arms, nv=12: puma560-1 rigid, puma560-2 rigid>",
+        r"falls with -0\.7117 m/s2; rank 12 of 12",
+        r"appendix-b +differs by \de-1\d N",
+        r"\(1000, 2, 6\)",
+        r"nothing accelerates by more than \de-1\d rad/s2",
+        r"6 ways to squeeze",
+        r"fall: \d+ steps, tips within \de-1\d m of the box",
+        r"energy wrong by \de-1\d of the kinetic energy",
+        r"t = 0\.5095 s: contact 'finger-.' of arm 'finger-.' would slip",
+        r"slips at 0\.5095 s; at 0\.8 s it is 0\.4139 m lower",
+    ],
+    "11_closed_loops.py": [
+        r"loops +open by up to \d\.\de-1\d \(pin\)",
+        r"the pin bears up to 7\.723 N",
+        r"project +open by up to \d\.\de-1\d",
+        r"singular at 0\.71667\d+ s: rank 3 instead of 6",
+        r"differ by \d\.\de-\d+ rad; drift \d\.\de-1\d",
+        r"tight at 0\.403855022 s",
+        r"2 switches, which took 5\.023 J",
+    ],
 }
 """Patterns that the output of each example has, in this order."""
 

@@ -496,7 +496,8 @@ class TestEqualities:
     def test_inactive_ones_are_noted(self) -> None:
         text = '<default><equality active="false"/></default><equality><weld name="w" body1="tip"/></equality>'
         model = build(self.model(text))
-        assert (model.loops, str(model.notes[0])) == ((), "<string>:7: equality 'w' is not active and left out")
+        assert [loop.active for loop in model.loops] == [False]
+        assert str(model.notes[0]) == "<string>:7: equality 'w' is not active: a loop that is open"
 
     @pytest.mark.parametrize(
         ("equality", "message"),

@@ -39,3 +39,20 @@ question("integrate", (_q, _v, Port("dt", "scalar")), "q", "joint-by-joint")
 question("difference", (Port("q0", "q"), Port("q1", "q")), "v", "joint-by-joint")
 question("position_rate", (_q, _v), "q", "joint-by-joint")
 question("project", (_q,), "q", "joint-by-joint")
+_t = Port("t", "scalar", optional=True)
+question("loop_residual", (_q, _t), "rows", "outward", loops=True)
+question("loop_rate", (_q, _v, _t), "rows", "outward", loops=True)
+question("loop_jacobian", (_q, _t), "row_columns", "inward", loops=True)
+question("loop_bias", (_q, _v, _t), "rows", "outward", loops=True)
+question("loop_wrenches", (_q, _t), "row_wrenches", "outward", loops=True)
+question("loop_coordinates", (_q,), "loop_q", "outward", loops=True)
+question("loop_velocities", (_q, _v), "loop_v", "outward", loops=True)
+question("loop_force", (_q, Port("along", "loop_v")), "f", "inward", loops=True)
+question("loop_passive_force", (_q, _v, Port("smoothing", "scalar")), "f", "inward", loops=True)
+question(
+    "closed_dynamics",
+    (_q, _v, _tau, _external, _v0, _a0, _t, Port("correction", "rows", optional=True), Port("drop", "scalar", True)),
+    "closed",
+    "multipliers",
+    loops=True,
+)

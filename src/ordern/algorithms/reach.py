@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..errors import ArgumentError
 from ..joints import Joint
 from ..model import BASE, Model
 
-__all__ = ["all_of", "chains_only", "joints_only", "no_couplings", "no_filling_in", "no_massless_bodies"]
+__all__ = [
+    "all_of",
+    "chains_only",
+    "joints_only",
+    "no_couplings",
+    "no_filling_in",
+    "no_massless_bodies",
+    "require_tree",
+]
 
 Reason = Callable[[Model], str]
 
@@ -15,6 +24,16 @@ Reason = Callable[[Model], str]
 def all_of(*reasons: Reason) -> Reason:
     """The first reason that there is."""
     return lambda model: next((found for reason in reasons if (found := reason(model))), "")
+
+
+def require_tree(model: Model, question: str) -> None:
+    """Raise if it is forward dynamics of a robot with loops: the methods of trees would leave these out."""
+    if question == "forward_dynamics" and model.nc:
+        raise ArgumentError(
+            f"forward dynamics of {model.name!r}, which has loops or couplings "
+            f"({', '.join(list(model.loop_rows)[:5])}), is the question 'closed_dynamics'; "
+            "that of its tree alone is asked of `robot.opened()`"
+        )
 
 
 def chains_only(model: Model) -> str:

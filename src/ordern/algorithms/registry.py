@@ -42,6 +42,8 @@ class Question:
     """Settings that are not numbers, such as the frame."""
     needs_inertia: bool = False
     """Whether every joint must move some inertia for the answer to exist."""
+    loops: bool = False
+    """Whether it is about the loops and couplings that the tree's own questions leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,10 @@ def question(
     default: str,
     options: tuple[str, ...] = (),
     needs_inertia: bool = False,
+    loops: bool = False,
 ) -> Question:
     """Declare a question."""
-    found = Question(name, inputs, output, default, options, needs_inertia)
+    found = Question(name, inputs, output, default, options, needs_inertia, loops)
     _QUESTIONS[name] = found
     return found
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..joints import Joint, joint_placement
+from ..joints import Closure, Joint, joint_placement
+from ..joints.jets import residuals
 from ..model import BASE, Body, Model
-from ..spatial import Freedoms
+from ..spatial import Freedoms, Pose
 
 __all__ = ["gap", "joint_pose", "mass_matrix", "poses"]
 
@@ -65,8 +66,13 @@ def mass_matrix(model: Model, q: Array) -> Array:
     return M
 
 
-def gap(joint: Joint, relative: Array) -> tuple[float, float]:
-    """How far a pose is from all that a joint allows: the distance and the angle that are left."""
+def gap(joint: Closure, relative: Array) -> tuple[float, float]:
+    """How far a pose is from all that a joint allows: the distance and the angle that are left.
+
+    Of what is no joint, the distance is the norm of its residuals.
+    """
+    if not isinstance(joint, Joint):
+        return _residual(joint, relative), 0.0
     q = np.array(joint.neutral())
     for _ in range(30):
         T: Array = np.asarray(np.linalg.solve(joint_pose(joint, q), relative), float)
@@ -77,6 +83,15 @@ def gap(joint: Joint, relative: Array) -> tuple[float, float]:
         q = np.array(list(joint.integrate(Freedoms(q.tolist()), Freedoms(step.tolist()))), float)
     T = np.asarray(np.linalg.solve(joint_pose(joint, q), relative), float)
     return float(np.linalg.norm(T[:3, 3])), float(np.linalg.norm(_rotation_vector(T[:3, :3])))
+
+
+def _residual(closure: Closure, relative: Array) -> float:
+    Q = closure.turn()
+    R, p = Q.T @ relative[:3, :3] @ Q, Q.T @ relative[:3, 3]
+    x, y, z = (tuple(row) for row in R.tolist())
+    a, b, c = p.tolist()
+    rows = residuals(closure, Pose((x, y, z), (a, b, c)), 0.0)
+    return float(np.linalg.norm(np.array(rows, float)))
 
 
 def _inertia(body: Body, R: Array, p: Array) -> Array:

@@ -54,11 +54,18 @@ def run(args: argparse.Namespace) -> int:
     robot = loaded(args)
     with asked():
         q, v, tau, states = _states(args, robot)
-        method = args.method or "articulated-body"
-        robot.kernel("forward_dynamics", method)
+        method = args.method or _usual(robot)
+        if not robot.nc:
+            robot.kernel("forward_dynamics", method)
         applied = tau if args.no_passive else tau + robot.passive_force(q, v)
+        if robot.nc and not args.no_passive:
+            applied = applied + robot.loop_passive_force(q, v)
         a = robot.forward_dynamics(q, v, applied, method=method)
     notes = list(states.notes) if states else []
+    if robot.nc:
+        misfit = float(np.abs(robot.loop_residual(q)).max())
+        if misfit > 1e-6:
+            notes.append(f"loops are open by up to {misfit:.3g} (rad, m) in this position: these are not its motions")
     if not args.no_passive and (applied != tau).any():
         notes.append("damping, friction and springs of the robot act; --no-passive leaves them out")
     if args.out:
@@ -77,6 +84,15 @@ def run(args: argparse.Namespace) -> int:
         name = names_of(robot, "v")[int(np.argwhere(bad)[0][-1])]
         note(f"the acceleration of {name!r} is not finite: is there a body without mass?")
     return int(bad.any())
+
+
+def _usual(robot: Robot) -> str:
+    """The method that is used unless one is given."""
+    if not robot.nc:
+        return "articulated-body"
+    from ..loops.dynamics import usual_method
+
+    return usual_method(robot)
 
 
 def _states(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array, Table | None]:

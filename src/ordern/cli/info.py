@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..model import BASE, Connection, Model
+from ..model import BASE, Connection, Loop, Model
 from .source import given
 from .terminal import paint, table
 
@@ -59,12 +59,19 @@ def _lines(m: Model) -> list[str]:
         )
         for c in m.joints
     )
+    rows.extend(
+        (x.name, f"{type(x.type).__name__.lower()} (loop)" + ("" if x.active else ", open"), "-", "-",
+         _range(x), _limit(x.velocity_limit), _limit(x.effort_limit))
+        for x in m.loops
+    )  # fmt: skip
     head, *rest = table(rows)
     lines.extend([paint(head, "bold"), *rest, ""])
     facts = [("gravity", " ".join(f"{x:g}" for x in m.gravity)), ("frames", str(len(m.frames)))]
     for name, parts in (("loops", m.loops), ("couplings", m.couplings), ("shapes", m.shapes)):
         if parts:
             facts.append((name, str(len(parts))))
+    if m.nc:
+        facts.append(("constraints", str(m.nc)))
     if m.source:
         facts.append(("source", m.source))
     noticed = ["", paint("noticed while reading", "bold"), *(f"  {note}" for note in m.notes)] if m.notes else []
@@ -81,7 +88,7 @@ def _slots(start: int, n: int) -> str:
     return "-" if not n else str(start) if n == 1 else f"{start}:{start + n}"
 
 
-def _range(c: Connection) -> str:
+def _range(c: Connection | Loop) -> str:
     if not any(map(math.isfinite, (*c.lower, *c.upper))):
         return "-"
     return ", ".join(f"{lower:.4g} .. {upper:.4g}" for lower, upper in zip(c.lower, c.upper, strict=True))
@@ -109,9 +116,16 @@ def _described(m: Model) -> dict[str, Any]:
         "joints": [_joint(m, names, k, c) for k, c in enumerate(m.joints)],
         "frames": [{"name": f.name, "body": names[f.body]} for f in m.frames],
         "loops": [
-            {"name": x.name, "type": type(x.type).__name__, "parent": names[x.parent], "child": names[x.child]}
+            {
+                "name": x.name,
+                "type": type(x.type).__name__,
+                "parent": names[x.parent],
+                "child": names[x.child],
+                "active": x.active,
+            }
             for x in m.loops
         ],
+        "constraints": m.nc,
         "couplings": [
             {
                 "name": x.name,

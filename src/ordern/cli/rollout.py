@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--v0", metavar=LIST, help="velocities at the start; zero unless given")
     parser.add_argument("--tau", metavar=LIST, help="constant joint forces; zero unless given")
     parser.add_argument("--method", default="semi-implicit-euler", help="integrator; semi-implicit-euler unless given")
-    parser.add_argument("--dynamics", default="articulated-body", help="method of forward dynamics")
+    parser.add_argument("--dynamics", help="method of forward dynamics; articulated-body unless given")
     parser.add_argument("--float32", action="store_true", help="compute in single precision")
     parser.add_argument("--threads", type=count, metavar="N", help="threads; as many as cores unless given")
     parser.add_argument("--every", type=count, metavar="N", help="keep every N-th state in --out; all unless given")
@@ -104,6 +104,9 @@ def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
         q0 = robot.random(np.random.default_rng(args.random), (args.batch,)).astype(kind)
     else:
         q0 = np.broadcast_to(vector(args.q0, robot, "q", "--q0", bundled(args)), (args.batch, robot.nq)).astype(kind)
+    if robot.nc:  # closed next to where it was to start
+        q0 = robot.assemble(q0).q
+        v0 = robot.project_velocity(q0, v0)
     every = _every(args)
     options: dict[str, Any] = {"method": args.method, "dynamics": args.dynamics, "threads": args.threads}
 
@@ -147,11 +150,12 @@ def _lines(
 ) -> list[str]:
     from ..compile import cores
 
-    kind = "float32" if args.float32 else "float64"
+    kind = "float32" if args.float32 and not robot.nc else "float64"
+    dynamics = args.dynamics or ("multipliers" if robot.nc else "articulated-body")
     threads = args.threads or cores()
     lines = [
         paint(f"{robot.name}: {args.batch:,} trajectories of {args.steps:,} steps of {args.dt:g} s", "bold"),
-        f"  {args.method}, accelerations by {args.dynamics}, {kind}, up to {threads} thread{'s' * (threads > 1)}",
+        f"  {args.method}, accelerations by {dynamics}, {kind}, up to {threads} thread{'s' * (threads > 1)}",
         f"  {seconds:.4g} s: {rate:.4g} states per second, {1e9 / rate:.4g} ns each",
         "",
     ]

@@ -1,6 +1,7 @@
 """Let a robot move, and tell how it went: steps, energy balance, limits that were passed.
 
-It starts at rest in the neutral position unless told otherwise, and falls freely unless something drives it: constant
+It starts at rest in the neutral position unless told otherwise (one with closed loops, where these are closed next to
+it), and falls freely unless something drives it: constant
 forces, forces over time from a file (columns t and tau.<joint>), springs and dampers to a position, or forces that
 hold it against gravity. Damping, friction and springs of the model act.
 
@@ -61,7 +62,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--limits", default="ignore", choices=("ignore", "stop", "bounce"), help="of joints")
     how.add_argument("--restitution", type=float, default=0.0, metavar="E", help="of joints that bounce, 0 to 1")
-    how.add_argument("--dynamics", default="articulated-body", help="method of forward dynamics")
+    how.add_argument("--dynamics", help="method of forward dynamics")
+    how.add_argument("--drift", default="project", choices=("project", "baumgarte", "none"), help="of closed loops")
     how.add_argument("--checkpoint", metavar="FILE", help="keep the run in this file, and go on from it")
     out = parser.add_argument_group("output")
     out.add_argument("--rate", type=positive, metavar="HZ", help="samples per second; every step unless given")
@@ -106,7 +108,11 @@ def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
     import numpy as np
 
     q0 = vector(args.q0, robot, "q", "--q0", bundled(args))
+    if robot.nc:  # closed next to what was asked for
+        q0 = robot.assemble(q0).q
     v0 = vector(args.v0, robot, "v", "--v0")
+    if robot.nc:
+        v0 = robot.project_velocity(q0, v0)
     if args.step is None and (args.method == "variational" or _fixed(args.method)):
         raise UsageError(f"the method {args.method!r} takes steps of a fixed length: give --step, in seconds")
     until: Any = args.until
@@ -130,6 +136,7 @@ def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
         limits=args.limits,
         restitution=args.restitution,
         dynamics=args.dynamics,
+        drift=args.drift,
         checkpoint=args.checkpoint,
         progress=True,
     )

@@ -6,10 +6,11 @@ With a hit nothing is traced, and the tracing and emitting modules are not even 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from ..algorithms import Algorithm, Question
+from ..joints import Closure
 from ..model import Frame, Model, core_shape
 from . import cache
 from .layout import Layout, Operand
@@ -93,7 +94,19 @@ def _compiled(request: Request, dtype: str, lanes: int | None) -> Code:
 
 def only_ours(model: Model) -> bool:
     """Whether all joints are the library's own: of others it cannot be known what their code depends on."""
-    return all(type(kind.joint).__module__.startswith("ordern.") for kind in model.tables.kinds)
+    loops = (loop.type for loop in model.loops)
+    return all(map(_ours, (*(kind.joint for kind in model.tables.kinds), *loops)))
+
+
+def _ours(x: Any) -> bool:
+    """Whether a joint is the library's own, and all that it is made of."""
+    if isinstance(x, tuple):
+        return all(map(_ours, x))
+    if not isinstance(x, Closure):
+        return True
+    of: Any = x
+    mine = (getattr(x, f.name) for f in fields(of)) if is_dataclass(of) else ()
+    return type(x).__module__.startswith("ordern.") and all(map(_ours, mine))
 
 
 def machine_key(dtype: str, lanes: int | None) -> list[Any]:
@@ -112,6 +125,7 @@ def _key(request: Request, dtype: str, lanes: int | None) -> list[Any] | None:
     return [
         request.model.digest,
         request.model.snap,
+        request.model.loop_digest if request.question.loops else "",
         request.question.name,
         request.algorithm.name,
         sorted(request.present),

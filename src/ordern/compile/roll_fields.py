@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import TraceError
 from ..graph import Node, Scalar
-from ..model import Carry, Freedom, Index, check_block
+from ..model import WHOLE, Carry, Freedom, Index, check_block, core_size
 from ..spatial import Force, Freedoms, Motion, leaves, rebuild
 from .roll_program import Clear, Leaf, Store
 
@@ -191,6 +191,9 @@ class Input:
             return graph.leaf(("port", self.port, who))
         if self.kind == "scalar":
             return graph.leaf(("scalar", self.port, 0))
+        if self.kind in WHOLE:
+            size = core_size(self.tree.model, self.kind)
+            return Freedoms(graph.leaf(("scalar", self.port, k)) for k in range(size))
         if self.kind == "motion":
             return Motion.of(tuple(graph.leaf(("scalar", self.port, k)) for k in range(6)))
         where = {"q": "q_input", "v": "v_input", "f": "v_input", "bodies": "body_input"}[self.kind]
@@ -220,7 +223,7 @@ class Output:
         self.tree, self.kind = tree, kind
         self.id = len(tree.program.output_kinds)
         tree.program.output_kinds.append(kind)
-        self.adds = tree.couplings > 0 and kind in ("f", "symmetric", "matrix", "columns", "spans")
+        self.adds = tree.couplings > 0 and kind in ("f", "symmetric", "matrix", "columns", "row_columns", "spans")
         if self.adds:
             tree.block.steps.append(Clear(self.id))
 
@@ -262,9 +265,9 @@ class Output:
                 for c, x in enumerate(row):
                     self._put(("span", self.id, r, c, who), i.ratio * x)
             return
-        if self.kind == "columns":
-            for c, motion in enumerate(value):
-                for r, x in enumerate(motion.scalars):
+        if self.kind in ("columns", "row_columns"):
+            for c, column in enumerate(value):
+                for r, x in enumerate(column.scalars if self.kind == "columns" else column):
                     self._put(("column", self.id, r, c, who), i.ratio * x)
             return
         self.tree.block.env["out", self.id, who] = value

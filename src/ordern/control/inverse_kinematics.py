@@ -334,6 +334,8 @@ def _along(solver: _Solver, q: Array, wish: Array) -> Array:
 
 def _report(solver: _Solver, state: _State) -> tuple[Array, Reach]:
     goal, shape = solver.goal, solver.goal.shape
+    if goal.robot.nc:  # as near as it comes, but with closed loops
+        state.q, _ = goal.robot.close(state.q)
     angle, distance = goal.distances(state.q)
     why, stops = np.full(len(state.q), "reached", dtype="<U8"), np.zeros((len(state.q), goal.robot.nv), bool)
     far = np.flatnonzero(~state.done)

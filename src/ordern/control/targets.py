@@ -1,4 +1,7 @@
-"""What inverse kinematics is asked to reach: poses of frames, with weights, and how far a robot is from them."""
+"""What inverse kinematics is asked to reach: poses of frames, with weights, and how far a robot is from them.
+
+Loops are to be closed as well: what is open of them are residuals like the others.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Targets:
     @property
     def count(self) -> int:
         """The number of residuals."""
-        return sum(len(t.rows) for t in self.each)
+        return sum(len(t.rows) for t in self.each) + self.robot.nc
 
     def of(self, which: Array) -> Targets:
         """Some of the batch."""
@@ -67,11 +70,16 @@ class Targets:
     def residuals(self, q: Array) -> Array:
         """Weighted residuals (n, count)."""
         found = [(t.weights * _residual(self.robot.pose(q, t.frame), t.poses))[:, t.rows] for t in self.each]
+        if self.robot.nc:
+            found.append(self.robot.loop_residual(q))
         return np.concatenate(found, axis=1)
 
     def derivatives(self, q: Array) -> Array:
         """How the weighted residuals change with the velocities of the joints, (n, count, nv)."""
-        return np.concatenate([self._derivative(q, t) for t in self.each], axis=1)
+        found = [self._derivative(q, t) for t in self.each]
+        if self.robot.nc:
+            found.append(self.robot.loop_jacobian(q))
+        return np.concatenate(found, axis=1)
 
     def _derivative(self, q: Array, t: Target) -> Array:
         T, J = self.robot.pose(q, t.frame), self.robot.jacobian(q, t.frame)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import find
+from ..algorithms.reach import require_tree
 from ..errors import ArgumentError, OrdernError
 from ..graph import Graph, Node, Scalar, live
 from ..model import ConcreteTree, Index, Model, core_shape, core_size, result_scalars
@@ -40,6 +41,7 @@ def symbolic(
         import sympy
     except ImportError:
         raise OrdernError("symbolic equations need SymPy: pip install ordern[symbolic]") from None
+    require_tree(robot, question)
     asked, algorithm = find(question, method)
     reason = algorithm.refuses(robot) if algorithm.refuses else ""
     if reason or algorithm.pieces:

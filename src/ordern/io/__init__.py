@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -12,7 +12,7 @@ from ..model import ModelBuilder
 from .source import MissingFileError, UnreadableError, open_source
 from .urdf import read_urdf
 from .warnings import ModelWarning, warn_of
-from .xml import Element, parse_xml
+from .xml import parse_xml
 
 __all__ = ["MissingFileError", "ModelWarning", "UnreadableError", "load_builder", "read_urdf", "warn_of"]
 
@@ -27,10 +27,11 @@ _SUFFIXES = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf"
 """The root element that a suffix promises, if any."""
 
 
-def load_builder(source: str | os.PathLike[str], names: Iterable[str] = ()) -> ModelBuilder:
+def load_builder(source: str | os.PathLike[str], names: Iterable[str] = (), *, cut: Sequence[str] = ()) -> ModelBuilder:
     """A robot, ready to build, from a file; or from XML text: a string that starts with `<`.
 
-    `names` are those that could have been given in place of a file, for the hints of errors.
+    `names` are those that could have been given in place of a file, for the hints of errors. `cut` are joints that are
+    to close loops, where a format lets joints connect links in any way.
     """
     try:
         opened = open_source(source, _SUFFIXES)
@@ -56,5 +57,9 @@ def load_builder(source: str | os.PathLike[str], names: Iterable[str] = ()) -> M
             f"the root element is <{root.tag}>, of no format that is read; supported: {supported}", root.where
         )
     _, module, function = _FORMATS[tag]
-    build: Callable[[Element], ModelBuilder] = getattr(import_module(f".{module}", __package__), function)
-    return build(root)
+    build: Callable[..., ModelBuilder] = getattr(import_module(f".{module}", __package__), function)
+    if not cut:
+        return build(root)
+    if tag != "sdf":
+        raise ModelError("cut: only in SDF do joints connect links in any way; in other formats they are a tree")
+    return build(root, cut)

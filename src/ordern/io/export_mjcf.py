@@ -16,6 +16,7 @@ import numpy as np
 from ..conversion.rotations import matrix_of_quaternion
 from ..errors import ModelError
 from ..joints import (
+    Closure,
     Composite,
     Continuous,
     Cylindrical,
@@ -314,6 +315,9 @@ class _Sites:
         return self.found[body, at]
 
 
+_CLOSING: dict[type[Closure], str] = {Spherical: "connect", Fixed: "weld"}
+
+
 def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sites: _Sites, losses: Losses) -> None:
     """What is a constraint in MuJoCo: loops, couplings, and joints that follow others."""
     taken: set[str] = set()
@@ -323,14 +327,18 @@ def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sit
         return found
 
     for loop in model.loops:
-        tag = {Spherical: "connect", Fixed: "weld"}.get(type(loop.type))
+        tag = _CLOSING.get(type(loop.type))
         if tag is None:
             losses.add(f"closing by a {type(loop.type).__name__} (only Spherical and Fixed)", f"loop {loop.name!r}")
             continue
         check_name(loop.name, "loop", loop.where)
         one = sites.at(loop.parent, loop.parent_placement, f"{loop.name}_1")
         other = sites.at(loop.child, loop.child_placement, f"{loop.name}_2")
-        equalities.add(tag, name=name(loop.name), site1=one, site2=other)
+        for term in ("damping", "friction", "stiffness"):
+            if any(getattr(loop, term)):
+                losses.add(term, f"loop {loop.name!r}", loop.where)
+        state = None if loop.active else "false"
+        equalities.add(tag, name=name(loop.name), site1=one, site2=other, active=state)
     for coupling in model.couplings:
         polynomial = coupling.coefficients
         if len(polynomial) > 5:

@@ -1,6 +1,8 @@
 """Joint types, one class each. A new type is a new class; nothing else needs to know of it."""
 
 from .base import Joint
+from .closure import Closure, row_count
+from .closures import Distance, Driven, KnifeEdge, PointOnLine, PointOnPlane, RollingBall
 from .composite import Composite
 from .cylindrical import Cylindrical
 from .fixed import Fixed
@@ -15,20 +17,28 @@ from .spherical import Spherical
 from .universal import Universal
 
 __all__ = [
+    "Closure",
     "Composite",
     "Continuous",
     "Cylindrical",
+    "Distance",
+    "Driven",
     "Fixed",
     "Free",
     "Helical",
     "Joint",
+    "KnifeEdge",
     "Placement",
     "Planar",
+    "PointOnLine",
+    "PointOnPlane",
     "Prismatic",
     "Revolute",
+    "RollingBall",
     "RollingDisc",
     "Spherical",
     "Universal",
     "joint_placement",
     "placement",
+    "row_count",
 ]

@@ -2,8 +2,9 @@
 
 A joint type says how many coordinates it has, how they place the child (`transform`), which motions it lets
 through (`subspace`), and how its coordinates are stepped along a velocity (`integrate`, `difference`, `rate`,
-`project`). All of it is written over any scalar, so that a new type, in the library or in a user's own module, works in
-every algorithm and in every way of running it.
+`project`). One that may close a loop also says what it forbids (`closure`), and finds its coordinates in a relative
+pose (`locate`). All of it is written over any scalar, so that a new type, in the library or in a user's own module,
+works in every algorithm and in every way of running it.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ModelError
 from ..graph import Jet, Scalar
 from ..spatial import Chain, Freedoms, Motion, Subspace, Transform
+from ..spatial.linear import Matrix3, Vector3
+from .closure import Closure
 
 __all__ = ["Joint"]
 
 Array = NDArray[np.float64]
 
 
-class Joint(ABC):
+class Joint(Closure, ABC):
     """A joint between a parent and its child. Subclasses are frozen dataclasses.
 
     The child's frame meets the joint's frame when the coordinates are neutral. A joint with an axis works in a
@@ -35,6 +39,8 @@ class Joint(ABC):
     """Number of positions."""
     nv: ClassVar[int]
     """Number of velocities."""
+    angles: ClassVar[tuple[int, ...]] = ()
+    """Which positions are angles: `locate` finds them without their full turns."""
 
     @abstractmethod
     def transform(self, q: Freedoms) -> Transform | Chain:
@@ -83,6 +89,12 @@ class Joint(ABC):
         if type(self).integrate is Joint.integrate:
             return q
         return self.integrate(q, Freedoms((0.0,) * self.nv))
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The position whose `transform` leads to this pose of the child (see `Closure`), or to the one next to it."""
+        raise ModelError(
+            f"{type(self).__name__} has no `locate(R, p)`, which finds the coordinates of a joint that closes a loop"
+        )
 
     def neutral(self) -> tuple[float, ...]:
         """The position in which the child's frame meets the joint's."""

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..spatial import Chain, Columns, Freedoms, Motion, Subspace, Transform, factors
+from ..spatial import Chain, Columns, Freedoms, Motion, Pose, Subspace, Transform, factors
+from ..spatial.linear import Matrix3, Vector3, matmul, matvec, subtract, transpose
 from .base import Array, Joint
+from .closure import Rows
 from .placement import Placement, placement
 
 __all__ = ["Composite"]
@@ -109,6 +111,38 @@ class Composite(Joint):
             moving = moving + own
             moving, bias = (_through(self._between[k + 1], m) for m in (moving, bias))
         return bias
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """What its one part forbids; of several, the product of motions has no residuals that are known."""
+        return self._only("closure").closure(*self._of_part(R, p))
+
+    def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
+        """What its one part asks of velocities."""
+        part = self._only("closure")
+        for X in reversed(self._between[1]):
+            V = X.child(Pose.zero()) @ V
+        return part.slip(*self._of_part(R, p), V)
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The coordinates of its one part."""
+        return self._only("locate").locate(*self._of_part(R, p))
+
+    def _only(self, what: str) -> Joint:
+        """The part of a composite of one."""
+        if len(self.parts) > 1:
+            raise ModelError(
+                f"a Composite of {len(self.parts)} joints cannot close a loop: it has no `{what}`. Let another joint "
+                "of the loop be the one that closes it, or put bodies between its parts"
+            )
+        joint: Joint = self.parts[0][0]
+        return joint
+
+    def _of_part(self, R: Matrix3, p: Vector3) -> tuple[Matrix3, Vector3]:
+        """The pose of the part's child relative to the part, for that of the child."""
+        pose = Chain(self._between[1]).parent(Pose(R, p))
+        first = Chain(self._between[0]).child(Pose.zero())
+        back = transpose(first.rotation)
+        return matmul(back, pose.rotation), matvec(back, subtract(pose.position, first.position))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
         """Part by part."""

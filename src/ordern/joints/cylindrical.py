@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..graph import cos, sin
+from ..graph import atan2, cos, sin
 from ..spatial import About, Freedoms, Subspace, Transform, Units
+from ..spatial.linear import Matrix3, Vector3
 from .axis import turned_frame, unit_axis
 from .base import Array, Joint
+from .closure import Rows, aligned
 
 __all__ = ["Cylindrical"]
 
@@ -24,6 +26,7 @@ class Cylindrical(Joint):
 
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
+    angles: ClassVar[tuple[int, ...]] = (0,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis))
@@ -35,6 +38,14 @@ class Cylindrical(Joint):
     def subspace(self, q: Freedoms) -> Subspace:
         """Rotation about z, translation along z."""
         return Units((2, 5))
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """The axes are one."""
+        return (*aligned(R), p[0], p[1])
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The angle, within half a turn of zero, and the distance."""
+        return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]), p[2]))
 
     def turn(self) -> Array:
         """The frame in which the axis is z."""

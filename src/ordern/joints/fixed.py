@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..spatial import Freedoms, Identity, Subspace, Transform, Units
+from ..spatial.linear import Matrix3, Vector3
 from .base import Joint
+from .closure import Rows, unturned
 
 __all__ = ["Fixed"]
 
@@ -25,3 +27,11 @@ class Fixed(Joint):
     def subspace(self, q: Freedoms) -> Subspace:
         """No motion."""
         return Units(())
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """The frames are one."""
+        return (*unturned(R), *p)
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """It has no coordinates."""
+        return Freedoms(())

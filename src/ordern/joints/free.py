@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..spatial import Freedoms, Subspace, Transform, Units
-from ..spatial.linear import Vector3, add, cross, dot, matvec, scale, subtract, transpose
+from ..spatial.linear import Matrix3, Vector3, add, cross, dot, matvec, scale, subtract, transpose
 from . import quaternion
 from .base import Array, Joint
+from .closure import Rows
 from .screw import screw, unscrew
 from .spherical import random_quaternions
 
@@ -35,6 +36,14 @@ class Free(Joint):
     def subspace(self, q: Freedoms) -> Subspace:
         """All motions."""
         return Units((0, 1, 2, 3, 4, 5))
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """Anything goes."""
+        return ()
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The quaternion of the rotation, and the position."""
+        return Freedoms((*quaternion.of_matrix(R), *p))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
         """A momentum (n, f) along the child's axes turns with them, and its lever arm grows: (w x n + u x f, w x f)."""

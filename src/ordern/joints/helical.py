@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import ModelError
-from ..graph import Scalar, cos, sin
+from ..graph import Scalar, atan2, cos, sin
 from ..spatial import About, Columns, Freedoms, Motion, Subspace, Transform
+from ..spatial.linear import Matrix3, Vector3
 from .axis import turned_frame, unit_axis
 from .base import Array, Joint
+from .closure import Rows, aligned
 
 __all__ = ["Helical"]
 
@@ -40,6 +42,12 @@ class Helical(Joint):
         """Metres per radian."""
         return self.pitch * (0.5 / math.pi)
 
+    @property
+    def _flat(self) -> bool:
+        """Whether it is known now that the thread has no pitch: then it is a hinge."""
+        pitch: Scalar = self.pitch
+        return isinstance(pitch, float) and pitch == 0.0
+
     def transform(self, q: Freedoms) -> Transform:
         """A turn about z, and the shift that goes with it."""
         return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, self._rise * q[0]))
@@ -47,6 +55,25 @@ class Helical(Joint):
     def subspace(self, q: Freedoms) -> Subspace:
         """Rotation about z and translation along it, in a constant ratio."""
         return Columns((Motion((0.0, 0.0, 1.0), (0.0, 0.0, self._rise)),))
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """The axes are one, and the child is as far along as its angle says.
+
+        The angle is that of the turn which the distance is nearest to: the thread has a closed pose in every turn, and
+        half-way between two of them this residual jumps from one to the other.
+        """
+        c, s = R[0][0] + R[1][1], R[1][0] - R[0][1]
+        if self._flat:
+            return (*aligned(R), *p)
+        there = p[2] * (1.0 / self._rise)
+        y, x = sin(there) * c - cos(there) * s, cos(there) * c + sin(there) * s
+        return (*aligned(R), p[0], p[1], self._rise * atan2(y, x))
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The angle, with its turns, that leads as far along the axis."""
+        if self._flat:
+            return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]),))
+        return Freedoms((p[2] * (1.0 / self._rise),))
 
     def turn(self) -> Array:
         """The frame in which the axis is z."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..graph import Scalar, cos, sin
+from ..graph import Scalar, atan2, cos, sin
 from ..spatial import About, Freedoms, Subspace, Transform, Units
-from ..spatial.linear import Vector3, add, cross, scale, subtract
+from ..spatial.linear import Matrix3, Vector3, add, cross, scale, subtract
 from .axis import turned_frame, unit_axis
 from .base import Array, Joint
+from .closure import Rows, aligned
 from .screw import screw, unscrew
 
 __all__ = ["Planar"]
@@ -28,6 +29,7 @@ class Planar(Joint):
 
     nq: ClassVar[int] = 3
     nv: ClassVar[int] = 3
+    angles: ClassVar[tuple[int, ...]] = (0,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis))
@@ -71,6 +73,14 @@ class Planar(Joint):
     def project(self, q: Freedoms) -> Freedoms:
         """Any three numbers are a position."""
         return q
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """The planes are one."""
+        return (*aligned(R), p[2])
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The angle, within half a turn of zero, and the position in the plane."""
+        return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]), p[0], p[1]))
 
     def turn(self) -> Array:
         """The frame in which the normal is z."""

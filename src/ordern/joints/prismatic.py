@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..spatial import Freedoms, Identity, Subspace, Transform, Units
+from ..spatial.linear import Matrix3, Vector3
 from .axis import turned_frame, unit_axis
 from .base import Array, Joint
+from .closure import Rows, unturned
 
 __all__ = ["Prismatic"]
 
@@ -31,6 +33,14 @@ class Prismatic(Joint):
     def subspace(self, q: Freedoms) -> Subspace:
         """Translation along z."""
         return Units((5,))
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """No turn, and the child's origin is on the axis."""
+        return (*unturned(R), p[0], p[1])
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The distance along the axis."""
+        return Freedoms((p[2],))
 
     def turn(self) -> Array:
         """The frame in which the axis is z."""

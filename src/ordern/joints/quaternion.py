@@ -6,7 +6,18 @@ from ..graph import Scalar, atan2, cos, sin, sqrt, where_less
 from ..spatial import Turn
 from ..spatial.linear import Matrix3, Vector3, transpose
 
-__all__ = ["Quaternion", "exponential", "inverse", "logarithm", "matrix", "multiply", "normalised", "rate", "turn"]
+__all__ = [
+    "Quaternion",
+    "exponential",
+    "inverse",
+    "logarithm",
+    "matrix",
+    "multiply",
+    "normalised",
+    "of_matrix",
+    "rate",
+    "turn",
+]
 
 Quaternion = tuple[Scalar, Scalar, Scalar, Scalar]
 
@@ -25,6 +36,25 @@ def matrix(p: Quaternion) -> Matrix3:
         (xy + wz, 1.0 - (xx + zz), yz - wx),
         (xz - wy, yz + wx, 1.0 - (xx + yy)),
     )
+
+
+def of_matrix(R: Matrix3) -> Quaternion:
+    """The unit quaternion, with w not negative, of a rotation matrix: found by its largest entry, 1/2 or more."""
+    (xx, _, _), (_, yy, _), (_, _, zz) = R
+    a, b, c = R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]
+    xy, xz, yz = R[1][0] + R[0][1], R[0][2] + R[2][0], R[2][1] + R[1][2]
+    # the quaternion times four times its w, x, y or z, and the square of that one
+    found, largest = (1.0 + (xx + yy + zz), a, b, c), 1.0 + (xx + yy + zz)
+    for square, column in (
+        (1.0 + xx - (yy + zz), (a, 1.0 + xx - (yy + zz), xy, xz)),
+        (1.0 + yy - (zz + xx), (b, xy, 1.0 + yy - (zz + xx), yz)),
+        (1.0 + zz - (xx + yy), (c, xz, yz, 1.0 + zz - (xx + yy))),
+    ):
+        w, x, y, z = (where_less(largest, square, new, old) for new, old in zip(column, found, strict=True))
+        found, largest = (w, x, y, z), where_less(largest, square, square, largest)
+    w, x, y, z = normalised(found)
+    sign = where_less(w, 0.0, -1.0, 1.0)
+    return (sign * w, sign * x, sign * y, sign * z)
 
 
 def turn(p: Quaternion) -> Turn:

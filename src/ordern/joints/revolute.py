@@ -8,10 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..graph import cos, sin
+from ..graph import atan2, cos, sin
 from ..spatial import About, Freedoms, Subspace, Transform, Units
+from ..spatial.linear import Matrix3, Vector3
 from .axis import turned_frame, unit_axis
 from .base import Array, Joint
+from .closure import Rows, aligned
 
 __all__ = ["Continuous", "Revolute"]
 
@@ -24,6 +26,7 @@ class Revolute(Joint):
 
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
+    angles: ClassVar[tuple[int, ...]] = (0,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis))
@@ -35,6 +38,14 @@ class Revolute(Joint):
     def subspace(self, q: Freedoms) -> Subspace:
         """Rotation about z."""
         return Units((2,))
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """The axes are one, and the origins meet."""
+        return (*aligned(R), *p)
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The angle, within half a turn of zero."""
+        return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]),))
 
     def turn(self) -> Array:
         """The frame in which the axis is z."""

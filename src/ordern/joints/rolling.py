@@ -14,10 +14,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import ModelError
-from ..graph import Scalar, cos, sin
+from ..graph import Scalar, atan2, cos, sin, sqrt
 from ..spatial import About, Chain, Columns, Freedoms, Identity, Motion, Subspace, Transform
-from ..spatial.linear import Vector3, cross
+from ..spatial.linear import Matrix3, Vector3, cross, dot, scale, subtract
 from .base import Array, Joint
+from .closure import Rows
 
 __all__ = ["RollingDisc"]
 
@@ -37,6 +38,7 @@ class RollingDisc(Joint):
 
     nq: ClassVar[int] = 5
     nv: ClassVar[int] = 3
+    angles: ClassVar[tuple[int, ...]] = (0, 1, 2)
 
     def __post_init__(self) -> None:
         if isinstance(self.radius, (int, float)):  # it may be a traced scalar
@@ -71,6 +73,28 @@ class RollingDisc(Joint):
         _, _, rolling, _, _ = self.rate(q, v)
         x, _, z = self._up(q[2])
         return Motion(_ZERO, cross((v[0], v[1], v[2]), (0.0 - z * rolling, 0.0, x * rolling)))
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """The disc touches the plane: the height of its centre for its lean, in one row."""
+        upright = sqrt(R[2][0] * R[2][0] + R[2][2] * R[2][2])
+        return (p[2] + self.radius - self.radius * upright,)
+
+    def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
+        """The velocity of the point of contact, along the plane: the way the disc heads, and across."""
+        normal = R[2]
+        k = 1.0 / sqrt(normal[0] * normal[0] + normal[2] * normal[2])
+        up: Vector3 = (k * normal[0], 0.0, k * normal[2])
+        ahead: Vector3 = (up[2], 0.0, 0.0 - up[0])
+        there = subtract(V.linear, scale(self.radius, cross(V.angular, up)))
+        return (dot(ahead, there), dot(cross(normal, ahead), there))
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """Heading, lean and roll, and where the disc touches the plane."""
+        heading = atan2(0.0 - R[0][1], R[1][1])
+        lean = atan2(R[2][1], sqrt(R[0][1] * R[0][1] + R[1][1] * R[1][1]))
+        aside = self.radius * R[2][1]
+        x, y = p[0] - aside * sin(heading), p[1] + aside * cos(heading)
+        return Freedoms((heading, lean, atan2(0.0 - R[2][0], R[2][2]), x, y))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
         """An angular momentum along the disc's axes turns with them."""

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..spatial import Freedoms, Subspace, Transform, Units
-from ..spatial.linear import cross
+from ..spatial.linear import Matrix3, Vector3, cross
 from . import quaternion
 from .base import Array, Joint
+from .closure import Rows
 
 __all__ = ["Spherical", "random_quaternions"]
 
@@ -29,6 +30,14 @@ class Spherical(Joint):
     def subspace(self, q: Freedoms) -> Subspace:
         """All rotations."""
         return Units((0, 1, 2))
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """The origins meet."""
+        return p
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The quaternion of the rotation."""
+        return Freedoms(quaternion.of_matrix(R))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
         """An angular momentum along the child's axes turns with them."""

@@ -9,10 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import ModelError
-from ..graph import cos, sin
+from ..graph import atan2, cos, sin
 from ..spatial import About, Chain, Columns, Freedoms, Motion, Subspace, Transform
+from ..spatial.linear import Matrix3, Vector3
 from .axis import unit_axis
 from .base import Array, Joint
+from .closure import Rows
 
 __all__ = ["Universal"]
 
@@ -32,6 +34,7 @@ class Universal(Joint):
 
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
+    angles: ClassVar[tuple[int, ...]] = (0, 1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis))
@@ -55,6 +58,14 @@ class Universal(Joint):
         """The parent's z turns as the child sees it."""
         vv = v[0] * v[1]
         return Motion((0.0, cos(q[1]) * vv, -(sin(q[1]) * vv)), _ZERO)
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """The origins meet, and the parent's z is perpendicular to the child's x."""
+        return (*p, R[2][0])
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The two angles, within half a turn of zero."""
+        return Freedoms((atan2(R[1][0], R[0][0]), atan2(R[2][1], R[2][2])))
 
     def turn(self) -> Array:
         """The frame in which the axes are z and x."""

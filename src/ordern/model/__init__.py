@@ -3,6 +3,7 @@
 from .builder import ModelBuilder
 from .concrete import ConcreteTree
 from .freedoms import Freedom, FreedomTables
+from .loops import LoopTable, PathEnd, TracedLoop
 from .model import Model
 from .parts import (
     BASE,
@@ -19,13 +20,14 @@ from .parts import (
     placement,
 )
 from .piece import Piece, Runner, packed, piece
-from .ports import check_block, core_shape, core_size, result_scalars
+from .ports import WHOLE, check_block, core_shape, core_size, result_scalars
 from .tables import Kind, Tables
 from .tree import Carry, Index, PlacedFrame, Tree, placed_frame
 
 __all__ = [
     "BASE",
     "SHAPES",
+    "WHOLE",
     "Body",
     "Carry",
     "ConcreteTree",
@@ -37,16 +39,19 @@ __all__ = [
     "Index",
     "Kind",
     "Loop",
+    "LoopTable",
     "Mimic",
     "Model",
     "ModelBuilder",
     "Note",
+    "PathEnd",
     "Piece",
     "PlacedFrame",
     "Placement",
     "Runner",
     "Shape",
     "Tables",
+    "TracedLoop",
     "Tree",
     "check_block",
     "core_shape",

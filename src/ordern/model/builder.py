@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError, UnknownNameError, unknown_name
-from ..joints import Fixed, Free, Joint, joint_placement
+from ..joints import Closure, Fixed, Free, Joint, joint_placement
 from .model import Model
 from .parts import (
     BASE,
@@ -27,6 +28,7 @@ from .parts import (
     Shape,
     placement,
 )
+from .spanning import Edge, carrying, span
 
 __all__ = ["ModelBuilder"]
 
@@ -73,7 +75,8 @@ class ModelBuilder:
         self._joints: dict[str, _Joint] = {}
         self._frames: dict[str, tuple[str, Placement, str]] = {}
         self._parent_joint: dict[str, str] = {}
-        self._loops: dict[str, tuple[Joint, str, Placement, str, Placement, str]] = {}
+        self._loops: dict[str, tuple[Loop, str, str]] = {}
+        self._edges: dict[str, Edge] = {}
         self._couplings: dict[str, tuple[str, str | None, tuple[float, ...], str]] = {}
         self._shapes: list[tuple[str, Shape, str]] = []
         self._notes: list[Note] = []
@@ -96,14 +99,18 @@ class ModelBuilder:
             if f.name not in builder._links and (f.name, f.body) != ("world", BASE):
                 builder.frame(f.name, names[f.body], f.placement)
         for loop in model.loops:
-            places = {"at": loop.parent_placement, "child_at": loop.child_placement}
-            builder.loop(loop.name, loop.type, names[loop.parent], names[loop.child], where=loop.where, **places)
+            builder._loops[loop.name] = (loop, names[loop.parent], names[loop.child])
         for x in model.couplings:
             other = None if x.other == BASE else model.joints[x.other].name
             builder.couple(x.name, model.joints[x.joint].name, other, x.coefficients, x.where)
         builder._shapes = [(names[shape.body], shape, "") for shape in model.shapes]
         builder._notes = list(model.notes)
         return builder
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The names of the bodies so far."""
+        return tuple(self._links)
 
     def lock(self: B, joint: str, q: Numbers = None) -> B:
         """Fix a joint at a position, which is neutral unless given; joints that follow it are fixed with it."""
@@ -238,6 +245,62 @@ class ModelBuilder:
         self._parent_joint[child] = name
         return self
 
+    def connect(
+        self: B,
+        name: str,
+        type: Joint,
+        parent: str,
+        child: str,
+        *,
+        at: Placement | ArrayLike = (0.0, 0.0, 0.0),
+        child_at: Placement | ArrayLike = (0.0, 0.0, 0.0),
+        closes: bool | None = None,
+        where: str = "",
+        **terms: Any,
+    ) -> B:
+        """Connect two bodies by a joint of a graph: `build` chooses whether it carries one of them or closes a loop.
+
+        `at` places the joint on the parent, `child_at` on the child. With `closes=True` it closes a loop, with
+        `closes=False` it does not. The first body is the root. Joints with drives, limits and springs are kept in the
+        tree where that is possible; one that has to carry its parent keeps its coordinates. Further keywords are those
+        of `joint`; see `ordern.model.spanning` for the rules.
+        """
+        what = f"joint {name!r}"
+        try:
+            if _name(name, "joint") in self._joints or name in self._edges or name in self._loops:
+                raise ModelError(f"{what} exists already; every joint needs a name of its own")
+            ModelBuilder().joint(name, type, "parent", "child", **terms)  # refuses what is wrong
+            here, there = placement(at, what), placement(child_at, what)
+        except ModelError as e:
+            raise ModelError(str(e), where) from None
+        except TypeError as e:
+            raise ModelError(f"{what}: {e}", where) from None
+        self._edges[name] = Edge(name, type, parent, child, here, there, terms, closes, where)
+        return self
+
+    def _spanned(self: B) -> B:
+        """The builder with its graph as a tree and loops."""
+        built = copy.copy(self)
+        for part in ("_joints", "_parent_joint", "_loops"):
+            setattr(built, part, dict(getattr(self, part)))
+        built._edges = {}
+        carried = {child: self._joints[name].parent for child, name in self._parent_joint.items()}
+        root = next((name for name in self._links if name not in carried), None)
+        if root is None:
+            return built  # there is nothing, or a ring: `_ordered` says what is wrong
+        found = span(root, carried, self._edges, self._links)
+        for name, backwards in found.carry.items():
+            edge = self._edges[name]
+            joint, at = carrying(edge, backwards)
+            ends = (edge.child, edge.parent) if backwards else (edge.parent, edge.child)
+            built.joint(name, joint, *ends, at=at, where=edge.where, **edge.terms)
+        for name in found.loops:
+            edge = self._edges[name]
+            terms = {key: x for key, x in edge.terms.items() if key not in ("armature", "mimic")}
+            ends = (edge.parent, edge.child)
+            built.loop(name, edge.type, *ends, at=edge.at, child_at=edge.child_at, where=edge.where, **terms)
+        return built
+
     def frame(self: B, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = "") -> B:
         """Name a frame that is fixed to a body."""
         try:
@@ -251,28 +314,53 @@ class ModelBuilder:
     def loop(
         self: B,
         name: str,
-        type: Joint,
+        type: Closure,
         parent: str,
         child: str,
         *,
         at: Placement | ArrayLike = (0.0, 0.0, 0.0),
         child_at: Placement | ArrayLike = (0.0, 0.0, 0.0),
+        lower: Numbers = None,
+        upper: Numbers = None,
+        velocity_limit: Numbers = None,
+        effort_limit: Numbers = None,
+        damping: Numbers = None,
+        friction: Numbers = None,
+        stiffness: Numbers = None,
+        rest: Numbers = None,
+        active: bool = True,
         where: str = "",
     ) -> B:
-        """Close a loop: a joint between two bodies that the tree connects already.
+        """Close a loop: a joint between two bodies that the tree connects already, or another `Closure`.
 
-        `at` places the joint on the parent, `child_at` on the child; `type` is the motion that it leaves free.
+        `at` places the joint on the parent, `child_at` on the child; `type` is the motion that it leaves free, such as
+        Revolute((0, 1, 0)), or what it asks instead, such as Distance(0.3). Its axis is in the axes of `child_at`. A
+        joint may have dampers, springs, friction and limits as one of the tree, along its own coordinates: those of the
+        child's frame relative to the parent's.
         """
         what = f"loop {name!r}"
+        terms = {
+            **{"lower": lower, "upper": upper, "velocity_limit": velocity_limit, "effort_limit": effort_limit},
+            **{"damping": damping, "friction": friction, "stiffness": stiffness, "rest": rest},
+        }
         try:
             if _name(name, "loop") in self._loops:
                 raise ModelError(f"{what} exists already; every loop needs a name of its own")
-            if not isinstance(type, Joint):
+            if name in self._couplings:
+                raise ModelError(f"{what} has the name of a coupling; every constraint needs a name of its own")
+            if not isinstance(type, Closure):
                 raise ModelError(f"{what}: its type must be a joint such as Spherical(), not {type!r}")
             here, there = placement(at, what), placement(child_at, what)
+            given: dict[str, Any] = {term: x for term, x in terms.items() if x is not None}
+            if given and not isinstance(type, Joint):
+                raise ModelError(f"{what}: {', '.join(given)} needs a joint; a {_class(type)} has no coordinates")
+            loop = Loop(name, type, BASE, here, BASE, there, where, bool(active), **given)
+            for low, high in zip(loop.lower, loop.upper, strict=True):
+                if low > high:
+                    raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}")
         except ModelError as e:
             raise ModelError(str(e), where) from None
-        self._loops[name] = (type, parent, here, child, there, where)
+        self._loops[name] = (loop, parent, child)
         return self
 
     def couple(
@@ -282,6 +370,8 @@ class ModelBuilder:
         try:
             if _name(name, "coupling") in self._couplings:
                 raise ModelError(f"coupling {name!r} exists already")
+            if name in self._loops:
+                raise ModelError(f"coupling {name!r} has the name of a loop; every constraint needs a name of its own")
             numbers = _vector(coefficients, len(coefficients), f"coupling {name!r}: its coefficients")
         except (ModelError, TypeError) as e:
             raise ModelError(str(e), where) from None
@@ -328,6 +418,8 @@ class ModelBuilder:
         `floating` gives the root a free joint, or the joint that it is (Planar(), Spherical() ...). `merge=False` keeps
         fixed joints as joints without freedom.
         """
+        if self._edges:
+            return ModelBuilder.build(self._spanned(), floating=floating, merge=merge, snap=snap)
         root, order = self._ordered()
         placed: dict[str, tuple[int, Placement]] = {}
         masses: list[list[tuple[_Link, Placement]]] = []
@@ -376,11 +468,12 @@ class ModelBuilder:
             return body, outer @ at
 
         loops = []
-        for name, (type, parent_link, here, child_link, there, where) in self._loops.items():
-            one, other = (
-                on_body(x, at, f"loop {name!r}", where) for x, at in ((parent_link, here), (child_link, there))
+        for name, (loop, parent_link, child_link) in self._loops.items():
+            (one, here), (other, there) = (
+                on_body(x, at, f"loop {name!r}", loop.where)
+                for x, at in ((parent_link, loop.parent_placement), (child_link, loop.child_placement))
             )
-            loops.append(Loop(name, type, *one, *other, where))
+            loops.append(replace(loop, parent=one, parent_placement=here, child=other, child_placement=there))
         shapes = []
         for link, shape, where in self._shapes:
             body, at = on_body(link, shape.placement, "a shape", where)
@@ -580,6 +673,10 @@ def _name(name: object, what: str) -> str:
     if not isinstance(name, str) or not name:
         raise ModelError(f"a {what}'s name must be a non-empty string, not {name!r}")
     return name
+
+
+def _class(x: object) -> str:
+    return type(x).__name__
 
 
 def _some(names: list[str]) -> str:

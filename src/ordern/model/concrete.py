@@ -12,7 +12,7 @@ from ..spatial import FixedSize, Force, Freedoms, Motion
 from .freedoms import Freedom, FreedomTables
 from .model import Model
 from .parts import BASE
-from .ports import check_block, core_size
+from .ports import WHOLE, check_block, core_size
 from .tree import Carry, Index, Numbers, PlacedFrame, Tree
 
 __all__ = ["ConcreteTree"]
@@ -203,6 +203,8 @@ class _ConcreteInput:
             return self.scalars[k]
         if self.kind == "scalar":
             return self.scalars[0]
+        if self.kind in WHOLE:
+            return Freedoms(self.scalars)
         if self.kind == "motion":
             return Motion.of(tuple(self.scalars))
         if self.kind == "bodies":
@@ -265,6 +267,10 @@ class _ConcreteOutput:
         elif self.kind == "columns":
             for c, motion in enumerate(value):
                 for r, x in enumerate(motion.scalars):
+                    self._add(r * self.nv + at + c, where, x)
+        elif self.kind == "row_columns":
+            for c, column in enumerate(value):
+                for r, x in enumerate(column):
                     self._add(r * self.nv + at + c, where, x)
         elif self.kind == "f":
             for k, x in enumerate(value):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError, unknown_name
 from ..spatial import Freedoms
 from .lending import moving_together
+from .loops import LoopTable, loop_digest, loop_table
 from .parts import BASE, Body, Connection, Coupling, Frame, Loop, Note, Shape
 from .tables import Tables, tables_of
 
@@ -40,7 +41,7 @@ class Model:
     snap: float = 1e-11
     """Entries of placements this close to 0 or +-1 count as such."""
     loops: tuple[Loop, ...] = ()
-    """Joints that close loops; the tree's own functions leave them out."""
+    """What closes loops; the tree's own functions leave them out."""
     couplings: tuple[Coupling, ...] = ()
     """Constraints between coordinates; the tree's own functions leave them out."""
     shapes: tuple[Shape, ...] = field(default=(), compare=False)
@@ -92,6 +93,26 @@ class Model:
     def independent(self) -> tuple[Connection, ...]:
         """The joints that follow no other."""
         return tuple(c for c in self.joints if c.mimic is None)
+
+    @cached_property
+    def loop_table(self) -> LoopTable:
+        """Where the active loops are on the tree, and the rows of their constraints."""
+        return loop_table(self)
+
+    @property
+    def loop_rows(self) -> dict[str, slice]:
+        """Which rows of the constraints are whose, by name: those of active loops, then one for each coupling."""
+        return dict(self.loop_table.rows)
+
+    @property
+    def loop_holonomic(self) -> tuple[bool, ...]:
+        """For each row of the constraints, whether it has a residual; the others are about velocities only."""
+        return self.loop_table.holonomic
+
+    @property
+    def nc(self) -> int:
+        """Number of rows of the constraints of loops and couplings, dependent ones included."""
+        return self.loop_table.nc
 
     @property
     def mass(self) -> float:
@@ -153,6 +174,11 @@ class Model:
                 f"{cls.__module__}.{cls.__qualname__} {kind.joint.kind} {kind.has_armature} {kind.follows}".encode()
             )
         return h.hexdigest()
+
+    @cached_property
+    def loop_digest(self) -> str:
+        """A fingerprint of what loops and couplings add to the dynamics."""
+        return hashlib.sha256(loop_digest(self).encode()).hexdigest()
 
     @cached_property
     def lower(self) -> Array:
@@ -227,6 +253,10 @@ class Model:
         lines.extend(islice(self._tree_lines(), most))
         if len(self.bodies) > most:
             lines.append(f"... and {len(self.bodies) - most} more bodies")
+        names = [self.base, *(b.name for b in self.bodies)]
+        for loop in islice(self.loops, most):
+            kind = f"{type(loop.type).__name__.lower()}{'' if loop.active else ', open'}"
+            lines.append(f"loop {loop.name} ({kind}): {names[loop.parent + 1]} - {names[loop.child + 1]}")
         return "\n".join(lines)
 
     def _tree_lines(self) -> Iterator[str]:
@@ -249,9 +279,10 @@ class Model:
             stack.extend((j, more, j == below[-1]) for j in reversed(below))
 
     def __repr__(self) -> str:
+        loops = f", {len(self.loops)} loop{'s' * (len(self.loops) != 1)}" if self.loops else ""
         return (
             f"<{type(self).__name__} {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
-            f"{self.mass:.4g} kg>"
+            f"{self.mass:.4g} kg{loops}>"
         )
 
     def __hash__(self) -> int:

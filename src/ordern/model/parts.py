@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..joints import Joint, Placement, placement
+from ..joints import Closure, Joint, Placement, placement
 
 __all__ = [
     "BASE",
@@ -200,19 +200,60 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A joint that closes a loop, between a frame on one body and a frame on another.
+    """A joint that closes a loop, between a frame on one body and a frame on another; or another `Closure`.
 
-    The tree does not have it; what it forbids is a constraint on the tree's motion.
+    The tree does not have it; what it forbids is a constraint on the tree's motion. A joint has coordinates, those of
+    the child's frame relative to the parent's, and may have springs, dampers, friction and limits like one of the tree.
     """
 
     name: str
-    type: Joint
+    type: Closure
     """The motion of the child's frame relative to the parent's that is left free."""
     parent: int
     parent_placement: Placement
     child: int
     child_placement: Placement
     where: str = field(default="", compare=False)
+    active: bool = True
+    """Whether it binds: of one that is not, nothing but its name is left."""
+    lower: tuple[float, ...] = ()
+    upper: tuple[float, ...] = ()
+    velocity_limit: tuple[float, ...] = ()
+    effort_limit: tuple[float, ...] = ()
+    damping: tuple[float, ...] = ()
+    friction: tuple[float, ...] = ()
+    stiffness: tuple[float, ...] = ()
+    rest: tuple[float, ...] = ()
+    """The position in which its spring is at rest."""
+
+    def __post_init__(self) -> None:
+        what = f"loop {self.name!r}"
+        if not isinstance(self.type, Closure):
+            raise ModelError(f"{what}: its type must be a joint such as Spherical(), not {self.type!r}", self.where)
+        neutral = self.type.neutral() if isinstance(self.type, Joint) else ()
+        for key, n, usual in (
+            ("lower", self.nq, -math.inf),
+            ("upper", self.nq, math.inf),
+            ("rest", self.nq, neutral),
+            *((key, self.nv, math.inf) for key in ("velocity_limit", "effort_limit")),
+            *((key, self.nv, 0.0) for key in ("damping", "friction", "stiffness")),
+        ):
+            given = getattr(self, key)
+            empty = isinstance(given, tuple) and not given
+            object.__setattr__(self, key, _floats(usual if empty else given, n, f"{what}: {key}"))
+        for key in ("damping", "friction", "stiffness"):
+            if any(x < 0.0 or math.isinf(x) for x in getattr(self, key)):
+                raise ModelError(f"{what}: {key} must be finite and not below zero", self.where)
+
+    @property
+    def nq(self) -> int:
+        """How many coordinates its joint has; none if it is no joint."""
+        return self.type.nq if isinstance(self.type, Joint) else 0
+
+    @property
+    def nv(self) -> int:
+        """How many freedoms its joint has; none if it is no joint."""
+        return self.type.nv if isinstance(self.type, Joint) else 0
 
     def __repr__(self) -> str:
         return f"Loop({self.name!r}, {type(self.type).__name__})"

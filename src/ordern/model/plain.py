@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from .. import joints
 from ..errors import ModelError
-from ..joints import Composite, Joint, Placement
+from ..joints import Closure, Composite, Driven, Joint, Placement
 from .model import Model
 from .parts import BASE, SHAPES, Body, Connection, Coupling, Frame, Loop, Mimic, Note, Shape
 
@@ -28,6 +28,11 @@ _JOINTS: dict[str, type[Joint]] = {
     for cls in (getattr(joints, name) for name in joints.__all__)
     if isinstance(cls, type) and issubclass(cls, Joint) and cls is not Joint
 }
+_CLOSURES: dict[str, type[Closure]] = {
+    cls.__name__: cls
+    for cls in (getattr(joints, name) for name in joints.__all__)
+    if isinstance(cls, type) and issubclass(cls, Closure) and cls not in (Closure, Joint)
+}
 _DEEPEST = 20
 """Composites of composites of composites ... beyond this are not believed."""
 
@@ -38,9 +43,11 @@ def foreign_joints(model: Model) -> list[str]:
     return [c.name for c in parts if not _own(c.type)]
 
 
-def _own(joint: Joint) -> bool:
-    if _JOINTS.get(type(joint).__name__) is not type(joint):
+def _own(joint: Closure) -> bool:
+    if _CLOSURES.get(type(joint).__name__) is not type(joint):
         return False
+    if isinstance(joint, Driven):
+        return _own(joint.joint)
     return not isinstance(joint, Composite) or all(_own(part) for part, _ in joint.parts)
 
 
@@ -64,7 +71,7 @@ def _written(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return [_written(y) for y in x]
     given = {f.name: getattr(x, f.name) for f in fields(x)}
-    named = {"joint": type(x).__name__} if isinstance(x, Joint) else {}
+    named = {"joint" if isinstance(x, Joint) else "closure": type(x).__name__} if isinstance(x, Closure) else {}
     return named | {name: _written(y) for name, y in given.items() if not _usual(x, name, y)}
 
 
@@ -152,6 +159,28 @@ def _part(cls: Any, **read: Read) -> Read:
     return lambda x: cls(**_fields(x, read, cls))
 
 
+def _closure(x: Any) -> Closure:
+    """What closes a loop: a joint, or what is none."""
+    if not isinstance(x, dict) or x.get("closure") not in _CLOSURES:
+        return _joint(x)
+    cls: Any = _CLOSURES[x["closure"]]
+    given = {name: value for name, value in x.items() if name != "closure"}
+    closure: Closure = _exactly(cls, _fields(given, {f.name: _ways(f.name) for f in fields(cls)}, cls))
+    return closure
+
+
+def _ways(name: str) -> Read:
+    """How a field of what closes loops is read."""
+    known: dict[str, Read] = {"joint": _joint, "coefficients": _list(_finite), "axis": _list(_finite, 3)}
+    return known.get(name, _finite)
+
+
+def _truth(x: Any) -> bool:
+    if not isinstance(x, bool):
+        raise ModelError(f"expected true or false, not {_shown(x)}")
+    return x
+
+
 def _joint(x: Any, depth: int = 0) -> Joint:
     if not isinstance(x, dict) or x.get("joint") not in _JOINTS or depth > _DEEPEST:
         raise ModelError(f"expected one of the joints {', '.join(_JOINTS)}, not {_shown(x)}")
@@ -160,22 +189,24 @@ def _joint(x: Any, depth: int = 0) -> Joint:
     if cls is Composite:
         return Composite(**_fields(given, {"parts": _list(lambda part: _pair(part, depth + 1))}, cls))
     ways = {f.name: _list(_finite, 3) if f.name.startswith("axis") else _finite for f in fields(cls)}
-    numbers = _fields(given, ways, cls)
-    joint: Joint = cls(**numbers)
-    for name, value in numbers.items():  # a unit vector that is made a unit again may change in its last bit
-        if math.dist(_flat(getattr(joint, name)), _flat(value)) < 1e-12:
-            object.__setattr__(joint, name, value)
+    joint: Joint = _exactly(cls, _fields(given, ways, cls))
     return joint
+
+
+def _exactly(cls: Any, given: dict[str, Any]) -> Any:
+    """A joint with these fields, as they are: a unit vector that is made a unit again may change in its last bit."""
+    made = cls(**given)
+    if "axis" in given and math.dist(made.axis, given["axis"]) < 1e-12:
+        object.__setattr__(made, "axis", given["axis"])
+    if "axis2" in given and math.dist(made.axis2, given["axis2"]) < 1e-12:
+        object.__setattr__(made, "axis2", given["axis2"])
+    return made
 
 
 def _pair(x: Any, depth: int) -> tuple[Joint, Placement]:
     if not isinstance(x, list) or len(x) != 2:
         raise ModelError(f"expected a joint and its placement, not {_shown(x)}")
     return _joint(x[0], depth), _placement(x[1])
-
-
-def _flat(x: Any) -> tuple[float, ...]:
-    return x if isinstance(x, tuple) else (x,)
 
 
 _placement = _part(Placement, rotation=_list(_finite, 9), position=_list(_finite, 3))
@@ -208,12 +239,15 @@ _MODEL: dict[str, Read] = {
         _part(
             Loop,
             name=_text,
-            type=_joint,
+            type=_closure,
             parent=_whole,
             parent_placement=_placement,
             child=_whole,
             child_placement=_placement,
             where=_text,
+            active=_truth,
+            **dict.fromkeys(("lower", "upper", "velocity_limit", "effort_limit"), _numbers),
+            **dict.fromkeys(("damping", "friction", "stiffness", "rest"), _numbers),
         )
     ),
     "couplings": _list(

@@ -15,6 +15,12 @@
 | spatial | (6, 6) | a matrix between spatial vectors |
 | motion | (6,) | a motion (angular, linear) |
 | pose | (4, 4) | a homogeneous matrix |
+| rows | (nc,) | a number for each row of the loops' constraints |
+| row_columns | (nc, nv) | for each row a number for each freedom |
+| row_wrenches | (nc, 6) | for each row a force (moment, force) |
+| loop_q | (sum of nq,) | positions of the joints that close loops |
+| loop_v | (sum of nv,) | velocities of, or forces along, the joints that close loops |
+| closed | (nv + nc + 1,) | accelerations, multipliers, and the smallest relative pivot |
 """
 
 from __future__ import annotations
@@ -27,11 +33,13 @@ from ..graph import Scalar
 from ..spatial import Pose, leaves
 from .model import Model
 
-__all__ = ["check_block", "core_shape", "core_size", "result_scalars"]
+__all__ = ["WHOLE", "check_block", "core_shape", "core_size", "result_scalars"]
 
 
 def core_shape(model: Model, kind: str) -> tuple[int, ...]:
     """The array shape of a port, without batch dimensions."""
+    if kind in _LOOPS:
+        return _loop_shape(model, kind)
     shapes: dict[str, tuple[int, ...]] = {
         "q": (model.nq,),
         "v": (model.nv,),
@@ -46,6 +54,24 @@ def core_shape(model: Model, kind: str) -> tuple[int, ...]:
         "spatial": (6, 6),
         "motion": (6,),
         "pose": (4, 4),
+    }
+    return shapes[kind]
+
+
+WHOLE = ("rows", "loop_q", "loop_v")
+"""Kinds of arguments that belong to no body: they are read whole, at the base."""
+_LOOPS = ("rows", "row_columns", "row_wrenches", "loop_q", "loop_v", "closed")
+
+
+def _loop_shape(model: Model, kind: str) -> tuple[int, ...]:
+    table = model.loop_table
+    shapes: dict[str, tuple[int, ...]] = {
+        "rows": (table.nc,),
+        "row_columns": (table.nc, model.nv),
+        "row_wrenches": (table.nc, 6),
+        "loop_q": (table.nq,),
+        "loop_v": (table.nv,),
+        "closed": (model.nv + table.nc + 1,),
     }
     return shapes[kind]
 

@@ -41,9 +41,11 @@ from ..spatial import (
     factors,
 )
 from .freedoms import Freedom
+from .loops import PathEnd
 from .model import Model
 from .parts import BASE, Frame
 from .piece import Piece, Runner
+from .ports import WHOLE, core_size
 from .tables import INERTIA, OFFSET, PLACEMENT, RATIO, TURN, Kind, snapped
 
 __all__ = ["Carry", "Index", "PlacedFrame", "Tree", "placed_frame"]
@@ -235,6 +237,10 @@ class Tree(ABC):
         """A frame of the model."""
         return placed_frame(self.model, self.model.frame(name))
 
+    def end(self, end: PathEnd) -> PlacedFrame:
+        """A frame of a loop."""
+        return placed_frame(self.model, end.frame)
+
     @abstractmethod
     def outward(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
         """Bodies and their parents, parents first.
@@ -315,7 +321,7 @@ class Tree(ABC):
 
     def zeros(self, kind: str) -> Any:
         """An input that is zero."""
-        return _Zeros(kind)
+        return _Zeros(self.model, kind)
 
 
 class Carry(Generic[T]):
@@ -327,15 +333,19 @@ class Carry(Generic[T]):
 class _Zeros:
     """An input port of zeros: what depends on it vanishes when traced."""
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    def __init__(self, model: Model, kind: str) -> None:
+        self.model, self.kind = model, kind
 
     def __getitem__(self, i: Index | Freedom) -> Any:
         if isinstance(i, Freedom):
             return 0.0
+        if self.kind in WHOLE:
+            return Freedoms((0.0,) * core_size(self.model, self.kind))
         if self.kind == "bodies":
             return Force.zero()
         if self.kind == "motion":
             return Motion.zero()
+        if self.kind == "scalar":
+            return 0.0
         joint = i.kind.joint
         return Freedoms((0.0,) * (joint.nq if self.kind == "q" else joint.nv))

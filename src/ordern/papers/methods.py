@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..algorithms import Algorithm, find, methods, questions
 from ..errors import OrdernError
+from ..model import core_shape
 from ..robot import Robot
 from ..robots import builder
 from .costs import multiplications
@@ -20,13 +22,15 @@ __all__ = ["page"]
 def page(folder: Path) -> str:
     """The page."""
     robot = Robot.of(builder("yamane-serial-30").build())
-    small = Robot.of(builder("stanford-arm").build())
+    small, closed = (Robot.of(builder(name).build()) for name in ("stanford-arm", "four-bar"))
     text = [
         "# Methods\n",
         "Everything that can be asked of a robot, and every method that answers, as `on.methods()` lists them. The "
         "first of each question is the one that is used unless another is asked for. Multiplications, additions and "
-        "the time for one state in a batch of 1024 are those of the Stanford arm.\n",
+        "the time for one state in a batch of 1024 are those of the Stanford arm, or of the four-bar where loops are "
+        "asked about.\n",
     ]
+    methods()  # some questions are declared by the modules that answer them
     for question in questions():
         if not any(m.function.__module__.startswith("ordern.") for m in methods(question.name)):
             continue
@@ -39,7 +43,7 @@ def page(folder: Path) -> str:
                 m.equations or "-",
                 m.order,
                 _reach(m, robot, small),
-                *_cost(m, small),
+                *_cost(m, closed if question.loops else small),
             )
             for m in found
             if m.function.__module__.startswith("ordern.")
@@ -67,8 +71,9 @@ def _reach(m: Algorithm, long: Robot, arm: Robot) -> str:
 def _cost(m: Algorithm, robot: Robot) -> tuple[str, str]:
     if m.pieces or m.alias_of:
         return "-", "-"
-    options = {"frame": "link6"} if "frame" in _options(m) else {}
-    options |= {k: v for k, v in {"axes": "frame", "kind": "classical"}.items() if k in _options(m)}
+    options: dict[str, Any] = {"frame": "link6"} if "frame" in _options(m) else {}
+    usual: dict[str, Any] = {"axes": "frame", "kind": "classical", "alpha": 20.0}
+    options |= {k: v for k, v in usual.items() if k in _options(m)}
     try:
         kernel = robot.kernel(m.question, m.name, **options)
         c = kernel.counts()
@@ -76,8 +81,7 @@ def _cost(m: Algorithm, robot: Robot) -> tuple[str, str]:
         return "-", "-"
     rng = np.random.default_rng(0)
     ports = [p for p in find(m.question, m.name)[0].inputs if not p.optional]
-    shapes = {"q": (1024, robot.nq), "v": (1024, robot.nv), "f": (1024, robot.nv), "scalar": (1024,)}
-    given = [rng.uniform(0.1, 1.0, shapes[p.kind]) for p in ports]
+    given = [rng.uniform(0.1, 1.0, (1024, *core_shape(robot, p.kind))) for p in ports]
     best = min(_timed(kernel, given) for _ in range(5))
     return f"{multiplications(c)} / {c.additions}", f"{best / 1024 * 1e9:.0f} ns"
 

@@ -5,6 +5,7 @@
 | `motion` | series of a motion against time, energies, momenta, phase portraits, paths; it is `result.plot` |
 | `compare` | the same series of several motions |
 | `mass_matrix` | which freedoms a robot's mass matrix couples, and how much |
+| `mechanism` | a robot in one position, with the joints that close its loops |
 | `complexity` | operations of methods against the size of robots |
 | `save` | a figure to a file, whole or not at all |
 
@@ -17,7 +18,8 @@ from __future__ import annotations
 from .compare import compare
 from .complexity import complexity
 from .matrix import mass_matrix
+from .mechanism import mechanism
 from .motion import PANELS, motion
 from .style import save
 
-__all__ = ["PANELS", "compare", "complexity", "mass_matrix", "motion", "save"]
+__all__ = ["PANELS", "compare", "complexity", "mass_matrix", "mechanism", "motion", "save"]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import unknown_name
 from ..model import ModelBuilder
 from .generated import chain, tree
+from .mechanisms import MECHANISM_FAMILIES, MECHANISMS
 
 __all__ = ["builder", "chain", "families", "known", "names", "positions", "tree"]
 
@@ -33,12 +34,14 @@ _ROBOTS = {
     "stanford-arm": ("stanford_arm", "stanford_arm"),
     "yamane-branched-30": ("yamane", "branched_30"),
     "yamane-serial-30": ("yamane", "serial_30"),
+    **MECHANISMS,
 }
 """By name: the module, imported when it is asked for, and its function that makes the builder."""
 
 _FAMILIES = {
     "spherical-chain-N": ("yamane", "spherical_chain"),
     "spherical-star-N": ("yamane", "spherical_star"),
+    **MECHANISM_FAMILIES,
 }
 """Names in which N stands for a number, the argument of the function."""
 
@@ -69,11 +72,18 @@ def builder(name: str) -> ModelBuilder:
 
 
 def positions(name: str) -> dict[str, Array]:
-    """The positions q of a bundled robot that have a name in its source, such as "initial" or "ready"."""
+    """The positions q of a bundled robot that have a name in its source, such as "initial" or "ready".
+
+    Mechanisms with closed loops have one in which their loops are closed, "assembled".
+    """
     if not known(name):
         raise unknown_name("robot", name, (*_ROBOTS, *_FAMILIES))
-    if name not in _ROBOTS:
-        return {}
+    member = _member(name)
+    if member is not None:
+        family = import_module(f".{_FAMILIES[member[0]][0]}", __package__)
+        of_size: dict[str, Callable[[int], tuple[float, ...]]]
+        of_size = getattr(family, "FAMILY_POSITIONS", {}).get(member[0], {})
+        return {key: np.array(q(member[1])) for key, q in of_size.items()}
     module = import_module(f".{_ROBOTS[name][0]}", __package__)
     named: dict[str, tuple[float, ...]] = getattr(module, "POSITIONS", {}).get(name, {})
     return {key: np.array(q) for key, q in named.items()}

@@ -43,6 +43,8 @@ class Chunk:
     dense: Array
     """(k, m, nq + nv + 2): coefficients in powers of the part of the step of q, v, work and what was taken; m is 0
     where nobody asks for them."""
+    projected: Array
+    """The energy that closing loops gave at the ends of steps, in each."""
     rejected: int
     evaluations: int
     failure: StepFailedError | None = None
@@ -57,7 +59,7 @@ class Chunk:
 
     def first(self, k: int) -> Chunk:
         """The first k steps; what all of them cost is kept."""
-        names = ("t", "q", "v", "a", "tau", "work", "taken", "dense")
+        names = ("t", "q", "v", "a", "tau", "work", "taken", "dense", "projected")
         return replace(self, **{name: getattr(self, name)[:k] for name in names}, failure=None)
 
 
@@ -142,6 +144,7 @@ class Stepwise(Runner):
             work=np.array([s.work for s in taken]),
             taken=np.array([s.dissipated for s in taken]),
             dense=self._dense(taken),
+            projected=np.array([s.projected for s in taken]),
             rejected=sum(s.rejected for s in taken) + (failure.rejected if failure else 0),
             evaluations=sum(s.evaluations for s in taken) + (failure.evaluations if failure else 0),
             failure=failure,
@@ -180,15 +183,12 @@ class Stepwise(Runner):
 def _works(problem: Problem, taken: list[Step]) -> Array:
     """Works within steps as cubics: from what each step has in all, and the powers at its ends."""
     powers = np.array(
-        [[_power(problem, *at) for at in ((s.t0, s.q0, s.v0), (s.t1, s.q1, s.v1))] for s in taken], dtype=float
+        [[problem.powers(*at) for at in ((s.t0, s.q0, s.v0, s.a0), (s.t1, s.q1, s.v1, s.a1))] for s in taken],
+        dtype=float,
     )
     total = np.array([[s.work, s.dissipated] for s in taken])
     h = np.array([s.t1 - s.t0 for s in taken])
     return hermite(h, np.zeros_like(total), powers[:, 0], total, powers[:, 1])
-
-
-def _power(problem: Problem, t: float, q: Array, v: Array) -> tuple[float, float]:
-    return float(problem.applied_force(t, q, v) @ v), -float(problem.passive_force(q, v) @ v)
 
 
 class Compiled(Runner):
@@ -264,6 +264,7 @@ class Compiled(Runner):
             work=np.diff(s.work, prepend=0.0),
             taken=np.diff(s.dissipated, prepend=0.0),
             dense=dense.reshape(n, dense.shape[1], nq + nv + 2),
+            projected=np.zeros(n),
             rejected=int(s.rejected.sum()) + s.failed,
             evaluations=count,
             failure=failure,

@@ -46,6 +46,13 @@ class Contact:
             return None
         return self._resolved(t, q, v, touching)
 
+    def again(self, t: float, q: Array, v: Array) -> None:
+        """Loops were opened or closed: joints that rest on stops may leave them, or not."""
+        if self.held:
+            self._rest(t, q, v, self.held)
+        else:
+            self._restart(t, q, v)
+
     def touched(self, t: float, q: Array, v: Array, index: int) -> tuple[Array, Array] | None:
         """One of the stops' events took place: the state after it."""
         if self.is_release(index):
@@ -68,7 +75,7 @@ class Contact:
             q[self.stops[k].q] = self.stops[k].bound
         stops = [self.stops[k] for k in touching]
         slow = all(-s.side * v[s.v] * self.restitution < REST for s in stops)
-        after = impact(self.problem.robot, stops, q, v, 0.0 if slow else self.restitution)
+        after = impact(self.problem, stops, t, q, v, 0.0 if slow else self.restitution)
         self._rest(t, q, after, [k for k, s in zip(touching, stops, strict=True) if after[s.v] == 0.0], insists)
         return q, after
 
@@ -82,7 +89,7 @@ class Contact:
             E = np.zeros((len(still), problem.nv))
             for n, k in enumerate(still):
                 E[n, self.stops[k].v] = self.stops[k].side
-            p = complementary(problem.robot.mass_matrix_solve(q, E) @ E.T, E @ a)
+            p = complementary(problem.response(q, E, t) @ E.T, E @ a)
             held = [k for n, k in enumerate(still) if p[n] > 0.0 or k == insists]
         self._set(held)
         self._restart(t, q, v)

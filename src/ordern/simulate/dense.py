@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from ..errors import ArgumentError
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Dense", "Segment", "evaluate", "hermite"]
+__all__ = ["Dense", "Segment", "bend", "evaluate", "hermite"]
 
 Array = NDArray[np.float64]
+Closing = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 
 def hermite(h: Array, y0: Array, f0: Array, y1: Array, f1: Array) -> Array:
@@ -32,6 +34,12 @@ def evaluate(coefficients: Array, s: Array) -> Array:
     for k in range(coefficients.shape[-2] - 2, -1, -1):
         y = coefficients[..., k, :] + s * y
     return y
+
+
+def bend(coefficients: Array, change: Array) -> None:
+    """Let polynomials (m, n) of a step end elsewhere, by (k,) of the first components; rates at its ends stay."""
+    coefficients[2, : len(change)] += 3.0 * change
+    coefficients[3, : len(change)] -= 2.0 * change
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,8 @@ class Dense:
     """The ends of the steps, (k + 1,)."""
     coefficients: Array
     """In powers of s = (t - t[i]) / (t[i + 1] - t[i]), of shape (k, m, nq + nv)."""
+    closing: Closing | None = field(default=None, repr=False)
+    """Takes states to the manifold of closed loops."""
 
     def __call__(self, times: ArrayLike) -> tuple[Array, Array]:
         """Positions and velocities at these times, (..., nq) and (..., nv)."""
@@ -75,7 +85,8 @@ class Dense:
         s = (at - self.t[k]) / (self.t[k + 1] - self.t[k])
         y = evaluate(self.coefficients[k], s)
         nq, nv = self.robot.nq, self.robot.nv
-        return self.robot.project(np.ascontiguousarray(y[..., :nq])), np.ascontiguousarray(y[..., nq : nq + nv])
+        q, v = self.robot.project(np.ascontiguousarray(y[..., :nq])), np.ascontiguousarray(y[..., nq : nq + nv])
+        return (q, v) if self.closing is None else self.closing(at, q, v)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dense):

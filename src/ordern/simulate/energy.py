@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError
+from ..joints import Joint
 from ..model import Connection
 from ..spatial import Freedoms
 
@@ -23,16 +24,35 @@ Array = NDArray[np.float64]
 def elastic(robot: Robot, q: Array) -> Array:
     """The energy of the springs of all joints at positions (..., nq): the sum of k (q - rest)^2 / 2.
 
+    Joints that close loops are among them.
+
     As in `passive_force`, q - rest is the joint's `difference`. That force is the gradient of this energy where a
     joint's freedoms are independent of each other, and for a rotation that is held equally about all axes. Of a free
     or planar joint, or a rotation that is held differently about its axes, no energy has that force as its gradient.
     """
-    total = np.zeros(q.shape[:-1])
+    total = _of_loops(robot, q)
     for c in robot.joints:
         if any(c.stiffness):
             stretch = c.type.difference(Freedoms(c.rest), Freedoms(_positions(c, q)))
             for k, x in zip(c.stiffness, stretch, strict=True):
                 total += 0.5 * k * np.square(x)
+    return total
+
+
+def _of_loops(robot: Robot, q: Array) -> Array:
+    """The energy of springs in joints that close loops; angles count from the turn that is nearest to their rest."""
+    total = np.zeros(q.shape[:-1])
+    sprung = [x for x in robot.loop_table.loops if any(x.loop.stiffness)]
+    at = robot.loop_coordinates(q) if sprung else total
+    for x in sprung:
+        joint, rest = x.type, x.loop.rest
+        assert isinstance(joint, Joint)
+        near = [at[..., k] for k in range(x.q.start, x.q.stop)]
+        for k in joint.angles:
+            near[k] = rest[k] + np.remainder(near[k] - rest[k] + np.pi, 2.0 * np.pi) - np.pi
+        stretch = joint.difference(Freedoms(rest), Freedoms(near))
+        for stiffness, y in zip(x.loop.stiffness, stretch, strict=True):
+            total += 0.5 * stiffness * np.square(y)
     return total
 
 

@@ -17,7 +17,7 @@ from .roots import crossing
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Event", "Found", "Tracker"]
+__all__ = ["Event", "EventFunction", "Found", "Tracker"]
 
 _BLOCK = 16
 """Steps that are searched at a time: past a terminal event nothing is asked of the user's functions."""

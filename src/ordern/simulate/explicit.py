@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from . import steps
 from .control_law import GROWTH, NEARLY, SHRINKAGE, combined_error, step_factor
+from .dense import bend
 from .integrator import Array, Integrator, Settings, Step, StepFailedError
 from .machine import NumpyMachine
 from .problem import Problem
@@ -84,7 +86,7 @@ class Explicit(Integrator):
                         return self._take(machine, tried, end if last else self._t + h, rejected, before)
                     bad = None
             except StepFailedError as e:
-                if e.kind != "bad-force" or not self.adaptive:
+                if e.kind not in ("bad-force", "not-closed") or not self.adaptive:
                     raise
                 bad, factor = e, SHRINKAGE
             if not self.adaptive:
@@ -97,16 +99,21 @@ class Explicit(Integrator):
 
     def _take(self, machine: NumpyMachine, tried: steps.Attempt[Array], t1: float, rejected: int, before: int) -> Step:
         """Go on to the end of a step."""
-        method, y, k, end = self.tableau, self._y, self._slope, tried.end
-        slopes = steps.finish(machine, method, tried)
+        method, y, k = self.tableau, self._y, self._slope
+        q, v, projected = self.problem.corrected(t1, tried.end.q, tried.end.v)
+        moved = q is not tried.end.q or v is not tried.end.v
+        end = Point(q, v, tried.end.w)
+        slopes = steps.finish(machine, method, replace(tried, end=end))
         dense = None
         if method.degree:
             powers = [y, *steps.dense_coefficients(machine, method, y, slopes)]
             dense = np.array([np.concatenate(list(p)) for p in powers])
-        slope = slopes[method.stages]
+            if moved:
+                bend(dense, np.concatenate([q - tried.end.q, v - tried.end.v]))
+        slope = machine.slope(1.0, q, v) if moved and method.needs_end else slopes[method.stages]
         work, taken, count = float(end.w[0]), float(end.w[1]), self.problem.evaluations - before
-        step = Step(self._t, t1, y.q, y.v, k.v, end.q, end.v, slope.v, work, taken, dense, rejected, count)
-        self._t, self._y, self._slope, self._new = t1, Point(end.q, end.v, np.zeros(2)), slope, 0
+        step = Step(self._t, t1, y.q, y.v, k.v, q, v, slope.v, work, taken, dense, rejected, count, projected)
+        self._t, self._y, self._slope, self._new = t1, Point(q, v, np.zeros(2)), slope, 0
         return step
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -61,6 +61,8 @@ class Step:
     """Attempts that were too inaccurate, before this one."""
     evaluations: int = 0
     """Of the forward dynamics, those of rejected attempts included."""
+    projected: float = 0.0
+    """The energy that closing the loops at the end gave; below zero if it took some."""
 
 
 class StepFailedError(OrdernError):
@@ -71,7 +73,8 @@ class StepFailedError(OrdernError):
     ) -> None:
         super().__init__(message)
         self.kind = kind
-        """"not-finite", "step-too-small", "not-converged" or "bad-force"."""
+        """"not-finite", "step-too-small", "not-converged", "bad-force", "not-closed" (a loop), "lingers" (at a singular
+        position, for the driver only)."""
         self.t = t
         self.index = index
         """The component of v to blame, if one is."""

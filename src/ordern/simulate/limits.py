@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, unknown_name
+from .problem import Problem, spread
 from .report import Violation
 
 if TYPE_CHECKING:
@@ -103,12 +104,12 @@ def _own_rates(robot: Robot) -> NDArray[np.bool_]:
     return own
 
 
-def impact(robot: Robot, stops: list[Stop], q: Array, v: Array, restitution: float) -> Array:
+def impact(problem: Problem, stops: list[Stop], t: float, q: Array, v: Array, restitution: float) -> Array:
     """The velocities after impacts of joints on their stops, all that touch theirs given."""
-    E = np.zeros((len(stops), robot.nv))
+    E = np.zeros((len(stops), problem.nv))
     for k, s in enumerate(stops):
         E[k, s.v] = s.side
-    response = robot.mass_matrix_solve(q, E)
+    response = problem.response(q, E, t)
     A, u = response @ E.T, E @ v
     p = complementary(A, u + restitution * np.minimum(u, 0.0))
     after = v + p @ response
@@ -121,7 +122,7 @@ def impact(robot: Robot, stops: list[Stop], q: Array, v: Array, restitution: flo
 
 
 def complementary(A: Array, b: Array) -> Array:
-    """p >= 0 with A p + b >= 0 and no product above zero, for a positive definite A: Murty's least-index pivoting."""
+    """p >= 0 with A p + b >= 0 and no product above zero, for a positive A: Murty's least-index pivoting."""
     n = len(b)
     active = np.zeros(n, dtype=bool)
     scale = 1e-14 * (np.abs(b).max(initial=0.0))
@@ -129,7 +130,7 @@ def complementary(A: Array, b: Array) -> Array:
     for _ in range(2**n + 1):
         p[:] = 0.0
         if active.any():
-            p[active] = np.linalg.solve(A[np.ix_(active, active)], -b[active])
+            p[active] = spread(A[np.ix_(active, active)], -b[active])
         w = A @ p + b
         wrong = np.flatnonzero(np.where(active, p < 0.0, w < -scale))
         if not wrong.size:

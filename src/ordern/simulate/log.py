@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,19 @@ Array = NDArray[np.float64]
 class Log:
     """Blocks of arrays in the order in which they came. A checkpoint has them as one list of numbers."""
 
-    def __init__(self, nq: int, nv: int) -> None:
+    def __init__(self, nq: int, nv: int, extra: Sequence[tuple[int, ...]] = ()) -> None:
         self._widths: dict[str, list[tuple[int, ...]]] = {
-            "rows": [(), (nq,), (nv,), (nv,), (nv,), (), ()],  # t, q, v, a, tau, work, dissipated
+            "rows": [(), (nq,), (nv,), (nv,), (nv,), (), (), *extra],  # t, q, v, a, tau, work, dissipated ...
             "events": [(), (), (nq,), (nv,)],  # t, index, q, v
         }
         self._width = nq + nv
         self.blocks: list[tuple[str, list[Array]]] = []
         self._saved = 0
 
-    def rows(self, t: Array, q: Array, v: Array, a: Array, tau: Array, work: Array, lost: Array) -> None:
-        """Samples of the result."""
+    def rows(self, t: Array, q: Array, v: Array, a: Array, tau: Array, work: Array, lost: Array, *extra: Array) -> None:
+        """Samples of the result, and further series."""
         if len(t):
-            self.blocks.append(("rows", [t, q, v, a, tau, work, lost]))
+            self.blocks.append(("rows", [t, q, v, a, tau, work, lost, *extra]))
 
     def events(self, t: Array, index: Array, q: Array, v: Array) -> None:
         """What happened."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..compile.request import Request
 from ..compile.timeloop_code import ADVANCE_WORDS, ROLLOUT_WORDS, LoadedLoop, LoopCode, loop_code
 from ..errors import ArgumentError
+from ..loops.dynamics import BAUMGARTE
 from .control_law import GROWTH, NEARLY, combined_error, step_factor
 from .steps import Point, attempt, dense_coefficients, finish, fixed_step
 from .tableaus import Tableau, tableau
@@ -36,11 +37,18 @@ def has_passive(robot: Robot) -> bool:
     return any(any((*c.damping, *c.friction, *c.stiffness)) for c in robot.joints)
 
 
-def _requests(robot: Robot, method: Tableau, dynamics: str, *more: str) -> dict[str, Request]:
+def _loops_have_passive(robot: Robot) -> bool:
+    return any(any((*c.damping, *c.friction, *c.stiffness)) for c in robot.loops if c.active)
+
+
+def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -> dict[str, Request]:
     """The kernels that the steps of a method need, by the names that the compiler knows."""
     from ..compile.timeloop import is_flat
 
-    kernel = robot.kernel("forward_dynamics", dynamics)
+    if robot.nc:
+        kernel = robot.kernel("stabilised_dynamics", dynamics, alpha=BAUMGARTE)
+    else:
+        kernel = robot.kernel("forward_dynamics", dynamics)
     if kernel.is_interpreted:
         raise ArgumentError(
             f"forward_dynamics by the method {dynamics!r} is not compiled for {robot.name!r}, so it cannot be part of "
@@ -48,13 +56,15 @@ def _requests(robot: Robot, method: Tableau, dynamics: str, *more: str) -> dict[
         )
     found = {"dynamics": kernel.request}
     questions = list(more)
-    if has_passive(robot):
+    if _loops_have_passive(robot):
+        questions.append("all_passive_force")
+    elif has_passive(robot):
         questions.append("passive_force")
     if method.exponential:
         questions.append("integrate")
     if not is_flat(robot):
         questions += ["position_rate", "project"]
-    names = {"position_rate": "rate", "passive_force": "passive"}
+    names = {"position_rate": "rate", "passive_force": "passive", "all_passive_force": "passive"}
     return found | {names.get(question, question): robot.kernel(question).request for question in questions}
 
 
@@ -70,7 +80,7 @@ def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
 class FixedLoop:
     """Steps of a fixed length over tiles of trajectories."""
 
-    def __init__(self, robot: Robot, method: str, dynamics: str, dtype: str, feedback: bool) -> None:
+    def __init__(self, robot: Robot, method: str, dynamics: str | None, dtype: str, feedback: bool) -> None:
         steps = tableau(method)
         requests = _requests(robot, steps, dynamics, *(["difference"] if feedback else []))
 
@@ -87,7 +97,7 @@ class FixedLoop:
         self.lanes, self.operations = code.lanes, code.operations * steps.stages
 
     @staticmethod
-    def of(robot: Robot, method: str, dynamics: str, dtype: str, feedback: bool) -> FixedLoop:
+    def of(robot: Robot, method: str, dynamics: str | None, dtype: str, feedback: bool) -> FixedLoop:
         """The loop of a robot, made on first use."""
         key = ("rollout", method, dynamics, dtype, feedback)
         return kept(robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, feedback))

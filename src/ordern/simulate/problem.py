@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .forces import Applied, External
     from .limits import Stop
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "spread"]
 
 Array = NDArray[np.float64]
 
@@ -40,6 +40,8 @@ class Problem:
         self.held: tuple[Stop, ...] = ()
         self.end = math.inf
         """Of the current piece of smooth forces: they are asked for no time after it, not even by rounding."""
+        self.timed = False
+        """Whether time alone moves some loop."""
         self.evaluations = 0
         """How many states' accelerations were computed by `acceleration` and `rates`."""
 
@@ -55,10 +57,18 @@ class Problem:
             return np.zeros(np.shape(v))
         return self.robot.passive_force(q, v, self.smoothing)
 
-    def dynamics(self, q: Array, v: Array, force: Array) -> Array:
+    def dynamics(self, q: Array, v: Array, force: Array, t: Any = 0.0) -> Array:
         """Accelerations by all joint forces together, passive ones included, and those of stops."""
-        a = self.robot.forward_dynamics(q, v, force, method=self.dynamics_method)
-        return self._resting(q, a)[1] if self.held else a
+        a = self.free_dynamics(q, v, force, t)
+        return self._resting(q, a, t)[1] if self.held else a
+
+    def free_dynamics(self, q: Array, v: Array, force: Array, t: Any) -> Array:
+        """Accelerations without the forces of stops."""
+        return self.robot.forward_dynamics(q, v, force, method=self.dynamics_method)
+
+    def response(self, q: Array, x: Array, t: Any) -> Array:
+        """The change of velocities by impulses x on the joints."""
+        return self.robot.mass_matrix_solve(q, x)
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         """dv/dt at a state, (nv,)."""
@@ -70,9 +80,41 @@ class Problem:
         applied = self.applied_force(t, q, v)
         work = float(applied @ v)
         if not self.has_passive:
-            return self.dynamics(q, v, applied), work, 0.0
-        passive = self.robot.passive_force(q, v, self.smoothing)
-        return self.dynamics(q, v, applied + passive), work, -float(passive @ v)
+            return self.dynamics(q, v, applied, t), work, 0.0
+        passive = self.passive_force(q, v)
+        return self.dynamics(q, v, applied + passive, t), work, -float(passive @ v)
+
+    def powers(self, t: float, q: Array, v: Array, a: Array) -> tuple[float, float]:
+        """What `rates` tells of powers, where accelerations are known."""
+        return float(self.applied_force(t, q, v) @ v), -float(self.passive_force(q, v) @ v)
+
+    def loop_power(self, t: Any, q: Array, v: Array, a: Array, force: Array) -> Array:
+        """The power of loops that time moves, by all other joint forces: a tree has none."""
+        return np.zeros(np.shape(v)[:-1])
+
+    def external_force(self, t: Array, q: Array, v: Array) -> Array | float:
+        """Joint forces of external ones at states (k, nq), (k, nv) and times (k,)."""
+        if self.external.varies:
+            found = [self.external.joint_force(float(t[i]), q[i], v[i]) for i in range(len(t))]
+            return np.array(found).reshape(v.shape)
+        return 0.0 if self.external.absent else self.external.joint_force(0.0, q, v)
+
+    def corrected(self, t: float, q: Array, v: Array) -> tuple[Array, Array, float]:
+        """The state of the mechanism next to that at the end of a step, and the energy that it has more."""
+        return q, v, 0.0
+
+    def corrected_many(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """The same for states within steps."""
+        return q, v
+
+    def series(self, t: Array, q: Array, v: Array, a: Array, tau: Array) -> tuple[Array, ...]:
+        """Further series of the result, by the names and shapes of `extra`."""
+        return ()
+
+    @property
+    def extra(self) -> dict[str, tuple[int, ...]]:
+        """Names of further series of the result, and the shapes of their entries."""
+        return {}
 
     def position_rate(self, q: Array, v: Array) -> Array:
         """dq/dt, (nq,)."""
@@ -107,13 +149,27 @@ class Problem:
     def stop_forces(self, t: float, q: Array, v: Array) -> Array:
         """The forces of the stops on the joints that rest on them, one each; pulling ones are below zero."""
         force = self.applied_force(t, q, v) + self.passive_force(q, v)
-        return self._resting(q, self.robot.forward_dynamics(q, v, force, method=self.dynamics_method))[0]
+        return self._resting(q, self.free_dynamics(q, v, force, t), t)[0]
 
-    def _resting(self, q: Array, a: Array) -> tuple[Array, Array]:
+    def _resting(self, q: Array, a: Array, t: Any) -> tuple[Array, Array]:
         """Forces of stops that make accelerations of joints zero, and the accelerations with them."""
-        response = self.robot.mass_matrix_solve(q[..., None, :], self._held)
+        response = self.response(q[..., None, :], self._held, np.asarray(t)[..., None] if np.ndim(t) else t)
         A = response @ self._held.T
-        p = -np.linalg.solve(A, (a @ self._held.T)[..., None])[..., 0]
+        p = -spread(A, a @ self._held.T)
         a = a + (p[..., None, :] @ response)[..., 0, :]
         a[..., [s.v for s in self.held]] = 0.0
         return p, a
+
+
+def spread(A: Array, b: Array) -> Array:
+    """x with A x = b for symmetric matrices (..., n, n) and vectors (..., n); the shortest one where A is singular.
+
+    It is where loops make one stop do what another does already.
+    """
+    values, vectors = np.linalg.eigh(A)
+    least = 1e-12 * np.abs(values).max(axis=-1, keepdims=True, initial=0.0)
+    if (values > least).all():
+        return np.asarray(np.linalg.solve(A, b[..., None])[..., 0])
+    inverse = np.where(values > least, 1.0 / np.where(values > least, values, 1.0), 0.0)
+    across = (np.swapaxes(vectors, -1, -2) @ b[..., None])[..., 0]
+    return np.asarray((vectors @ (inverse * across)[..., None])[..., 0])

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .dense import bend
 from .integrator import Integrator, Settings, Step, StepFailedError
 from .stiff import Eliminated, Field, Jacobian
 
@@ -198,6 +199,10 @@ class Radau(Integrator):
         y1 = y0 + change
         self._lost = change - (y1 - y0)
         q1, v1 = problem.project(y1[:nq]), y1[nq:].copy()
+        before_q, before_v = q1, v1
+        q1, v1, projected = problem.corrected(t1, q1, v1)
+        dense = np.vstack([y0, powers])
+        bend(dense, np.concatenate([q1 - before_q, v1 - before_v]))
         y1 = np.concatenate([q1, v1])
         f1 = self._field.rates(np.array([t1]), y1[None])[0]
         taken = Step(
@@ -211,9 +216,10 @@ class Radau(Integrator):
             f1[nq:],
             float(work[0]),
             float(work[1]),
-            np.vstack([y0, powers]),
+            dense,
             rejected,
             self._field.evaluations - before,
+            projected,
         )
         self._path = np.vstack([np.full(y0.shape, self._t), np.full(y0.shape, h), y0, powers])
         self._t, self._y, self._f, self._fresh, self._new = t1, y1, f1, False, 0

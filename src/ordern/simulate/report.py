@@ -7,6 +7,8 @@ import warnings
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .loop_report import LoopReport
+
 __all__ = ["Report", "SimulationWarning", "Violation", "warn"]
 
 _PACKAGE = __name__.partition(".")[0]
@@ -31,7 +33,7 @@ class Violation:
 
     joint: str
     index: int
-    """Its place in q."""
+    """Its place in q; -1 for a joint that closes a loop."""
     time: float
     """When it was first found outside, at the end of a step."""
     most: float
@@ -53,7 +55,7 @@ class Report:
     """The method of forward dynamics."""
     stopped: str
     """Why: "end", "event", "limit", or, before its time, "not-finite", "step-too-small", "not-converged", "bad-force",
-    "max-steps", "interrupted"."""
+    "not-closed" (a loop), "max-steps", "interrupted"."""
     message: str
     """The same in words, with names and the time."""
     time: float
@@ -82,6 +84,8 @@ class Report:
     """Seconds on the clock, without those of compiling."""
     compiling: float = 0.0
     """Seconds that it took before, to compile for this robot and method or to load what was compiled earlier."""
+    loops: LoopReport | None = None
+    """How its loops were kept closed; None for a tree."""
 
     @property
     def ok(self) -> bool:
@@ -113,6 +117,8 @@ class Report:
             ("work in", f"{self.work:.6g} J"),
             ("dissipated", f"{self.dissipated:.6g} J" + (f", {self.impacts} impacts" if self.impacts else "")),
         ]
+        if self.loops is not None:
+            rows += self.loops.rows()
         if drift is not None:
             rows.append(("momentum drift", f"{drift:.2e} ({', '.join(which)})"))
         rows += [("limits" if k == 0 else "", str(v)) for k, v in enumerate(self.violations[:8])]

@@ -77,7 +77,8 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     dense: Motion | None = None
     """The motion between the samples, as the integrator knows it."""
     extra: Mapping[str, Array] = field(default_factory=dict)
-    """Further series by name, each with one entry for each sample: residuals of constraints, readings of sensors."""
+    """Further series by name, each with one entry for each sample: readings of sensors; of robots with loops their
+    "loop_force", (N, nv), what they do to the tree's joints, and if some open or close "loops_closed", 1 or 0 each."""
 
     def __post_init__(self) -> None:
         robot = self.robot
@@ -176,6 +177,31 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     @cached_property
     def _frames(self) -> dict[tuple[str, Frame], Array]:
         return {}
+
+    # ---- loops
+
+    @cached_property
+    def loop_residuals(self) -> Mapping[str, Array]:
+        """By how much each loop and coupling is open, by name: (N, rows), in m and rad."""
+        from .loop_series import residuals
+
+        return MappingProxyType({name: _constant(x) for name, x in residuals(self).items()})
+
+    @cached_property
+    def loop_multipliers(self) -> Mapping[str, Array]:
+        """The multipliers of each loop and coupling, by name: (N, rows). Zero while it is open."""
+        from .loop_series import multipliers
+
+        return MappingProxyType({name: _constant(x) for name, x in multipliers(self).items()})
+
+    def loop_forces(self, name: str) -> Array:
+        """What a loop does to its child: (moment, force) at and in its frame there, (N, 6); of a coupling (N,).
+
+        Where constraints are redundant these are the forces of the shortest multipliers.
+        """
+        from .loop_series import forces
+
+        return forces(self, name)
 
     # ---- parts of a motion
 

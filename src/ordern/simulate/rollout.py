@@ -79,7 +79,7 @@ def rollout(
     method: str = "semi-implicit-euler",
     every: int = 1,
     feedback: Any = None,
-    dynamics: str = "articulated-body",
+    dynamics: str | None = None,
     smoothing: float = 0.01,
     threads: int | None = None,
     out: tuple[Array, Array] | None = None,
@@ -94,6 +94,8 @@ def rollout(
     if threads is not None:
         threads = _count("threads", threads, 1)
     q, v = _states("q0", q0, robot.nq), _states("v0", v0, robot.nv)
+    if robot.nc:
+        _check_loops(robot, q, v)
     rank = max(q.ndim, v.ndim) - 1
     given: Any = tau
     if callable(given) or (isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) != np.ndim(given[1])):
@@ -113,7 +115,7 @@ def rollout(
                 f"rollout: {name} has {x.shape[-2]} rows over time, but there are {steps} steps; {_RULE}"
             )
     single = all(x.dtype in (np.float32, np.float16) for x in (q, v, *(x for x in (forces, goals) if x is not None)))
-    dtype = np.dtype(np.float32 if single else np.float64)
+    dtype = np.dtype(np.float32 if single and not robot.nc else np.float64)
     count, rows = math.prod(batch), 1 + steps // every
     q_out, v_out = _results(robot, batch, rows, dtype, out, every)
     t = dt * every * np.arange(rows)
@@ -136,6 +138,26 @@ def rollout(
     )
     run.go(threads)
     return Rollout(q_out, v_out, t)
+
+
+_OPEN = 1e-6
+"""Loops may be open by so much at the start (m, rad; and a second's change of that)."""
+
+
+def _check_loops(robot: Robot, q: Array, v: Array) -> None:
+    """Raise where the loops of a robot are not for compiled steps, or not closed at the start."""
+    for x in robot.loop_table.loops:
+        if x.type.timed:
+            raise ArgumentError(f"rollout: loop {x.loop.name!r} is driven by time; robot.simulate does such loops")
+    q, v = np.asarray(q, np.float64), np.asarray(v, np.float64)
+    for what, found, help in (
+        ("open by", robot.loop_residual(q), "robot.assemble(q0).q closes it"),
+        ("opening at", robot.loop_rate(q, v), "robot.project_velocity(q0, v0) keeps it closed"),
+    ):
+        most = np.abs(found).reshape(-1, robot.nc).max(axis=0, initial=0.0)
+        name = max(robot.loop_rows, key=lambda name: float(most[robot.loop_rows[name]].max(initial=0.0)))
+        if not most.max() <= _OPEN:
+            raise ArgumentError(f"rollout: the start has loop {name!r} {what} up to {most.max():.3g}: {help}")
 
 
 _RULE = (

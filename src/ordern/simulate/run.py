@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .balance import Balance, conserved
 from .chunk import Chunk, Runner
+from .closing import Closing
 from .contact import Contact
 from .dense import Dense
 from .events import Event, Found, Tracker
@@ -67,17 +68,18 @@ class Run:
         self._usual, self._resting, self.runner = runner, resting, runner
         self.t, (self.q, self.v) = 0.0, state
         self.keep, self.max_steps, self.method, self._began = keep, max_steps, method, began
-        self._watch = Tracker(self.robot, events, max(1, order // 2))
-        self.user = len(events)
+        own = self.own_events()
+        self._watch = Tracker(self.robot, (*events, *own), max(1, order // 2))
+        self.user, self._own = len(events), len(own)
         self.contact = Contact(problem, self._watch, stops, limits, restitution)
-        self.log = Log(problem.nq, problem.nv)
+        self.log = Log(problem.nq, problem.nv, tuple(problem.extra.values()))
         self.balance = Balance(self.robot, conserved(self.robot, problem.external.absent))
         self.excess = Excess(self.robot)
         self.steps = self.rejected = self.evaluations = self.next_time = self.impacts = 0
         self.wall, self._compiling = 0.0, compiling
         self._fresh, self._h = True, float("nan")
         self.stopped, self.message = "", ""
-        watched = bool(events or stops)
+        watched = bool(events or stops or own)
         self._most = (_WATCHED if watched else _FREE) if runner.native else _STEPWISE
 
     # ---- the loop
@@ -104,6 +106,7 @@ class Run:
         """The first row, and contacts that the run starts with."""
         problem, robot = self.problem, self.robot
         self.balance.start(self.q, self.v)
+        self.begun()
         try:
             problem.tau.enter(0.0, self.q, self.v)
             tau = problem.tau(0.0, self.q, self.v)
@@ -121,7 +124,10 @@ class Run:
 
     def _row(self, t: float, q: Array, v: Array, a: Array, tau: Array) -> None:
         sums = (np.array([self.balance.work]), np.array([self.balance.dissipated]))
-        self.log.rows(np.array([t]), q[None], v[None], a[None], tau[None], *sums)
+        self._rows(np.array([t]), q[None], v[None], a[None], tau[None], *sums)
+
+    def _rows(self, t: Array, q: Array, v: Array, a: Array, tau: Array, work: Array, lost: Array) -> None:
+        self.log.rows(t, q, v, a, tau, work, lost, *self.problem.series(t, q, v, a, tau))
 
     def _loop(self, saved: Checkpoint | None, progress: Callable[[float], Any] | None) -> bool:
         """Run until something ends it; whether the state is one that can be saved."""
@@ -154,6 +160,9 @@ class Run:
             return
         try:
             if self._fresh:
+                self.before_piece()
+                if self.stopped:
+                    return
                 self._enter()
             end = self._next_end()
             chunk = self.runner.run(end, min(self._most, self.max_steps - self.steps))
@@ -161,9 +170,13 @@ class Run:
             self._fail(e)
             return
         self.rejected, self.evaluations = self.rejected + chunk.rejected, self.evaluations + chunk.evaluations
-        self._take(chunk)
+        try:
+            self._take(chunk)
+        except StepFailedError as e:
+            self._fail(e)
+            return
         if chunk.failure is not None and not self.stopped and not self._fresh:
-            self._fail(chunk.failure)
+            self.failed(chunk.failure)
         elif self.t >= end:
             self._fresh, self._h = True, self.runner.h or math.nan
 
@@ -177,7 +190,7 @@ class Run:
 
     def _next_end(self) -> float:
         """The end of the run, or of the current piece of smooth forces."""
-        return min(self.end, self.problem.tau.next_break(self.t))
+        return min(self.end, self.problem.tau.next_break(self.t), self.next_break())
 
     def _fail(self, e: StepFailedError) -> None:
         name = self.problem.joint_of(e.index)
@@ -189,6 +202,7 @@ class Run:
         found = self._watch.search(chunk.edges, chunk.dense)
         last = found[-1] if found and self._watch.events[found[-1].index].terminal else None
         if last is not None:
+            self.before_cut(last)
             chunk = cut(self.problem, chunk, last)
         self._book(chunk)
         self._note(found)
@@ -197,6 +211,8 @@ class Run:
         if last.index < self.user:
             name = self._watch.events[last.index].name
             self.stopped, self.message = "event", f"event {name!r} at t = {self.t:.9g} s"
+        elif last.index < self.user + self._own:
+            self.own_event(last.index - self.user)
         elif self.contact.ends:
             self.stopped, self.message = "limit", f"{self._watch.events[last.index].name} at t = {self.t:.9g} s"
         else:
@@ -210,13 +226,15 @@ class Run:
         before = (self.balance.work, self.balance.taken)
         W, lost = self.balance.enter(chunk.q, chunk.v, chunk.tau, chunk.work, chunk.taken)
         self.excess.see(chunk.t, chunk.q)
+        self.seen(chunk)
         if self.times is None:
-            self.log.rows(chunk.t, chunk.q, chunk.v, chunk.a, chunk.tau, W, lost)
+            self._rows(chunk.t, chunk.q, chunk.v, chunk.a, chunk.tau, W, lost)
         else:
             done = int(np.searchsorted(self.times, chunk.t[-1], side="right"))
             asked = self.times[self.next_time : done]
             self.next_time = done
-            self.log.rows(*sampled(self.problem, chunk, asked, W, lost, before, self.balance))
+            if len(asked):
+                self._rows(*sampled(self.problem, chunk, asked, W, lost, before, self.balance))
         if self.keep:
             self.log.dense(chunk.edges, chunk.dense)
         self.steps += len(chunk)
@@ -224,18 +242,21 @@ class Run:
         self._last = (chunk.a[-1], chunk.tau[-1])
 
     def _note(self, found: list[Found]) -> None:
-        shown = [f for f in found if not self.contact.is_release(f.index)]
+        shown = [f for f in found if self.is_shown(f.index) and not self.contact.is_release(f.index)]
         if shown:
             index = np.array([f.index for f in shown])
             arrays = [np.array([getattr(f, name) for f in shown]) for name in ("t", "q", "v")]
             self.log.events(arrays[0], index, arrays[1], arrays[2])
 
-    def _touch(self, after: tuple[Array, Array] | None) -> None:
-        """An impact: a row with the state after it."""
+    def _touch(self, after: tuple[Array, Array] | None, shown: bool = False) -> None:
+        """An impact: a row with the state after it; if `shown`, also one that changes accelerations only."""
         if after is None:
             return
         (q, v), before = after, self.v
-        if not np.array_equal(v, before):
+        same = np.array_equal(v, before)
+        if same and shown and self.times is None:
+            self._row(self.t, q, v, self.problem.acceleration(self.t, q, v), self.problem.tau(self.t, q, v))
+        if not same:
             loss = float(self.robot.kinetic_energy(self.q, before)) - float(self.robot.kinetic_energy(q, v))
             tau = self.problem.tau(self.t, q, v)
             self.balance.enter(q[None], v[None], tau[None], np.zeros(1), np.array([loss]))
@@ -243,6 +264,50 @@ class Run:
             if self.times is None:
                 self._row(self.t, q, v, self.problem.acceleration(self.t, q, v), tau)
         self.q, self.v = q, v
+
+    # ---- what runs of robots with loops do besides
+
+    def own_events(self) -> list[Event]:
+        """Events that it watches after the user's, each of which ends a chunk."""
+        return []
+
+    def own_event(self, number: int) -> None:
+        """One of them took place, here."""
+
+    def is_shown(self, index: int) -> bool:
+        """Whether an event is one that the result tells."""
+        return True
+
+    def begun(self) -> None:
+        """The run starts."""
+
+    def before_piece(self) -> None:
+        """A piece of smooth forces starts."""
+
+    def next_break(self) -> float:
+        """When it ends, but for forces."""
+        return math.inf
+
+    def before_cut(self, last: Found) -> None:
+        """Steps are about to be cut at an event."""
+
+    def seen(self, chunk: Chunk) -> None:
+        """Steps were taken."""
+
+    def failed(self, e: StepFailedError) -> None:
+        """No further step could be taken."""
+        self._fail(e)
+
+    def closing(self) -> Closing | None:
+        """What takes states between steps to where they belong."""
+        return None
+
+    def more_state(self) -> dict[str, NDArray[Any]]:
+        """For a checkpoint."""
+        return {}
+
+    def restore_more(self, state: dict[str, NDArray[Any]]) -> None:
+        """From a checkpoint."""
 
     # ---- the end
 
@@ -256,14 +321,15 @@ class Run:
                 a, tau = self._last
                 self._row(self.t, self.q, self.v, a, tau)
         edges, coefficients = log.motion()
-        dense = Dense(self.robot, edges, coefficients) if len(coefficients) else None
+        dense = Dense(self.robot, edges, coefficients, self.closing()) if len(coefficients) else None
         rows = [log.column("rows", k) for k in range(7)]
+        extra = {name: log.column("rows", 7 + k) for k, name in enumerate(self.problem.extra)}
         self.wall += time.perf_counter() - self._began
         report = self._report()
         if not report.ok:
             warn(f"{self.robot.name}: {report.message}; what was computed up to there is kept")
         t, q, v, a, tau, work, lost = rows
-        return Result(self.robot, t, q, v, a, tau, work, lost, self._happened(), report, dense)
+        return Result(self.robot, t, q, v, a, tau, work, lost, self._happened(), report, dense, extra)
 
     def _happened(self) -> tuple[Happened, ...]:
         t, index, q, v = (self.log.column("events", k) for k in range(4))
@@ -317,6 +383,7 @@ class Run:
             "last": np.array(self._last) if hasattr(self, "_last") else np.zeros((2, self.robot.nv)),
         }
         parts = {"balance": self.balance.state(), "excess": self.excess.state(), "tau": self.problem.tau.state()}
+        parts["more"] = self.more_state()
         if not self._fresh:
             parts["runner"] = self.runner.state()
         for group, arrays in parts.items():
@@ -335,6 +402,7 @@ class Run:
         def group(name: str) -> dict[str, NDArray[Any]]:
             return {k.removeprefix(f"{name}:"): x for k, x in state.items() if k.startswith(f"{name}:")}
 
+        self.restore_more(group("more"))
         self.balance.restore(group("balance"))
         self.excess.restore(group("excess"))
         if not self.stopped:

@@ -28,9 +28,10 @@ def cut(problem: Problem, chunk: Chunk, event: Found) -> Chunk:
         return whole
     dense = chunk.dense[event.step]
     work, taken = evaluate(dense, np.float64(event.s))[-2:]
-    tau = problem.tau(event.t, event.q, event.v)
-    ends = {"t": event.t, "q": event.q, "v": event.v, "tau": tau, "work": work, "taken": taken}
-    ends["a"] = problem.acceleration(event.t, event.q, event.v)
+    q, v, projected = problem.corrected(event.t, event.q, event.v)
+    tau = problem.tau(event.t, q, v)
+    ends = {"t": event.t, "q": q, "v": v, "tau": tau, "work": work, "taken": taken, "projected": projected}
+    ends["a"] = problem.acceleration(event.t, q, v)
     ends["dense"] = dense * event.s ** np.arange(len(dense))[:, None]
     added: dict[str, Any] = {
         name: np.concatenate([getattr(whole, name), np.asarray(x)[None]]) for name, x in ends.items()
@@ -47,18 +48,13 @@ def sampled(
     s = (times - edges[k]) / (edges[k + 1] - edges[k])
     y = evaluate(chunk.dense[k], s)
     q, v = problem.project(np.ascontiguousarray(y[:, :nq])), np.ascontiguousarray(y[:, nq : nq + nv])
+    q, v = problem.corrected_many(times, q, v)
     tau = problem.tau.over(times, q, v)
-    force = tau + problem.passive_force(q, v)
-    if problem.external.varies:
-        force = force + np.array(
-            [problem.external.joint_force(float(times[i]), q[i], v[i]) for i in range(len(times))]
-        ).reshape(v.shape)
-    elif not problem.external.absent:
-        force = force + problem.external.joint_force(0.0, q, v)
-    a = problem.dynamics(q, v, force)
+    force = tau + problem.passive_force(q, v) + problem.external_force(times, q, v)
+    a = problem.dynamics(q, v, force, times)
     starts = np.cumsum([before[0], *chunk.work]), np.cumsum([before[1], *chunk.taken])
     work, taken = starts[0][k] + y[:, -2], starts[1][k] + y[:, -1]
-    gone = taken - (elastic(problem.robot, q) - books.elastic_start)
+    gone = taken - (elastic(books.robot, q) - books.elastic_start)
     exact = times == chunk.t[k]
     for mine, theirs in ((q, chunk.q), (v, chunk.v), (a, chunk.a), (tau, chunk.tau), (work, W), (gone, lost)):
         mine[exact] = theirs[k[exact]]

@@ -21,9 +21,14 @@ from .forces import External, applied, require_signature
 from .identity import fingerprint
 from .integrator import Integrator, Settings
 from .limits import check_mode
+from .loop_stops import loop_stops
+from .looped import LoopedProblem, drift_of, structure_of
+from .looped_run import LoopedRun
 from .native import kept
 from .problem import Problem
 from .run import Run
+from .start import assembled, closed_start
+from .switches import Switch, checked
 from .tableaus import TABLEAUS
 
 if TYPE_CHECKING:
@@ -55,17 +60,21 @@ def simulate(
     limits: str = "ignore",
     restitution: float = 0.0,
     external: Any = None,
-    dynamics: str = "articulated-body",
+    dynamics: str | None = None,
     smoothing: float = 0.01,
     dense: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress = None,
     max_steps: int = 10_000_000,
     native: bool | None = None,
+    drift: str | tuple[float, float] = "project",
+    switches: Sequence[Switch] = (),
 ) -> Result:
     """See `Robot.simulate`."""
     began = time.perf_counter()
-    q = robot.project(_state("q0", q0, robot.neutral(), robot))
+    changes = checked(robot, switches)
+    drift_of(drift)
+    q = robot.project(_state("q0", q0, robot.neutral() if q0 is not None else assembled(robot), robot))
     v = _state("v0", v0, np.zeros(robot.nv), robot)
     times, end = _times(until)
     settings = _settings(method, step, rtol, atol, tolerance)
@@ -77,14 +86,30 @@ def simulate(
     stops = check_mode(robot, limits, restitution, q)
     if limits == "bounce" and method == "variational":
         raise ArgumentError("limits='bounce' is not for the method 'variational'; use an adaptive one")
-    robot.kernel("forward_dynamics", dynamics)  # an unknown or unfit method is named before anything is done
-    problem = Problem(robot, applied(robot, tau), External(robot, external), dynamics, float(smoothing))
+    forces = (applied(robot, tau), External(robot, external))
+    problem: Problem
+    if robot.nc or changes:
+        if method == "variational":
+            raise ArgumentError(
+                f"the method 'variational' is for trees, but {robot.name!r} has loops or couplings between joints; use "
+                "an adaptive one, with drift='project', or `robot.opened()`, the same robot without them"
+            )
+        problem = LoopedProblem(robot, *forces, dynamics, float(smoothing), drift, bool(changes))
+        problem.use(structure_of(robot, {x.name: x.active for x in robot.loops}, q, 0.0))
+        q, v = closed_start(problem.now, q, v, v0 is not None)
+        problem.use(structure_of(robot, problem.closed, q, 0.0))
+        stops += loop_stops(problem, limits, q)
+    else:
+        dynamics = "articulated-body" if dynamics is None else dynamics
+        robot.kernel("forward_dynamics", dynamics)  # an unknown or unfit method is named before anything is done
+        problem = Problem(robot, *forces, dynamics, float(smoothing))
     between = bool(dense or events or stops or times is not None)
     runner = _runner(problem, settings, method, native, between)
     _compile(problem, q, v, limits == "bounce")
     ready = time.perf_counter()
-    run = Run(
-        problem,
+    looped = {"switches": changes} if isinstance(problem, LoopedProblem) else {}
+    run = (LoopedRun if isinstance(problem, LoopedProblem) else Run)(
+        problem,  # type: ignore[arg-type]
         runner,
         Stepwise(_integrator(problem, settings, method)) if limits == "bounce" else None,
         (q, v),
@@ -100,6 +125,7 @@ def simulate(
         began=ready,
         compiling=ready - began,
         order=TABLEAUS[method].order if method in TABLEAUS else 4,
+        **looped,
     )
     shown = _progress(progress)
     key = (
@@ -117,6 +143,7 @@ def simulate(
                 "step-or-tolerances": [settings.step, settings.rtol, settings.atol],
                 "events": events,
                 "limits": [limits, float(restitution)],
+                "loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops], drift, changes],
             }
         )
     )
@@ -181,7 +208,8 @@ def _events(events: Any) -> tuple[Event, ...]:
 
 def _compile(problem: Problem, q: Array, v: Array, impacts: bool) -> None:
     """Use all functions of the robot that a run needs once, so that compiling is not counted as running."""
-    key = ("simulate", problem.dynamics_method, impacts, problem.external.absent)
+    drift = problem.drift if isinstance(problem, LoopedProblem) else ""
+    key = ("simulate", problem.dynamics_method, impacts, problem.external.absent, drift)
     kept(problem.robot, key, lambda: _use(problem, q, v, impacts))
 
 
@@ -189,12 +217,16 @@ def _use(problem: Problem, q: Array, v: Array, impacts: bool) -> bool:
     robot = problem.robot
     robot.project(q)
     robot.position_rate(q, v)
-    robot.forward_dynamics(q, v, np.zeros(robot.nv), method=problem.dynamics_method)
+    problem.free_dynamics(q, v, np.zeros(robot.nv), 0.0)
     robot.kinetic_energy(q, v)
     robot.potential_energy(q)
     problem.passive_force(q, v)
     if impacts:
-        robot.mass_matrix_solve(q, v)
+        problem.response(q, v, 0.0)
+    if isinstance(problem, LoopedProblem):
+        problem.now.smallest(q[None], 0.0)
+        problem.corrected_many(np.zeros(1), robot.integrate(q, np.full(robot.nv, 1e-9))[None], v[None])
+        robot.inverse_dynamics(q, v, v)
     if conserved(robot, problem.external.absent).any():
         robot.momentum(q, v)
     return True
@@ -256,6 +288,8 @@ def _integrator(problem: Problem, settings: Settings, method: str) -> Integrator
 def _runner(problem: Problem, settings: Settings, method: str, native: bool | None, between: bool) -> Runner:
     """Machine code where forces are known beforehand, else steps from Python."""
     reasons = []
+    if isinstance(problem, LoopedProblem):
+        reasons.append("loops are kept closed step by step, from Python")
     if method not in TABLEAUS:
         reasons.append(f"method {method!r} is stepped from Python")
     if problem.tau.kind == "function":
@@ -294,6 +328,8 @@ def _key(parts: dict[str, Any]) -> str:
             return f"{x.dtype.str}{x.shape}{np.ascontiguousarray(x).tobytes().hex()}"
         if isinstance(x, (tuple, list)):
             return f"({','.join(map(text, x))})"
+        if isinstance(x, Switch):
+            return f"switch {x} {x.at} {x.tolerance} {x.once} {text(x.when)}"
         if isinstance(x, Event):
             return f"event {x.name} {x.direction} {x.terminal} {fingerprint(x.function)}"
         return repr(x)

@@ -70,14 +70,18 @@ class Field:
         force = self._applied(t, q, v)
         if problem.has_passive:
             force = force + problem.passive_force(q, v)
-        return np.concatenate([problem.position_rate(q, v), problem.dynamics(q, v, force)], axis=1)
+        return np.concatenate([problem.position_rate(q, v), problem.dynamics(q, v, force, t)], axis=1)
 
     def works(self, t: Array, y: Array) -> Array:
         """The power of the applied forces, and what passive ones take, of states at times: (2, k)."""
         problem, nq = self.problem, self.problem.nq
         q, v = np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:])
-        applied = np.einsum("ki,ki->k", self._applied(t, q, v), v)
-        return np.stack([applied, -np.einsum("ki,ki->k", problem.passive_force(q, v), v)])
+        force, passive = self._applied(t, q, v), problem.passive_force(q, v)
+        applied = np.einsum("ki,ki->k", force, v)
+        if problem.timed:
+            a = problem.dynamics(q, v, force + passive, t)
+            applied = applied + problem.loop_power(t, q, v, a, force + passive)
+        return np.stack([applied, -np.einsum("ki,ki->k", passive, v)])
 
     def _applied(self, t: Array, q: Array, v: Array) -> Array:
         """Forces of drives and of the world; functions are asked state by state."""

@@ -23,8 +23,10 @@ def joint_forces(robot: Robot, motion: Motion, external: Array | None = None) ->
     """
     v = np.zeros((len(motion.q), robot.nv)) if motion.v is None else motion.v
     known: dict[str, Any] = {"a": np.zeros_like(v)} if motion.v is None or motion.a is None else {"a": motion.a}
-    if motion.v is not None and motion.a is None and motion.tau is not None:
+    if motion.v is not None and motion.tau is not None and (motion.a is None or robot.nc):
         known = {"tau": motion.tau}
+    if robot.nc and "tau" not in known:  # what drives bear that leave nothing to the loops
+        robot = robot.opened()
     wrenches = robot.joint_wrenches(motion.q, v, external=external, **known)
     return np.asarray(wrenches[..., 3:])
 

@@ -71,6 +71,10 @@ class Skeleton:
             self._children.setdefault(c.parent, []).append(c.placement.p)
         for f in model.frames:
             self._frames.setdefault(f.body, []).append(f.placement.p)
+        self._tied: dict[int, list[Array]] = {}
+        for loop in model.loops:
+            self._tied.setdefault(loop.parent, []).append(loop.parent_placement.p)
+            self._tied.setdefault(loop.child, []).append(loop.child_placement.p)
         self._ends = [self._ends_of(k) for k in range(len(model.bodies))]
         self.size = self._size()
         lengths = [x for ends in self._ends for p in ends if (x := float(np.linalg.norm(p))) > 1e-4 * self.size]
@@ -79,8 +83,10 @@ class Skeleton:
         self._carried = self._masses()
 
     def _ends_of(self, k: int) -> list[Array]:
-        """The points of a body, in its frame, at which it ends: its children's joints, or frames fixed to it."""
-        ends = self._children.get(k) or [p for p in self._frames.get(k, ()) if np.linalg.norm(p) > 1e-6]
+        """The points of a body, in its frame, at which it ends: joints of children and loops, or frames fixed to it."""
+        tied = [p for p in self._tied.get(k, ()) if np.linalg.norm(p) > 1e-6]
+        ends = self._children.get(k, []) + tied
+        ends = ends or [p for p in self._frames.get(k, ()) if np.linalg.norm(p) > 1e-6]
         if not ends and k != BASE:
             com = np.array(self._model.bodies[k].com)
             ends = [2.0 * com] if np.linalg.norm(com) > 1e-6 else []

@@ -21,7 +21,7 @@ _REFERENCES = {"body1": "body", "body2": "body", "site1": "site", "site2": "site
 
 
 def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> None:
-    """Add what <equality> says. What is switched off there is noted."""
+    """Add what <equality> says. What is switched off there is noted, and an open loop."""
     adder = _Adder(builder, document, tree)
     count = 0
     for element in document.section("equality"):
@@ -33,10 +33,13 @@ def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> Non
             count += 1
             given = e.attributes.get("name", "")
             name = given + suffix if given else f"equality{count}"
-            if keyword(e, "active", ("false", "true"), "true", f"equality {name!r}") == "false":
+            active = keyword(e, "active", ("false", "true"), "true", f"equality {name!r}") == "true"
+            if not active and e.tag == "joint":
                 builder.note(f"equality {name!r} is not active and left out", e.where)
-            else:
-                adder.add(e, name, suffix)
+                continue
+            if not active:
+                builder.note(f"equality {name!r} is not active: a loop that is open", e.where)
+            adder.add(e, name, suffix, active)
 
 
 def _suffixes(e: Element, tree: Tree) -> list[str]:
@@ -56,7 +59,7 @@ class _Adder:
         self.joints = {part.name: part for body in tree.bodies for part in body.joints}
         self.world = tree.world
 
-    def add(self, e: Element, name: str, suffix: str) -> None:
+    def add(self, e: Element, name: str, suffix: str, active: bool = True) -> None:
         what = f"equality {name!r}"
         if e.tag == "joint":
             self._couple(e, name, suffix, what)
@@ -64,7 +67,7 @@ class _Adder:
         one, at, other, child_at = (self._sites if "site1" in e.attributes else self._bodies)(e, suffix, what)
         turns = e.tag == "connect" or number(e, "torquescale", what, 1.0) == 0.0
         type = Spherical() if turns else Fixed()
-        self.builder.loop(name, type, one.name, other.name, at=at, child_at=child_at, where=e.where)
+        self.builder.loop(name, type, one.name, other.name, at=at, child_at=child_at, active=active, where=e.where)
 
     def _sites(self, e: Element, suffix: str, what: str) -> tuple[BodyNode, Placement, BodyNode, Placement]:
         found = []

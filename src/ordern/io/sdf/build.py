@@ -11,7 +11,7 @@ several pieces, or some are connected to the world, each of the others has a fre
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -64,13 +64,13 @@ class _SdfBuilder(ModelBuilder):
         return replace(model, notes=(held, *model.notes))
 
 
-def build_sdf(root: Element) -> ModelBuilder:
-    """A robot from the root element of an SDF document."""
+def build_sdf(root: Element, cut: Sequence[str] = ()) -> ModelBuilder:
+    """A robot from the root element of an SDF document; the joints named in `cut` close loops."""
     with np.errstate(over="ignore", invalid="ignore"):  # placements refuse what is not finite
-        return _build(root)
+        return _build(root, cut)
 
 
-def _build(root: Element) -> ModelBuilder:
+def _build(root: Element, cut: Sequence[str]) -> ModelBuilder:
     refuse_misspelt([root])
     world = read_document(root)
     included = list(_included(world))
@@ -89,7 +89,7 @@ def _build(root: Element) -> ModelBuilder:
     joints = [read_joint(scope, element) for scope in scopes for element in scope.joints.values()]
     moving = [joint for joint in joints if joint.kind != "gearbox"]
     static = [scope.full(link) for scope in scopes if scope.static for link in scope.links]
-    tree = span(_canonical_first(world, places), static, moving)
+    tree = span(_canonical_first(world, places), static, moving, cut)
     if tree.grounded or len(tree.roots) > 1:
         builder.body(WORLD)
         places[WORLD] = Placement()
@@ -192,8 +192,10 @@ def _add_joints(
             at=places[joint.parent].inverse @ joint.at,
             child_at=places[joint.child].inverse @ joint.at,
             where=where,
+            **coefficients(joint, remarks),
         )
-        remarks.add("joints that close loops, without their limits and dynamics", repr(joint.name), where)
+        mimic_of(joint, set(), remarks)
+        remarks.add("joints that close loops", repr(joint.name), where)
 
 
 def _add_frames(builder: ModelBuilder, scope: Scope, places: dict[str, Placement]) -> None:

@@ -2,7 +2,7 @@
 
 In SDF joints may connect links in any way. Here a link is carried by the first joint that names it as its child, if the
 chain of such joints leads to a root; by another that does, if not; and by one that names it as its parent, reversed, if
-nothing else reaches it. Joints that are left over close loops.
+nothing else reaches it. Joints that are left over close loops. Who wants others to close them names those.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
+from ...errors import ModelError, unknown_name
 from .joint import SdfJoint
 from .scope import WORLD
 
@@ -29,12 +30,18 @@ class Tree:
         """Whether anything is connected to the world."""
 
 
-def span(links: Sequence[str], static: Iterable[str], joints: Sequence[SdfJoint]) -> Tree:
-    """The tree of all links. `static` are those that do not move; where no link is a root, the first of `links` is."""
+def span(links: Sequence[str], static: Iterable[str], joints: Sequence[SdfJoint], cut: Sequence[str] = ()) -> Tree:
+    """The tree of all links. `static` are those that do not move; where no link is a root, the first of `links` is.
+
+    The joints named in `cut` carry nothing, but close loops.
+    """
     tree = Tree()
+    closing = _cut(cut, joints)
     touching: dict[str, list[int]] = {}
     first: dict[str, int] = {}
     for k, joint in enumerate(joints):
+        if k in closing:
+            continue
         first.setdefault(joint.child, k)
         touching.setdefault(joint.parent, []).append(k)
         touching.setdefault(joint.child, []).append(k)
@@ -69,10 +76,32 @@ def span(links: Sequence[str], static: Iterable[str], joints: Sequence[SdfJoint]
             root = min(nobodys, key=order.__getitem__, default=link)
             tree.roots.append(root)
             grow([root])
+    for k in closing:
+        _check_cut(joints[k], touching, joints, still)
     tree.loops = [
         k for k, j in enumerate(joints) if k not in tree.carry and not (j.parent in still and j.child in still)
     ]
     return tree
+
+
+def _cut(names: Sequence[str], joints: Sequence[SdfJoint]) -> set[int]:
+    index = {joint.name: k for k, joint in enumerate(joints)}
+    for name in names:
+        if name not in index:
+            raise ModelError(f"cut: {unknown_name('joint', name, index)}")
+    return {index[name] for name in names}
+
+
+def _check_cut(joint: SdfJoint, touching: dict[str, list[int]], joints: Sequence[SdfJoint], still: set[str]) -> None:
+    """Raise if nothing but this joint connects what it connects: then it is in no loop."""
+    found = _piece(joint.parent, touching, joints)
+    if joint.child in found or (found & still and _piece(joint.child, touching, joints) & still):
+        return
+    raise ModelError(
+        f"cut: {joint.what} cannot close a loop, since without it (and what else is cut) nothing connects "
+        f"{joint.parent!r} and {joint.child!r}",
+        joint.element.where,
+    )
 
 
 def _piece(link: str, touching: dict[str, list[int]], joints: Sequence[SdfJoint]) -> set[str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...errors import ArgumentError, ModelError
 from ...model.plain import foreign_joints, from_plain, to_plain
+from ..closing import stored_closing
 from ..dense import Dense
 from ..series import labels
 
@@ -135,8 +136,11 @@ def restored(stored: Stored, robot: R | None, cls: type[R], where: str) -> Resul
     arrays: dict[str, Any] = {name: stored.arrays[name] for name in about["arrays"]}
     extra = {name: stored.arrays[f"extra.{name}"] for name, _ in about["extra"]}
     try:
-        dense = None if stored.between is None else Dense(own, *stored.between)
-        return Result(own, **arrays, extra=extra, events=_events(about), report=_report(about), dense=dense)
+        report, dense = _report(about), None
+        if stored.between is not None:
+            closing = stored_closing(own, report, arrays["t"], extra)
+            dense = Dense(own, *stored.between, closing)
+        return Result(own, **arrays, extra=extra, events=_events(about), report=report, dense=dense)
     except ArgumentError as e:
         raise ModelError(f"the motion is damaged: {e}", where) from None
 

@@ -1,0 +1,1 @@
+"""Robots with loops: what loops ask, and the motions that answer it."""

@@ -1,0 +1,146 @@
+"""What loops and couplings ask of a robot: residuals, how fast they change, the constraint Jacobian, and its bias.
+
+    r(q, t) = 0,    dr/dt = K v + (what time alone changes),    d2r/dt2 = K a + k
+
+The rows are those of the active loops, in the model's order, then one for each coupling. Of a loop, the residuals come
+first, then conditions on velocities alone (rolling): those rows are zero in r, and K v in dr/dt.
+
+Row c of a loop is a function of its relative pose. By jets, how fast it changes is the power of a wrench w_c on the
+child, and minus that on the parent, along their motion; so its row of K is
+
+    inward    K_c,i = S_i^T w_c,i,    w_c,p += X_i^T w_c,i        from the two bodies to the loop's top
+
+and k is the second derivative along the motion without joint accelerations. Cost: order n nc for K, n for the others.
+
+Reference: Featherstone and Orin 2000, sec. 3.3, eqs. (16)-(18), where K is L and -k is c.
+Differs: the paper's constraints are on velocities, a row for each constraint force; here they are residuals, so that
+positions can be corrected too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...graph import Jet, Scalar
+from ...joints.jets import bias, rates, residuals, wrenches
+from ...model import BASE, Coupling, Index, Tree
+from ...spatial import Freedoms, Real
+from ...spatial.linear import matvec
+from ..registry import algorithm
+from .loads import LoopLoads
+from .relative import Ends
+
+__all__ = ["loop_bias", "loop_jacobian", "loop_rate", "loop_residual", "loop_wrenches"]
+
+_PAPER = "Featherstone-Orin 2000"
+
+
+@algorithm("loop_residual", "outward", paper=_PAPER, equations="sec. 3.3")
+def loop_residual(tree: Tree, q: Any, t: Any) -> Any:
+    """By how much each constraint is violated, in metres or radians (2 sin(angle / 2) for larger angles)."""
+    (x, _), ends = _coordinates(tree, q, None), Ends(tree, q)
+    found: list[Scalar] = []
+    for loop in tree.model.loop_table.loops:
+        found += residuals(loop.type, ends.relative(loop).pose, t[tree.base])
+    found += [_coupled(c, x[Index(c.joint)], _other(c, x)) for c in tree.model.couplings]
+    return Freedoms(found)
+
+
+@algorithm("loop_rate", "outward", paper=_PAPER, equations="(16)")
+def loop_rate(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
+    """How fast each residual changes; of rows about velocities only, what should vanish."""
+    (x, v), ends = _coordinates(tree, q, qd), Ends(tree, q, qd)
+    found: list[Scalar] = []
+    for loop in tree.model.loop_table.loops:
+        at = ends.relative(loop)
+        found += rates(loop.type, at.pose, at.V, t[tree.base])
+    for c in tree.model.couplings:
+        found.append(_rate(_coupled(c, *(Jet(_other(c, x, k), _other(c, v, k)) for k in (c.joint, c.other)))))
+    return Freedoms(found)
+
+
+@algorithm("loop_bias", "outward", paper=_PAPER, equations="(18)")
+def loop_bias(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
+    """The second derivative of each residual (the first, of rows about velocities) without joint accelerations."""
+    (x, v), ends = _coordinates(tree, q, qd), Ends(tree, q, qd)
+    found: list[Scalar] = []
+    for loop in tree.model.loop_table.loops:
+        at = ends.relative(loop)
+        found += bias(loop.type, at.pose, at.V, at.A, t[tree.base])
+    for c in tree.model.couplings:
+        one, other = (Jet(Jet(_other(c, x, k), _other(c, v, k)), Jet(_other(c, v, k), 0.0)) for k in (c.joint, c.other))
+        found.append(_rate(_rate(_coupled(c, one, other))))
+    return Freedoms(found)
+
+
+@algorithm("loop_wrenches", "outward", paper=_PAPER, equations="(16)")
+def loop_wrenches(tree: Tree, q: Any, t: Any) -> Any:
+    """For each row the force (moment, force) on the loop's child, in its frame there, that a unit multiplier is."""
+    ends = Ends(tree, q)
+    found: list[Scalar] = []
+    for loop in tree.model.loop_table.loops:
+        x, y, z = (tuple(row) for row in loop.type.turn().tolist())
+        for w in wrenches(loop.type, ends.relative(loop).pose, t[tree.base]):
+            found += [*matvec((x, y, z), w.angular), *matvec((x, y, z), w.linear)]
+    return Freedoms((*found, *((0.0,) * (6 * len(tree.model.couplings)))))
+
+
+@algorithm("loop_jacobian", "inward", paper=_PAPER, equations="(16)", order="n n_c")
+def loop_jacobian(tree: Tree, q: Any, t: Any) -> Any:
+    """The matrix K with d(residual)/dt = K v, of shape (nc, nv); rows about velocities ask for K v = 0."""
+    table = tree.model.loop_table
+    K = tree.output("row_columns")
+    (x, _), ends = _coordinates(tree, q, None), Ends(tree, q)
+    loads = LoopLoads(tree, [loop.rows.stop - loop.rows.start for loop in table.loops])
+    parts = [tree.field(Real) for _ in table.couplings]
+
+    for i, _ in tree.outward():
+        loads.clear(i)
+        for part in parts:
+            part[i] = 0.0
+
+    for number, loop in enumerate(table.loops):
+        at = ends.relative(loop)
+        loads.put(number, at, wrenches(loop.type, at.pose, t[tree.base]))
+    for c, part in zip(table.couplings, parts, strict=True):
+        for k in {c.joint, c.other} - {BASE}:
+            moving = (Jet(_other(c, x, j), 1.0 if j == k else 0.0) for j in (c.joint, c.other))
+            part[Index(k)] = _rate(_coupled(c, *moving))
+
+    for i, p in tree.inward():
+        S, nv = i.subspace(q[i]), i.kind.joint.nv
+        rows: list[Any] = [S.T @ f for f in loads.passing(i, p, i.transform(q[i]))]
+        rows += [(part[i],) if nv == 1 else (0.0,) * nv for part in parts]
+        K[i] = [tuple(row[k] for row in rows) for k in range(nv)]
+    return K
+
+
+def _coordinates(tree: Tree, q: Any, qd: Any) -> tuple[Any, Any]:
+    """The positions and velocities of joints with one freedom, where there are couplings."""
+    x, v = tree.field(Real), tree.field(Real)
+    if not tree.model.couplings:
+        return x, v
+    for i, _ in tree.outward():
+        single = (i.kind.joint.nq, i.kind.joint.nv) == (1, 1)
+        x[i] = q[i][0] if single else 0.0
+        if qd is not None:
+            v[i] = qd[i][0] if single else 0.0
+    return x, v
+
+
+def _other(c: Coupling, x: Any, k: int | None = None) -> Scalar:
+    """The number of a joint of a coupling, by default the other one; zero if there is none."""
+    at = c.other if k is None else k
+    return 0.0 if at == BASE else x[Index(at)]
+
+
+def _coupled(c: Coupling, q: Scalar, other: Scalar) -> Scalar:
+    """The residual of a coupling."""
+    total: Scalar = 0.0
+    for number in reversed(c.coefficients if c.other != BASE else c.coefficients[:1]):
+        total = total * other + number
+    return q - total
+
+
+def _rate(x: Scalar) -> Scalar:
+    return x.rate if isinstance(x, Jet) else 0.0

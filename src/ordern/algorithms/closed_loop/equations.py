@@ -1,0 +1,121 @@
+"""The equations of motion of a robot with loops, as matrices: M a = f + K^T lambda,  K a = c, for many states.
+
+f are the joint forces less those that velocities, gravity and external forces cost, c = -k less a correction that pulls
+positions and velocities back to where loops are closed (Featherstone and Orin 2000, eqs. (18)-(20), where K is L).
+A solver is a function of (M, f, K, c), all with independent rows K: `solved` gives it those, by the decision of `rank`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import Model
+from .rank import TOLERANCE, decide, groups
+
+__all__ = ["Ask", "Equations", "Solution", "equations", "flat", "model_of", "packed", "solved"]
+
+Array = NDArray[Any]
+Ask = Callable[..., Array]
+"""How a method asks other questions of its robot: ask(question, *arguments, **optional ones)."""
+Solver = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
+"""Of M (n, nv, nv), f (n, nv), K (n, r, nv), c (n, r): the accelerations and the multipliers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equations:
+    """For n states: q (n, nq), f (n, nv), K (n, nc, nv), c (n, nc); and the shape of the batch that they are."""
+
+    ask: Ask
+    q: Array
+    f: Array
+    K: Array
+    c: Array
+    batch: tuple[int, ...]
+
+    def mass(self) -> Array:
+        """M, of shape (n, nv, nv)."""
+        return self.ask("mass_matrix", self.q)
+
+    def part(self, which: Array) -> Equations:
+        """Some of the states."""
+        return Equations(self.ask, self.q[which], self.f[which], self.K[which], self.c[which], (len(self.q[which]),))
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Accelerations (n, nv), multipliers (n, nc), and how many constraints are independent, (n,)."""
+
+    a: Array
+    multipliers: Array
+    rank: Array
+
+    def put(self, which: Array, other: Solution) -> None:
+        """Replace some states."""
+        self.a[which], self.multipliers[which], self.rank[which] = other.a, other.multipliers, other.rank
+
+
+def equations(
+    ask: Ask,
+    q: Array,
+    v: Array,
+    tau: Array,
+    external: Array | None = None,
+    base_velocity: Array | None = None,
+    base_acceleration: Array | None = None,
+    t: Array | None = None,
+    correction: Array | None = None,
+) -> Equations:
+    """Ask a robot for its equations of motion at some states; arguments broadcast."""
+    q, v, tau = (np.asarray(x, np.float64) for x in (q, v, tau))
+    more = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+    f = tau - ask("bias_force", q, v, **more)
+    c = -ask("loop_bias", q, v, t=t)
+    if correction is not None:
+        c = c - correction
+    batch = np.broadcast_shapes(f.shape[:-1], c.shape[:-1])
+    n = math.prod(batch)
+    K = ask("loop_jacobian", q, t=t)
+    return Equations(ask, flat(q, batch, n), flat(f, batch, n), flat(K, batch, n, 2), flat(c, batch, n), batch)
+
+
+def model_of(ask: Ask) -> Model:
+    """Whom is asked."""
+    found: Model = ask.__self__.model  # type: ignore[attr-defined]
+    return found
+
+
+def flat(x: Array, batch: tuple[int, ...], n: int, core: int = 1) -> Array:
+    """An array with one leading dimension for all states of a batch."""
+    inner = x.shape[x.ndim - core :]
+    return np.broadcast_to(x, (*batch, *inner)).reshape(n, *inner)
+
+
+def solved(E: Equations, solver: Solver, tolerance: float = TOLERANCE, rank: int | None = None) -> Solution:
+    """Accelerations and the shortest multipliers by a solver, which gets independent rows.
+
+    Where all rows are independent they are K itself; where they are not, orthonormal rows that forbid the same.
+    """
+    n, nc, nv = E.K.shape
+    M, found = E.mass(), decide(E.K, tolerance, rank)
+    out = Solution(np.full((n, nv), np.nan), np.full((n, nc), np.nan), found.rank)
+    for r, which in groups(found.rank):
+        if r == nc:
+            out.a[which], out.multipliers[which] = solver(M[which], E.f[which], E.K[which], E.c[which])
+            continue
+        e = found.sides(which, r, E.c[which])
+        out.a[which], mu = solver(M[which], E.f[which], found.rows(which, r), e)
+        out.multipliers[which] = found.multipliers(which, r, mu)
+    return out
+
+
+def packed(E: Equations, s: Solution) -> Array:
+    """A solution as the result of the question "closed_dynamics": a, lambda, and 1 or 0 for independent rows or not."""
+    independent = (s.rank == E.K.shape[1]).astype(s.a.dtype)[:, None]
+    joined = np.concatenate([s.a, s.multipliers, independent], axis=-1)
+    return joined.reshape(*E.batch, joined.shape[-1])

@@ -1,0 +1,61 @@
+"""The solution of (M + sum of F F^T) y = x in order n: of a robot some of whose bodies are held by stiff constraints.
+
+What holds a body to the ground in the direction of a force F, as strongly as F is large, is to the articulated-body
+recursion just more inertia of that body, I + F F^T; six such forces for each body make any inertia. Then as in
+`factors.solve`. Cost: order n, however many constraints there are.
+
+Reference: S. Sathya and J. Carpentier, Constrained articulated body dynamics algorithms, 2024, for the idea; Jain 1991,
+eqs. (45), (46) and Lemma 6.4, for the recursion.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ...spatial import ArticulatedInertia, Force, Motion, eliminate
+from ..factors.articulated import no_forces
+from ..reach import no_couplings
+from ..registry import Port, algorithm, question
+
+__all__ = ["held_solve"]
+
+question(
+    "held_solve",
+    (Port("q", "q"), Port("x", "f"), *(Port(f"hold{k}", "bodies") for k in range(6))),
+    "v",
+    "innovations",
+    needs_inertia=True,
+)
+
+
+@algorithm("held_solve", "innovations", paper="Sathya-Carpentier 2024; Jain 1991", refuses=no_couplings)
+def held_solve(tree: Tree, q: Any, x: Any, f0: Any, f1: Any, f2: Any, f3: Any, f4: Any, f5: Any) -> Any:
+    """(M + sum of F F^T)^-1 x for position q, and six forces F on each body."""
+    P, alpha, z = tree.field(ArticulatedInertia), tree.field(Motion), no_forces(tree)
+    X, S, G, D, nu = (tree.own() for _ in range(5))
+    y = tree.output("v")
+    for i, _ in tree.outward():
+        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
+        P[i] = i.inertia.articulated() + _squares(tuple(f[i] for f in (f0, f1, f2, f3, f4, f5)))
+
+    for i, p in tree.inward():
+        G[i], D[i], Pa = eliminate(P[i], S[i], i.armature)
+        P[p] += X[i].T @ Pa @ X[i]
+        eps = x[i] - S[i].T @ z[i]
+        nu[i] = D[i].solve(eps)
+        z[p] += X[i].T @ (z[i] + G[i] @ eps)
+
+    for i, p in tree.outward():
+        a_ = X[i] @ alpha[p]
+        y[i] = nu[i] - G[i].T @ a_
+        alpha[i] = a_ + S[i] @ y[i]
+    return y
+
+
+def _squares(forces: tuple[Force, ...]) -> ArticulatedInertia:
+    """The sum of F F^T."""
+    rows = [f.scalars for f in forces]
+    return ArticulatedInertia.of_upper(
+        {(r, c): sum((f[r] * f[c] for f in rows), 0.0) for r in range(6) for c in range(r, 6)}
+    )

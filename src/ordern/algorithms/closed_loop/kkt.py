@@ -1,0 +1,51 @@
+"""Forward dynamics of closed loops, directly: accelerations and multipliers from one symmetric system.
+
+    [ M  K^T ] [    a    ]   [ f ]
+    [ K   0  ] [ -lambda ] = [ c ]                                                     (20)
+
+Cost: order (n + n_c)^3. The matrix is not definite, and its pivots are found by partial pivoting. It is regular as long
+as every motion that loops allow meets inertia: bodies may be massless.
+
+Reference: Featherstone and Orin 2000, sec. 3.4, eq. (20), method 1.
+Differs: K is the paper's L, c as there; constraints that depend on others are taken out before, see `rank`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..registry import algorithm
+from .equations import Ask, equations, packed, solved
+
+__all__ = ["kkt", "solve"]
+
+Array = NDArray[Any]
+
+
+def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
+    """Accelerations and multipliers, for independent rows K."""
+    n, r, nv = K.shape
+    A = np.zeros((n, nv + r, nv + r))
+    A[:, :nv, :nv], A[:, nv:, :nv], A[:, :nv, nv:] = M, K, np.swapaxes(K, -1, -2)
+    x = np.linalg.solve(A, np.concatenate([f, c], axis=-1)[..., None])[..., 0]
+    return x[:, :nv], -x[:, nv:]
+
+
+@algorithm("closed_dynamics", "kkt", paper="Featherstone-Orin 2000", equations="(20)", order="(n + n_c)^3", pieces=True)
+def kkt(
+    ask: Ask,
+    q: Array,
+    v: Array,
+    tau: Array,
+    external: Array | None = None,
+    base_velocity: Array | None = None,
+    base_acceleration: Array | None = None,
+    t: Array | None = None,
+    correction: Array | None = None,
+) -> Array:
+    """Accelerations and multipliers from the whole system."""
+    E = equations(ask, q, v, tau, external, base_velocity, base_acceleration, t, correction)
+    return packed(E, solved(E, solve))

@@ -1,0 +1,51 @@
+"""Forces of loops on the bodies of a tree, handed inward from each loop's two bodies to its top.
+
+At the top what both sides bring cancels, but for rounding: there the walk ends, so that what is inward of a loop feels
+exactly nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...model import BASE, Index, Tree
+from ...spatial import Chain, Force, Forces, Real, Transform
+from ..several import Loads
+from .relative import Relative
+
+__all__ = ["LoopLoads"]
+
+
+class LoopLoads:
+    """For each loop, as many forces as it needs: on its child, and the opposite ones on its parent."""
+
+    def __init__(self, tree: Tree, counts: Sequence[int]) -> None:
+        self.tree, self.loops = tree, tree.model.loop_table.loops
+        self._counts = counts
+        self._loads = [tree.field(Loads(n)) for n in counts]
+        self._inside = [tree.field(Real) for _ in counts]
+
+    def clear(self, i: Index) -> None:
+        """No force on a body: for a loop over all of them, before any is put."""
+        for load, inside, n in zip(self._loads, self._inside, self._counts, strict=True):
+            load[i], inside[i] = Forces((Force.zero(),) * n), 1.0
+
+    def put(self, number: int, at: Relative, forces: tuple[Force, ...]) -> None:
+        """Forces in the frame on the child of a loop, which acts on it there; its parent feels the opposite."""
+        loop, load = self.loops[number], self._loads[number]
+        ends = ((loop.child, Forces(forces)), (loop.parent, at.X.T @ Forces(tuple(-f for f in forces))))
+        for end, mine in ends:
+            if end.bodies:  # else it is on the loop's top, where it does nothing
+                frame = self.tree.end(end)
+                load[frame.body] += frame.placement.T @ mine
+        if loop.top != BASE:
+            self._inside[number][Index(loop.top)] = 0.0
+
+    def passing(self, i: Index, p: Index, X: Transform | Chain) -> list[Force]:
+        """The forces of all loops that pass through a body on their way inward, loop after loop; handed on to p."""
+        found: list[Force] = []
+        for loop, load, inside in zip(self.loops, self._loads, self._inside, strict=True):
+            here = load[i].columns if loop.top == BASE else tuple(f * inside[i] for f in load[i].columns)
+            found += here
+            load[p] += X.T @ Forces(here)
+        return found

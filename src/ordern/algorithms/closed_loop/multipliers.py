@@ -1,0 +1,154 @@
+"""Forward dynamics of closed loops, multipliers first, in one piece of straight-line code.
+
+With qdd0 the accelerations of the tree without its loops, and K, k as in `constraints`,
+
+    inward    w_i = K_i^T - S_i^T p_i,               p_p += X_i^T (p_i + G_i w_i)
+              L  += w_i^T D_i^-1 w_i                 which is K M^-1 K^T
+              L lambda = -(K qdd0 + k)                                                 (21)
+    outward   a' = X_i a_p,    qdd_i = qdd0_i + D_i^-1 w_i lambda - G_i^T a',    a_i = a' + S_i (qdd_i - qdd0_i)
+
+where p, w have a column for each constraint, and K_i is what a constraint asks of joint i. A constraint that follows
+from those before it leaves a pivot of L that is zero but for rounding: below `drop` of its diagonal, it is left out,
+and its multiplier is zero. The last number of the result is the smallest relative pivot of those that are kept: where
+it is small, that cannot be told, and what was computed is worth nothing; `reduced` does those states. Cost: order
+n n_c^2 + n_c^3; where a joint's branch is in no loop, its w is zero and costs nothing.
+
+Reference: Featherstone and Orin 2000, sec. 3.4, eq. (21), method 2; M^-1 = (1 - H psi K)* D^-1 (1 - H psi K), Jain
+1991, Lemma 6.4, whose right factor takes K^T to w.
+Differs: K is the paper's L, and -k its c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...graph import Scalar, where_less
+from ...model import Index, Model, Tree
+from ...spatial import Factor, Force, Forces, Freedoms, Motion
+from ...spatial.linear import dot
+from ..factors.articulated import articulated
+from ..forward_dynamics.articulated_body import articulated_body
+from ..reach import no_couplings
+from ..registry import algorithm
+from ..several import Loads
+from .constraints import loop_bias, loop_jacobian
+
+__all__ = ["DROP", "MOST_OPERATIONS", "constrained", "multipliers", "operations", "too_long"]
+
+DROP = 1e-13
+"""Relative pivots below this are rounding: L has 1e-15 of that, which elimination makes some tens of times as large. A
+pivot is the square of a singular value, so this is 3e-7 of those, about the tolerance of `rank`."""
+
+MOST_OPERATIONS = 60_000
+"""Beyond this, straight-line code takes long to compile; then `reduced` does it by pieces."""
+
+
+def operations(model: Model) -> float:
+    """About how many operations it takes at most."""
+    n, nv, nc = len(model.bodies), model.nv, model.nc
+    return n * (300.0 + 60.0 * nc) + 0.5 * nv * nc**2 + nc**3 / 6.0
+
+
+def too_long(model: Model) -> str:
+    """Why this is not for a robot; nothing if it is."""
+    follows = no_couplings(model)
+    if follows:
+        return follows
+    if operations(model) > MOST_OPERATIONS:
+        return f"it is one piece of straight-line code, too long for {len(model.bodies)} bodies, {model.nc} constraints"
+    return ""
+
+
+@algorithm(
+    "closed_dynamics",
+    "multipliers",
+    paper="Featherstone-Orin 2000",
+    equations="(21)",
+    order="n n_c^2 + n_c^3",
+    sweeps=False,
+    refuses=too_long,
+)
+def multipliers(
+    tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, t: Any, correction: Any, drop: Any
+) -> Any:
+    """Joint accelerations, multipliers, and the smallest relative pivot that was kept."""
+    qdd0 = articulated_body(tree, q, qd, tau, external, v0, a0)
+    k = loop_bias(tree, q, qd, t)
+    pull = getattr(correction, "scalars", (0.0,) * tree.model.nc)
+    small = drop[tree.base] if hasattr(drop, "scalars") else DROP
+    qdd, force, least = constrained(tree, q, qdd0, [-(x + y) for x, y in zip(k, pull, strict=True)], t, small)
+    return Freedoms((*qdd.scalars, *force, least))
+
+
+def constrained(
+    tree: Tree, q: Any, qdd0: Any, c: Sequence[Scalar], t: Any, drop: Scalar
+) -> tuple[Any, Freedoms, Scalar]:
+    """From accelerations qdd0 of the tree those with K a = c that forces K^T lambda make of them.
+
+    Also lambda, and the smallest relative pivot that was kept.
+    """
+    m, nv = tree.model.nc, tree.model.nv
+    X, S, _, G, D = articulated(tree, q)
+    K = loop_jacobian(tree, q, t).scalars
+    rows = [K[nv * r : nv * r + nv] for r in range(m)]
+    e = Freedoms(dot(row, qdd0.scalars) - c[r] for r, row in enumerate(rows))
+
+    p, w = tree.field(Loads(m)), tree.own()
+    L: list[list[Scalar]] = [[0.0] * m for _ in range(m)]
+    for i, _ in tree.outward():
+        p[i] = Forces((Force.zero(),) * m)
+    for i, parent in tree.inward():
+        here = _freedoms(tree, i)
+        w[i] = tuple(Freedoms(row[at] for at in here) - S[i].T @ f for row, f in zip(rows, p[i].columns, strict=True))
+        p[parent] += X[i].T @ Forces(tuple(f + G[i] @ x for f, x in zip(p[i].columns, w[i], strict=True)))
+        solved = [D[i].solve(x) for x in w[i]]
+        for r in range(m):
+            for j in range(r + 1):
+                L[r][j] = L[r][j] + dot(w[i][r], solved[j])
+
+    factor, least = _factor(L, drop, _empty(rows, drop))
+    force = -factor.solve(e)
+
+    a, qdd = tree.field(Motion), tree.output("v")
+    for i, parent in tree.outward():
+        a_ = X[i] @ a[parent]
+        load = Freedoms(dot([x[k] for x in w[i]], force) for k in range(len(_freedoms(tree, i))))
+        more = D[i].solve(load) - G[i].T @ a_
+        a[i] = a_ + S[i] @ more
+        qdd[i] = qdd0[i] + more
+    return qdd, force, least
+
+
+def _freedoms(tree: Tree, i: Index) -> range:
+    """Where a body's freedoms are."""
+    c = tree.model.joints[i.key]  # type: ignore[call-overload]
+    return range(c.v_start, c.v_start + c.type.nv)
+
+
+def _empty(rows: list[Any], drop: Scalar) -> list[tuple[Scalar, Scalar]]:
+    """For each row two numbers: where the first is not less than the second, the row asks nothing (as in `rank`)."""
+    sizes = [dot(row, row) for row in rows]
+    largest: Scalar = 1e-12
+    for size in sizes:
+        largest = where_less(largest, size, size, largest)
+    return [(1e-4 * drop * largest, size) for size in sizes]
+
+
+def _factor(A: list[list[Scalar]], drop: Scalar, rows: list[tuple[Scalar, Scalar]]) -> tuple[Factor, Scalar]:
+    """The factors of a symmetric matrix without the rows that depend on those before, and the smallest pivot left."""
+    lower: list[tuple[Scalar, ...]] = []
+    inverse: list[Scalar] = []
+    least: Scalar = 1.0
+    for i, row in enumerate(A):
+        scaled: list[Scalar] = []
+        for j in range(i):
+            scaled.append(row[j] - dot(scaled, lower[j]) if j else row[j])
+        lower.append(tuple(x * y for x, y in zip(scaled, inverse, strict=True)))
+        d = row[i] - dot(scaled, lower[i]) if i else row[i]
+        bound = where_less(*rows[i], drop * row[i], 1e300)
+        pivot = where_less(bound, d, d, 1.0)
+        inverse.append(where_less(bound, d, 1.0 / pivot, 0.0))
+        relative = where_less(bound, d, pivot / where_less(0.0, row[i], row[i], 1.0), 1.0)
+        least = where_less(relative, least, relative, least)
+    return Factor(tuple(lower), tuple(inverse)), least

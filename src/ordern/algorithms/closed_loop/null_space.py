@@ -1,0 +1,57 @@
+"""Forward dynamics of closed loops in the motions that they allow: constraint forces drop out.
+
+    K a = c   has the solutions   a = N y + a_0,    K N = 0
+    N^T M N y = N^T (f - M a_0)                                                        (22)
+    K^T lambda = M a - f
+
+N and a_0 are from K^T = [Q N] [R; 0] with orthogonal [Q N], after a numerical rank test: a_0 = Q R^-T c, and lambda =
+R^-1 Q^T (M a - f). Cost: cubic; of n - n_c equations, that are positive definite as long as every motion that loops
+allow meets inertia: bodies may be massless.
+
+Reference: Featherstone and Orin 2000, sec. 3.4, eq. (22), method 3, after Walker and Pham, and Wampler et al.
+Differs: N is the paper's K, and K its L. The paper's y are typically some of the accelerations; here N is orthonormal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..registry import algorithm
+from .equations import Ask, equations, packed, solved
+
+__all__ = ["null_space", "solve"]
+
+Array = NDArray[Any]
+
+
+def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
+    """Accelerations and multipliers, for independent rows K."""
+    r = K.shape[1]
+    Q, R = np.linalg.qr(np.swapaxes(K, -1, -2), mode="complete")
+    Q, N, R = Q[:, :, :r], Q[:, :, r:], R[:, :r]
+    a0 = Q @ np.linalg.solve(np.swapaxes(R, -1, -2), c[..., None])
+    Nt = np.swapaxes(N, -1, -2)
+    y = np.linalg.solve(Nt @ M @ N, Nt @ (f[..., None] - M @ a0))
+    a = N @ y + a0
+    left = np.swapaxes(Q, -1, -2) @ (M @ a - f[..., None])
+    return a[..., 0], np.linalg.solve(R, left)[..., 0]
+
+
+@algorithm("closed_dynamics", "null-space", paper="Featherstone-Orin 2000", equations="(22)", order="n^3", pieces=True)
+def null_space(
+    ask: Ask,
+    q: Array,
+    v: Array,
+    tau: Array,
+    external: Array | None = None,
+    base_velocity: Array | None = None,
+    base_acceleration: Array | None = None,
+    t: Array | None = None,
+    correction: Array | None = None,
+) -> Array:
+    """Accelerations and multipliers by way of the motions that loops allow."""
+    E = equations(ask, q, v, tau, external, base_velocity, base_acceleration, t, correction)
+    return packed(E, solved(E, solve))

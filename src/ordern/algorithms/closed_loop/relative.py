@@ -1,0 +1,117 @@
+"""How the two frames of each loop move relative to each other: the poses and velocities that constraints are made of.
+
+    outward   P_i = P_p X_i,    v_i = X_i v_p + S_i qd_i,    a_i = X_i a_p + v_i x S_i qd_i + (bias)
+
+all relative to the next top of a loop inward of i, where the walk starts anew: what is inward of a loop's top does not
+enter (see `ordern.model.loops`). Relative to the parent's frame f, the child's frame c is at R = R_f^T R_c,
+p = R_f^T (p_c - p_f), and moves, in its own axes and with X from f to c, at
+
+    V = v_c - X v_f,    dV/dt = a_c - X a_f + V x X v_f        with joint accelerations zero
+
+Cost: order n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...graph import where_less
+from ...model import Index, PathEnd, TracedLoop, Tree
+from ...spatial import Motion, Pose, Real, Transform, Turn, leaves, rebuild
+from ...spatial.linear import add, matmul, matvec, subtract, transpose
+
+__all__ = ["Ends", "Relative"]
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """The child's frame of a loop relative to the parent's: its pose, its velocity, and the rate of that."""
+
+    pose: Pose
+    V: Motion
+    A: Motion
+
+    @property
+    def X(self) -> Transform:
+        """From the parent's frame to the child's."""
+        return Transform(Turn(transpose(self.pose.rotation)), self.pose.position)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """A frame relative to a loop's top."""
+
+    pose: Pose
+    v: Motion
+    a: Motion
+
+
+class Ends:
+    """The walk outward. What it finds of loops is read after all loops over bodies that come before."""
+
+    def __init__(self, tree: Tree, q: Any, qd: Any = None) -> None:
+        """Without velocities, loops are at rest."""
+        self.tree, self.moves = tree, qd is not None
+        self.P, self.v, self.a = tree.field(Pose), tree.field(Motion), tree.field(Motion)
+        tops = tree.model.loop_table.tops
+        if not tops:
+            self._walk(q, qd, self.P, self.v, self.a, None)
+            return
+        top = tree.field(Real)
+        for i, _ in tree.outward():
+            top[i] = 0.0
+        for k in tops:
+            top[Index(k)] = 1.0
+        self._walk(q, qd, tree.field(Pose), tree.field(Motion), tree.field(Motion), top)
+
+    def _walk(self, q: Any, qd: Any, from_P: Any, from_v: Any, from_a: Any, top: Any) -> None:
+        """Poses and motions of bodies, from what their parents hand on: from a top, a new start."""
+        for i, p in self.tree.outward():
+            X = i.transform(q[i])
+            self.P[i] = X.child(from_P[p])
+            if top is not None:
+                from_P[i] = _unless(top[i], self.P[i], Pose.zero())
+            if not self.moves:
+                continue
+            vJ = i.subspace(q[i]) @ qd[i]
+            self.v[i] = X @ from_v[p] + vJ
+            self.a[i] = X @ from_a[p] + self.v[i].cross(vJ) + i.bias(q[i], qd[i])
+            if top is not None:
+                from_v[i] = _unless(top[i], self.v[i], Motion.zero())
+                from_a[i] = _unless(top[i], self.a[i], Motion.zero())
+
+    def relative(self, loop: TracedLoop) -> Relative:
+        """The child's frame relative to the parent's."""
+        f, c = self._end(loop.parent), self._end(loop.child)
+        back = transpose(f.pose.rotation)
+        R, p = matmul(back, c.pose.rotation), matvec(back, subtract(c.pose.position, f.pose.position))
+        X = Transform(Turn(transpose(R)), p)
+        carried = X @ f.v
+        V = c.v - carried
+        return Relative(Pose(R, p), V, c.a - X @ f.a + V.cross(carried))
+
+    def _end(self, end: PathEnd) -> _End:
+        """A frame relative to the loop's top, from top to top outward."""
+        pose, v, a = Pose.zero(), Motion.zero(), Motion.zero()
+        for k in reversed(end.bodies):
+            here = self.P[Index(k)]
+            if self.moves:
+                X = Transform(Turn(transpose(here.rotation)), here.position)
+                own = self.v[Index(k)]
+                v = X @ v + own
+                a = X @ a + self.a[Index(k)] + v.cross(own)
+            pose = _product(pose, here)
+        placement = self.tree.end(end).placement
+        return _End(placement.child(pose), placement @ v, placement @ a)
+
+
+def _product(outer: Pose, inner: Pose) -> Pose:
+    at = add(outer.position, matvec(outer.rotation, inner.position))
+    return Pose(matmul(outer.rotation, inner.rotation), at)
+
+
+def _unless(flag: Any, value: Any, other: Any) -> Any:
+    """The value, or the other one where the flag is 1."""
+    pairs = zip(leaves(value), leaves(other), strict=True)
+    return rebuild(value, iter([where_less(flag, 0.5, x, y) for x, y in pairs]))

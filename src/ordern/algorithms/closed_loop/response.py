@@ -1,0 +1,51 @@
+"""How a robot with closed loops gives way: M a = x + K^T lambda, K a = c, without velocities, gravity and forces.
+
+With x alone, a is the change of velocities by impulses x on the joints, which loops share out; with c alone, the
+smallest motion, by the kinetic energy that it would have, that changes residuals by c: what projections are made of.
+As in `multipliers`, in one piece of straight-line code, from the accelerations M^-1 x of the tree.
+
+Reference: Featherstone and Orin 2000, sec. 3.4, eq. (21), method 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ...spatial import Freedoms
+from ..factors.solve import innovations_solve
+from ..registry import Port, algorithm, question
+from .multipliers import DROP, constrained, too_long
+
+__all__ = ["closed_solve"]
+
+question(
+    "closed_solve",
+    (
+        Port("q", "q"),
+        Port("x", "f"),
+        Port("c", "rows"),
+        Port("t", "scalar", optional=True),
+        Port("drop", "scalar", optional=True),
+    ),
+    "closed",
+    "multipliers",
+    needs_inertia=True,
+    loops=True,
+)
+
+
+@algorithm(
+    "closed_solve",
+    "multipliers",
+    paper="Featherstone-Orin 2000",
+    equations="(21)",
+    order="n n_c^2 + n_c^3",
+    sweeps=False,
+    refuses=too_long,
+)
+def closed_solve(tree: Tree, q: Any, x: Any, c: Any, t: Any, drop: Any) -> Any:
+    """Accelerations, multipliers, and the smallest relative pivot that was kept."""
+    small = drop[tree.base] if hasattr(drop, "scalars") else DROP
+    a, force, least = constrained(tree, q, innovations_solve(tree, q, x), c.scalars, t, small)
+    return Freedoms((*a.scalars, *force, least))

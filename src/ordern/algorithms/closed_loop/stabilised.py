@@ -1,0 +1,72 @@
+"""Accelerations that keep loops closed and pull them back where they are open: for compiled loops over time.
+
+As in `multipliers`, with Baumgarte's terms in what constraints ask,
+
+    K a + k + 2 alpha dr/dt + alpha^2 r = 0
+
+so that the residuals r of steps that are not exact die out with the time constant 1 / alpha. Constraints that follow
+from others are left out; what is nearly so is not looked at again, as `closed_dynamics` does.
+
+Reference: J. Baumgarte, Stabilization of constraints and integrals of motion in dynamical systems, 1972; Featherstone
+and Orin 2000, sec. 3.4, eq. (21).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ..configuration.passive import passive_force
+from ..forward_dynamics.articulated_body import articulated_body
+from ..registry import Port, algorithm, question
+from .constraints import loop_bias, loop_rate, loop_residual
+from .joints import loop_passive_force
+from .multipliers import DROP, constrained, too_long
+
+__all__ = ["all_passive_force", "stabilised"]
+
+question(
+    "stabilised_dynamics",
+    (Port("q", "q"), Port("v", "v"), Port("tau", "f")),
+    "v",
+    "multipliers",
+    options=("alpha",),
+    needs_inertia=True,
+    loops=True,
+)
+question(
+    "all_passive_force",
+    (Port("q", "q"), Port("v", "v"), Port("smoothing", "scalar")),
+    "f",
+    "joint-by-joint",
+    loops=True,
+)
+
+
+@algorithm(
+    "stabilised_dynamics",
+    "multipliers",
+    paper="Featherstone-Orin 2000, Baumgarte 1972",
+    equations="(21)",
+    order="n n_c^2 + n_c^3",
+    sweeps=False,
+    refuses=too_long,
+)
+def stabilised(tree: Tree, q: Any, qd: Any, tau: Any, alpha: float) -> Any:
+    """Joint accelerations."""
+    bodies, motion, t = (tree.zeros(kind) for kind in ("bodies", "motion", "scalar"))
+    qdd0 = articulated_body(tree, q, qd, tau, bodies, motion, motion)
+    r, rate, k = loop_residual(tree, q, t), loop_rate(tree, q, qd, t), loop_bias(tree, q, qd, t)
+    c = [-(z + 2.0 * alpha * y + alpha * alpha * x) for x, y, z in zip(r, rate, k, strict=True)]
+    qdd, _, _ = constrained(tree, q, qdd0, c, t, DROP)
+    return qdd
+
+
+@algorithm("all_passive_force", "joint-by-joint", paper="Featherstone-Orin 2000", equations="(19)", sweeps=False)
+def all_passive_force(tree: Tree, q: Any, qd: Any, smoothing: Any) -> Any:
+    """Forces of dampers, friction and springs in the joints of the tree and in those that close loops."""
+    out = tree.output("f")
+    tree_joints, loop_joints = (f(tree, q, qd, smoothing) for f in (passive_force, loop_passive_force))
+    for i, _ in tree.outward():
+        out[i] = tree_joints[i] + loop_joints[i]
+    return out

@@ -1,0 +1,73 @@
+"""Arguments of a grasp's functions: arrays of all arms or of each, checked, and brought to one batch shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError
+from .arms import Arm
+
+__all__ = ["broadcast", "numbers", "per_arm"]
+
+Array = NDArray[Any]
+
+
+def per_arm(arms: Sequence[Arm], x: Any, what: str) -> tuple[Array, ...]:
+    """An array for each arm, from one of all arms or a list; `what` is "q", "v" or "tau"."""
+    kind = "q" if what == "q" else "v"
+    sizes = [a.robot.nq if kind == "q" else a.robot.nv for a in arms]
+    listed = isinstance(x, (list, tuple)) and len(x) == len(arms) and all(np.ndim(y) for y in x)
+    if listed:
+        parts = [numbers(y, f"`{what}` of arm {a.name!r}") for a, y in zip(arms, x, strict=True)]
+        for a, y, n in zip(arms, parts, sizes, strict=True):
+            if y.shape[-1] != n:
+                raise ArgumentError(
+                    f"grasp: `{what}` of arm {a.name!r} has shape {y.shape}; its last dimension must be {n}"
+                )
+        return tuple(parts)
+    whole = numbers(x, f"`{what}`")
+    if whole.ndim == 0 or whole.shape[-1] != sum(sizes):
+        raise ArgumentError(
+            f"grasp: `{what}` must be a list of {len(arms)} arrays, one for each arm, or an array with the last "
+            f"dimension {sum(sizes)}, not of shape {whole.shape}"
+        )
+    return tuple(whole[..., getattr(a, kind)] for a in arms)
+
+
+def numbers(x: Any, what: str, core: tuple[int, ...] = ()) -> Array:
+    """An array of floats, whose last dimensions are these."""
+    try:
+        a = np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"grasp: {what} must be an array of numbers, not {x!r}") from None
+    if core and a.shape[-len(core) :] != core:
+        raise ArgumentError(f"grasp: {what} has shape {a.shape}; its last dimensions must be {core}")
+    return a
+
+
+def broadcast(
+    qs: tuple[Array, ...], vs: tuple[Array, ...], pose: Array | None, velocity: Array | None
+) -> tuple[tuple[int, ...], tuple[Array, ...], tuple[Array, ...], Array | None, Array | None]:
+    """All with one batch shape, which comes first."""
+    shapes = [x.shape[:-1] for x in (*qs, *vs)]
+    shapes += [] if pose is None else [pose.shape[:-2]]
+    shapes += [] if velocity is None else [velocity.shape[:-1]]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ArgumentError(f"grasp: the batch shapes {sorted(set(shapes))} do not fit together") from None
+
+    def spread(x: Array, core: int) -> Array:
+        return np.broadcast_to(x, (*shape, *x.shape[x.ndim - core :]))
+
+    return (
+        shape,
+        tuple(spread(x, 1) for x in qs),
+        tuple(spread(x, 1) for x in vs),
+        None if pose is None else spread(pose, 2),
+        None if velocity is None else spread(velocity, 1),
+    )

@@ -1,0 +1,202 @@
+"""The arms of a grasp, and groups of arms that are computed together.
+
+Arms with the same robot, the same tips and contacts of the same shapes form a group: one call of a compiled function
+computes all of them, as a batch. Where they stand is put in afterwards, by turning results to the world's axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms.operational import filtering  # noqa: F401 - declares the questions that are asked here
+from ..algorithms.reach import no_couplings
+from ..errors import ArgumentError, ModelError, OrdernError
+from ..joints import Placement, placement
+from ..model import BASE, Frame, Model
+from ..robot import Robot
+from .contacts import Contact
+
+__all__ = ["Arm", "Group", "arms_of", "grouped"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """One arm: a robot, the frames by which it holds the object, and where its base stands."""
+
+    name: str
+    robot: Robot
+    """With gravity as it is in the axes of its base."""
+    tips: tuple[Frame, ...]
+    base: Placement
+    q: slice
+    """Where its positions are among those of all arms."""
+    v: slice
+    contacts: slice
+    """Which contacts are its own."""
+
+    def __repr__(self) -> str:
+        tips = ", ".join(repr(t.name) for t in self.tips)
+        return f"<Arm {self.name!r}: {self.robot.name!r} at {tips}>"
+
+
+def arms_of(given: Any, bases: Any, gravity: Array) -> tuple[Arm, ...]:
+    """The arms from what users write: robots, or pairs of a robot and a frame or frames."""
+    if isinstance(given, Model) or not isinstance(given, Sequence) or not given:
+        raise ArgumentError(f"grasp: arms must be a list of robots or of pairs (robot, frame), not {given!r}")
+    if bases is None:
+        places = [Placement()] * len(given)
+    else:
+        if len(bases) != len(given):
+            raise ArgumentError(f"grasp: {len(bases)} bases for {len(given)} arms; give one placement for each arm")
+        places = [_placed(at, k) for k, at in enumerate(bases)]
+    names = _names(given)
+    arms: list[Arm] = []
+    q = v = contact = 0
+    for name, one, base in zip(names, given, places, strict=True):
+        robot, tips = _robot(one, name)
+        turned = base.R.T @ gravity
+        if tuple(turned.tolist()) != robot.gravity:
+            robot = replace(robot, gravity=tuple(turned.tolist()))
+        spans = slice(q, q + robot.nq), slice(v, v + robot.nv), slice(contact, contact + len(tips))
+        arms.append(Arm(name, robot, tips, base, *spans))
+        q, v, contact = q + robot.nq, v + robot.nv, contact + len(tips)
+    return tuple(arms)
+
+
+def _placed(at: Any, k: int) -> Placement:
+    try:
+        return placement(at, f"grasp: base of arm {k + 1}")
+    except ModelError as e:
+        raise ArgumentError(str(e)) from None
+
+
+def _names(given: Sequence[Any]) -> list[str]:
+    robots = [
+        one if isinstance(one, Model) else one[0] if isinstance(one, (tuple, list)) and one else one for one in given
+    ]
+    names = [getattr(r, "name", "arm") for r in robots]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name}-{k + 1}" for k, name in enumerate(names)]
+
+
+def _robot(given: Any, name: str) -> tuple[Robot, tuple[Frame, ...]]:
+    """A robot and its tips. A robot alone is held by the end of its only branch."""
+    robot, tip = given if isinstance(given, (tuple, list)) and len(given) == 2 else (given, None)
+    if not isinstance(robot, Robot):
+        raise ArgumentError(f"grasp: arm {name!r} must be a robot or a pair (robot, frame), not {given!r}")
+    if robot.loops or robot.couplings:
+        raise ArgumentError(
+            f"grasp: arm {name!r} has closed loops or couplings of its own, which are not for `grasp`; model the "
+            "object as a further body and the contacts as loops of one robot"
+        )
+    if tip is None:
+        parents = {c.parent for c in robot.joints}
+        ends = [b.name for k, b in enumerate(robot.bodies) if k not in parents]
+        if len(ends) != 1:
+            listed = ", ".join(ends[:8])
+            raise ArgumentError(f"grasp: arm {name!r} has {len(ends)} ends ({listed}); say which one: (robot, frame)")
+        tip = ends[0]
+    try:
+        tips = tuple(robot.frame(t) for t in (tip if isinstance(tip, (tuple, list)) else (tip,)))
+    except OrdernError as e:
+        raise ArgumentError(f"grasp: arm {name!r}: {e}") from None
+    for t in tips:
+        if t.body == BASE:
+            raise ArgumentError(f"grasp: arm {name!r}: the frame {t.name!r} is on its base, which does not move")
+    if not tips:
+        raise ArgumentError(f"grasp: arm {name!r} has no frame that holds the object")
+    robot.require_inertia()
+    return robot, tips
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """m arms with one robot and k tips each, whose contacts bind c rows."""
+
+    robot: Robot
+    tips: tuple[Frame, ...]
+    arms: tuple[int, ...]
+    turn: Array
+    """(m, 3, 3): the bases' rotations."""
+    shift: Array
+    """(m, 3): the bases' positions."""
+    contacts: NDArray[np.intp]
+    """(m, k): which contacts the tips have."""
+    rows: NDArray[np.intp]
+    """(m, c): which rows of all constraints are theirs."""
+    bound: Array
+    """(m, k, 6, c): forces of each contact by the group's rows, in the contact's axes."""
+    holonomic: NDArray[np.bool_]
+    """(c,): rows that keep positions."""
+
+    @cached_property
+    def weightless(self) -> Robot:
+        """The robot without gravity."""
+        return replace(self.robot, gravity=(0.0, 0.0, 0.0))
+
+    @cached_property
+    def coupled(self) -> str:
+        """Why recursions over single joints do not do; empty if they do."""
+        return no_couplings(self.robot)
+
+    def world(self, x: Array) -> Array:
+        """Motions or forces (..., m, 6) from the base's axes to the world's."""
+        return np.concatenate([_turned(self.turn, x[..., :3]), _turned(self.turn, x[..., 3:])], axis=-1)
+
+    def base(self, x: Array) -> Array:
+        """Motions or forces (..., m, 6) from the world's axes to the base's."""
+        back = np.swapaxes(self.turn, -1, -2)
+        return np.concatenate([_turned(back, x[..., :3]), _turned(back, x[..., 3:])], axis=-1)
+
+    def tipwise(self, function: Callable[[Frame], Array]) -> Array:
+        """Motions (..., m, k, 6) in the world's axes, from those of each tip in the base's."""
+        return np.stack([self.world(function(tip)) for tip in self.tips], axis=-2)
+
+
+def _turned(R: Array, x: Array) -> Array:
+    return (R @ x[..., None])[..., 0]
+
+
+def grouped(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Group, ...]:
+    """The arms in groups of equals."""
+    bounds = [c.bound for c in contacts]
+    starts = np.concatenate([[0], np.cumsum([b.shape[1] for b in bounds])])
+    found: dict[Any, list[int]] = {}
+    for k, arm in enumerate(arms):
+        shapes = tuple((c.bound.shape[1], c.holonomic.tobytes()) for c in contacts[arm.contacts])
+        found.setdefault((arm.robot, arm.tips, shapes), []).append(k)
+    groups = []
+    for (robot, tips, _), members in found.items():
+        chosen = [arms[k] for k in members]
+        own = [range(*a.contacts.indices(len(contacts))) for a in chosen]
+        rows = [[r for i in cs for r in range(starts[i], starts[i + 1])] for cs in own]
+        c = len(rows[0])
+        bound = np.zeros((len(members), len(tips), 6, c))
+        for m, cs in enumerate(own):
+            at = 0
+            for k, i in enumerate(cs):
+                bound[m, k, :, at : at + bounds[i].shape[1]] = bounds[i]
+                at += bounds[i].shape[1]
+        groups.append(
+            Group(
+                robot=robot,
+                tips=tips,
+                arms=tuple(members),
+                turn=np.array([a.base.R for a in chosen]),
+                shift=np.array([a.base.p for a in chosen]),
+                contacts=np.array([list(cs) for cs in own], dtype=np.intp).reshape(len(members), len(tips)),
+                rows=np.array(rows, dtype=np.intp).reshape(len(members), c),
+                bound=bound,
+                holonomic=np.concatenate([contacts[i].holonomic for i in own[0]]).astype(bool),
+            )
+        )
+    return tuple(groups)

@@ -1,0 +1,143 @@
+"""Making a grasp from what users write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ArgumentError, ModelError
+from ..joints import Placement, placement
+from ..model import Frame, Model
+from .arguments import per_arm
+from .arms import Arm, arms_of
+from .contacts import Contact, Rigid
+from .held import held_body
+from .mechanism import Grasp
+
+__all__ = ["grasp"]
+
+Array = NDArray[Any]
+
+
+def grasp(
+    arms: Sequence[Any],
+    object: Any,
+    contacts: Sequence[Contact] | Contact | None = None,
+    *,
+    bases: Sequence[Any] | None = None,
+    q: Any = None,
+    pose: Any = None,
+    gravity: ArrayLike | None = None,
+    name: str = "grasp",
+) -> Grasp:
+    """Several arms that hold one object, or legs that stand on something that does not move.
+
+    `arms` are robots of any size, or pairs (robot, frame) where a robot has several ends; one robot that holds with
+    several frames is (robot, [frame, frame, ...]). Robots with a floating base are mobile. `bases` place them in the
+    world. `object` is a `Body` or (mass, com, inertia) in the object's frame, or None for one that stands still.
+    `contacts`, one for each tip in the order of the arms (or one for all; rigid if not given), say what is bound. Those
+    without a place of their own (`at`) are where the tips are when the arms are at the positions `q` (neutral unless
+    given) and the object is at `pose` (the world's frame unless given). `gravity` is that of the robots, along
+    the world's axes, unless given.
+
+    >>> import ordern as on
+    >>> arm = on.load("puma560")
+    >>> two = on.grasp([arm, arm], (2.0, (0, 0, 0), (0.1, 0.1, 0.1)), bases=[(0, 0, 0), (1.0, 0, 0)], q=[[0.3] * 6] * 2)
+    >>> two
+    <Grasp of 'object' by 2 arms, nv=12: puma560-1 rigid, puma560-2 rigid>
+    >>> motion = two.forward_dynamics([[0.3] * 6] * 2, [[0.0] * 6] * 2, [[0.0] * 6] * 2)
+    >>> motion.forces.shape, bool(motion.singular)
+    ((2, 6), False)
+    """
+    g = _gravity(arms, gravity)
+    found = arms_of(arms, bases, g)
+    body = held_body(object)
+    given = _contacts(contacts, found)
+    try:
+        stands = placement(np.eye(4) if pose is None else pose, "grasp: pose")
+    except ModelError as e:
+        raise ArgumentError(str(e)) from None
+    found = _with_tips(found, given)
+    if any(c.at is None for c in given):
+        tips = _tips_at(found, q)
+        given = [c if c.at is not None else replace(c, at=stands.inverse @ t) for c, t in zip(given, tips, strict=True)]
+    names = _contact_names(found, given)
+    placed = tuple(replace(c, name=n) for c, n in zip(given, names, strict=True))
+    return Grasp(str(name), found, body, placed, g, stands)
+
+
+def _gravity(arms: Any, given: ArrayLike | None) -> Array:
+    """Gravity in the world's axes."""
+    if given is not None:
+        try:
+            g = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            g = np.array(np.nan)
+        if g.shape != (3,) or not np.isfinite(g).all():
+            raise ArgumentError(f"grasp: gravity must be three finite numbers, not {given!r}")
+        return g
+    robots = [
+        a if isinstance(a, Model) else a[0]
+        for a in arms
+        if isinstance(a, Model) or (isinstance(a, (tuple, list)) and a)
+    ]
+    found = {r.gravity for r in robots if isinstance(r, Model)}
+    if len(found) > 1:
+        raise ArgumentError(f"grasp: the arms have different gravities, {sorted(found)}; say which one by `gravity`")
+    return np.array(found.pop() if found else (0.0, 0.0, -9.81))
+
+
+def _contacts(given: Any, arms: Sequence[Arm]) -> list[Contact]:
+    count = sum(len(a.tips) for a in arms)
+    if given is None or isinstance(given, Contact):
+        return [Rigid() if given is None else given] * count
+    contacts = list(given)
+    for k, c in enumerate(contacts):
+        if not isinstance(c, Contact):
+            raise ArgumentError(
+                f"grasp: contact {k + 1} must be Rigid(), Hinge(axis=...), SoftFinger() or Point(), not {c!r}"
+            )
+    if len(contacts) != count:
+        raise ArgumentError(f"grasp: {len(contacts)} contacts for {count} tips; give one for each tip, or one for all")
+    return contacts
+
+
+def _contact_names(arms: Sequence[Arm], contacts: Sequence[Contact]) -> list[str]:
+    """The given names, else those of the arms, with the tip's where an arm has several."""
+    own = [a.name if len(a.tips) == 1 else f"{a.name}/{t.name}" for a in arms for t in a.tips]
+    names = [c.name or usual for c, usual in zip(contacts, own, strict=True)]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise ArgumentError(f"grasp: the contact name {twice[0]!r} is given twice; every contact needs one of its own")
+    return names
+
+
+def _with_tips(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Arm, ...]:
+    """The arms with their tips where the contacts are on them."""
+    found = []
+    for arm in arms:
+        own = contacts[arm.contacts]
+        moved = (
+            t if c.on_tip == Placement() else Frame(t.name, t.body, t.placement @ c.on_tip)
+            for t, c in zip(arm.tips, own, strict=True)
+        )
+        found.append(replace(arm, tips=tuple(moved)))
+    return tuple(found)
+
+
+def _tips_at(arms: Sequence[Arm], q: Any) -> list[Placement]:
+    """Where the tips are at a position."""
+    neutral = np.concatenate([a.robot.neutral() for a in arms])
+    positions = per_arm(arms, neutral if q is None else q, "q")
+    if any(x.ndim != 1 for x in positions):
+        raise ArgumentError("grasp: `q`, in which the contacts are closed, must be one position of each arm")
+    found = []
+    for arm, x in zip(arms, positions, strict=True):
+        for tip in arm.tips:
+            X = arm.robot.pose(x, tip)
+            found.append(arm.base @ Placement.of(X[:3, :3], X[:3, 3]))
+    return found

@@ -1,0 +1,254 @@
+"""Contacts between the tip of an arm and an object: what they leave free, and what they can take.
+
+A contact has a frame on the object, in which its axes are given. Tip and object touch in its origin, which does not
+move on the object. What is left free are rotations h W of the object relative to the tip, with W the contact's
+velocities; so the velocities on both sides obey
+
+    V- = V+ + H^T W,    H^T = (h; 0),        and forces do no work on what is free:    H f = 0
+
+Reference: Rodriguez and Kreutz 1988, Part II, appendix A.
+Differs: h is in axes that are fixed to the object; forces are written in the complement of h, f = E (moments, forces).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ArgumentError, ModelError
+from ..joints import Placement, placement
+
+__all__ = ["Contact", "Hinge", "Parted", "Point", "Rigid", "SoftFinger", "Surface"]
+
+Array = NDArray[np.float64]
+_HERE = Placement()
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """What makes a contact one-sided: the tip can push, but not pull, and friction holds it up to a point.
+
+    The normal points into the object, in the contact's axes. Forces along it must be positive; those across it at most
+    `friction` times as large, moments about it at most `spin` (in metres) times as large. An area of contact with the
+    half lengths `area` along two directions across the normal takes moments as long as the pressure's centre is in it;
+    for the normal z these are x and y.
+    """
+
+    friction: float = 0.5
+    normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    spin: float = math.inf
+    area: tuple[float, float] = (math.inf, math.inf)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "normal", _unit(self.normal, "Surface: normal"))
+        for name, x in (("friction", (self.friction,)), ("spin", (self.spin,)), ("area", self.area)):
+            numbers = np.asarray(x, dtype=float)
+            if numbers.shape != ((2,) if name == "area" else (1,)) or not (numbers >= 0.0).all():
+                what = "two numbers" if name == "area" else "a number"
+                raise ArgumentError(f"Surface: {name} must be {what} not below zero, not {getattr(self, name)!r}")
+        object.__setattr__(self, "area", (float(self.area[0]), float(self.area[1])))
+
+    @property
+    def axes(self) -> Array:
+        """Two directions across the normal, and the normal, as columns; one for the normal z."""
+        return _completed(np.array(self.normal))
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A contact. `at` places its frame on the object, `on_tip` on the tip; where both meet, the grasp is closed.
+
+    Without `at` it is where the tip is in the position that `on.grasp` is given. Without a `surface` it is two-sided:
+    it can pull as well.
+    """
+
+    at: Any = None
+    on_tip: Any = _HERE
+    surface: Surface | None = None
+    name: str = ""
+
+    freedoms: ClassVar[int] = 0
+    """How many rotations it leaves free: n_g of the paper."""
+
+    def __post_init__(self) -> None:
+        what = f"{type(self).__name__} contact" + (f" {self.name!r}" if self.name else "")
+        try:
+            if self.at is not None:
+                object.__setattr__(self, "at", placement(self.at, what))
+            object.__setattr__(self, "on_tip", placement(self.on_tip, what))
+        except ModelError as e:
+            raise ArgumentError(str(e)) from None
+        if self.surface is not None and not isinstance(self.surface, Surface):
+            raise ArgumentError(f"{what}: surface must be a Surface(friction, ...), not {self.surface!r}")
+        if not isinstance(self.name, str):
+            raise ArgumentError(f"{what}: its name must be a string")
+
+    @property
+    def free(self) -> Array:
+        """h: (3, freedoms), orthonormal columns in the contact's axes."""
+        return np.zeros((3, 0))
+
+    @property
+    def bound(self) -> Array:
+        """E: (6, rows), orthonormal columns of the forces (moment, force) that it can exert, in its axes."""
+        N = _complement(self.free)
+        E = np.zeros((6, N.shape[1] + 3))
+        E[:3, : N.shape[1]], E[3:, N.shape[1] :] = N, np.eye(3)
+        return E
+
+    @property
+    def holonomic(self) -> NDArray[np.bool_]:
+        """Of each column of `bound`, whether it keeps a position, not only a velocity."""
+        return np.ones(self.bound.shape[1], dtype=bool)
+
+    def turned(self, R: Array) -> Array:
+        """By how much the object is turned against the tip in directions that are bound: (..., 3), zero when it fits.
+
+        R are rotations (..., 3, 3) from the contact's axes on the object to those on the tip.
+        """
+        return rotation_vector(R)
+
+
+@dataclass(frozen=True)
+class Rigid(Contact):
+    """Tip and object are one: six forces. With a surface it is a flat foot or pad that can tip, slip and spin."""
+
+
+@dataclass(frozen=True)
+class Hinge(Contact):
+    """One rotation is free, about an axis in the contact's axes: a hinge, or, with a surface, an edge."""
+
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    freedoms: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "axis", _unit(self.axis, "Hinge: axis"))
+
+    @property
+    def free(self) -> Array:
+        """The axis."""
+        return np.array(self.axis)[:, None]
+
+    def turned(self, R: Array) -> Array:
+        """The rotation from the tip's axis to the object's."""
+        a = np.array(self.axis)
+        moved = R @ a  # the object's axis, in the tip's contact axes
+        s = np.cross(a, moved)
+        sine = np.linalg.norm(s, axis=-1, keepdims=True)
+        angle = np.arctan2(sine, (moved @ a)[..., None])
+        with np.errstate(all="ignore"):
+            return np.where(sine > 0.0, s * (angle / np.where(sine > 0.0, sine, 1.0)), 0.0)
+
+
+@dataclass(frozen=True)
+class Point(Contact):
+    """All rotations are free: a ball in its socket, or, with a surface, a point with friction."""
+
+    freedoms: ClassVar[int] = 3
+
+    @property
+    def free(self) -> Array:
+        """Any."""
+        return np.eye(3)
+
+    def turned(self, R: Array) -> Array:
+        """Nothing is bound."""
+        return np.zeros(R.shape[:-1])
+
+
+@dataclass(frozen=True)
+class SoftFinger(Contact):
+    """A point that does not spin about the normal, given by the surface: two rotations are free.
+
+    That there is no spin binds velocities, not positions: by rolling about, every attitude can be reached.
+    """
+
+    surface: Surface | None = field(default_factory=Surface)
+    freedoms: ClassVar[int] = 2
+
+    @property
+    def _axes(self) -> Array:
+        return (self.surface or Surface()).axes
+
+    @property
+    def free(self) -> Array:
+        """Rotations about directions in the tangent plane."""
+        return self._axes[:, :2]
+
+    @property
+    def holonomic(self) -> NDArray[np.bool_]:
+        """All but the spin, which comes first."""
+        return np.array([False, True, True, True])
+
+    def turned(self, R: Array) -> Array:
+        """No attitude is bound."""
+        return np.zeros(R.shape[:-1])
+
+
+@dataclass(frozen=True)
+class Parted(Contact):
+    """No contact any more: what a released contact becomes."""
+
+    @property
+    def bound(self) -> Array:
+        """No force."""
+        return np.zeros((6, 0))
+
+    def turned(self, R: Array) -> Array:
+        """Nothing is bound."""
+        return np.zeros(R.shape[:-1])
+
+
+def rotation_vector(R: Array) -> Array:
+    """The vectors of rotations, axis times angle."""
+    w = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1) / 2.0
+    sine = np.linalg.norm(w, axis=-1, keepdims=True)
+    cosine = (np.trace(R, axis1=-2, axis2=-1)[..., None] - 1.0) / 2.0
+    angle = np.arctan2(sine, cosine)
+    small = sine <= 1e-9
+    found = np.where(small, w + _half_turn(R) * (cosine < 0.0), w * (angle / np.where(small, 1.0, sine)))
+    return np.asarray(found)
+
+
+def _half_turn(R: Array) -> Array:
+    """The vectors of rotations by pi, whose sines are all zero."""
+    S = (R + np.eye(3)) / 2.0  # a a^T
+    column = np.argmax(np.diagonal(S, axis1=-2, axis2=-1), axis=-1)
+    a = np.take_along_axis(S, column[..., None, None], axis=-1)[..., 0]
+    return np.asarray(math.pi * a / np.maximum(np.linalg.norm(a, axis=-1, keepdims=True), 1e-300))
+
+
+def _unit(x: ArrayLike, what: str) -> tuple[float, float, float]:
+    try:
+        a = np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what} must be three numbers, not {x!r}") from None
+    size = float(np.linalg.norm(a)) if a.shape == (3,) else 0.0
+    if not 0.0 < size < math.inf:
+        raise ArgumentError(f"{what} must be three numbers that are not all zero, not {x!r}")
+    first, second, third = (a / size).tolist()
+    return (first, second, third)
+
+
+def _completed(n: Array) -> Array:
+    """A rotation whose third column is n; one if n is z."""
+    if n[2] > 1.0 - 1e-12:
+        return np.eye(3)
+    x = np.cross(np.eye(3)[int(np.argmin(np.abs(n)))], n)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(n, x), n], axis=-1)
+
+
+def _complement(h: Array) -> Array:
+    """Orthonormal directions across the columns of h."""
+    k = h.shape[1]
+    if k in (0, 3):
+        return np.eye(3)[:, k:]
+    if k == 1:
+        return _completed(h[:, 0])[:, :2]
+    return np.cross(h[:, 0], h[:, 1])[:, None]

@@ -1,0 +1,83 @@
+"""The object that is held: a rigid body, its inertia and forces about the origin C of its frame, in the world's axes.
+
+    M(C) = [[I_C, m p~], [-m p~, m 1]],    b(C) = (w x I_C w; m w x (w x p))
+
+with p from C to the mass centre and I_C the inertia about C. Gravity pulls with (p x m g; m g).
+
+Reference: Rodriguez and Kreutz 1988, Part II, eq. (2.4).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError, ModelError
+from ..model import Body, ModelBuilder
+
+__all__ = ["cross_matrix", "gyroscopic", "held_body", "spatial_inertia", "weight"]
+
+Array = NDArray[np.float64]
+
+
+def held_body(given: Any) -> Body | None:
+    """A body with a regular inertia from what users write; None for what does not move."""
+    if given is None:
+        return None
+    if isinstance(given, Body):
+        body = given
+    else:
+        try:
+            mass, com, inertia = given
+        except (TypeError, ValueError):
+            raise ArgumentError(
+                "grasp: the object must be a Body, (mass, com, inertia), or None for one that does not move, "
+                f"not {given!r}"
+            ) from None
+        try:
+            built = ModelBuilder().body("object", mass=mass, com=com, inertia=inertia).build(floating=True)
+        except ModelError as e:
+            raise ArgumentError(f"grasp: the object cannot be a body: {e}") from None
+        (body,) = built.bodies
+    smallest = float(np.linalg.eigvalsh(body.inertia_matrix)[0])
+    if not body.mass > 0.0 or not smallest > 0.0:
+        raise ArgumentError(
+            f"grasp: the object {body.name!r} needs a mass and an inertia above zero in all directions, not "
+            f"{body.mass:g} kg and {body.inertia}; an object that does not move is None"
+        )
+    return body
+
+
+def cross_matrix(r: Array) -> Array:
+    """The matrices of cross products with vectors (..., 3)."""
+    x, y, z = np.moveaxis(r, -1, 0)
+    o = np.zeros_like(x)
+    return np.stack([np.stack(row, -1) for row in ((o, -z, y), (z, o, -x), (-y, x, o))], -2)
+
+
+def spatial_inertia(body: Body, R: Array) -> Array:
+    """M(C) of shape (..., 6, 6) for rotations R of the object."""
+    c = np.array(body.com)
+    I = body.inertia_matrix + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    p = cross_matrix(body.mass * (R @ c))
+    M = np.empty((*R.shape[:-2], 6, 6))
+    M[..., :3, :3] = R @ I @ np.swapaxes(R, -1, -2)
+    M[..., :3, 3:], M[..., 3:, :3] = p, -p
+    M[..., 3:, 3:] = body.mass * np.eye(3)
+    return M
+
+
+def gyroscopic(body: Body, R: Array, w: Array, M: Array) -> Array:
+    """b(C) of shape (..., 6) at the angular velocities w."""
+    p = R @ np.array(body.com)
+    turning = np.cross(w, (M[..., :3, :3] @ w[..., None])[..., 0])
+    return np.concatenate([turning, body.mass * np.cross(w, np.cross(w, p))], axis=-1)
+
+
+def weight(body: Body, R: Array, gravity: Array) -> Array:
+    """The pull of gravity at C, (..., 6)."""
+    p = R @ np.array(body.com)
+    force = np.broadcast_to(body.mass * gravity, p.shape)
+    return np.concatenate([np.cross(p, force), force], axis=-1)

@@ -1,0 +1,86 @@
+"""Where an object is and how it moves, by the tips that hold it.
+
+    V(C) = (F^T F)^-1 F^T E^T V(0)
+
+which is (2.8a) for rigid grasps, where E is one and F is A. Contacts that leave too much free do not say it: then the
+object's motion is a part of the state, as the contacts' parameters and W are in the paper's appendix A.
+
+Reference: Rodriguez and Kreutz 1988, Part II, eqs. (2.8), (a.6).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError
+from .contacts import Parted, Rigid
+from .state import GraspState
+
+if TYPE_CHECKING:
+    from .mechanism import Grasp
+
+__all__ = ["fitted", "pose_from_tips", "velocity_from_tips"]
+
+Array = NDArray[Any]
+
+
+def pose_from_tips(grasp: Grasp, tips: Array) -> Array:
+    """The object's pose (..., 4, 4) from the contacts' frames on the tips, (..., l, 4, 4).
+
+    From those that are rigid, else from three points that are not in a line.
+    """
+    rigid = [i for i, c in enumerate(grasp.contacts) if isinstance(c, Rigid)]
+    if rigid:
+        R = _nearest_rotation(
+            np.sum(tips[..., rigid, :, :][..., :3, :3] @ np.swapaxes(grasp.turns[rigid], -1, -2), axis=-3)
+        )
+        p = np.mean(tips[..., rigid, :, :][..., :3, 3] - grasp.places[rigid] @ np.swapaxes(R, -1, -2), axis=-2)
+        return _pose(R, p)
+    held = [i for i, c in enumerate(grasp.contacts) if not isinstance(c, Parted)]
+    if len(held) < 3 or _in_line(grasp.places[held]):
+        kinds = ", ".join(f"{c.name} ({type(c).__name__.lower()})" for c in grasp.contacts)
+        raise ArgumentError(
+            f"grasp: the tips alone do not say how the object is turned (contacts: {kinds}): give its `pose`, a 4x4 "
+            "matrix; one rigid contact or three points that are not in a line would do without"
+        )
+    return fitted(grasp.places[held], tips[..., held, :, :][..., :3, 3])
+
+
+def _in_line(points: Array) -> bool:
+    spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    return bool(spread[1] <= 1e-6 * spread[0])
+
+
+def fitted(places: Array, points: Array) -> Array:
+    """The pose that brings places (l, 3) next to points (..., l, 3), in least squares."""
+    here, there = places.mean(axis=0), points.mean(axis=-2)
+    R = _nearest_rotation(np.swapaxes(points - there[..., None, :], -1, -2) @ (places - here))
+    return _pose(R, there - R @ here)
+
+
+def velocity_from_tips(state: GraspState) -> Array:
+    """V(C), (..., 6)."""
+    F = np.concatenate([x.reshape(*state.shape, -1, 6) for x in state.F], axis=-2)
+    y = np.concatenate([x.reshape(*state.shape, -1) for x in state.rows(state.tip_velocities)], axis=-1)
+    if F.shape[-2] < 6 or (np.linalg.svd(F, compute_uv=False)[..., -1] < 1e-9).any():
+        raise ArgumentError(
+            "grasp: the tips alone do not say how the object moves, since the contacts leave too much free: give its "
+            "`velocity` (angular, linear), in the world's axes"
+        )
+    return np.asarray((np.linalg.pinv(F) @ y[..., None])[..., 0])
+
+
+def _nearest_rotation(S: Array) -> Array:
+    """The rotation nearest to a sum of rotations, or that fits points best whose products are summed."""
+    U, _, Vt = np.linalg.svd(S)
+    U[..., :, 2] *= np.sign(np.linalg.det(U @ Vt))[..., None]
+    return np.asarray(U @ Vt)
+
+
+def _pose(R: Array, p: Array) -> Array:
+    X = np.zeros((*R.shape[:-2], 4, 4))
+    X[..., :3, :3], X[..., :3, 3], X[..., 3, 3] = R, p, 1.0
+    return X

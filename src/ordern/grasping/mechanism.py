@@ -1,0 +1,339 @@
+"""Several arms that hold one object: the class that users hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError, unknown_name
+from ..joints import Placement
+from ..model import Body
+from ..robot import Robot
+from .arguments import broadcast, numbers, per_arm
+from .arms import Arm, grouped
+from .contacts import Contact, Parted
+from .dense import DENSE
+from .locating import pose_from_tips, velocity_from_tips
+from .motion import GraspMotion
+from .omega import RCOND, Omega, Solved
+from .recursive import ANY_METHOD, RECURSIVE, compliance
+from .state import GraspState
+
+if TYPE_CHECKING:
+    from ..simulate.result import Result
+    from .distribution import Distribution
+    from .monitor import Breach
+
+__all__ = ["METHODS", "SOLVERS", "Grasp"]
+
+Array = NDArray[Any]
+METHODS = (*RECURSIVE, *DENSE)
+SOLVERS = ("by-arms", "dense")
+
+
+class Grasp:
+    """Arms that hold an object, as one mechanism. Made by `on.grasp`; it does not change.
+
+    Positions q, velocities v and joint forces tau of all arms are one array (..., n), arm after arm, or a list with an
+    array for each arm, all with any batch shape. The object's `pose` (4x4) and `velocity` (angular, linear; of its
+    origin, in the world's axes) follow from the tips, unless the contacts leave too much free: then they must be given.
+    Forces at contacts are those of the tips on the object, (moment, force) at the contact, in the world's axes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arms: tuple[Arm, ...],
+        object: Body | None,
+        contacts: tuple[Contact, ...],
+        gravity: Array,
+        stands: Placement,
+    ) -> None:
+        self.name, self.arms, self.object, self.contacts = name, arms, object, contacts
+        self.gravity, self.stands = gravity, stands
+        self.groups = grouped(arms, contacts)
+        self.nq, self.nv = arms[-1].q.stop, arms[-1].v.stop
+        self.places = np.array([c.at.p for c in contacts])
+        """(l, 3): the contacts in the object's frame."""
+        self.turns = np.array([c.at.R for c in contacts])
+        """(l, 3, 3): their axes."""
+
+    def __repr__(self) -> str:
+        held = "what stands still" if self.object is None else repr(self.object.name)
+        kinds = ", ".join(f"{c.name} {type(c).__name__.lower()}" for c in self.contacts[:6])
+        more = ", ..." if self.contacts[6:] else ""
+        arms = f"{len(self.arms)} arms" if len(self.arms) > 1 else "one arm"
+        return f"<Grasp of {held} by {arms}, nv={self.nv}: {kinds}{more}>"
+
+    # ---- where everything is
+
+    def state(self, q: Any, v: Any = None, pose: Any = None, velocity: Any = None) -> GraspState:
+        """All that follows from positions and velocities (at rest unless given): see `GraspState`."""
+        qs = per_arm(self.arms, q, "q")
+        vs = per_arm(self.arms, np.zeros(self.nv) if v is None else v, "v")
+        X = None if pose is None else numbers(pose, "`pose`", (4, 4))
+        V = None if velocity is None else numbers(velocity, "`velocity`", (6,))
+        if self.object is None:
+            X = self.stands.matrix if X is None else X
+        if self.object is None or (v is None and V is None):
+            V = np.zeros(6)
+        shape, qs, vs, X, V = broadcast(qs, vs, X, V)
+        if X is None:
+            X = pose_from_tips(self, self._tip_poses(qs))
+        state = GraspState(self, qs, vs, X, np.zeros((*shape, 6)) if V is None else V)
+        return replace(state, velocity=velocity_from_tips(state)) if V is None else state
+
+    def object_pose(self, q: Any) -> Array:
+        """Where the object is, (..., 4, 4), by where the tips are."""
+        return self.state(q).pose
+
+    def object_velocity(self, q: Any, v: Any, pose: Any = None) -> Array:
+        """V(C) of the object's origin, (..., 6), by how the tips move: the least squares of (2.8)."""
+        return self.state(q, v, pose).velocity
+
+    def contact_index(self, name: str | int) -> int:
+        """Which contact has this name."""
+        names = [c.name for c in self.contacts]
+        if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
+            return int(name)
+        if name not in names:
+            raise unknown_name("contact", name, names, self.name)
+        return names.index(str(name))
+
+    def arm_of(self, contact: int) -> Arm:
+        """The arm that a contact belongs to."""
+        return next(a for a in self.arms if a.contacts.start <= contact < a.contacts.stop)
+
+    def released(self, *contacts: str | int) -> Grasp:
+        """The same without some contacts; their arms are there, but touch the object no more."""
+        gone = {self.contact_index(c) for c in contacts}
+        left = tuple(Parted(c.at, c.on_tip, c.surface, c.name) if i in gone else c for i, c in enumerate(self.contacts))
+        return Grasp(self.name, self.arms, self.object, left, self.gravity, self.stands)
+
+    def _tip_poses(self, qs: tuple[Array, ...]) -> Array:
+        found = np.empty((*qs[0].shape[:-1], len(self.contacts), 4, 4))
+        for g in self.groups:
+            q = np.stack([qs[k] for k in g.arms], axis=-2)
+            base = np.zeros((len(g.arms), 4, 4))
+            base[:, :3, :3], base[:, :3, 3], base[:, 3, 3] = g.turn, g.shift, 1.0
+            for k, tip in enumerate(g.tips):
+                found[..., g.contacts[:, k], :, :] = base @ g.robot.pose(q, tip)
+        return found
+
+    def _tip_velocities(self, qs: tuple[Array, ...], vs: tuple[Array, ...]) -> Array:
+        found = np.empty((*qs[0].shape[:-1], len(self.contacts), 6))
+        for g in self.groups:
+            q, v = (np.stack([x[k] for k in g.arms], axis=-2) for x in (qs, vs))
+            for k, tip in enumerate(g.tips):
+                found[..., g.contacts[:, k], :] = g.world(g.robot.velocity(q, v, tip, axes="world"))
+        return found
+
+    def _tip_accelerations(self, qs: tuple[Array, ...], vs: tuple[Array, ...], accs: tuple[Array, ...]) -> Array:
+        """alpha(0) = J th'' + Jdot th', second derivatives of the tips, (..., l, 6)."""
+        found = np.empty((*qs[0].shape[:-1], len(self.contacts), 6))
+        for g in self.groups:
+            q, v, a = (np.stack([x[k] for k in g.arms], axis=-2) for x in (qs, vs, accs))
+            for k, tip in enumerate(g.tips):
+                found[..., g.contacts[:, k], :] = g.world(g.robot.acceleration(q, v, a, tip, axes="world"))
+        return found
+
+    def _split(self, x: Array, kind: str = "v") -> tuple[Array, ...]:
+        return tuple(x[..., getattr(a, kind)] for a in self.arms)
+
+    # ---- dynamics
+
+    def forward_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        method: str | None = None,
+        *,
+        pose: Any = None,
+        velocity: Any = None,
+        wrench: Any = None,
+        solver: str = "by-arms",
+        arm_method: str = ANY_METHOD,
+        rcond: float = RCOND,
+    ) -> GraspMotion:
+        """Accelerations of all joints and of the object, and the contact forces, that joint forces `tau` cause.
+
+        Methods: "rccfd1", "rccfd2" (the default), "rccfd3": recursions of order n; "general": four steps with any
+        method of forward dynamics for the arms, `arm_method` (the default with joints that follow others); of order
+        n^3 "direct" (2.11), "reduced" (2.14), "closed-form" (3.6) and "appendix-b" (b.9). The first four solve for
+        contact forces "by-arms", of order l, or "dense", of order l^3. `wrench` is a further force (moment, force) on
+        the object at its origin, in the world's axes. Springs and friction of joints are not in it, as in
+        `Robot.forward_dynamics`. Singular values below `rcond` times the largest count as zero.
+        """
+        state = self.state(q, v, pose, velocity)
+        return self.dynamics(state, tau, method, wrench=wrench, solver=solver, arm_method=arm_method, rcond=rcond)
+
+    def dynamics(
+        self,
+        state: GraspState,
+        tau: Any,
+        method: str | None = None,
+        *,
+        wrench: Any = None,
+        solver: str = "by-arms",
+        arm_method: str = ANY_METHOD,
+        rcond: float = RCOND,
+    ) -> GraspMotion:
+        """The same for a state."""
+        if method is None:
+            method = "general" if any(g.coupled for g in self.groups) else "rccfd2"
+        if method not in METHODS:
+            raise unknown_name("method", method, METHODS, "grasp")
+        if solver not in SOLVERS:
+            raise unknown_name("solver", solver, SOLVERS, "grasp")
+        load = None if wrench is None else numbers(wrench, "`wrench`", (6,))
+        taus = per_arm(self.arms, tau, "tau")
+        shapes = [x.shape[:-1] for x in taus] + ([] if load is None else [load.shape[:-1]])
+        shape = np.broadcast_shapes(state.shape, *shapes)
+        taus = tuple(np.broadcast_to(x, (*shape, x.shape[-1])) for x in taus)
+        if shape != state.shape:
+            state = state.spread(shape)
+        if method in DENSE:
+            return DENSE[method](state, taus, load, rcond)
+        return RECURSIVE[method](state, taus, load, _by_arms if solver == "by-arms" else _dense, arm_method, rcond)
+
+    def omega(self, q: Any, pose: Any = None, rcond: float = RCOND) -> Omega:
+        """Omega = J M^-1 J^T + A M(C)^-1 A^T at positions: `.full`, `.inverse`, `.rank`; see `Omega`.
+
+        Its inverse is what the whole mechanism weighs at the contacts: forces there by accelerations that they must
+        not have against each other.
+        """
+        state = self.state(q, None, pose)
+        return Omega(state, compliance(state), rcond)
+
+    def joint_forces(self, q: Any, forces: Any, v: Any = None, a: Any = None) -> tuple[Array, ...]:
+        """Joint forces of each arm, (..., nv), for contact forces (..., l, 6) and a motion (at rest unless given)."""
+        qs, f = per_arm(self.arms, q, "q"), numbers(forces, "`forces`", (len(self.contacts), 6))
+        zero = np.zeros(self.nv)
+        vs, accs = (per_arm(self.arms, zero if x is None else x, n) for x, n in ((v, "v"), (a, "a")))
+        found = []
+        for arm, x, dx, ddx in zip(self.arms, qs, vs, accs, strict=True):
+            tau = arm.robot.inverse_dynamics(x, dx, ddx)
+            for i, tip in zip(range(arm.contacts.start, arm.contacts.stop), arm.tips, strict=True):
+                J, R = arm.robot.jacobian(x, tip, axes="world"), arm.base.R
+                own = np.concatenate([f[..., i, :3] @ R, f[..., i, 3:] @ R], axis=-1)
+                tau = tau + (np.swapaxes(J, -1, -2) @ own[..., None])[..., 0]
+            found.append(tau)
+        return tuple(found)
+
+    # ---- forces
+
+    def grasp_matrix(self, q: Any = None, pose: Any = None) -> Array:
+        """A^T E, (..., 6, rows): contact forces, by rows, to the force on the object at its origin."""
+        from .distribution import grasp_matrix
+
+        return grasp_matrix(self, self._place(q, pose))
+
+    def distribute(self, wrench: Any, q: Any = None, pose: Any = None, weights: Any = None) -> Distribution:
+        """Contact forces that together put `wrench` (moment, force) on the object at its origin, in the world's axes.
+
+        Of all such forces those of the least sum of squares, or of `weights` times squares: one weight for each
+        contact, (l,), or for each component (moment, force) in the contact's axes, (l, 6). See `Distribution`.
+        """
+        from .distribution import distribute
+
+        return distribute(self, self._place(q, pose), numbers(wrench, "`wrench`", (6,)), weights)
+
+    def internal_forces(self, forces: Any, q: Any = None, pose: Any = None, weights: Any = None) -> Array:
+        """The part of contact forces (..., l, 6) that squeezes the object and does not move it, (..., l, 6)."""
+        from .distribution import internal_forces
+
+        f = numbers(forces, "`forces`", (len(self.contacts), 6))
+        return internal_forces(self, self._place(q, pose), f, weights)
+
+    def internal_basis(self, q: Any = None, pose: Any = None) -> Array:
+        """All ways to squeeze: (..., k, l, 6), orthonormal contact forces whose sum on the object is zero."""
+        from .distribution import internal_basis
+
+        return internal_basis(self, self._place(q, pose))
+
+    def _place(self, q: Any, pose: Any) -> GraspState:
+        """A state of which only the object's pose counts."""
+        if pose is None and q is None:
+            raise ArgumentError("grasp: give the object's `pose`, or the arms' positions `q` from which it follows")
+        if pose is None:
+            return self.state(q)
+        X = numbers(pose, "`pose`", (4, 4))
+        qs = tuple(np.broadcast_to(a.robot.neutral(), (*X.shape[:-2], a.robot.nq)) for a in self.arms)
+        vs = tuple(np.zeros((*X.shape[:-2], a.robot.nv)) for a in self.arms)
+        return GraspState(self, qs, vs, X, np.zeros((*X.shape[:-2], 6)))
+
+    def monitor(self, forces: Any, q: Any = None, pose: Any = None, t: float = 0.0) -> tuple[Breach, ...]:
+        """One-sided contacts that these forces (l, 6) of one state would part, slip, spin or tip, and by how much."""
+        from .monitor import breaches
+
+        f = numbers(forces, "`forces`", (len(self.contacts), 6))
+        return breaches(self, self._place(q, pose), f, t)
+
+    # ---- motion
+
+    def project(self, q: Any, v: Any = None, pose: Any = None, velocity: Any = None) -> GraspState:
+        """The state next to one whose tips are not quite on the object, or do not quite move with it."""
+        from .projecting import projected
+
+        return projected(self.state(q, v, pose, velocity))
+
+    @cached_property
+    def robot(self) -> Robot:
+        """Arms and object as one robot without the contacts: for energies, figures and the viewer.
+
+        Its positions are those of the arms, and at the end the object's quaternion and position.
+        """
+        from .whole import whole_robot
+
+        return whole_robot(self)
+
+    def simulate(
+        self,
+        q0: Any,
+        v0: Any = None,
+        tau: Any = None,
+        until: Any = 1.0,
+        *,
+        pose: Any = None,
+        velocity: Any = None,
+        wrench: Any = None,
+        method: str = "dormand-prince-8",
+        dynamics: str | None = None,
+        step: float | None = None,
+        rtol: float = 1e-10,
+        atol: float = 1e-10,
+        project: bool = True,
+        breach: str = "warn",
+        smoothing: float = 0.01,
+        max_steps: int = 1_000_000,
+    ) -> Result:
+        """The motion of arms and object from a state, until a time in seconds (or at a list of times).
+
+        `tau` are joint forces as in `forward_dynamics`, or a function f(t, state) of a `GraspState`; so is `wrench`.
+        Springs, dampers and friction of joints act. After each step the state is brought back to where tips and object
+        fit, unless `project` is False. `breach` says what happens when a one-sided contact would part, slip, spin or
+        tip: "warn" (it is held on), "stop" the run there, or "release" it for good. `dynamics` is the method of
+        `forward_dynamics`, `method` one of the explicit integrators of `Robot.simulate`.
+
+        The result is one of `grasp.robot`. Its `events` are the breaches; `result["force.<contact>"]` has the contact
+        forces, `result["residual"]` how far tips and object are apart, `result.report` the energy's account.
+        """
+        from .simulate import simulate
+
+        return simulate(
+            self, q0, v0, tau, until, pose=pose, velocity=velocity, wrench=wrench, method=method, dynamics=dynamics,
+            step=step, rtol=rtol, atol=atol, project=project, breach=breach, smoothing=smoothing, max_steps=max_steps,
+        )  # fmt: skip
+
+
+def _by_arms(omega: Omega, r: list[Array], g: Array | None) -> Solved:
+    return omega.solve(r, g)
+
+
+def _dense(omega: Omega, r: list[Array], g: Array | None) -> Solved:
+    return omega.solve_dense(r, g)

@@ -1,0 +1,240 @@
+"""Forward dynamics of a grasp, arm by arm: each arm free, the contact forces, what they add.
+
+    general (4.9)      1  free accelerations M th_f = T - C,  alpha_f = J th_f + Jdot th
+                       2  Omega f = alpha_f + A M(C)^-1 b(C) - a(C)
+                       3  what the contact forces add, M Dth = -J^T f        4  th = th_f + Dth
+    rccfd1 (6.11)      the same by recursions: X = 1 - H psi K,  th_f = X^T D^-1 X T',  Dth = -X^T D^-1 H psi B f
+    rccfd2 (6.18)      f = Omega^-1 {B^T psi^T H^T D^-1 X T' - a'(C)},  th = X^T D^-1 {T' - H psi (K T' + B f)}
+    rccfd3 (6.22)      th1 = X^T {D^-1 - D^-1 H psi B Omega^-1 B^T psi^T H^T D^-1} X T',
+                       th2 = X^T D^-1 H psi B Omega^-1 a'(C),  th = th1 + th2
+
+with T' = T - C and a'(C) = a(C) - A M(C)^-1 b(C) - Jdot th. All need J M^-1 J^T: `general` by forward dynamics of unit
+forces, the others by the recursion (6.10). Cost: order n of all joints, and order l or l^3 by how Omega is solved.
+
+Reference: Rodriguez and Kreutz 1988, Part II, eqs. (4.9), (6.10), (6.11), (6.18), (6.22), read with their errata: the
+minus sign and the H in (6.11g), alpha(0) in (6.11j), the transpose in (6.18e), and all of (6.22d)-(6.22h).
+Differs: contacts that leave rotations free bind only the rows E, for which f = E lambda stands in Omega's equation;
+arms may have several tips, whose forces are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError
+from .arms import Group
+from .motion import GraspMotion, motion_of
+from .omega import Omega, Solved
+from .state import GraspState
+
+__all__ = ["ANY_METHOD", "RECURSIVE", "compliance", "general", "rccfd1", "rccfd2", "rccfd3", "response"]
+
+Array = NDArray[Any]
+Solve = Callable[[Omega, list[Array], Array | None], Solved]
+
+ANY_METHOD = "articulated-body"
+"""The forward dynamics of single arms, unless another is asked for."""
+
+
+def compliance(state: GraspState) -> list[Array]:
+    """J M^-1 J^T for each group, (..., m, 6 k, 6 k) in the world's axes: the recursion (6.10) at every tip."""
+    found = []
+    for g in state.grasp.groups:
+        q = state.stacked(state.q, g)
+        k = len(g.tips)
+        L = np.empty((*q.shape[:-1], k, 6, k, 6))
+        for a, tip in enumerate(g.tips):
+            L[..., a, :, a, :] = _turned(g, g.robot.operational_inertia_inverse(q, tip, axes="world"))
+            if a:
+                M = g.robot.frame_response(q, tip, axes="world")
+                for b in range(a):
+                    J = g.robot.jacobian(q, g.tips[b], axes="world")
+                    L[..., b, :, a, :] = _turned(g, J @ M)
+                    L[..., a, :, b, :] = np.swapaxes(L[..., b, :, a, :], -1, -2)
+        found.append(L.reshape(*q.shape[:-1], 6 * k, 6 * k))
+    return found
+
+
+def response(state: GraspState, g: Group, forces: Array) -> Array:
+    """M^-1 J^T F of a group's arms, (..., m, nv), for forces (..., m, k, 6) on their tips, in the world's axes."""
+    q = state.stacked(state.q, g)
+    if not g.coupled:
+        return _joints(g, q, _filtered(g, q, None, forces))
+    total = np.zeros((*q.shape[:-1], g.robot.nv))
+    for a, tip in enumerate(g.tips):
+        total += (g.robot.frame_response(q, tip, axes="world") @ g.base(forces[..., a, :])[..., None])[..., 0]
+    return total
+
+
+def general(
+    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str, rcond: float
+) -> GraspMotion:
+    """The four steps, with any forward dynamics of the arms, which is also asked what unit forces on the tips do."""
+    still = []
+    free = []
+    for g in state.grasp.groups:
+        q, v, T = (state.stacked(x, g) for x in (state.q, state.v, tau))
+        free.append(g.robot.forward_dynamics(q, v, T, method=arm_method))
+        J = _jacobians(g, q)
+        units = np.swapaxes(J, -1, -2)  # forces on the tips, as joint forces: columns
+        moved = g.weightless.forward_dynamics(
+            q[..., None, :], np.zeros((1, g.robot.nv)), np.moveaxis(units, -1, -2), method=arm_method
+        )
+        still.append((J, moved))
+    L = [J @ np.swapaxes(moved, -1, -2) for J, moved in still]
+    L = [(x + np.swapaxes(x, -1, -2)) / 2.0 for x in L]
+    alpha = state.grasp._tip_accelerations(state.q, state.v, _by_arms(state, free))
+    solved = solve(Omega(state, L, rcond), state.rows(alpha - state.bias), -state.object_bias(wrench))
+    forces = state.forces(solved.multipliers)
+    both = []
+    for g, (J, _), th in zip(state.grasp.groups, still, free, strict=True):
+        f = forces[..., g.contacts, :]
+        pull = -(np.swapaxes(J, -1, -2) @ f.reshape(*f.shape[:-2], -1, 1))[..., 0]
+        q = state.stacked(state.q, g)
+        both.append(th + g.weightless.forward_dynamics(q, np.zeros(g.robot.nv), pull, method=arm_method))
+    return motion_of(state, _by_arms(state, both), solved, forces)
+
+
+def rccfd1(
+    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str, rcond: float
+) -> GraspMotion:
+    """Free accelerations, contact forces and corrections, by recursions."""
+    free = []
+    for g in _simple(state):
+        q, T = state.stacked(state.q, g), _bias_free(state, tau, g)
+        free.append(_joints(g, q, _filtered(g, q, T, None)))  # (6.11a), (6.11b)
+    alpha = state.grasp._tip_accelerations(state.q, state.v, _by_arms(state, free))  # (6.11c)
+    omega = Omega(state, compliance(state), rcond)  # (6.11d), (6.11e)
+    solved = solve(omega, state.rows(alpha - state.bias), -state.object_bias(wrench))  # (6.11f)
+    forces = state.forces(solved.multipliers)
+    both = []
+    for g, th in zip(state.grasp.groups, free, strict=True):
+        both.append(th - response(state, g, forces[..., g.contacts, :]))  # (6.11g), (6.11i)
+    return motion_of(state, _by_arms(state, both), solved, forces)  # (6.11h), (6.11j)
+
+
+def rccfd2(
+    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str, rcond: float
+) -> GraspMotion:
+    """Contact forces from the innovations of the joint forces; then joint and contact forces filtered as one."""
+    given, tips = [], []
+    for g in _simple(state):
+        q, T = state.stacked(state.q, g), _bias_free(state, tau, g)  # (6.18a)
+        given.append((q, T))
+        tips.append(_tips(g, q, _filtered(g, q, T, None)))
+    omega = Omega(state, compliance(state), rcond)  # (6.18b), (6.18c)
+    alpha = state.gathered(tips) + _convective(state)
+    solved = solve(omega, state.rows(alpha - state.bias), -state.object_bias(wrench))  # (6.18d)
+    forces = state.forces(solved.multipliers)
+    found = []
+    for g, (q, T) in zip(state.grasp.groups, given, strict=True):
+        found.append(_joints(g, q, _filtered(g, q, T, -forces[..., g.contacts, :])))  # (6.18e)
+    return motion_of(state, _by_arms(state, found), solved, forces)
+
+
+def rccfd3(
+    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str, rcond: float
+) -> GraspMotion:
+    """The closed form (3.6a) by sweeps: accelerations by joint forces, and by what contacts ask for, apart."""
+    given, tips = [], []
+    for g in _simple(state):
+        q = state.stacked(state.q, g)
+        e = _filtered(g, q, _bias_free(state, tau, g), None)  # (6.22a), X T'
+        given.append((q, e))
+        tips.append(_tips(g, q, e))
+    omega = Omega(state, compliance(state), rcond)  # (6.22b), (6.22c)
+    one = solve(omega, state.rows(state.gathered(tips)), None)
+    wanted = state.rows(state.bias - _convective(state))  # a'(C), but for the object's bias (6.22d)
+    two = solve(omega, wanted, state.object_bias(wrench))
+    f1, f2 = state.forces(one.multipliers), state.forces(two.multipliers)
+    found = []
+    for g, (q, e) in zip(state.grasp.groups, given, strict=True):
+        th1 = _joints(g, q, e + _filtered(g, q, None, -f1[..., g.contacts, :]))  # (6.22f)
+        th2 = _joints(g, q, _filtered(g, q, None, f2[..., g.contacts, :]))  # (6.22e)
+        found.append(th1 + th2)
+    solved = Solved(
+        [x - y for x, y in zip(one.multipliers, two.multipliers, strict=True)],
+        one.acceleration - two.acceleration,
+        one.rank,
+        np.maximum(one.residual, two.residual),
+    )
+    return motion_of(state, _by_arms(state, found), solved, f1 - f2)
+
+
+RECURSIVE = {"general": general, "rccfd1": rccfd1, "rccfd2": rccfd2, "rccfd3": rccfd3}
+
+
+def _simple(state: GraspState) -> tuple[Group, ...]:
+    """The groups, if recursions over joints can do them."""
+    for g in state.grasp.groups:
+        if g.coupled:
+            name = state.grasp.arms[g.arms[0]].name
+            raise ArgumentError(
+                f"grasp: the recursions rccfd1, rccfd2 and rccfd3 are not for arm {name!r}: {g.coupled}; use "
+                "method='general'"
+            )
+    return state.grasp.groups
+
+
+def _turned(g: Group, L: Array) -> Array:
+    """6x6 matrices (..., m, 6, 6) from the base's axes to the world's."""
+    R = np.zeros((len(g.arms), 6, 6))
+    R[:, :3, :3] = R[:, 3:, 3:] = g.turn
+    return np.asarray(R @ L @ np.swapaxes(R, -1, -2))
+
+
+def _jacobians(g: Group, q: Array) -> Array:
+    """(..., m, 6 k, nv), in the world's axes."""
+    R = np.zeros((len(g.arms), 6, 6))
+    R[:, :3, :3] = R[:, 3:, 3:] = g.turn
+    return np.concatenate([R @ g.robot.jacobian(q, tip, axes="world") for tip in g.tips], axis=-2)
+
+
+def _bias_free(state: GraspState, tau: tuple[Array, ...], g: Group) -> Array:
+    """T' = T - C, (6.1a)."""
+    q, v, T = (state.stacked(x, g) for x in (state.q, state.v, tau))
+    return T - g.robot.bias_force(q, v)
+
+
+def _filtered(g: Group, q: Array, x: Array | None, forces: Array | None) -> Array:
+    """X (x + J^T F): joint forces and forces (..., m, k, 6) on the tips, filtered."""
+    zero = np.zeros(g.robot.nv)
+    e: Array | None = None
+    for a, tip in enumerate(g.tips):
+        if a and forces is None:
+            break
+        given = zero if x is None or a else x
+        F = np.zeros(6) if forces is None else g.base(forces[..., a, :])
+        new = g.robot.kernel("innovations", frame=tip, axes="world")(q, given, F)
+        e = new if e is None else e + new
+    assert e is not None
+    return e
+
+
+def _joints(g: Group, q: Array, e: Array) -> Array:
+    """X^T D^-1 e."""
+    return np.asarray(g.robot.kernel("joints_of_innovations")(q, e))
+
+
+def _tips(g: Group, q: Array, e: Array) -> Array:
+    """B^T psi^T H^T D^-1 e of all tips, (..., m, k, 6)."""
+    return g.tipwise(lambda tip: g.robot.kernel("frame_of_innovations", frame=tip, axes="world")(q, e))
+
+
+def _convective(state: GraspState) -> Array:
+    """Jdot th of all tips, (..., l, 6)."""
+    zeros = tuple(np.zeros_like(v) for v in state.v)
+    return state.grasp._tip_accelerations(state.q, state.v, zeros)
+
+
+def _by_arms(state: GraspState, parts: list[Array]) -> tuple[Array, ...]:
+    """What groups have, (..., m, n) each, arm by arm."""
+    found: list[Array] = [np.empty(0)] * len(state.grasp.arms)
+    for g, part in zip(state.grasp.groups, parts, strict=True):
+        for m, k in enumerate(g.arms):
+            found[k] = part[..., m, :]
+    return tuple(found)

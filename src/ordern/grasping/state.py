@@ -1,0 +1,186 @@
+"""Where everything is and how it moves: tips, contacts and object, in the world's axes.
+
+    V(0) = A V(C),    alpha(0) = A alpha(C) + a(C),    A_i = [[1, 0], [-r_i~, 1]],    a_i = (0; w x (w x r_i))
+
+with r_i from the object's origin C to the contact O_i. Forces on the object add up to A^T f.
+
+Reference: Rodriguez and Kreutz 1988, Part II, eqs. (2.5)-(2.9), (a.6), (a.8).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import held
+from .arms import Group
+
+if TYPE_CHECKING:
+    from .mechanism import Grasp
+
+__all__ = ["GraspState"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class GraspState:
+    """One state of a grasp, or a batch of them."""
+
+    grasp: Grasp
+    q: tuple[Array, ...]
+    """Positions of each arm, (..., nq)."""
+    v: tuple[Array, ...]
+    """Velocities of each arm, (..., nv)."""
+    pose: Array
+    """Of the object in the world, (..., 4, 4)."""
+    velocity: Array
+    """Of the object's origin (angular, linear), in the world's axes, (..., 6)."""
+    positions_only: bool = False
+    """Whether rows that bind velocities but no positions are left out: they are zero then."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the batch."""
+        return self.pose.shape[:-2]
+
+    def spread(self, shape: tuple[int, ...]) -> GraspState:
+        """The same for a batch."""
+        q, v = (tuple(np.broadcast_to(x, (*shape, x.shape[-1])) for x in xs) for xs in (self.q, self.v))
+        pose, velocity = np.broadcast_to(self.pose, (*shape, 4, 4)), np.broadcast_to(self.velocity, (*shape, 6))
+        return GraspState(self.grasp, q, v, pose, velocity)
+
+    def stacked(self, xs: tuple[Array, ...], group: Group) -> Array:
+        """What the arms of a group have, as one array (..., m, n)."""
+        return np.stack([xs[k] for k in group.arms], axis=-2)
+
+    def gathered(self, parts: list[Array]) -> Array:
+        """What the groups' contacts have, (..., m, k, 6) each, by contacts: (..., l, 6)."""
+        whole = np.empty((*self.shape, len(self.grasp.contacts), *parts[0].shape[len(self.shape) + 2 :]))
+        for group, part in zip(self.grasp.groups, parts, strict=True):
+            whole[..., group.contacts, :] = part
+        return whole
+
+    @property
+    def R(self) -> Array:
+        """The object's rotation, (..., 3, 3)."""
+        return self.pose[..., :3, :3]
+
+    @cached_property
+    def levers(self) -> Array:
+        """r: (..., l, 3), from the object's origin to the contacts."""
+        return np.asarray(self.grasp.places @ np.swapaxes(self.R, -1, -2))
+
+    @cached_property
+    def axes(self) -> Array:
+        """(..., l, 3, 3): the contacts' axes, which are fixed to the object."""
+        return np.asarray(self.R[..., None, :, :] @ self.grasp.turns)
+
+    @cached_property
+    def A(self) -> Array:
+        """(..., l, 6, 6)."""
+        A = np.zeros((*self.levers.shape[:-1], 6, 6))
+        A[..., range(6), range(6)] = 1.0
+        A[..., 3:, :3] = -held.cross_matrix(self.levers)
+        return A
+
+    @cached_property
+    def E(self) -> list[Array]:
+        """For each group (..., m, 6 k, c): forces of the contacts by rows, in the world's axes."""
+        found = []
+        for g in self.grasp.groups:
+            R = self.axes[..., g.contacts, :, :]
+            bound = g.bound * g.holonomic if self.positions_only else g.bound
+            E = np.concatenate([R @ bound[..., :3, :], R @ bound[..., 3:, :]], axis=-2)
+            found.append(E.reshape(*E.shape[:-3], 6 * len(g.tips), E.shape[-1]))
+        return found
+
+    @cached_property
+    def F(self) -> list[Array]:
+        """For each group (..., m, c, 6): E^T A, how the object's motion meets the rows."""
+        found = []
+        for g, E in zip(self.grasp.groups, self.E, strict=True):
+            A = self.A[..., g.contacts, :, :].reshape(*E.shape[:-1], 6)
+            found.append(np.swapaxes(E, -1, -2) @ A)
+        return found
+
+    @cached_property
+    def tip_poses(self) -> Array:
+        """(..., l, 4, 4): the contacts' frames on the tips."""
+        return self.grasp._tip_poses(self.q)
+
+    @cached_property
+    def tip_velocities(self) -> Array:
+        """V+: (..., l, 6)."""
+        return self.grasp._tip_velocities(self.q, self.v)
+
+    @cached_property
+    def contact_velocities(self) -> Array:
+        """The rotation of the object relative to the tips, h W in the world's axes, (..., l, 3)."""
+        return self.velocity[..., None, :3] - self.tip_velocities[..., :3]
+
+    @cached_property
+    def rates(self) -> tuple[Array, ...]:
+        """W of each contact, (..., freedoms), in its axes on the object."""
+        local = (np.swapaxes(self.axes, -1, -2) @ self.contact_velocities[..., None])[..., 0]
+        return tuple(local[..., i, :] @ c.free for i, c in enumerate(self.grasp.contacts))
+
+    @cached_property
+    def attitudes(self) -> Array:
+        """(..., l, 3, 3): from the contact's axes on the object to those on the tip, its configuration."""
+        return np.swapaxes(self.tip_poses[..., :3, :3], -1, -2) @ self.axes
+
+    @cached_property
+    def bias(self) -> Array:
+        """a(C) - (dH/dt)^T W: (..., l, 6), by which alpha- is more than A alpha(C) less alpha+ + H^T dW/dt."""
+        w = self.velocity[..., None, :3]
+        turning = np.cross(w, self.contact_velocities)
+        return np.concatenate([-turning, np.cross(w, np.cross(w, self.levers))], axis=-1)
+
+    @cached_property
+    def inertia(self) -> Array | None:
+        """M(C): (..., 6, 6), or None if the object does not move."""
+        body = self.grasp.object
+        return None if body is None else held.spatial_inertia(body, self.R)
+
+    def object_bias(self, wrench: Array | None) -> Array:
+        """b(C), with gravity and other forces on the object taken off: (..., 6)."""
+        body = self.grasp.object
+        if body is None or self.inertia is None:
+            return np.zeros((*self.shape, 6))
+        b = held.gyroscopic(body, self.R, self.velocity[..., :3], self.inertia)
+        b = b - held.weight(body, self.R, self.grasp.gravity)
+        return b if wrench is None else b - wrench
+
+    def rows(self, x: Array) -> list[Array]:
+        """E^T x for each group, (..., m, c), of vectors (..., l, 6)."""
+        found = []
+        for g, E in zip(self.grasp.groups, self.E, strict=True):
+            own = x[..., g.contacts, :]
+            found.append((np.swapaxes(E, -1, -2) @ own.reshape(*own.shape[:-2], -1, 1))[..., 0])
+        return found
+
+    def forces(self, multipliers: list[Array]) -> Array:
+        """f = E lambda: (..., l, 6), of the tips on the object."""
+        flat = [(E @ y[..., None])[..., 0] for E, y in zip(self.E, multipliers, strict=True)]
+        return self.gathered([f.reshape(*f.shape[:-1], -1, 6) for f in flat])
+
+    @cached_property
+    def velocity_residual(self) -> list[Array]:
+        """E^T (V- - V+) for each group: zero when tips and object move together."""
+        across = (self.A @ self.velocity[..., None, :, None])[..., 0] - self.tip_velocities
+        return self.rows(across)
+
+    @cached_property
+    def residual(self) -> Array:
+        """How far the object is off the tips, (..., l, 6) of (rad, m), in the world's axes."""
+        tips = self.tip_poses
+        angular = np.stack([c.turned(self.attitudes[..., i, :, :]) for i, c in enumerate(self.grasp.contacts)], axis=-2)
+        angular = (tips[..., :3, :3] @ angular[..., None])[..., 0]
+        apart = self.pose[..., None, :3, 3] + self.levers - tips[..., :3, 3]
+        parted = np.array([not c.bound.shape[1] for c in self.grasp.contacts])
+        return np.concatenate([angular, np.where(parted[:, None], 0.0, apart)], axis=-1)

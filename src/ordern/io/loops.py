@@ -1,0 +1,167 @@
+"""Loops that a robot's own file has no words for, from a JSON file beside it or from dictionaries.
+
+    {"loops": [{"name": "rod", "type": "spherical", "parent": "arm", "child": "rod",
+                "at": [0, 0, 0.3], "child_at": {"xyz": [0, 0, 1], "rpy": [0, 0, 0]}, "damping": 0.1}],
+     "couplings": [{"name": "gear", "joint": "wheel2", "other": "wheel1", "coefficients": [0, -2]}]}
+
+A list is that of the loops. Described in docs/formats/loops.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from .. import joints
+from ..errors import ModelError, unknown_name
+from ..joints import Closure, Composite, Driven, Joint, Placement, placement
+from ..model import ModelBuilder
+
+__all__ = ["add_loops", "closure_of"]
+
+Loops = str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+
+_TYPES: dict[str, type[Closure]] = {
+    cls.__name__.lower(): cls
+    for cls in (getattr(joints, name) for name in joints.__all__)
+    if isinstance(cls, type) and issubclass(cls, Closure) and cls not in (Closure, Joint, Composite)
+}
+_ENDS = ("parent", "child")
+_PLACES = ("at", "child_at")
+_TERMS = (*("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "stiffness", "rest", "active"),)
+_LARGEST = 10_000_000
+"""Bytes beyond which a file of loops is not believed."""
+
+
+def add_loops(builder: ModelBuilder, loops: Loops) -> None:
+    """Add loops and couplings to a robot that is being built: all of them, or, if one is wrong, an error."""
+    where = ""
+    if isinstance(loops, (str, os.PathLike)):
+        where = os.fspath(loops)
+        loops = _read(where)
+    if isinstance(loops, Mapping):
+        _only(loops, ("loops", "couplings"), "a file of loops", where)
+        found, coupled = loops.get("loops", ()), loops.get("couplings", ())
+    else:
+        found, coupled = loops, ()
+    for given in _listed(found, "loops", where):
+        _loop(builder, given, where)
+    for given in _listed(coupled, "couplings", where):
+        _couple(builder, given, where)
+
+
+def _read(path: str) -> Any:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise ModelError(f"it is longer than {_LARGEST} bytes, which no file of loops is", path)
+        return json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as e:
+        raise ModelError(f"it is no JSON: {e}", path) from None
+
+
+def _listed(x: Any, what: str, where: str) -> list[Mapping[str, Any]]:
+    if isinstance(x, (str, Mapping)) or not isinstance(x, Sequence) or not all(isinstance(y, Mapping) for y in x):
+        raise ModelError(f"{what} must be a list with a dictionary for each, not {_shown(x)}", where)
+    return list(x)
+
+
+def _loop(builder: ModelBuilder, given: Mapping[str, Any], where: str) -> None:
+    name = given.get("name")
+    what = f"loop {name!r}"
+    kind = given.get("type")
+    own = () if isinstance(kind, Closure) else _own(kind, what, where)
+    _only(given, ("name", "type", *_ENDS, *_PLACES, *_TERMS, *own), what, where)
+    _needs(given, ("name", "type", *_ENDS), what, where)
+    _wrapped(where, lambda: _add_loop(builder, given, own, what, where))
+
+
+def _add_loop(builder: ModelBuilder, given: Mapping[str, Any], own: Sequence[str], what: str, where: str) -> None:
+    kind = given["type"]
+    if not isinstance(kind, Closure):
+        kind = closure_of({key: given[key] for key in ("type", *own) if key in given}, what)
+    parent, child = (_body(builder, given[end], what) for end in _ENDS)
+    at, child_at = (_place(given.get(key, (0.0, 0.0, 0.0)), what) for key in _PLACES)
+    terms: dict[str, Any] = {key: given[key] for key in _TERMS if key in given}
+    builder.loop(given["name"], kind, parent, child, at=at, child_at=child_at, where=where, **terms)
+
+
+def _couple(builder: ModelBuilder, given: Mapping[str, Any], where: str) -> None:
+    what = f"coupling {given.get('name')!r}"
+    _only(given, ("name", "joint", "other", "coefficients"), what, where)
+    _needs(given, ("name", "joint", "coefficients"), what, where)
+    name, joint, other, numbers = (given.get(key) for key in ("name", "joint", "other", "coefficients"))
+    _wrapped(where, lambda: builder.couple(name, joint, other, numbers, where))  # type: ignore[arg-type]
+
+
+def _own(kind: Any, what: str, where: str) -> tuple[str, ...]:
+    """The words that a type of loop has besides those of all."""
+    return tuple(f.name for f in fields(_class(kind, what, where)))  # type: ignore[arg-type]
+
+
+def _class(kind: Any, what: str, where: str = "") -> type[Closure]:
+    key = str(kind).lower().replace("-", "").replace("_", "").replace(" ", "")
+    if not isinstance(kind, str) or key not in _TYPES:
+        known = unknown_name("type", kind, sorted(cls.__name__ for cls in _TYPES.values()), what)
+        raise ModelError(str(known), where)
+    return _TYPES[key]
+
+
+def closure_of(given: Mapping[str, Any], what: str = "a loop") -> Closure:
+    """What closes a loop, from words: {"type": "revolute", "axis": [0, 1, 0]}."""
+    cls: Any = _class(given.get("type"), what)
+    words: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in given.items() if key != "type"}
+    if cls is Driven and isinstance(words.get("joint"), Mapping):
+        words["joint"] = closure_of(words["joint"], what)
+    try:
+        made: Closure = cls(**words)
+    except TypeError as e:
+        raise ModelError(f"{what}: {cls.__name__}: {e}") from None
+    return made
+
+
+def _body(builder: ModelBuilder, name: Any, what: str) -> str:
+    if not isinstance(name, str):
+        raise ModelError(f"{what}: parent and child must be names of bodies, not {_shown(name)}")
+    if name not in builder.bodies:
+        raise ModelError(str(unknown_name("body", name, builder.bodies, what)))
+    return name
+
+
+def _place(at: Any, what: str) -> Placement:
+    """A position, a 4x4 matrix, or a dictionary with xyz and rpy."""
+    if isinstance(at, Mapping):
+        _only(at, ("xyz", "rpy"), f"{what}: a placement", "")
+        return placement((tuple(at.get("xyz", (0.0, 0.0, 0.0))), tuple(at.get("rpy", (0.0, 0.0, 0.0)))), what)
+    return placement(at, what)
+
+
+def _only(given: Mapping[str, Any], known: Sequence[str], what: str, where: str) -> None:
+    for key in given:
+        if key not in known:
+            raise ModelError(str(unknown_name("word", key, known, what)), where)
+
+
+def _needs(given: Mapping[str, Any], words: Sequence[str], what: str, where: str) -> None:
+    for word in words:
+        if word not in given:
+            raise ModelError(f"{what} needs {word!r}", where)
+
+
+def _wrapped(where: str, call: Callable[[], Any]) -> None:
+    """Errors that say in which file they are."""
+    try:
+        call()
+    except ModelError as e:
+        raise e if where and where in str(e) else ModelError(str(e), where) from None
+    except (TypeError, ValueError, OverflowError) as e:
+        raise ModelError(str(e), where) from None
+
+
+def _shown(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else f"{text[:57]}..."

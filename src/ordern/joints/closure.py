@@ -1,0 +1,92 @@
+"""What closes a loop: what is asked of the pose of one frame relative to another, as one function over any scalar.
+
+A loop-closing joint is no joint of the tree. It forbids all motions of the child's frame relative to the parent's but
+its own, and says so by residuals that vanish exactly there. Their derivatives, first and second, come from jets: nobody
+writes a constraint's Jacobian by hand.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from ..graph import Scalar, sqrt, where_less
+from ..spatial import Motion
+from ..spatial.linear import IDENTITY3, Matrix3, Vector3
+from . import quaternion
+
+__all__ = ["Closure", "Rows", "aligned", "row_count", "unturned"]
+
+Array = NDArray[np.float64]
+Rows = tuple[Scalar, ...]
+
+_FLIPPED = 1e-24
+"""Below this, the squared sine of an angle counts as zero."""
+
+
+class Closure:
+    """What a loop asks of a relative pose. Joints are such, and what is no joint: a distance, a drive, rolling.
+
+    R has the axes of the child's frame as its columns, p is its origin; both in the parent's frame, both frames turned
+    by `turn()`, in which an axis is z.
+    """
+
+    timed: ClassVar[bool] = False
+    """Whether `closure` takes the time as a third argument."""
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """Residuals that vanish exactly on the motions left free; there, their derivatives are independent."""
+        raise ModelError(
+            f"{_article(self)} cannot close a loop: its class has no `closure(R, p)`. Let another joint of the loop be "
+            "the one that closes it, or put bodies between the parts of this one"
+        )
+
+    def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
+        """What is asked of the child's velocity V relative to the parent, in the child's frame: linear in V.
+
+        For constraints that no residual has as its derivative (rolling, a knife's edge); none for all others.
+        """
+        return ()
+
+    def turn(self) -> Array:
+        """The rotation matrix of the working frame in the child's own frame; its third column is the axis."""
+        return np.eye(3)
+
+
+def row_count(what: Closure) -> tuple[int, int]:
+    """How many rows a closure has: residuals, and conditions on velocities only."""
+    p = (0.1, 0.2, 0.3)
+    given = (IDENTITY3, p, 0.0) if what.timed else (IDENTITY3, p)
+    return len(what.closure(*given)), len(what.slip(IDENTITY3, p, Motion.zero()))
+
+
+def unturned(R: Matrix3) -> Rows:
+    """Three residuals that vanish where two frames have the same axes: 2 sin(angle / 2) times the axis of the turn.
+
+    Unlike the skew part of R, they vanish nowhere else: half a turn is as far from none as can be. There they jump to
+    the other end of the axis.
+    """
+    _, x, y, z = quaternion.of_matrix(R)
+    return (2.0 * x, 2.0 * y, 2.0 * z)
+
+
+def aligned(R: Matrix3) -> Rows:
+    """Two residuals that vanish where both z axes have the same direction: 2 sin(angle / 2), along the child's z.
+
+    They do not vanish where these are opposite.
+    """
+    x, y, cosine = R[0][2], R[1][2], R[2][2]
+    square = x * x + y * y
+    flipped = where_less(square, _FLIPPED, where_less(cosine, 0.0, 1.0, 0.0), 0.0)  # then any direction will do
+    # by the one of two formulas whose divisor is not small
+    divisor = where_less(cosine, 0.0, square + flipped, 0.5 * (1.0 + cosine))
+    scale = sqrt(where_less(cosine, 0.0, 2.0 * (1.0 - cosine), 1.0) / divisor)
+    return (scale * (x + flipped), scale * y)
+
+
+def _article(what: object) -> str:
+    name = type(what).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

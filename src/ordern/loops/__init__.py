@@ -1,0 +1,1 @@
+"""Robots with closed loops: assembling them, their mobility, their motion and the forces that it takes."""

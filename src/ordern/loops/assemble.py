@@ -1,0 +1,276 @@
+"""Closing loops: positions near given ones in which all residuals vanish.
+
+Levenberg-Marquardt on the configuration manifold, with weights w for the joints:
+
+    x = -W^-1 K^T (K W^-1 K^T + mu)^-1 r,    q <- integrate(q, x)
+
+Joints that are to be kept, or that stand at a limit and would be pushed beyond it, are left out. mu follows how well
+the linear model predicted the gain (Nielsen's rule), and vanishes near the solution, where the iteration is Newton's:
+each step doubles the number of digits. At positions where loops depend on each other it is slower, but goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.closed_loop.equations import flat
+from ..errors import ArgumentError, LoopError
+from .asking import Array, asking, numbers
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Assembly", "assemble", "close"]
+
+TOLERANCE = 1e-12
+"""The norm of all residuals, in rad and m, below which loops count as closed."""
+_STALLED = 1e-10
+"""A step that gains less than this part of the squared residual is the last."""
+
+_NUDGES = (0.03, 0.1, 0.3, 1.0)
+"""How far a start that led nowhere is moved at random, in rad and m: mechanisms are often drawn in a stretched
+position, where no small motion brings their ends together."""
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Positions in which loops are closed, or how near they came; arrays have the batch's shape first."""
+
+    robot: Robot = field(repr=False)
+    q: Array
+    """(..., nq)"""
+    residual: Array
+    """The norm of all residuals, in rad and m."""
+    steps: Array
+    """How many steps were taken."""
+    ok: Array
+    """Whether all loops are closed."""
+    loops: dict[str, Array]
+    """For each loop and coupling, the norm of its residuals."""
+    held: Array = field(repr=False)
+    """(..., nv): joints that were kept, or that stood in the way at a limit in the end."""
+
+    @property
+    def worst(self) -> str:
+        """The loop or coupling that is furthest from closed."""
+        return max(self.loops, key=lambda name: float(np.max(self.loops[name], initial=0.0)), default="")
+
+    def __str__(self) -> str:
+        closed, total = int(np.sum(self.ok)), int(np.size(self.ok))
+        lines = [f"{self.robot.name}: {'closed' if closed == total else f'{closed} of {total} positions closed'}"]
+        lines[0] += f", residual {float(np.max(self.residual, initial=0.0)):.3g} after "
+        lines[0] += f"{int(np.max(self.steps, initial=0))} steps"
+        if closed < total:
+            lines += [f"  {name}: off by up to {float(np.max(x)):.3g}" for name, x in self.loops.items()]
+        return "\n".join(lines)
+
+
+def assemble(
+    robot: Robot,
+    q: ArrayLike | None = None,
+    keep: Iterable[str] = (),
+    t: float = 0.0,
+    *,
+    weights: ArrayLike | Mapping[str, float] | None = None,
+    limits: bool = True,
+    tolerance: float = TOLERANCE,
+    steps: int = 100,
+    restarts: int = 0,
+    rng: np.random.Generator | int | None = 0,
+    check: bool = True,
+) -> Assembly:
+    """See `Robot.assemble`."""
+    start = robot.neutral() if q is None else numbers("q", q, robot.nq)
+    if not np.isfinite(start).all():
+        raise ArgumentError("assemble: q must be finite")
+    batch = start.shape[:-1]
+    n = int(np.prod(batch))
+    solver = _Solver(robot, _kept(robot, keep), _weights(robot, weights), t, limits, tolerance)
+    x = solver.within(np.asarray(robot.project(flat(start, batch, n))))
+    found, taken, ok = solver.solve(x, steps)
+    generator = np.random.default_rng(rng)
+    for k in range(len(_NUDGES) + restarts):
+        rest = np.flatnonzero(~ok)
+        if not rest.size:
+            break
+        if k < len(_NUDGES):
+            nudge = _NUDGES[k] * generator.standard_normal((len(rest), robot.nv)) * ~solver.kept
+            again = np.asarray(robot.integrate(x[rest], nudge))
+        else:
+            again = np.where(solver.kept_q, x[rest], robot.random(generator, len(rest)))
+        more, count, done = solver.solve(solver.within(again), steps)
+        better = done | (solver.sizes(more) < solver.sizes(found[rest]))
+        found[rest[better]], ok[rest] = more[better], done
+        taken[rest] += count
+    result = _report(solver, found.reshape(*batch, robot.nq), taken.reshape(batch), ok.reshape(batch))
+    if check and not ok.all():
+        raise LoopError(_complaint(solver, result))
+    return result
+
+
+def close(robot: Robot, q: Array, t: Any = 0.0, steps: int = 10, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
+    """Positions (n, nq) that are nearly closed, closed by a few steps, limits or not; and whether they are.
+
+    This is what keeps a simulation on its manifold: from near, two steps do.
+    """
+    solver = _Solver(robot, np.zeros(robot.nv, bool), np.ones(robot.nv), t, False, tolerance)
+    found, _, ok = solver.solve(q, steps, damping=1e-14)
+    return found, ok
+
+
+def _kept(robot: Robot, keep: Iterable[str]) -> Array:
+    """(nv,): the freedoms of joints that are to stay where they are."""
+    kept = np.zeros(robot.nv, bool)
+    for name in (keep,) if isinstance(keep, str) else keep:
+        kept[robot.joint(name).v] = True
+    return kept
+
+
+def _weights(robot: Robot, weights: ArrayLike | Mapping[str, float] | None) -> Array:
+    """(nv,): how unwilling each freedom is to move."""
+    w = np.ones(robot.nv)
+    if isinstance(weights, Mapping):
+        for name, x in weights.items():
+            w[robot.joint(name).v] = x
+    elif weights is not None:
+        w = numbers("weights", weights, robot.nv)
+    if w.shape != (robot.nv,) or not (np.isfinite(w) & (w > 0.0)).all():
+        raise ArgumentError(f"weights must be {robot.nv} positive numbers, or a dictionary of such by names of joints")
+    return w
+
+
+class _Solver:
+    """The iteration, for states q (n, nq)."""
+
+    def __init__(self, robot: Robot, kept: Array, weights: Array, t: Any, limits: bool, tolerance: float) -> None:
+        if not tolerance > 0.0:
+            raise ArgumentError(f"tolerance must be a positive number, not {tolerance!r}")
+        self.robot, self.kept, self.t, self.tolerance = robot, kept, t, tolerance
+        self.ask = asking(robot)
+        self.mobility = 1.0 / weights
+        self.rows = np.array(robot.loop_holonomic, bool)
+        self.q_at, self.v_at = _bounded(robot) if limits else (np.zeros(0, int), np.zeros(0, int))
+        self.lower, self.upper = robot.lower[self.q_at], robot.upper[self.q_at]
+        self.kept_q = np.zeros(robot.nq, bool)
+        for c in robot.independent:
+            self.kept_q[c.q] = kept[c.v].any()
+
+    def residual(self, q: Array) -> Array:
+        """(n, nc)"""
+        return self.ask("loop_residual", q, t=self._time(q)) if self.rows.size else np.zeros((len(q), 0))
+
+    def sizes(self, q: Array) -> Array:
+        """(n,)"""
+        return np.asarray(np.linalg.norm(self.residual(q), axis=-1))
+
+    def jacobian(self, q: Array) -> Array:
+        """(n, nc, nv), without rows that no residual belongs to."""
+        K = self.ask("loop_jacobian", q, t=self._time(q))
+        return K if self.rows.all() else K * self.rows[:, None]
+
+    def _time(self, q: Array) -> Any:
+        return self.t
+
+    def within(self, q: Array) -> Array:
+        """Positions, moved to their limits where they are beyond; those of joints that are kept stay."""
+        if not self.q_at.size:
+            return q
+        q, free = q.copy(), ~self.kept_q[self.q_at]
+        at = self.q_at[free]
+        q[:, at] = np.clip(q[:, at], self.lower[free], self.upper[free])
+        return q
+
+    def stopped(self, q: Array, x: Array) -> Array:
+        """(n, nv): joints at a limit that a step x would push beyond it."""
+        held = np.zeros(x.shape, bool)
+        if self.q_at.size:
+            at, way = q[:, self.q_at], x[:, self.v_at]
+            held[:, self.v_at] = ((at <= self.lower) & (way < 0.0)) | ((at >= self.upper) & (way > 0.0))
+        return held
+
+    def step(self, q: Array, r: Array, K: Array, mu: Array) -> tuple[Array, Array]:
+        """The step, and the joints that it leaves out."""
+        held = self.kept | self.stopped(q, -(np.swapaxes(K, 1, 2) @ r[..., None])[..., 0])
+        size = np.maximum(np.einsum("nij,j,nij->n", K, self.mobility, K), 1e-30)
+        eye = (np.maximum(mu, 1e-15) * size)[:, None, None] * np.eye(r.shape[1])
+        for _ in range(3):
+            Kt = np.swapaxes(K, 1, 2) * (~held * self.mobility)[..., None]
+            x = -(Kt @ np.linalg.solve(K @ Kt + eye, r[..., None]))[..., 0]
+            more = self.stopped(q, x) & ~held
+            if not more.any():
+                break
+            held |= more
+        return x, held
+
+    def solve(self, q: Array, steps: int, damping: float = 1e-6) -> tuple[Array, Array, Array]:
+        """From positions q: where it ended, after how many steps, and whether that is closed."""
+        out, taken = np.array(q, float), np.zeros(len(q), int)
+        on, q, r = np.arange(len(q)), out.copy(), self.residual(out)
+        ok = np.linalg.norm(r, axis=-1) <= self.tolerance
+        stay = ~ok
+        on, q, r = on[stay], q[stay], r[stay]
+        mu, grow, tired = np.full(len(on), damping), np.full(len(on), 2.0), np.zeros(len(on), int)
+        for _ in range(steps):
+            if not on.size:
+                break
+            K = self.jacobian(q)
+            x, _ = self.step(q, r, K, mu)
+            trial = self.within(np.asarray(self.robot.integrate(q, x)))
+            new = self.residual(trial)
+            before, after = (r * r).sum(axis=-1), (new * new).sum(axis=-1)
+            linear = r + (K @ x[..., None])[..., 0]
+            ratio = (before - after) / np.maximum(before - (linear * linear).sum(axis=-1), 1e-300)
+            better = after < before
+            q, r = np.where(better[:, None], trial, q), np.where(better[:, None], new, r)
+            mu = np.where(better, mu * np.maximum(1e-3, 1.0 - (2.0 * np.clip(ratio, -1.0, 1.0) - 1.0) ** 3), mu * grow)
+            mu, grow = np.clip(mu, 1e-15, 1e15), np.where(better, 2.0, 2.0 * grow)
+            taken[on] += 1
+            out[on], ok[on] = q, np.linalg.norm(r, axis=-1) <= self.tolerance
+            tired = np.where(better & (before - after > _STALLED * before), 0, tired + 1)
+            stay = ~(ok[on] | (tired > 8))
+            on, q, r, mu, grow, tired = on[stay], q[stay], r[stay], mu[stay], grow[stay], tired[stay]
+        return out, taken, ok
+
+
+def _bounded(robot: Robot) -> tuple[Array, Array]:
+    """Indices in q and in v of coordinates with limits, whose rates are velocities."""
+    q: list[int] = []
+    v: list[int] = []
+    for c in robot.independent:
+        if c.type.nq == c.type.nv and np.isfinite([*c.lower, *c.upper]).any():
+            q += range(c.q_start, c.q_start + c.type.nq)
+            v += range(c.v_start, c.v_start + c.type.nv)
+    return np.array(q, int), np.array(v, int)
+
+
+def _report(solver: _Solver, q: Array, steps: Array, ok: Array) -> Assembly:
+    robot, states = solver.robot, q.reshape(-1, solver.robot.nq)
+    r = solver.residual(states)
+    held = np.broadcast_to(solver.kept, (len(states), robot.nv))
+    if robot.nc:
+        held = held | solver.stopped(states, -(np.swapaxes(solver.jacobian(states), 1, 2) @ r[..., None])[..., 0])
+    shape = q.shape[:-1]
+    loops = {name: np.linalg.norm(r[:, s], axis=-1).reshape(shape) for name, s in robot.loop_rows.items()}
+    size = np.linalg.norm(r, axis=-1).reshape(shape)
+    return Assembly(robot, q, size, steps, ok, loops, held.reshape(*shape, robot.nv))
+
+
+def _complaint(solver: _Solver, found: Assembly) -> str:
+    robot, far = solver.robot, int(np.sum(~found.ok))
+    each = ", ".join(f"{name!r} by {float(np.max(x)):.3g}" for name, x in found.loops.items() if np.max(x) > 1e-9)
+    text = f"loop {found.worst!r} of {robot.name!r} cannot be closed from here"
+    if found.ok.size > 1:
+        text += f", in {far} of {found.ok.size} positions"
+    text += f": after {int(np.max(found.steps))} steps these are open, in rad and m: {each}"
+    stopped = found.held[~found.ok].reshape(-1, robot.nv).any(axis=0) & ~solver.kept
+    at_limits = [c.name for c in robot.independent if stopped[c.v].any()]
+    if at_limits:
+        text += f". Joints that limits stop: {', '.join(at_limits)}"
+    if solver.kept.any():
+        text += f". Joints that were kept: {', '.join(c.name for c in robot.independent if solver.kept[c.v].any())}"
+    return text + ". Start from a position nearer to a closed one, keep fewer joints, or ask for `restarts`"

@@ -1,0 +1,222 @@
+"""Forward dynamics of robots with loops: by which method, with which corrections, and what is told about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms import methods
+from ..algorithms.closed_loop import kkt, null_space, proximal, reduced
+from ..algorithms.closed_loop.equations import Equations, Solution, equations, flat, solved
+from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
+from ..algorithms.closed_loop.rank import TOLERANCE
+from ..errors import ArgumentError, ModelError, unknown_name
+from ..joints import Joint
+from .asking import Array, asking, numbers
+from .motion import ClosedMotion
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["BAUMGARTE", "METHODS", "accelerations", "closed_dynamics", "project_velocity", "usual_method"]
+
+METHODS = ("multipliers", "kkt", "null-space", "proximal")
+
+BAUMGARTE = 20.0
+"""alpha = beta of Baumgarte's stabilisation in 1/s: errors die out critically damped, with a time constant of 50 ms.
+That is long against the steps of any integrator (it stays stable up to steps of about 0.1 s), and short against the
+seconds in which drift builds up."""
+
+
+def usual_method(robot: Robot) -> str:
+    """The method that is used unless another is asked for: where some joint moves no mass, one that needs none."""
+    found: str | None = robot.__dict__.get("_usual_closed")  # asked for at every call, and long to find out
+    if found is None:
+        try:
+            robot.require_inertia()
+            found = "multipliers"
+        except ModelError:
+            found = "null-space"
+        robot.__dict__["_usual_closed"] = found
+    return found
+
+
+def accelerations(
+    robot: Robot, q: ArrayLike, v: ArrayLike, tau: ArrayLike, method: str | None = None, **more: Any
+) -> Array:
+    """(..., nv): the accelerations alone, in the shortest way."""
+    plain = all(x is None for x in more.values())
+    if plain and method in (None, "multipliers"):
+        ready = robot.__dict__.get("_closed_kernel")
+        if ready is not None:
+            x: Array = ready(q, v, tau)
+            if x[-1] > reduced.SMALLEST_PIVOT if x.ndim == 1 else (x[..., -1] > reduced.SMALLEST_PIVOT).all():
+                return x[..., : robot.nv]
+    elif method is not None and method not in METHODS and any(m.name == method for m in methods("forward_dynamics")):
+        raise ArgumentError(
+            f"forward_dynamics by the method {method!r} is for trees, but {robot.name!r} has loops or couplings "
+            f"({', '.join(list(robot.loop_rows)[:5])}): use one of {', '.join(METHODS)}; or `robot.opened()`, which is "
+            "the same robot without them"
+        )
+    return closed_dynamics(robot, q, v, tau, method=method, **more).a
+
+
+def closed_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    external: Any = None,
+    method: str | None = None,
+    *,
+    t: ArrayLike | None = None,
+    stabilise: Any = None,
+    loop_forces: Mapping[str, ArrayLike] | None = None,
+    tolerance: float = TOLERANCE,
+    rank: int | None = None,
+    base_velocity: ArrayLike | None = None,
+    base_acceleration: ArrayLike | None = None,
+    threads: int | None = None,
+) -> ClosedMotion:
+    """See `Robot.closed_dynamics`."""
+    method = usual_method(robot) if method is None else method
+    if method not in METHODS:
+        raise unknown_name("method", method, METHODS, "closed_dynamics")
+    q, v, tau = numbers("q", q, robot.nq), numbers("v", v, robot.nv), numbers("tau", tau, robot.nv)
+    if loop_forces:
+        tau = tau + robot.loop_force(q, along(robot, loop_forces))
+    ask = asking(robot)
+    forces = None if external is None else robot._forces(external)
+    moved: dict[str, Any] = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+    pull = correction(robot, q, v, t, stabilise)
+    optional: dict[str, Any] = {"external": forces, **moved, "t": t, "correction": pull}
+    given: dict[str, Any] = {
+        "external": forces,
+        "t": 0.0 if t is None else t,
+        "tolerance": tolerance,
+        "correction": pull,
+        "moved": moved,
+        "drives": {name: np.asarray(f, float) for name, f in (loop_forces or {}).items()},
+    }
+    try:
+        np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
+    except ValueError:
+        raise ArgumentError(
+            f"closed_dynamics: the batch shapes of q {q.shape}, v {v.shape} and tau {tau.shape} do not broadcast"
+        ) from None
+    if method == "multipliers" and rank is None and compiles(robot):
+        return _compiled(robot, q, v, tau, optional, given, threads)
+    if method == "proximal" and rank is None:
+        a, lam, _ = proximal.solve(ask, q, v, tau, **optional)
+        return ClosedMotion(robot, q, v, a, lam, **given)
+    E = equations(ask, q, v, tau, **optional)
+    return _motion(robot, q, v, E, solution(E, method, tolerance, rank), given)
+
+
+def along(robot: Robot, forces: Mapping[str, ArrayLike]) -> Array:
+    """Forces of drives in loops, by the loops' names, as one array for all joints that close loops."""
+    known = {x.loop.name: x for x in robot.loop_table.loops}
+    given = []
+    for name, force in forces.items():
+        loop = known.get(name)
+        if loop is None:
+            raise unknown_name("loop", name, known, robot.name)
+        if not isinstance(loop.type, Joint) or not loop.type.nv:
+            raise ArgumentError(f"loop {name!r} is closed by {type(loop.type).__name__}, which no drive can move")
+        if loop.type.nv == 1 and np.ndim(force) == 0:
+            force = np.reshape(force, 1)
+        given.append((loop.v, numbers(f"the force in loop {name!r}", force, loop.type.nv)))
+    out = np.zeros((*np.broadcast_shapes(*(f.shape[:-1] for _, f in given)), robot.loop_table.nv))
+    for v, f in given:
+        out[..., v] = f
+    return out
+
+
+def compiles(robot: Robot) -> bool:
+    """Whether it is worth one piece of straight-line code."""
+    small = operations(robot) <= MOST_OPERATIONS and robot.nv <= 60
+    return small and bool(robot.nc and robot.nv) and not robot.tables.couplings
+
+
+def solution(E: Equations, method: str, tolerance: float, rank: int | None = None) -> Solution:
+    """The equations of some states, solved by a method."""
+    if method == "multipliers":
+        return reduced.solve(E, tolerance, rank)
+    return solved(E, kkt.solve if method == "kkt" else null_space.solve, tolerance, rank)
+
+
+def correction(robot: Robot, q: Array, v: Array, t: ArrayLike | None, stabilise: Any) -> Array | None:
+    """What Baumgarte's stabilisation adds: 2 alpha (how fast residuals change) + beta^2 (residuals)."""
+    if stabilise is None or stabilise is False:
+        return None
+    pair = (BAUMGARTE, BAUMGARTE) if stabilise is True else stabilise
+    try:
+        alpha, beta = (float(x) for x in pair)
+    except (TypeError, ValueError):
+        alpha = beta = np.nan
+    if not (0.0 <= alpha < np.inf and 0.0 <= beta < np.inf):
+        raise ArgumentError(
+            f"stabilise must be True, or two numbers (alpha, beta) in 1/s not below 0, not {stabilise!r}"
+        )
+    ask = asking(robot)
+    return np.asarray(2.0 * alpha * ask("loop_rate", q, v, t=t) + beta**2 * ask("loop_residual", q, t=t))
+
+
+def _compiled(
+    robot: Robot, q: Array, v: Array, tau: Array, optional: dict[str, Any], given: Any, threads: int | None
+) -> ClosedMotion:
+    """By one compiled function; states whose constraints may depend on each other again, with care."""
+    tolerance = given["tolerance"]
+    drop = None if tolerance == TOLERANCE else max(tolerance**2, DROP)
+    arguments = {name: x for name, x in {**optional, "drop": drop}.items() if x is not None}
+    kernel = robot.kernel("closed_dynamics", "multipliers", present=tuple(arguments))
+    x = kernel(q, v, tau, *arguments.values(), threads=threads)
+    if not arguments and "_closed_kernel" not in robot.__dict__:
+        robot.__dict__["_closed_kernel"] = kernel.fast(kernel)
+    nv, batch = robot.nv, x.shape[:-1]
+    a, lam, good = x[..., :nv], x[..., nv:-1], x[..., -1] > reduced.SMALLEST_PIVOT
+    if not good.all():
+        n = int(np.prod(batch))
+        which = np.flatnonzero(~good.reshape(n))
+        kinds = {"external": 2, "t": 0}
+        some = [flat(y, batch, n)[which] for y in (q, v, tau)]
+        more: dict[str, Any] = {
+            name: None if y is None else flat(np.asarray(y, float), batch, n, kinds.get(name, 1))[which]
+            for name, y in optional.items()
+        }
+        s = reduced.solve(equations(asking(robot), *some, **more), tolerance)
+        a, lam = a.reshape(n, nv).copy(), lam.reshape(n, robot.nc).copy()
+        a[which], lam[which] = s.a, s.multipliers
+        a, lam = a.reshape(*batch, nv), lam.reshape(*batch, robot.nc)
+    return ClosedMotion(robot, q, v, a, lam, least=False, **given)
+
+
+def _motion(robot: Robot, q: Array, v: Array, E: Equations, s: Solution, given: Any) -> ClosedMotion:
+    a, lam = s.a.reshape(*E.batch, robot.nv), s.multipliers.reshape(*E.batch, robot.nc)
+    return ClosedMotion(robot, q, v, a, lam, known_rank=s.rank.reshape(E.batch), **given)
+
+
+def project_velocity(
+    robot: Robot, q: ArrayLike, v: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE
+) -> Array:
+    """See `Robot.project_velocity`."""
+    q, v = numbers("q", q, robot.nq), numbers("v", v, robot.nv)
+    if not robot.nc:
+        return np.array(v)
+    ask = asking(robot)
+    rate = ask("loop_rate", q, v, t=t)
+    batch = rate.shape[:-1]
+    n = int(np.prod(batch))
+    K = flat(ask("loop_jacobian", q, t=t), batch, n, 2)
+    q, v, rate = flat(q, batch, n), flat(v, batch, n), flat(rate, batch, n)
+    c = (K @ v[..., None])[..., 0] - rate
+    if usual_method(robot) == "multipliers":
+        E = Equations(ask, q, v, K, c, batch)
+        new = reduced.solve(E, tolerance, start=v).a
+    else:
+        f = (ask("mass_matrix", q) @ v[..., None])[..., 0]
+        new = solved(Equations(ask, q, f, K, c, batch), null_space.solve, tolerance).a
+    return np.asarray(new.reshape(*batch, robot.nv))

@@ -1,0 +1,186 @@
+"""Inverse dynamics of loops: the forces of chosen joints that cause a motion, when some joints have no drive.
+
+Of the joint forces g that the motion takes in all, loops bear K^T lambda; what remains are the drives' B u:
+
+    B u + K^T lambda = g = M a + C - (external forces)
+    N^T B u = N^T g                                         with N the motions that loops allow, K N = 0
+
+With as many drives as freedoms, u is unique. With more, the one with the least u^T W u is chosen; others differ from
+it by internal forces, B u = -K^T lambda, which load the mechanism and do not move it: `internal` has a basis of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.closed_loop.equations import flat
+from ..algorithms.closed_loop.rank import TOLERANCE
+from ..errors import ArgumentError, LoopError, unknown_name
+from ..joints import Joint
+from .asking import Array, asking, numbers
+from .mobility import joint_parts, null_motions
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Actuation", "actuation"]
+
+_CONSISTENT = 1e-6
+"""What may be left of constraints on the motion, or of forces that no drive can bear, relative to their terms."""
+
+
+@dataclass(frozen=True)
+class Actuation:
+    """Forces of the drives that cause a motion; arrays have the batch's shape first."""
+
+    forces: dict[str, Array]
+    """For each actuated joint or loop, its forces (..., freedoms)."""
+    u: Array
+    """(..., m): the same one after the other."""
+    tau: Array
+    """(..., nv): as forces of the tree's joints, those of drives in loops included."""
+    multipliers: Array
+    """(..., nc): the least that loops bear then."""
+    internal: list[Array] | Array
+    """(m, k): forces of the drives that do not move anything; a list of such for a batch."""
+    labels: tuple[str, ...] = field(repr=False)
+    """Of each of the m forces."""
+
+    def with_internal(self, z: ArrayLike) -> Array:
+        """(..., m): the forces u, and multiples z of the internal forces."""
+        if isinstance(self.internal, list):
+            raise ArgumentError("with_internal is for one state; for a batch, add `internal[k] @ z` to `u[k]`")
+        return np.asarray(self.u + self.internal @ np.asarray(z, float))
+
+
+def actuation(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    actuated: Sequence[str] | None = None,
+    weights: ArrayLike | Mapping[str, float] | None = None,
+    external: Any = None,
+    *,
+    t: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+    check: bool = True,
+) -> Actuation:
+    """See `Robot.actuation`."""
+    q, v, a = numbers("q", q, robot.nq), numbers("v", v, robot.nv), numbers("a", a, robot.nv)
+    ask = asking(robot)
+    forces = None if external is None else robot._forces(external)
+    g = ask("inverse_dynamics", q, v, a, external=forces)
+    batch = g.shape[:-1]
+    n = int(np.prod(batch))
+    q, v, a, g = flat(q, batch, n), flat(v, batch, n), flat(a, batch, n), flat(g, batch, n)
+    time = None if t is None else flat(np.asarray(t, float), batch, n, 0)
+    K = ask("loop_jacobian", q, t=time) if robot.nc else np.zeros((n, 0, robot.nv))
+    if check and robot.nc:
+        _consistent(robot, ask, q, v, a, K, time)
+    names = tuple(c.name for c in robot.independent if c.nv) if actuated is None else _listed(actuated)
+    B, parts, labels = _drives(robot, q, names)
+    W = _weights(weights, parts, len(labels))
+    u, lam, internal = np.zeros((n, len(labels))), np.zeros((n, robot.nc)), []
+    _, motions = null_motions(K, tolerance)
+    for i in range(n):
+        u[i], free = _forces(robot, motions[i], B[i], g[i], W, tolerance, names)
+        internal.append(free)
+        # what the drives leave is borne by the loops, in the least way
+        lam[i] = np.linalg.lstsq(K[i].T, g[i] - B[i] @ u[i], rcond=tolerance)[0] if robot.nc else 0.0
+    tau = (B @ u[..., None])[..., 0]
+    u = u.reshape(*batch, -1)
+    return Actuation(
+        {name: u[..., s] for name, s in parts.items()}, u, tau.reshape(*batch, robot.nv),
+        lam.reshape(*batch, robot.nc), internal if batch else internal[0], labels,
+    )  # fmt: skip
+
+
+def _listed(actuated: Sequence[str]) -> tuple[str, ...]:
+    names = (actuated,) if isinstance(actuated, str) else tuple(actuated)
+    if len(set(names)) < len(names):
+        raise ArgumentError(f"actuated: {', '.join(names)} has a joint twice")
+    return names
+
+
+def _drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[str, slice], tuple[str, ...]]:
+    """B (n, nv, m), which columns are whose, and what to call them."""
+    known = {c.name: c for c in robot.joints}
+    loops = {x.loop.name: x for x in robot.loop_table.loops if isinstance(x.type, Joint) and x.type.nv}
+    columns: list[Array] = []
+    parts: dict[str, slice] = {}
+    labels: list[str] = []
+    for name in names:
+        if name in known:
+            c = known[name]
+            unit = np.eye(robot.nv)[:, c.v] * (c.mimic.ratio if c.mimic else 1.0)
+            mine = np.broadcast_to(unit, (len(q), *unit.shape))
+        elif name in loops:
+            units = np.eye(robot.loop_table.nv)[loops[name].v]
+            mine = np.stack([robot.loop_force(q, unit) for unit in units], axis=-1)
+        else:
+            raise unknown_name("joint or loop", name, (*known, *loops), robot.name)
+        m = mine.shape[-1]
+        parts[name] = slice(len(labels), len(labels) + m)
+        labels += [name] if m == 1 else [f"{name}[{k}]" for k in range(m)]
+        columns.append(mine)
+    B = np.concatenate([np.zeros((len(q), robot.nv, 0)), *columns], axis=-1)
+    return B, parts, tuple(labels)
+
+
+def _weights(weights: ArrayLike | Mapping[str, float] | None, parts: dict[str, slice], m: int) -> Array:
+    w = np.ones(m)
+    if isinstance(weights, Mapping):
+        for name, x in weights.items():
+            if name not in parts:
+                raise unknown_name("actuated joint", name, parts)
+            w[parts[name]] = x
+    elif weights is not None:
+        w = np.asarray(weights, float)
+    if w.shape != (m,) or not (np.isfinite(w) & (w > 0.0)).all():
+        raise ArgumentError(f"weights must be {m} positive numbers, one for each actuated freedom")
+    return w
+
+
+def _forces(
+    robot: Robot, N: Array, B: Array, g: Array, W: Array, tolerance: float, names: Sequence[str]
+) -> tuple[Array, Array]:
+    """The forces u of least u^T W u with N^T B u = N^T g, and a basis of those that move nothing."""
+    root = 1.0 / np.sqrt(W)
+    A, b = N.T @ B, N.T @ g
+    U, s, Vt = np.linalg.svd(A * root, full_matrices=True)
+    r = int((s > tolerance * s.max(initial=0.0)).sum())
+    y = Vt[:r].T @ ((U[:, :r].T @ b) / s[:r])
+    left = U[:, r:].T @ b
+    if np.linalg.norm(left) > _CONSISTENT * (1e-3 + np.linalg.norm(g)):
+        free = N @ U[:, r:]
+        worst = free @ left / np.linalg.norm(left)
+        raise LoopError(
+            f"{robot.name!r} has {N.shape[1]} freedom{'s' * (N.shape[1] != 1)}, of which the actuated joints "
+            f"({', '.join(names) or 'none'}) drive {r}: no forces of theirs cause this motion. "
+            f"What cannot be driven is the motion {joint_parts(robot, worst)}"
+        )
+    basis, _ = np.linalg.qr(root[:, None] * Vt[r:].T) if len(root) > r else (np.zeros((len(root), 0)), None)
+    return root * y, basis
+
+
+def _consistent(robot: Robot, ask: Any, q: Array, v: Array, a: Array, K: Array, t: Array | None) -> None:
+    """Raise unless the motion keeps all loops closed."""
+    k = ask("loop_bias", q, v, t=t)
+    rate = ask("loop_rate", q, v, t=t)
+    left = np.abs((K @ a[..., None])[..., 0] + k)
+    size = _CONSISTENT * (1.0 + np.abs(K) @ np.abs(a)[..., None])[..., 0] + _CONSISTENT * np.abs(k)
+    speed = _CONSISTENT * (1.0 + np.abs(K) @ np.abs(v)[..., None])[..., 0]
+    for what, x, most in (("velocities", np.abs(rate), speed), ("accelerations", left, size)):
+        for name, rows in robot.loop_rows.items():
+            if (x[:, rows] > most[:, rows]).any():
+                hint = "project_velocity(q, v)" if what == "velocities" else "closed_dynamics(...)"
+                raise ArgumentError(
+                    f"actuation: the {what} do not keep loop {name!r} closed (by {float(x[:, rows].max()):.3g}); no "
+                    f"forces cause such a motion. `robot.{hint}` gives consistent ones"
+                )

@@ -1,0 +1,158 @@
+"""How a robot with loops can move: its freedoms, independent and redundant constraints, and the motions left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups, scales
+from ..errors import ArgumentError
+from .asking import Array, asking, numbers
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Mobility", "joint_parts", "mobility", "null_motions", "singular_positions"]
+
+_NEARBY = 1e-3
+"""How far away neighbours of a position are, in rad and m: far enough that their rank shows, near enough to be so."""
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """The freedoms of a robot with loops in one position."""
+
+    robot: Robot = field(repr=False)
+    q: Array = field(repr=False)
+    freedoms: int
+    """How many independent motions keep all loops closed, to first order."""
+    rank: int
+    """How many constraints are independent."""
+    constraints: int
+    """How many there are."""
+    independent: dict[str, int]
+    """For each loop and coupling, how many of its constraints do not follow from those before it in the model."""
+    rows: dict[str, int]
+    """For each loop and coupling, how many constraints it has."""
+    motions: Array
+    """(nv, freedoms): velocities that keep all loops closed; orthonormal columns."""
+    t: Any = field(default=0.0, repr=False)
+    tolerance: float = field(default=TOLERANCE, repr=False)
+
+    @property
+    def redundant(self) -> int:
+        """How many constraints follow from others."""
+        return self.constraints - self.rank
+
+    @property
+    def redundant_rows(self) -> dict[str, int]:
+        """For each loop and coupling that has some, how many of its constraints follow from those before."""
+        return {name: n - self.independent[name] for name, n in self.rows.items() if n > self.independent[name]}
+
+    @cached_property
+    def singular(self) -> bool:
+        """Whether closed positions nearby have fewer freedoms."""
+        if self.rank == min(self.constraints, self.robot.nv):
+            return False
+        rank = np.array([self.rank])
+        return bool(singular_positions(self.robot, self.q[None], rank, self.t, self.tolerance)[0])
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.robot.name}: {self.freedoms} freedom{'s' * (self.freedoms != 1)} of {self.robot.nv}, "
+            f"{self.rank} of {self.constraints} constraints independent"
+        ]
+        for name, n in self.rows.items():
+            kept = self.independent[name]
+            lines.append(f"  {name}: {n} constraint{'s' * (n != 1)}" + (f", {n - kept} redundant" if n > kept else ""))
+        for k in range(self.freedoms):
+            lines.append(f"  motion {k + 1}: {joint_parts(self.robot, self.motions[:, k])}")
+        if self.singular:
+            lines.append("  a singular position: there are fewer freedoms nearby")
+        return "\n".join(lines)
+
+
+def joint_parts(robot: Robot, x: Array, most: int = 6) -> str:
+    """A velocity in words: the joints that have most of it, and how much."""
+    parts = []
+    for c in robot.independent:
+        for k in range(c.nv):
+            label = c.name if c.nv == 1 else f"{c.name}[{k}]"
+            parts.append((abs(float(x[c.v_start + k])), label, float(x[c.v_start + k])))
+    largest = max((size for size, _, _ in parts), default=0.0)
+    shown = sorted((p for p in parts if p[0] > 1e-6 * largest), key=lambda p: -p[0])
+    text = ", ".join(f"{label} {value:+.3g}" for _, label, value in shown[:most])
+    return text + (", ..." if len(shown) > most else "")
+
+
+def mobility(robot: Robot, q: ArrayLike, t: float = 0.0, tolerance: float = TOLERANCE) -> Mobility:
+    """See `Robot.mobility`."""
+    q = numbers("q", q, robot.nq)
+    if q.ndim != 1:
+        raise ArgumentError(f"mobility: q has shape {q.shape}; give one position, of shape ({robot.nq},)")
+    if not np.isfinite(q).all():
+        raise ArgumentError("mobility: q must be finite")
+    K = asking(robot)("loop_jacobian", q[None], t=t) if robot.nc else np.zeros((1, 0, robot.nv))
+    rank, motions = null_motions(K, tolerance)
+    rows = {name: s.stop - s.start for name, s in robot.loop_rows.items()}
+    (r,), (N,) = rank, motions
+    independent = _independent(robot, K[0], int(r), tolerance)
+    return Mobility(robot, q, robot.nv - int(r), int(r), robot.nc, independent, rows, N, t, tolerance)
+
+
+def null_motions(K: Array, tolerance: float = TOLERANCE) -> tuple[Array, list[Array]]:
+    """The rank of each K (n, nc, nv), and for each an orthonormal basis (nv, nv - rank) of what it allows."""
+    found = decide(K, tolerance)
+    out: list[Array] = [np.zeros((0, 0))] * len(K)
+    for r, which in groups(found.rank):
+        rows = found.rows(which, r)
+        Q, _ = np.linalg.qr(np.swapaxes(rows, -1, -2), mode="complete")
+        N = Q[:, :, r:]
+        # the sign that makes the largest part positive
+        at = np.abs(N).argmax(axis=1)[:, None, :]
+        N = N * np.sign(np.take_along_axis(N, at, 1) + 0.0)
+        for k, i in enumerate(which):
+            out[i] = N[k]
+    return found.rank, out
+
+
+def _independent(robot: Robot, K: Array, rank: int, tolerance: float) -> dict[str, int]:
+    """How the rank grows from loop to loop."""
+    s = scales(K[None])[0]
+    K, found, before = K / s[:, None], {}, 0
+    largest = np.linalg.svd(K, compute_uv=False).max(initial=1e-2)
+    last = len(robot.loop_rows) - 1
+    for k, (name, rows) in enumerate(robot.loop_rows.items()):
+        sigma = np.linalg.svd(K[: rows.stop], compute_uv=False)
+        now = rank if k == last else min(rank, int((sigma > tolerance * largest).sum()))
+        found[name], before = now - before, now
+    return found
+
+
+def singular_positions(robot: Robot, q: Array, rank: Array, t: Any, tolerance: float) -> Array:
+    """(n,): for each of the positions q (n, nq), whether closed positions nearby have a higher rank.
+
+    Neighbours are tried along each motion that loops allow, both ways, and along mixtures of two.
+    """
+    from .assemble import close
+
+    ask = asking(robot)
+    K = ask("loop_jacobian", q, t=t)
+    _, motions = null_motions(K, tolerance)
+    found = np.zeros(len(q), bool)
+    for i, N in enumerate(motions):
+        f = N.shape[1]
+        ways = [N[:, k] for k in range(f)]
+        ways += [N[:, j] + s * N[:, k] for j in range(min(f, 4)) for k in range(j) for s in (1.0, -1.0)]
+        if not ways:
+            continue
+        x = np.array([s * w / np.linalg.norm(w) for w in ways for s in (_NEARBY, -_NEARBY)])
+        here = t if np.ndim(t) == 0 else t[i]
+        near, ok = close(robot, robot.integrate(q[i], x), here, steps=50)
+        if ok.any():
+            found[i] = bool((decide(ask("loop_jacobian", near[ok], t=here), tolerance).rank > rank[i]).any())
+    return found

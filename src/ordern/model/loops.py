@@ -1,0 +1,145 @@
+"""Loops as algorithms see them: where their frames are on the tree, and which rows of the constraints are theirs.
+
+What a loop asks depends only on the joints between its two bodies and the body at which their paths to the base part,
+its top. So poses along a loop are taken from its top, not from the base: a walk outward starts anew at every top, and a
+body's pose is relative to the next top inward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError
+from ..joints import Closure, Placement, row_count
+from .parts import BASE, Coupling, Frame, Loop
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["LoopTable", "PathEnd", "TracedLoop", "loop_digest", "loop_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class PathEnd:
+    """One of the two frames of a loop, and how it is reached from the loop's top."""
+
+    frame: Frame
+    """Turned as the loop's type wants it."""
+    bodies: tuple[int, ...]
+    """The body that the frame is on, and the tops between it and the loop's own, inward; none if it is on the top."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedLoop:
+    """A loop that is active."""
+
+    loop: Loop
+    top: int
+    """The body at which the paths from the base to its two bodies part; -1 is the base."""
+    parent: PathEnd
+    child: PathEnd
+    rows: slice
+    """Its rows of all constraints: residuals first, then conditions on velocities only."""
+    holonomic: int
+    """How many of them are residuals."""
+    q: slice
+    """Where its coordinates are among those of all loops."""
+    v: slice
+    """Where its freedoms are among those of all loops."""
+
+    @property
+    def type(self) -> Closure:
+        """What it asks."""
+        return self.loop.type
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTable:
+    """The active loops of a model and its couplings, with their rows."""
+
+    loops: tuple[TracedLoop, ...]
+    couplings: tuple[Coupling, ...]
+    tops: tuple[int, ...]
+    """The bodies that are a loop's top, without the base."""
+    rows: dict[str, slice]
+    nc: int
+    holonomic: tuple[bool, ...]
+    nq: int
+    nv: int
+
+
+def loop_table(model: Model) -> LoopTable:
+    """Where the loops of a model are."""
+    active = [loop for loop in model.loops if loop.active]
+    paths = [(_inward(model, loop.parent), _inward(model, loop.child)) for loop in active]
+    tops = [next(k for k in one if k in set(other)) for one, other in paths]
+    stops = set(tops) - {BASE}
+    found: list[TracedLoop] = []
+    rows: dict[str, slice] = {}
+    holonomic: list[bool] = []
+    nq = nv = 0
+    for loop, (one, other), top in zip(active, paths, tops, strict=True):
+        h, free = _counted(loop)
+        mine = slice(len(holonomic), len(holonomic) + h + free)
+        parent = PathEnd(_turned(loop, loop.parent, loop.parent_placement), _stations(one, top, stops))
+        child = PathEnd(_turned(loop, loop.child, loop.child_placement), _stations(other, top, stops))
+        q, v = slice(nq, nq + loop.nq), slice(nv, nv + loop.nv)
+        found.append(TracedLoop(loop, top, parent, child, mine, h, q, v))
+        _named(rows, loop.name, mine)
+        holonomic += [True] * h + [False] * free
+        nq, nv = q.stop, v.stop
+    for coupling in model.couplings:
+        _named(rows, coupling.name, slice(len(holonomic), len(holonomic) + 1))
+        holonomic.append(True)
+    return LoopTable(
+        tuple(found), model.couplings, tuple(sorted(stops)), rows, len(holonomic), tuple(holonomic), nq, nv
+    )
+
+
+def loop_digest(model: Model) -> str:
+    """A fingerprint of all that loops and couplings add to the dynamics; names and limits do not."""
+    active = [loop for loop in model.loops if loop.active]
+    places = [(x.parent, x.parent_placement, x.child, x.child_placement) for x in active]
+    asked = [(type(x.type).__module__, x.type, x.damping, x.friction, x.stiffness, x.rest) for x in active]
+    return repr((places, asked, [(x.joint, x.other, x.coefficients) for x in model.couplings]))
+
+
+def _named(rows: dict[str, slice], name: str, mine: slice) -> None:
+    if name in rows:
+        raise ModelError(f"two loops or couplings have the name {name!r}; each needs a name of its own")
+    rows[name] = mine
+
+
+def _counted(loop: Loop) -> tuple[int, int]:
+    try:
+        return row_count(loop.type)
+    except ModelError as e:
+        raise ModelError(f"loop {loop.name!r}: {e}", loop.where) from None
+
+
+def _inward(model: Model, body: int) -> list[int]:
+    """A body and all that carry it, to the base."""
+    found = [body]
+    while found[-1] != BASE:
+        found.append(model.joints[found[-1]].parent)
+    return found
+
+
+def _stations(path: list[int], top: int, stops: set[int]) -> tuple[int, ...]:
+    """A path's first body and the stops on its way to the top."""
+
+    def walk() -> Iterator[int]:
+        for number, k in enumerate(path):
+            if k == top:
+                return
+            if number == 0 or k in stops:
+                yield k
+
+    return tuple(walk())
+
+
+def _turned(loop: Loop, body: int, at: Placement) -> Frame:
+    turn = tuple(loop.type.turn().ravel().tolist())
+    return Frame(loop.name, body, at @ Placement(turn))

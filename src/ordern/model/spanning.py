@@ -1,0 +1,152 @@
+"""Which of a graph's joints carry bodies, and which close loops.
+
+The tree grows from the root. Of the joints that lead from it to a body that is not in it yet, the next is one that
+cannot close a loop (a joint with an armature, or one that follows another); then one with limits, drives, dampers or
+springs; then any; and of these one whose child is the new body, before one that has to be reversed. What is left over
+closes loops.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, unknown_name
+from ..joints import Composite, Continuous, Cylindrical, Fixed, Helical, Joint, Placement, Prismatic, Revolute
+
+__all__ = ["Edge", "Spanned", "carrying", "span"]
+
+_REVERSIBLE = (Fixed, Revolute, Continuous, Prismatic, Helical, Cylindrical)
+"""Types whose inverse is one of them, about the opposite axis, with the same coordinates."""
+_IN_TREE = ("armature", "mimic")
+"""What a joint that closes a loop cannot have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A joint between two bodies, which may carry either or close a loop."""
+
+    name: str
+    type: Joint
+    parent: str
+    child: str
+    at: Placement
+    child_at: Placement
+    terms: Mapping[str, Any]
+    closes: bool | None
+    """Whether it closes a loop; None where that is to be chosen."""
+    where: str
+
+    @property
+    def reversible(self) -> bool:
+        """Whether it can carry its parent."""
+        return type(self.type) in _REVERSIBLE
+
+    @property
+    def rank(self) -> int:
+        """How much it wants to be in the tree: 0 if it must, 1 if it has limits or the like, 2 if not."""
+        if self.closes is False or any(_given(self.terms.get(key)) for key in _IN_TREE):
+            return 0
+        return 2 - any(_given(x) for x in self.terms.values())
+
+
+def _given(x: Any) -> bool:
+    """Whether a term says something: not None, nothing, zero or without limit."""
+    if x is None or isinstance(x, (str, tuple)):
+        return bool(x)
+    numbers = np.atleast_1d(np.asarray(x, float))
+    return bool(((numbers != 0.0) & np.isfinite(numbers)).any())
+
+
+@dataclass(frozen=True, slots=True)
+class Spanned:
+    """The joints that carry bodies, with whether they are reversed, and those that close loops; by name."""
+
+    carry: dict[str, bool]
+    loops: tuple[str, ...]
+
+
+def span(root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodies: Mapping[str, Any]) -> Spanned:
+    """The tree of a graph; `carried` are the bodies that have a joint already, with the bodies that carry them."""
+    touching: dict[str, list[str]] = {}
+    for edge in edges.values():
+        for role, body in (("parent", edge.parent), ("child", edge.child)):
+            if body not in bodies:
+                known = unknown_name("body", body, bodies)
+                raise ModelError(f"joint {edge.name!r} has as its {role} an {known}", edge.where)
+            touching.setdefault(body, []).append(edge.name)
+        if edge.parent == edge.child:
+            raise ModelError(f"joint {edge.name!r} connects body {edge.parent!r} with itself", edge.where)
+    below: dict[str, list[str]] = {}
+    for child, parent in carried.items():
+        below.setdefault(parent, []).append(child)
+    order = {name: k for k, name in enumerate(edges)}
+    reached: set[str] = set()
+    carry: dict[str, bool] = {}
+    heap: list[tuple[int, bool, int, str]] = []
+
+    def reach(body: str) -> None:
+        stack = [body]
+        while stack:
+            here = stack.pop()
+            reached.add(here)
+            stack += below.get(here, [])
+            for name in touching.get(here, []):
+                edge = edges[name]
+                backwards = edge.child == here
+                if edge.closes is not True and (edge.reversible or not backwards):
+                    heapq.heappush(heap, (edge.rank, backwards, order[name], name))
+
+    reach(root)
+    while heap:
+        _, backwards, _, name = heapq.heappop(heap)
+        far = edges[name].parent if backwards else edges[name].child
+        if far not in reached and far not in carried:
+            carry[name] = backwards
+            reach(far)
+    loops = tuple(name for name in edges if name not in carry)
+    for name in loops:
+        _check_loop(edges[name], reached)
+    return Spanned(carry, loops)
+
+
+def _check_loop(edge: Edge, reached: set[str]) -> None:
+    """Raise if a joint that is left over cannot close a loop."""
+    lost = [body for body in (edge.parent, edge.child) if body not in reached]
+    if lost:
+        why = "it closes a loop" if edge.closes else f"a {type(edge.type).__name__} cannot be reversed"
+        raise ModelError(
+            f"no joint carries body {lost[0]!r}: joint {edge.name!r} leads to it, but {why}; swap its parent and "
+            "child, or let another joint close the loop",
+            edge.where,
+        )
+    if edge.rank == 0:
+        keys = [key for key in _IN_TREE if _given(edge.terms.get(key))]
+        why = f"has {keys[0]!r}" if keys else "is asked to carry a body"
+        raise ModelError(
+            f"joint {edge.name!r} would close a loop, but {why}; let another joint of its loop close it (closes=True)",
+            edge.where,
+        )
+
+
+def carrying(edge: Edge, backwards: bool) -> tuple[Joint, Placement]:
+    """The joint as one of a tree: its type in the frame of what it carries, and its placement on what carries that."""
+    here, there = (edge.child_at, edge.at) if backwards else (edge.at, edge.child_at)
+    return _placed(edge.type, there, -1.0 if backwards else 1.0), here @ there.inverse
+
+
+def _placed(joint: Joint, at: Placement, sign: float) -> Joint:
+    """A joint whose frame is at a place in what it carries."""
+    if sign > 0.0 and at == Placement():
+        return joint
+    names = [f.name for f in fields(joint) if f.name.startswith("axis")]  # type: ignore[arg-type]
+    if names:
+        axes = {name: tuple((sign * (at.R @ np.array(getattr(joint, name)))).tolist()) for name in names}
+        joint, at = replace(joint, **axes), Placement(position=at.position)  # type: ignore[type-var]
+    if at == Placement() or isinstance(joint, (Fixed, Prismatic)):  # these move alike wherever they are
+        return joint
+    return Composite(((joint, at),))

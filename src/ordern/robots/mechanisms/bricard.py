@@ -1,0 +1,73 @@
+"""Bricard's mechanism: six hinges in a ring in space, which should be rigid, and moves.
+
+Problem A04 of IFToMM's library of benchmark problems (see `four_bar_chain`): five rods of 1 m and 1 kg with a square
+section of 0.1 m, and the ground as the sixth; gravity along -y. It begins on six edges of a cube, each at right angles
+to the next; the hinges there are at right angles to both of their rods. The numbering, and that the first rod points
+along x, are ours.
+
+Six bodies and six hinges leave 6 (6 - 1) - 5 * 6 = 0 freedoms by the usual count, but hinges in such positions leave
+one. Cut at the sixth hinge, five equations act on five coordinates, and have the rank four.
+
+At q = 0 it is on the cube, and assembled. The ring is symmetric: its hinges turn by q1 and q2 in turn, with
+
+    sin q1 + sin q2 + sin q1 sin q2 = 0,
+
+the threefold-symmetric Bricard linkage with twists of a right angle (Y. Chen, Z. You and T. Tarnai,
+"Threefold-symmetric Bricard linkages for deployable structures", Int. J. Solids and Structures 42, 2005: cos a + cos b
++ cos a cos b = 0).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...errors import ModelError
+from ...joints import Closure, Revolute
+from ...model import ModelBuilder
+from .parts import sizes
+
+__all__ = ["LENGTH", "MASS", "POSITIONS", "SECTION", "assembled_position", "bricard"]
+
+LENGTH, MASS, SECTION = 1.0, 1.0, 0.1
+_X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+_EDGES = ((0, 1.0), (1, -1.0), (2, 1.0), (0, -1.0), (1, 1.0))
+"""Of the rods in their order: the axis that each is along, and which way."""
+_AXES = (_Y, _Z, _X, _Y, _Z)
+"""Of the hinges that carry them."""
+
+
+def bricard(
+    *, length: float = LENGTH, mass: float = MASS, section: float = SECTION, closure: Closure | None = None
+) -> ModelBuilder:
+    """Bodies "rod1" to "rod5" on joints "hinge1" to "hinge5"; the loop "hinge6"; one freedom."""
+    sizes("bricard", length=length, mass=mass, section=section)
+    builder = ModelBuilder("bricard", gravity=(0.0, -9.81, 0.0)).body("ground")
+    parent, at = "ground", (0.0, 0.0, 0.0)
+    for k, ((axis, way), about) in enumerate(zip(_EDGES, _AXES, strict=True), 1):
+        rod, end = _rod(mass, length, section, axis, way)
+        builder.body(f"rod{k}", parent=parent, joint=Revolute(about), joint_name=f"hinge{k}", at=at, **rod)
+        parent, at = f"rod{k}", end
+    return builder.loop("hinge6", closure or Revolute(_X), "ground", "rod5", at=(0.0, 0.0, length), child_at=at)
+
+
+def assembled_position(drive: float = 0.0) -> tuple[float, float, float, float, float]:
+    """q for an angle of the first hinge, which is between -30 and 210 degrees."""
+    s = math.sin(drive)
+    if not s >= -0.5 - 1e-15:
+        raise ModelError(
+            f"bricard cannot be assembled with its first hinge at {drive:.6g} rad: -pi/6 to 7 pi/6 is its range"
+        )
+    other = math.asin(min(-s / (1.0 + s), 1.0))
+    return (drive, other, drive, other, drive)
+
+
+def _rod(mass: float, length: float, section: float, axis: int, way: float) -> tuple[dict[str, Any], Any]:
+    """A rod from the origin along an axis, for `ModelBuilder.body`, and where it ends."""
+    across, along = mass * (length**2 + section**2) / 12.0, mass * section**2 / 6.0
+    end = tuple(way * length if k == axis else 0.0 for k in range(3))
+    inertia = tuple(along if k == axis else across for k in range(3))
+    return {"mass": mass, "com": tuple(x / 2.0 for x in end), "inertia": inertia}, end
+
+
+POSITIONS = {"bricard": {"assembled": assembled_position()}}

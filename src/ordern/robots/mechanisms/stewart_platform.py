@@ -1,0 +1,109 @@
+"""A Stewart platform (Gough's hexapod): six legs whose lengths place a platform in space.
+
+Our own numbers, those of a small motion simulator: anchors in pairs, on a circle of 0.5 m on the ground and of 0.3 m on
+the platform; the platform is a disc of 10 kg; each leg has a cylinder of 2 kg on a cross and a rod of 1 kg, which the
+drive moves, with a ball at its end (UPS).
+
+The platform has a free joint, "pose", whose coordinates are its pose (w, x, y, z of a quaternion, then its position);
+the legs stand on the ground, and their balls close six loops. The coordinate of a leg's drive is its length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...joints import Closure, Free, Prismatic, Spherical, Universal
+from ...model import ModelBuilder
+from .parts import bar, sizes
+
+__all__ = ["POSITIONS", "anchors", "assembled_position", "inverse_kinematics", "stewart_platform"]
+
+Array = NDArray[np.float64]
+
+BASE_RADIUS, PLATFORM_RADIUS, HEIGHT = 0.5, 0.3, 0.6
+BASE_SPREAD, PLATFORM_SPREAD = math.radians(50.0), math.radians(10.0)
+"""Half the angles between the two anchors of legs 1 and 2, seen from the middle; so for 3 and 4, 5 and 6."""
+PLATFORM, CYLINDER, ROD = 10.0, 2.0, 1.0
+"""Masses."""
+_HALF, _THICK = 0.4, 0.02
+"""The length of cylinders and rods; the thickness of the platform."""
+
+
+def stewart_platform(
+    *,
+    base_radius: float = BASE_RADIUS,
+    platform_radius: float = PLATFORM_RADIUS,
+    platform: float = PLATFORM,
+    cylinder: float = CYLINDER,
+    rod: float = ROD,
+    closure: Closure | None = None,
+) -> ModelBuilder:
+    """Joints "pose", "leg1_cross", "leg1_drive" to "leg6_drive"; loops "leg1_ball" to "leg6_ball"; six freedoms."""
+    given = {"platform": platform, "cylinder": cylinder, "rod": rod}
+    sizes("stewart-platform", base_radius=base_radius, platform_radius=platform_radius, **given)
+    across = platform * (3.0 * platform_radius**2 + _THICK**2) / 12.0
+    disc: dict[str, Any] = {"mass": platform, "inertia": (across, across, platform * platform_radius**2 / 2.0)}
+    builder = ModelBuilder("stewart-platform").body("ground")
+    builder.body("platform", parent="ground", joint=Free(), joint_name="pose", **disc)
+    piston = bar(rod, _HALF, "z", 0.03)
+    piston["com"] = (0.0, 0.0, -_HALF / 2.0)
+    feet, hands = anchors(base_radius=base_radius, platform_radius=platform_radius)
+    for k, (foot, hand) in enumerate(zip(feet, hands, strict=True), 1):
+        cross = Universal((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+        tube = bar(cylinder, _HALF, "z", 0.05)
+        builder.body(f"leg{k}_cylinder", parent="ground", joint=cross, joint_name=f"leg{k}_cross", at=foot, **tube)
+        slide: dict[str, Any] = {"parent": f"leg{k}_cylinder", "joint": Prismatic(), "joint_name": f"leg{k}_drive"}
+        builder.body(f"leg{k}_rod", **slide, **piston)
+        builder.loop(f"leg{k}_ball", closure or Spherical(), "platform", f"leg{k}_rod", at=hand)
+    return builder
+
+
+def anchors(
+    *, base_radius: float = BASE_RADIUS, platform_radius: float = PLATFORM_RADIUS
+) -> tuple[list[tuple[float, float, float]], list[tuple[float, float, float]]]:
+    """Where the legs are held: on the ground, and on the platform in its own frame."""
+    feet: list[tuple[float, float, float]] = []
+    hands: list[tuple[float, float, float]] = []
+    for k in range(6):
+        middle, way = math.radians(120.0 * (k // 2)), (-1.0, 1.0)[k % 2]
+        for found, radius, spread in ((feet, base_radius, BASE_SPREAD), (hands, platform_radius, PLATFORM_SPREAD)):
+            turn = middle + way * spread
+            found.append((radius * math.cos(turn), radius * math.sin(turn), 0.0))
+    return feet, hands
+
+
+def inverse_kinematics(
+    position: Sequence[float],
+    quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
+    *,
+    base_radius: float = BASE_RADIUS,
+    platform_radius: float = PLATFORM_RADIUS,
+) -> tuple[float, ...]:
+    """q for a pose of the platform above the ground: the pose, then two angles and the length of each leg."""
+    h = np.array(quaternion, float) / np.linalg.norm(quaternion)
+    (w, x, y, z), p = h, np.array(position, float)
+    V = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    R = np.eye(3) + 2.0 * w * V + 2.0 * V @ V
+    q = [*h.tolist(), *p.tolist()]
+    feet, hands = anchors(base_radius=base_radius, platform_radius=platform_radius)
+    for foot, hand in zip(feet, hands, strict=True):
+        leg: Array = R @ hand + p - foot
+        length = float(np.linalg.norm(leg))
+        if not leg[2] > 0.0:
+            raise ModelError("stewart-platform cannot be assembled there: a leg would not point up")
+        q += [math.atan2(-leg[1], leg[2]), math.asin(leg[0] / length), length]
+    return tuple(q)
+
+
+def assembled_position() -> tuple[float, ...]:
+    """q with the platform level, 0.6 m above the ground."""
+    return inverse_kinematics((0.0, 0.0, HEIGHT))
+
+
+POSITIONS = {"stewart-platform": {"assembled": assembled_position()}}

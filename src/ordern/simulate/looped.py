@@ -1,0 +1,222 @@
+"""The equations of motion of a robot with closed loops, and the way back to where they are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError
+from ..loops.dynamics import BAUMGARTE
+from .crossing import Crossing, weak_rank
+from .integrator import StepFailedError
+from .native import kept
+from .problem import Problem, spread
+from .structure import Structure, usual_rank
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .forces import Applied, External
+
+__all__ = ["DRIFTS", "LOOPS_CLOSED", "LOOP_FORCE", "LoopedProblem", "drift_of", "structure_of"]
+
+Array = NDArray[np.float64]
+
+DRIFTS = ("project", "baumgarte", "none")
+LOOP_FORCE, LOOPS_CLOSED = "loop_force", "loops_closed"
+"""Series of results: joint forces of the loops, and 1 for each loop that was closed, 0 for others."""
+_AT_REST = 1e-12
+"""Kinetic energies below this, in J, are those of a mechanism at rest."""
+OPEN = 1e-9
+"""A state that is closed no better than this, in rad and m, is no state of the mechanism."""
+
+
+def drift_of(drift: Any) -> tuple[str, tuple[float, float] | None]:
+    """What is done against drift, and the numbers of Baumgarte's stabilisation."""
+    if isinstance(drift, str) and drift in DRIFTS:
+        return drift, (BAUMGARTE, BAUMGARTE) if drift == "baumgarte" else None
+    try:
+        alpha, beta = (float(x) for x in drift)
+    except (TypeError, ValueError):
+        alpha = beta = float("nan")
+    if not (0.0 <= alpha < np.inf and 0.0 <= beta < np.inf):
+        raise ArgumentError(
+            f"drift must be 'project', 'baumgarte', 'none', or two numbers (alpha, beta) in 1/s that are not below 0; "
+            f"not {drift!r}"
+        )
+    return "baumgarte", (alpha, beta)
+
+
+def structure_of(robot: Robot, closed: Mapping[str, bool], q: Array, t: float, rank: int | None = None) -> Structure:
+    """The robot with these loops closed, of this rank if it is known; what is compiled for it is kept."""
+    key = ("structure", tuple(sorted(closed.items())))
+    same = all(x.active == closed[x.name] for x in robot.loops)
+    found = kept(robot, key, lambda: robot if same else robot.with_loops(closed))
+    return Structure(found, usual_rank(found, q, t) if rank is None else rank)
+
+
+class LoopedProblem(Problem):
+    """As `Problem`, with K(q) v = -dr/dt kept by forces K^T lambda.
+
+    `robot` is the one that was given; which of its loops are closed may change, and `now` has those of the moment.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        tau: Applied,
+        external: External,
+        dynamics: str | None,
+        smoothing: float,
+        drift: Any,
+        switched: bool = False,
+    ) -> None:
+        super().__init__(robot, tau, external, dynamics or "", smoothing)
+        self.drift, self.pull = drift_of(drift)
+        self.tree_passive, self.switched = self.has_passive, switched
+        self._method = dynamics
+        self.now: Structure
+        """Of the loops that are closed; near a singular position, of their strong constraints only."""
+        self.usual: Structure
+        """The same with all constraints."""
+        self.crossing: Crossing | None = None
+        self._off = 0.0
+
+    def use(self, structure: Structure) -> None:
+        """These loops are closed from now on."""
+        self.now = self.usual = structure
+        self.crossing, self.timed = None, structure.timed
+        self.has_passive = self.tree_passive or structure.passive
+        if self._method is None:
+            from ..loops.dynamics import usual_method
+
+            self.dynamics_method = usual_method(structure.robot) if structure.nc else "articulated-body"
+
+    def enter_singular(self, t: float, q: Array, v: Array, usual: float) -> None:
+        """A singular position is near: see `crossing`."""
+        force = self.applied_force(t, q, v) + self.passive_force(q, v)
+        push = self.loop_force(t, q, v, self.dynamics(q, v, force, t), force)
+        self.cross(weak_rank(self.usual, q, t, usual), push)
+
+    def cross(self, rank: int, push: Array) -> None:
+        """Keep this many constraints from now on, and replace the others by constant forces."""
+        self.crossing = Crossing(Structure(self.usual.robot, rank), push)
+        self.now = self.crossing.structure
+
+    def leave_singular(self) -> None:
+        """The singular position is passed, or left: all constraints count again."""
+        self.crossing, self.now = None, self.usual
+
+    @property
+    def closed(self) -> dict[str, bool]:
+        """Which loops are."""
+        return {x.name: x.active for x in self.now.robot.loops}
+
+    def passive_force(self, q: Array, v: Array) -> Array:
+        """Joint forces of dampers, friction and springs, those of joints that close loops included."""
+        force: Array = super().passive_force(q, v) if self.tree_passive else np.zeros(np.shape(v))
+        if self.now.passive:
+            force = force + self.now.robot.loop_passive_force(q, v, self.smoothing)
+        return force
+
+    def free_dynamics(self, q: Array, v: Array, force: Array, t: Any) -> Array:
+        """Accelerations without the forces of stops."""
+        method = self._method if self.now.nc else None
+        if self.crossing is None:
+            return self.now.acceleration(q, v, force, t, method, self.pull)
+        a = self.now.acceleration(q, v, force + self.crossing.push, t, method, self.pull)
+        return a if self.timed else self._without_work(q, v, a, force)
+
+    def _without_work(self, q: Array, v: Array, a: Array, force: Array) -> Array:
+        """Accelerations changed along the velocity, which strong constraints allow, so that constraints do no work."""
+        twice = 2.0 * np.asarray(self.robot.kinetic_energy(q, v))[..., None]
+        power = ((self.robot.inverse_dynamics(q, v, a) - force) * v).sum(axis=-1, keepdims=True)
+        return np.asarray(a - np.where(twice > _AT_REST, power / np.maximum(twice, _AT_REST), 0.0) * v)
+
+    def response(self, q: Array, x: Array, t: Any) -> Array:
+        """The change of velocities by impulses x on the joints, shared out by the loops."""
+        return self.now.solve(q, x, None, t)
+
+    def rates(self, t: float, q: Array, v: Array) -> tuple[Array, float, float]:
+        """dv/dt, the power of drives, external forces and loops that time moves, and what passive forces take."""
+        if not self.now.timed:
+            return super().rates(t, q, v)
+        self.evaluations += 1
+        applied, passive = self.applied_force(t, q, v), self.passive_force(q, v)
+        a = self.dynamics(q, v, applied + passive, t)
+        power = float(applied @ v) + float(self.loop_power(t, q, v, a, applied + passive))
+        return a, power, -float(passive @ v)
+
+    def powers(self, t: float, q: Array, v: Array, a: Array) -> tuple[float, float]:
+        """What `rates` tells of powers, where accelerations are known."""
+        applied, passive = self.applied_force(t, q, v), self.passive_force(q, v)
+        more = float(self.loop_power(t, q, v, a, applied + passive))
+        return float(applied @ v) + more, -float(passive @ v)
+
+    def loop_force(self, t: Any, q: Array, v: Array, a: Array, force: Array) -> Array:
+        """Joint forces K^T lambda of the loops, from accelerations and all other joint forces."""
+        load = self.robot.inverse_dynamics(q, v, a) - force
+        if self.held:
+            p = self._resting(q, self.free_dynamics(q, v, force, t), t)[0]
+            load = load - p @ self._held
+        return np.asarray(load)
+
+    def loop_power(self, t: Any, q: Array, v: Array, a: Array, force: Array) -> Array:
+        """The power of loops that time moves; all others have none."""
+        if not self.now.timed:
+            return np.zeros(np.shape(v)[:-1])
+        return np.asarray(((self.robot.inverse_dynamics(q, v, a) - force) * v).sum(axis=-1))
+
+    def series(self, t: Array, q: Array, v: Array, a: Array, tau: Array) -> tuple[Array, ...]:
+        """Joint forces K^T lambda of the loops, and which of them are closed, if that changes."""
+        force = tau + self.passive_force(q, v) + self.external_force(t, q, v)
+        load = self.loop_force(t, q, v, a, force)
+        if not self.switched:
+            return (load,)
+        closed = np.array([float(x) for x in self.closed.values()])
+        return load, np.broadcast_to(closed, (len(t), len(closed))).copy()
+
+    @property
+    def extra(self) -> dict[str, tuple[int, ...]]:
+        """Names of further series of the result, and the shapes of their entries."""
+        found: dict[str, tuple[int, ...]] = {LOOP_FORCE: (self.nv,)}
+        return found | ({LOOPS_CLOSED: (len(self.robot.loops),)} if self.switched else {})
+
+    # ---- the way back
+
+    def corrected(self, t: float, q: Array, v: Array) -> tuple[Array, Array, float]:
+        """The state on the manifold next to that at the end of a step, and the energy that it has more."""
+        if self.drift != "project" or not self.now.nc:
+            return q, v, 0.0
+        robot, hold = self.robot, self._out_of_stops if self.held else None
+        self._t = t
+        before = float(robot.kinetic_energy(q, v)) + float(robot.potential_energy(q))
+        q, off = self.now.one(q, t, hold)
+        if not off <= OPEN:
+            raise self._open(t, q)
+        self._off = off
+        x = self.now.solve(q, None, -self.now.rate(q, v, t), t)
+        v = v + (x if hold is None else hold(q, x))
+        return q, v, float(robot.kinetic_energy(q, v)) + float(robot.potential_energy(q)) - before
+
+    def _open(self, t: float, q: Array) -> StepFailedError:
+        name, off = self.now.worst(self.now.residual(q, t))
+        message = f"loop {name!r} cannot be closed after t = {t:.9g} s: it stays open by {off:.3g}"
+        lingers = self.crossing is not None and self._off > 0.1 * OPEN  # a shorter step would not help
+        return StepFailedError("lingers" if lingers else "not-closed", t, message)
+
+    def _out_of_stops(self, q: Array, x: Array) -> Array:
+        """A correction without a part of joints that rest on their stops."""
+        response = self.response(q, self._held, self._t)
+        x = x - spread(response @ self._held.T, self._held @ x) @ response
+        x[[s.v for s in self.held]] = 0.0
+        return x
+
+    def corrected_many(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """States (n, nq), (n, nv) within steps, on the manifold."""
+        if self.drift != "project" or not self.now.nc or not len(q):
+            return q, v
+        q, _ = self.now.closed(q, t)
+        return q, self.now.kept(q, v, t)

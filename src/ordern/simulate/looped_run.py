@@ -1,0 +1,229 @@
+"""A run of a robot with loops: they open and close, pass singular positions, and have books of their own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import BASE
+from .chunk import Chunk
+from .closing import Closing
+from .crossing import BAND
+from .events import Event, EventFunction, Found
+from .integrator import StepFailedError
+from .loop_books import LoopBooks
+from .looped import LoopedProblem, structure_of
+from .report import Report
+from .run import Run
+from .structure import Structure
+from .switches import Switch
+
+__all__ = ["LoopedRun"]
+
+Array = NDArray[np.float64]
+
+
+class LoopedRun(Run):
+    """As `Run`; its own events are those of switches, and the last one that a singular position is near."""
+
+    problem: LoopedProblem
+
+    def __init__(self, problem: LoopedProblem, *arguments: Any, switches: tuple[Switch, ...], **more: Any) -> None:
+        self._timed = [s for s in switches if s.at is not None]
+        self._noticed = [s for s in switches if s.when is not None]
+        self._due, self._inside = 0, False
+        self._done: set[int] = set()
+        self._pieces: list[tuple[float, tuple[bool, ...]]] = []
+        self.loops = LoopBooks(problem)
+        super().__init__(problem, *arguments, **more)
+        self.balance.robot = problem.now.robot
+        if any(BASE in (x.parent, x.child) for x in problem.robot.loops):
+            self.balance.keeps[:] = False  # the ground takes momentum through loops
+
+    def own_events(self) -> list[Event]:
+        """Those of switches, and that a singular position is near, or left."""
+        switching = [
+            replace(s.when, function=self._watched(k, s.when), terminal=True)
+            for k, s in enumerate(self._noticed)
+            if s.when is not None
+        ]
+        return [*switching, Event(self._away, "singular position", 0, True)]
+
+    def _watched(self, number: int, event: Event) -> EventFunction:
+        """The function of a switch's event; it has no sign to change while there is nothing to be switched."""
+        function, s = event.bound(self.robot), self._noticed[number]
+
+        def value(t: float, q: Array, v: Array) -> Any:
+            closed = self.problem.closed
+            idle = all(closed[name] for name in s.close) and not any(closed[name] for name in s.open)
+            return 1.0 if idle or (s.once and number in self._done) else function(t, q, v)
+
+        return value
+
+    def own_event(self, number: int) -> None:
+        """One of them took place, here."""
+        if number < len(self._noticed):
+            self._done.add(number)
+            self._switch(self._noticed[number])
+            self._fresh = True
+        else:
+            self._cross(not self._inside)
+
+    def is_shown(self, index: int) -> bool:
+        """Whether an event is one that the result tells: singular positions are in the report."""
+        return index != self.user + len(self._noticed)
+
+    def begun(self) -> None:
+        """The run starts, perhaps at a singular position: no forces of weak constraints are known then."""
+        problem = self.problem
+        self.loops.start(0.0, self.q, self.v)
+        self._pieces = [(0.0, tuple(problem.closed.values()))]
+        if self.loops.singular:
+            problem.cross(self.loops.singular[0].rank, np.zeros(problem.nv))
+
+    def next_break(self) -> float:
+        """When the next loops open or close."""
+        due = self._timed[self._due].at if self._due < len(self._timed) else None
+        return math.inf if due is None else due
+
+    def before_cut(self, last: Found) -> None:
+        """Steps are about to be cut at an event: at the exit of a singular position all constraints count again."""
+        self._inside = self.problem.crossing is not None
+        if self._inside and not self.is_shown(last.index):
+            self.problem.leave_singular()
+
+    def seen(self, chunk: Chunk) -> None:
+        """Steps were taken."""
+        self.loops.enter(chunk, self._inside or self.problem.crossing is not None)
+
+    def failed(self, e: StepFailedError) -> None:
+        """No further step could be taken."""
+        if e.kind == "lingers":
+            self._cross(False)
+        else:
+            self._fail(e)
+
+    # ---- singular positions
+
+    def _away(self, t: float, q: Array, v: Array) -> float:
+        """How far the motion is outside of the band of a singular position."""
+        problem = self.problem
+        if not problem.usual.rank:
+            return 1.0
+        edge = BAND if problem.crossing is None else 2.0 * BAND  # so that rounding does not lead out again at once
+        return float(problem.usual.smallest(q[None], t)[0]) - edge * self.loops.largest
+
+    def _cross(self, entering: bool) -> None:
+        """The motion comes to a singular position, or leaves it."""
+        problem, t = self.problem, self.t
+        if entering and problem.crossing is None:
+            problem.enter_singular(t, self.q, self.v, self.loops.largest)
+        elif not entering and problem.crossing is not None:  # too long in there
+            problem.leave_singular()
+            self.q, self.v, gained = problem.corrected(t, self.q, self.v)
+            self.loops.projected += gained
+            self.loops.projected_most += abs(gained)
+        self._inside = False
+        self._fresh, self._h = True, math.nan
+
+    # ---- switches
+
+    def before_piece(self) -> None:
+        """Open and close loops whose time has come."""
+        while not self.stopped and self._due < len(self._timed):
+            s = self._timed[self._due]
+            assert s.at is not None
+            if s.at > self.t:
+                return
+            self._due += 1
+            self._switch(s)
+
+    def _switch(self, s: Switch) -> None:
+        """Open and close loops here."""
+        problem, robot = self.problem, self.robot
+        before = problem.closed
+        after = before | dict.fromkeys(s.open, False) | dict.fromkeys(s.close, True)
+        if after == before:
+            return
+        found = structure_of(robot, after, self.q, self.t)
+        fitting = self._fitting(s, found, [name for name in s.close if not before[name]])
+        if fitting is None:
+            return
+        problem.use(found)
+        self.balance.robot = found.robot
+        self._h = math.nan
+        (q, gained), v = fitting, self.v
+        if any(not before[name] for name in s.close):
+            self.loops.projected += gained
+            self.loops.projected_most += abs(gained)
+            self.q = q
+            v = found.kept(q[None], self.v[None], self.t)[0]
+            lost = float(robot.kinetic_energy(q, self.v)) - float(robot.kinetic_energy(q, v))
+            self.loops.lost += lost
+        self.loops.switches += 1
+        self._touch((self.q, v), shown=True)
+        if not self.stopped:
+            self.contact.again(self.t, self.q, self.v)
+        self.loops.start(self.t, self.q, self.v)
+        self._pieces.append((self.t, tuple(after.values())))
+
+    def _fitting(self, s: Switch, found: Structure, new: list[str]) -> tuple[Array, float] | None:
+        """The position with loops closed that close now, and the energy that it has more; None if they cannot close."""
+        if not new:
+            return self.q, 0.0
+        rows = found.residual(self.q, self.t)
+        off = {name: float(np.abs(rows[found.robot.loop_rows[name]]).max(initial=0.0)) for name in new}
+        name = max(off, key=lambda x: off[x])
+        q, left = found.one(self.q, self.t) if off[name] <= s.tolerance else (self.q, math.inf)
+        if left <= 1e-9:
+            robot = self.robot
+            return q, float(robot.potential_energy(q)) - float(robot.potential_energy(self.q))
+        self.stopped = "not-closed"
+        self.message = (
+            f"loop {name!r} was to be closed at t = {self.t:.9g} s, where it is open by {off[name]:.3g}; at most "
+            f"{s.tolerance:.3g} (the switch's tolerance) is closed"
+        )
+        return None
+
+    # ---- the end, checkpoints
+
+    def closing(self) -> Closing | None:
+        """What closes loops between steps."""
+        return Closing(self.robot, tuple(self._pieces)) if self.problem.drift == "project" else None
+
+    def _report(self) -> Report:
+        report = super()._report()
+        return replace(report, loops=self.loops.report(), violations=(*report.violations, *self.loops.violations()))
+
+    def more_state(self) -> dict[str, NDArray[Any]]:
+        """For a checkpoint."""
+        count, problem = len(self.robot.loops), self.problem
+        return self.loops.state() | {
+            "due": np.array(self._due),
+            "done": np.array(sorted(self._done), dtype=np.int64),
+            "times": np.array([t for t, _ in self._pieces]),
+            "closed": np.array([closed for _, closed in self._pieces], bool).reshape(-1, count),
+            "rank": np.array(problem.usual.rank),
+            "crossing": np.zeros(0)
+            if problem.crossing is None
+            else np.array([problem.now.rank, *problem.crossing.push]),
+        }
+
+    def restore_more(self, state: dict[str, NDArray[Any]]) -> None:
+        """From a checkpoint."""
+        problem = self.problem
+        self._due, self._done = int(state["due"]), set(state["done"].tolist())
+        self._pieces = [
+            (t, tuple(map(bool, closed))) for t, closed in zip(state["times"].tolist(), state["closed"], strict=True)
+        ]
+        names = [x.name for x in self.robot.loops]
+        closed = dict(zip(names, self._pieces[-1][1], strict=True))
+        problem.use(structure_of(self.robot, closed, self.q, self.t, int(state["rank"])))
+        if len(state["crossing"]):
+            problem.cross(int(state["crossing"][0]), state["crossing"][1:])
+        self.balance.robot = problem.now.robot
+        self.loops.restore(state)

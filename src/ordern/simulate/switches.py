@@ -1,0 +1,108 @@
+"""Loops that open and close during a run: chains whose structure varies.
+
+Opening a loop takes its constraints away; the state goes on as it is. A loop that closes must be closed in position at
+that moment, within a tolerance; its relative velocity is taken away at once, by the impulses of its constraints: v goes
+to the nearest velocity, in kinetic energy, that keeps all loops closed. That is a perfectly inelastic impact, and what
+it takes is booked as lost.
+
+Reference: Nakamura and Yamane, Dynamics computation of structure-varying kinematic chains and its application to human
+figures, 2000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError, unknown_name
+from .events import Event
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Switch", "checked"]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Loops to be opened and closed: at a time, or when an event takes place, the first time or each (once=False).
+
+    What is open already is not opened again, nor closed what is closed; as long as there is nothing to be done, the
+    event is not watched. A loop is closed only if it is open by no more than `tolerance` (rad and m) at that moment;
+    otherwise the run ends there, and its report says so.
+
+    >>> import ordern as on
+    >>> let_go = on.Switch(at=0.5, open=["left"])
+    >>> catch = on.Switch(on.Event.height("hand", 0.2), close=["left"], tolerance=1e-3)
+    """
+
+    when: Event | None = None
+    at: float | None = None
+    open: tuple[str, ...] = ()
+    close: tuple[str, ...] = ()
+    tolerance: float = 1e-6
+    once: bool = True
+
+    def __post_init__(self) -> None:
+        if (self.when is None) == (self.at is None):
+            raise ArgumentError(
+                "Switch: give either a time, Switch(at=0.5, ...), or an event, Switch(on.Event(...), ...)"
+            )
+        given: Any = self.when
+        if given is not None and not isinstance(given, Event):
+            raise ArgumentError(
+                f"Switch: an event is an on.Event(function, ...), not {self.when!r}; a time is at={self.when!r}"
+            )
+        at: Any = self.at
+        if at is not None and not (isinstance(at, (int, float, np.number)) and 0.0 <= at < np.inf):
+            raise ArgumentError(f"Switch: at must be a time in seconds, finite and not below 0, not {self.at!r}")
+        most: Any = self.tolerance
+        if not (isinstance(most, (int, float, np.number)) and 0.0 < most < np.inf):
+            raise ArgumentError(f"Switch: tolerance must be a positive number, not {self.tolerance!r}")
+        for name in ("open", "close"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        both = set(self.open) & set(self.close)
+        if both:
+            raise ArgumentError(f"Switch: {sorted(both)[0]!r} is to be opened and closed at once")
+        if not self.open and not self.close:
+            raise ArgumentError("Switch: name loops to open=[...] or close=[...]")
+
+    def __str__(self) -> str:
+        parts = [
+            f"{what} {', '.join(names)}" for what, names in (("opens", self.open), ("closes", self.close)) if names
+        ]
+        return "; ".join(parts)
+
+
+def _names(what: str, given: Any) -> tuple[str, ...]:
+    if isinstance(given, str):
+        return (given,)
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    for x in found:
+        if not isinstance(x, str):
+            raise ArgumentError(f"Switch: {what} takes names of loops, not {x!r}")
+    return found
+
+
+def checked(robot: Robot, switches: Any) -> tuple[Switch, ...]:
+    """Switches in a tuple, if they are such and their loops exist: those at times first, in order."""
+    given = (switches,) if isinstance(switches, Switch) else () if switches is None else switches
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ArgumentError(
+            f"switches must be on.Switch objects, switches=[on.Switch(at=0.5, open=[...])]; not {given!r}"
+        )
+    found = tuple(given)
+    known = [x.name for x in robot.loops]
+    for s in found:
+        if not isinstance(s, Switch):
+            raise ArgumentError(
+                f"switches must be on.Switch objects: give on.Switch(at=0.5, open=[...]) instead of {s!r}"
+            )
+        for name in (*s.open, *s.close):
+            if name not in known:
+                raise unknown_name("loop", name, known, robot.name)
+    timed = sorted((s for s in found if s.at is not None), key=lambda s: s.at or 0.0)
+    return (*timed, *(s for s in found if s.when is not None))
