@@ -348,6 +348,9 @@ _MEANING = {
     "motion": "angular and linear",
     "bodies": "a moment and a force for each body",
     "scalar": "one number",
+    "rows": "constraints of loops and couplings: nc",
+    "loop_q": "positions of the joints that close loops",
+    "loop_v": "freedoms of the joints that close loops",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError
@@ -23,7 +23,7 @@ def load(
     merge: bool = True,
     snap: float = 1e-11,
     loops: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
-    cut: Sequence[str] = (),
+    cut: str | Sequence[str] = (),
 ) -> Robot:
     """A robot from a file (URDF, MJCF, SDF), from XML text, or from the name of a bundled robot.
 
@@ -33,11 +33,12 @@ def load(
     `robot.notes`, and in one warning.
 
     `loops` are joints that close loops, which URDF has no words for: the name of a JSON file, or what would be in it, a
-    list with a dictionary for each (see docs/formats/loops.md). `cut` names joints of an SDF file that are to close its
-    loops; without it they are chosen.
+    list with a dictionary for each (see docs/formats/loops.md). `cut` names joints (or one joint) of an SDF file that
+    are to close its loops; without it they are chosen.
     """
     from . import io, robots
 
+    cut = _joint_names(cut)
     bundled = robots.known(source)
     if bundled and cut:
         raise ArgumentError(f"cut: the bundled robot {str(source)!r} has its tree already")
@@ -51,6 +52,15 @@ def load(
     if not bundled:
         io.warn_of(robot)
     return robot
+
+
+def _joint_names(cut: object) -> tuple[str, ...]:
+    """One name or several."""
+    names = (cut,) if isinstance(cut, str) else tuple(cut) if isinstance(cut, Iterable) else (cut,)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(f"load: cut must be the name of a joint or a list of names, not {cut!r}")
+    return names
 
 
 def load_result(path: str | os.PathLike[str], robot: Robot | None = None) -> Result:

@@ -408,3 +408,17 @@ def test_tables_line_up() -> None:
 def test_nothing_is_printed_in_colour_to_a_file(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["check", wrong])
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_loops_beside_a_robot(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "good.loops.json"
+    rod = {"name": "rod", "type": "distance", "length": 1.0, "parent": "a", "child": "b", "child_at": [0, 0, 1]}
+    file.write_text(json.dumps([rod]))
+    for command in (["info"], ["check"], ["count", "mass_matrix"], ["forward", "--q", "0"]):
+        assert main([command[0], good, *command[1:], "--loops", str(file)]) == 0
+        assert command != ["info"] or "rod" in capsys.readouterr().out
+    assert main(["info", good, "--loops", str(tmp_path / "none.json")]) == 2
+    assert "none.json" in capsys.readouterr().err
+    file.write_text(json.dumps([{**rod, "length": -1}]))
+    assert main(["info", good, "--loops", str(file)]) == 1
+    assert "loop 'rod'" in capsys.readouterr().err

@@ -131,3 +131,40 @@ def test_what_cannot_be_simulated() -> None:
         grasp.simulate(np.zeros((3, 2)), pose=np.eye(4), velocity=np.zeros(6))
     with pytest.raises(on.ArgumentError, match="until"):
         grasp.simulate(np.zeros(2), pose=np.eye(4), velocity=np.zeros(6), until=-1.0)
+
+
+def test_a_start_that_does_not_fit_is_an_error() -> None:
+    grasp, still = held_block(), np.zeros(6)
+    with pytest.raises(on.ArgumentError, match=r"contact 'finger-1' of arm 'finger-1'.*off.*0\.05.*grasp\.project"):
+        grasp.simulate([0.05, 0.0], pose=np.eye(4), velocity=still)
+    with pytest.raises(on.ArgumentError, match=r"contact 'finger-2' of arm 'finger-2'.*moves.*0\.3.*grasp\.project"):
+        grasp.simulate([0.0, 0.0], [0.0, 0.3], pose=np.eye(4), velocity=still)
+    with pytest.raises(on.ArgumentError, match="`q0` of arm 'finger-2' must be finite"):
+        grasp.simulate([0.0, np.nan], pose=np.eye(4), velocity=still)
+    fits = grasp.project([0.05, 0.0], pose=(0, 0, 0))
+    close = [fits.q[0] + 1e-8, fits.q[1]]
+    result = grasp.simulate(close, None, [PUSH, PUSH], 0.01, pose=fits.pose, velocity=still)
+    assert result["residual"].max() < 1e-12
+
+
+def test_poses_of_a_start_are_those_of_a_grasp() -> None:
+    grasp, still = held_block(), np.zeros(6)
+    wanted = grasp.simulate(np.zeros(2), None, [PUSH, PUSH], 0.01, pose=np.eye(4), velocity=still)
+    for pose in ((0, 0, 0), ((0, 0, 0), (0, 0, 0))):
+        result = grasp.simulate(np.zeros(2), None, [PUSH, PUSH], 0.01, pose=pose, velocity=still)
+        assert np.array_equal(result.q, wanted.q)
+    with pytest.raises(on.ArgumentError, match=r"`pose`.*position of 3 numbers"):
+        grasp.simulate(np.zeros(2), pose=(0, 0), velocity=still)
+
+
+def test_what_cannot_be_a_grasp_is_named() -> None:
+    arm, block = on.load("puma560"), (2.0, (0, 0, 0), (0.1, 0.1, 0.1))
+    with pytest.raises(on.ArgumentError, match=r"contacts must be .*; write Point\(\)"):
+        on.grasp([arm], block, C.Point)
+    for contacts in ("point", 3):
+        with pytest.raises(on.ArgumentError, match=f"contacts must be .*, not {contacts!r}"):
+            on.grasp([arm], block, contacts)
+    with pytest.raises(on.ArgumentError, match=r"object must be a Body.*not 'box'"):
+        on.grasp([arm], "box")
+    with pytest.raises(on.ArgumentError, match="`q` of arm 'puma560' must be finite"):
+        on.grasp([arm], block, q=[[np.nan] * 6])

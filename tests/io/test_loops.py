@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,15 +62,25 @@ def test_loops_beside_a_urdf_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([{**PIN, "type": "revolut"}], r"type 'revolut'.*Revolute"),
+        ([{**PIN, "type": "revolut"}], r"type 'revolut'.*revolute.*point_on_line.*revolute"),
         ([{**PIN, "parent": "tw"}], r"body 'tw'.*two"),
         ([{**PIN, "axes": [0, 1, 0]}], r"word 'axes'.*axis"),
-        ([{**PIN, "axis": [0, 0, 0]}], r"must have a direction"),
+        ([{**PIN, "axis": [0, 0, 0]}], r"loop 'pin'.*must have a direction"),
+        ([{**PIN, "axis": [0, 1]}], r"loop 'pin'.*three numbers"),
+        ([{**PIN, "axis": "y"}], r"loop 'pin'.*three numbers"),
+        ([{**PIN, "damping": [1, 2]}], r"loop 'pin'.*damping"),
+        ([{**PIN, "active": "false"}], r"loop 'pin': active must be True or False, not 'false'"),
+        ([{**PIN, "rest": math.inf}], r"loop 'pin': rest must be finite"),
+        ([{**PIN, "child": "two"}], r"loop 'pin' joins body 'two' with itself"),
+        ([{**CLOSED[1], "length": -1}], r"loop 'rod'.*positive"),
+        ([{**CLOSED[1], "name": "d", "type": "driven"}], r"word 'length'"),
+        ([{"name": "d", "type": "driven", "parent": "two", "child": "three"}], r"loop 'd' needs 'joint'"),
+        ([PIN, {key: x for key, x in PIN.items() if key != "name"}], r"loop number 2 needs 'name'"),
         ([{key: x for key, x in PIN.items() if key != "child"}], r"loop 'pin' needs 'child'"),
         ([{**PIN, "damping": -1.0}], r"damping must be finite and not below zero"),
         ([{**PIN, "at": [1, 2]}], r"loop 'pin'.*position of 3 numbers"),
         ([PIN, PIN], r"loop 'pin' exists already"),
-        ([{"name": "d", "type": "distance", "parent": "two", "child": "three"}], r"Distance: .*length"),
+        ([{"name": "d", "type": "distance", "parent": "two", "child": "three"}], r"loop 'd' needs 'length'"),
         ([{**CLOSED[1], "damping": 1.0}], r"damping needs a joint; a Distance has no coordinates"),
         ("[1, 2]", r"list with a dictionary for each"),
         ("{", r"it is no JSON"),
@@ -85,9 +96,22 @@ def test_what_is_wrong_is_named(given: Any, message: str, tmp_path: Path) -> Non
         on.load(URDF, loops=given)
 
 
+def test_errors_name_the_file_once(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.json"
+    for key, wrong in (("active", 1), ("axis", [0, 0, 0]), ("damping", -1), ("velocity_limit", -1), ("child", "x")):
+        file.write_text(json.dumps([{**PIN, key: wrong}]), encoding="utf-8")
+        with pytest.raises(on.ModelError, match="loop 'pin'") as e:
+            on.load(URDF, loops=file)
+        assert str(e.value).count(str(file)) == 1
+        assert str(e.value).count("loop 'pin'") == 1
+
+
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match=r"none\.json"):
+    with pytest.raises(OSError, match=r"no file .*none\.json") as e:
         on.load(URDF, loops=tmp_path / "none.json")
+    assert isinstance(e.value, on.ModelError)
+    with pytest.raises(on.ModelError, match="this is a directory"):
+        on.load(URDF, loops=str(tmp_path))
 
 
 def test_the_code_of_the_page_runs() -> None:
@@ -122,6 +146,9 @@ def test_sdf_loops_keep_limits_and_dynamics_and_may_be_chosen() -> None:
     assert other.loops[0].damping == (0.1,)
     with pytest.raises(on.ModelError, match=r"joint 'abc'|'abc'"):
         on.load(RING, cut=["abc"])
+    assert [x.name for x in on.load(RING, cut="ab").loops] == ["ab"]
+    with pytest.raises(on.ArgumentError, match="cut must be the name of a joint or a list of names, not 5"):
+        on.load(RING, cut=5)  # type: ignore[arg-type]
     with pytest.raises(on.ModelError, match="cannot close a loop"):
         on.load(RING, cut=["ab", "ac"])
     with pytest.raises(on.ModelError, match="only in SDF"):
@@ -175,6 +202,27 @@ def test_which_joints_close_loops_can_be_said() -> None:
         graph().connect("az", hinge, "a", "z").build()
     with pytest.raises(on.ModelError, match="stiffnes"):
         graph().connect("az", hinge, "a", "b", stiffnes=1.0)
+
+
+def test_terms_of_graphs_and_loops_make_sense() -> None:
+    hinge = on.Revolute((0, 1, 0))
+    terms: dict[str, Any]
+    for terms, message in (
+        ({"closes": "yes"}, "joint 'x': closes must be True, False or None, not 'yes'"),
+        ({"rest": math.inf}, "joint 'x': rest must be finite"),
+        ({"velocity_limit": -1}, "joint 'x': velocity_limit must not be below zero"),
+    ):
+        with pytest.raises(on.ModelError, match=message):
+            graph().connect("x", hinge, "a", "b", **terms)
+    for terms, message in (
+        ({"active": None}, "loop 'x': active must be True or False, not None"),
+        ({"rest": math.inf}, "loop 'x': rest must be finite"),
+        ({"velocity_limit": -1}, "loop 'x': velocity_limit must not be below zero"),
+    ):
+        with pytest.raises(on.ModelError, match=message):
+            graph().loop("x", hinge, "a", "b", **terms)
+    with pytest.raises(on.ModelError, match="loop 'x' joins body 'a' with itself"):
+        graph().loop("x", hinge, "a", "a")
 
 
 def test_loops_survive_as_plain_data_and_as_builders() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import ordern as on
 from ordern import robots
-from ordern.errors import LoopError
+from ordern.errors import ArgumentError, LoopError
 from tests.loops.closed_systems import LOOP_TYPES, closed_robot
 from tests.loops.test_solvers import parallelogram
 
@@ -134,3 +134,19 @@ def test_projection_of_velocities_is_nearest_in_kinetic_energy():
     M, N = robot.mass_matrix(q), robot.mobility(q).motions
     assert np.abs(N.T @ M @ (new - v).T).max() < 1e-11  # the change is M-orthogonal to all that loops allow
     np.testing.assert_allclose(robot.project_velocity(q, new), new, atol=1e-12)
+
+
+def test_the_result_is_near_the_start():
+    """Not turns away: the four-bar from its flat neutral position, and from near closed positions."""
+    robot = on.load("four-bar")
+    assert np.abs(robot.assemble().q).max() < 2.0
+    near = robots.positions("four-bar")["assembled"] + 0.1 * np.random.default_rng(0).normal(size=(20, 3))
+    assert np.abs(robot.assemble(near).q - near).max() < 0.4
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"restarts": 1.5}, "restarts must be"), ({"keep": 0}, "keep must be names")]
+)
+def test_mistakes_are_named(options, words):
+    with pytest.raises(ArgumentError, match=words):
+        on.load("four-bar").assemble(**options)

@@ -108,3 +108,9 @@ def test_what_cannot_be_driven_is_named():
         robot.actuation(q, v, a + np.array([1.0, 0.0, 0.0, 0.0]), [first])
     with pytest.raises(on.ArgumentError, match="velocities do not keep loop"):
         robot.actuation(q, v + np.array([1.0, 0.0, 0.0, 0.0]), a, [first])
+
+
+def test_an_open_mechanism_has_no_motion():
+    robot = parallelogram()
+    with pytest.raises(LoopError, match=r"actuation: loop 'pin' .* is open by .*assemble"):
+        robot.actuation([0.3, 0.4, -0.2], np.zeros(3), np.zeros(3), ["a"])

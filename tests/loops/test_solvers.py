@@ -7,6 +7,7 @@ import pytest
 
 import ordern as on
 from ordern import robots
+from ordern.errors import ArgumentError, LoopError, ModelError
 from ordern.loops.dynamics import METHODS
 from ordern.robots.mechanisms.bricard import assembled_position
 from ordern.robots.mechanisms.four_bar import four_bar
@@ -325,3 +326,35 @@ def test_a_long_chain_of_loops_by_pieces():
     for method in ("multipliers", "kkt", "proximal"):
         a = robot.closed_dynamics(q, v, np.zeros(robot.nv), method=method).a
         np.testing.assert_allclose(a, known, atol=1e-9 * (1.0 + np.abs(known).max()))
+
+
+def test_mistakes_in_arguments_are_named():
+    robot, q, z = parallelogram(), np.array([0.7, -0.7, 0.7]), np.zeros(3)
+    with pytest.raises(ArgumentError, match="loop_forces must be forces by names"):
+        robot.closed_dynamics(q, z, z, loop_forces=[1, 2, 3])
+    with pytest.raises(ArgumentError, match="tolerance must be a positive number"):
+        robot.mobility(q, tolerance=-1)
+    with pytest.raises(ArgumentError, match="freedoms of the joints that close loops"):
+        robot.loop_force(q, [1.0] * 7)
+    with pytest.raises(ArgumentError, match=r"loop 'pin' is closed, True, or open, False; not 'off'"):
+        robot.with_loops({"pin": "off"})
+
+
+def test_drives_that_contradict_each_other_have_no_velocity():
+    turn = on.Revolute((0, 1, 0))
+    robot = on.Builder("crank").body("ground").body("bar", parent="ground", joint=turn, mass=1.0, inertia=(0.1,) * 3)
+    for name, speed in (("slow", 1.0), ("fast", 2.0)):
+        robot = robot.loop(name, on.Driven(turn, (0.0, speed)), "ground", "bar")
+    with pytest.raises(LoopError, match="no velocities of 'crank' keep all loops closed"):
+        robot.build().project_velocity([0.0], [0.0])
+
+
+def test_loops_without_any_mass_are_told():
+    turn = on.Revolute((0, 1, 0))
+    robot = on.Builder("light").body("ground").body("one", parent="ground", joint=turn)
+    robot = robot.body("two", parent="one", joint=turn, at=(1, 0, 0)).body("three", parent="ground", joint=turn)
+    robot = robot.loop("pin", on.PointOnLine((0, 1, 0)), "three", "two", at=(1, 0, 0)).build()
+    q, z = np.zeros(3), np.zeros(3)
+    for method in ("null-space", "kkt", "multipliers", "proximal"):
+        with pytest.raises(ModelError, match="moves no mass"):
+            robot.closed_dynamics(q, z, z, method=method)

@@ -47,11 +47,15 @@ def mass_matrix_regular(s: Subject) -> Iterator[Finding]:
         null = _null(M, scale)
         if null is not None:
             yield Finding(
-                "error",
+                "warning" if m.nc else "error",
                 "mass-matrix-singular",
                 _joints(s, null)[0],
                 f"{_named(_joints(s, null))} can accelerate without any force: nothing with mass or inertia resists, "
-                "so forward dynamics is not defined",
+                + (
+                    "unless loops do; forward dynamics is then by the method 'null-space' or 'kkt'"
+                    if m.nc
+                    else "so forward dynamics is not defined"
+                ),
                 "give the bodies that they carry mass and inertia, give the joints an armature, or fix them",
                 _where(s, _joints(s, null)),
             )

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     robots = args.robots or list(_USUAL)
     bar, told = Bar(), []
     for k, source in enumerate(robots):
-        robot = _quiet(loaded(argparse.Namespace(robot=source, floating=args.floating)))
+        robot = _quiet(loaded(argparse.Namespace(robot=source, floating=args.floating, loops=None)))
 
         def show(part: float, k: int = k) -> None:
             bar((k + part) / len(robots))

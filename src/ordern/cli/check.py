@@ -23,7 +23,7 @@ from ..check.report import by_suggestion
 from ..errors import OrdernError
 from ..io.source import UnreadableError
 from ..io.warnings import ModelWarning
-from .source import given
+from .source import given, loops_argument
 from .terminal import complain, paint
 
 __all__ = ["arguments", "run"]
@@ -40,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="exit with 1 also for warnings")
     parser.add_argument("--floating", action="store_true", help="let the root float, and look at it too")
+    loops_argument(parser)
     parser.add_argument("--all", action="store_true", help=f"show all findings of a kind, not only the first {_MOST}")
     parser.add_argument("--json", action="store_true", help="print JSON: a list with one report per file")
 
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     reports, unreadable = [], False
     for file in args.file:
         try:
-            report = examine(given(file), floating=args.floating)
+            report = examine(given(file), floating=args.floating, loops=args.loops)
         except UnreadableError as e:
             complain(str(e))
             unreadable = True
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     return int(any(not r.ok or (args.strict and r.warnings) for r in reports))
 
 
-def examine(source: str, *, floating: bool = False) -> Report:
+def examine(source: str, *, floating: bool = False, loops: str | None = None) -> Report:
     """The report on a file, or on the text of one; what keeps it from loading is a finding too."""
     from .. import load
 
@@ -73,7 +74,7 @@ def examine(source: str, *, floating: bool = False) -> Report:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            robot = load(source, floating=floating, merge=False)
+            robot = load(source, floating=floating, merge=False, loops=loops)
             report = check(robot)
         except UnreadableError:
             raise

@@ -21,7 +21,7 @@ import warnings
 from pathlib import Path
 
 from ..errors import OrdernError
-from .source import given
+from .source import given, loops_argument
 from .terminal import complain
 
 __all__ = ["arguments", "run"]
@@ -38,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--to", choices=_FORMATS, help="the format, if the name of the output does not tell")
     parser.add_argument("--floating", action="store_true", help="let the root float")
+    loops_argument(parser)
     parser.add_argument("--lossy", action="store_true", help="leave out what the format cannot say")
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
     parser.add_argument("--json", action="store_true", help="print what was written, and what was left out, as JSON")
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `ordern check` tells them
-        robot = load(given(args.input), floating=args.floating)
+        robot = load(given(args.input), floating=args.floating, loops=args.loops)
     try:
         if stdout:
             text, losses = written(robot, _FORMATS[args.to], Path(), lossy=args.lossy)

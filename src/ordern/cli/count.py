@@ -14,6 +14,7 @@ import warnings
 from dataclasses import asdict
 from typing import Any
 
+from .source import loops_argument
 from .terminal import table
 from .values import asked
 
@@ -27,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", help="the method; the usual one unless given")
     parser.add_argument("--general", action="store_true", help="with general link parameters, as papers count")
     parser.add_argument("--floating", action="store_true", help="let the root float")
+    loops_argument(parser)
     parser.add_argument("--frame", help="the frame, for questions about one")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `ordern check` tells them
-        robot = load(args.robot, floating=args.floating)
+        robot = load(args.robot, floating=args.floating, loops=args.loops)
     options = {"frame": args.frame or robot.bodies[-1].name, "axes": "frame", "kind": "classical"}
     with asked():
         question = find(args.question, args.method)[0]

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..model import BASE, Connection, Loop, Model
-from .source import given
+from .source import given, loops_argument
 from .terminal import paint, table
 
 __all__ = ["arguments", "run"]
@@ -26,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("robot", metavar="FILE|NAME", help="robot description, name of a bundled robot, or - for stdin")
     parser.add_argument("--floating", action="store_true", help="let the root float")
+    loops_argument(parser)
     parser.add_argument("--no-merge", action="store_true", help="keep bodies behind fixed joints apart")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the notes are printed below
-        robot = load(given(args.robot), floating=args.floating, merge=not args.no_merge)
+        robot = load(given(args.robot), floating=args.floating, merge=not args.no_merge, loops=args.loops)
     print(json.dumps(_described(robot), indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(robot)))
     return 0
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.writing import UnwritableError
-from .source import given
+from .source import given, loops_argument
 from .values import UsageError
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ _NEEDS = {
 
 
 def robot_argument(parser: argparse.ArgumentParser) -> None:
-    """The robot, and whether it floats."""
+    """The robot, whether it floats, and its loops."""
     parser.add_argument("robot", metavar="FILE|NAME", help="robot description, name of a bundled robot, or - for stdin")
     parser.add_argument("--floating", action="store_true", help="let the root float")
+    loops_argument(parser)
 
 
 def loaded(args: argparse.Namespace) -> Robot:
@@ -45,7 +46,7 @@ def loaded(args: argparse.Namespace) -> Robot:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return load(given(args.robot), floating=args.floating)
+        return load(given(args.robot), floating=args.floating, loops=args.loops)
 
 
 def bundled(args: argparse.Namespace) -> str:

@@ -1,7 +1,8 @@
 """Many trajectories at once, in native code: how fast, and where they end.
 
-All start at --q0 and --v0, or with --random at random positions within the limits of the joints. Steps are fixed. What
-is timed is the whole computation after compiling, on all cores unless --threads tells otherwise.
+All start at --q0 and --v0, or with --random at random positions within the limits of the joints; closed loops are
+closed next to these, and next to the neutral position if there is no --q0. Steps are fixed. What is timed is the whole
+computation after compiling, on all cores unless --threads tells otherwise.
 
 examples:
   ordern rollout puma560 --batch 4096 --steps 1000 --dt 1e-3 --random 0
@@ -104,9 +105,11 @@ def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
         q0 = robot.random(np.random.default_rng(args.random), (args.batch,)).astype(kind)
     else:
         q0 = np.broadcast_to(vector(args.q0, robot, "q", "--q0", bundled(args)), (args.batch, robot.nq)).astype(kind)
-    if robot.nc:  # closed next to where it was to start
+    if robot.nc and args.random is not None:
         q0 = robot.assemble(q0).q
         v0 = robot.project_velocity(q0, v0)
+    elif robot.nc and args.q0 is None:
+        q0 = np.broadcast_to(robot.assemble().q, q0.shape)
     every = _every(args)
     options: dict[str, Any] = {"method": args.method, "dynamics": args.dynamics, "threads": args.threads}
 

@@ -108,11 +108,9 @@ def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
     import numpy as np
 
     q0 = vector(args.q0, robot, "q", "--q0", bundled(args))
-    if robot.nc:  # closed next to what was asked for
-        q0 = robot.assemble(q0).q
+    if robot.nc and args.q0 is None:
+        q0 = robot.assemble().q
     v0 = vector(args.v0, robot, "v", "--v0")
-    if robot.nc:
-        v0 = robot.project_velocity(q0, v0)
     if args.step is None and (args.method == "variational" or _fixed(args.method)):
         raise UsageError(f"the method {args.method!r} takes steps of a fixed length: give --step, in seconds")
     until: Any = args.until

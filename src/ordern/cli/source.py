@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from ..io.source import UnreadableError
 
-__all__ = ["given"]
+__all__ = ["given", "loops_argument"]
+
+
+def loops_argument(parser: argparse.ArgumentParser) -> None:
+    """The file with a robot's loops."""
+    parser.add_argument("--loops", metavar="FILE", help="JSON file with loops that the robot's own file does not have")
 
 
 def given(name: str) -> str:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .outputs import MOTIONS, PAGES, bundled, check_output
-from .source import given
+from .source import given, loops_argument
 from .values import LIST, asked, named, negative_lists, vector
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--q", nargs="+", metavar=LIST, help="the position; numbers may also be arguments of their own")
     where.add_argument("--position", metavar="NAME", help='a position of a bundled robot, such as "ready"')
     parser.add_argument("--floating", action="store_true", help="let the root float")
+    loops_argument(parser)
     parser.add_argument("--path", action="append", metavar="FRAME", help="draw the way of this frame; may be repeated")
     parser.add_argument("--save", metavar="PAGE.html", help="write a page that plays offline, and serve nothing")
     parser.add_argument("--port", type=int, help="port to serve on; otherwise the first that is free from 8080 on")
@@ -95,7 +96,7 @@ def _loaded(args: argparse.Namespace) -> tuple[Robot, Any]:
     if Path(args.robot).suffix.lower() in MOTIONS:
         result = saved(args.robot, None, "ordern view FILE|NAME --motion FILE")
         return result.robot, result
-    robot = load(given(args.robot), floating=args.floating)
+    robot = load(given(args.robot), floating=args.floating, loops=args.loops)
     return robot, played(args.motion, robot) if args.motion else None
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ModelError
+from ..joints import placement
 from .arms import Arm
 
-__all__ = ["broadcast", "numbers", "per_arm"]
+__all__ = ["broadcast", "numbers", "per_arm", "poses"]
 
 Array = NDArray[Any]
 
@@ -47,6 +48,20 @@ def numbers(x: Any, what: str, core: tuple[int, ...] = ()) -> Array:
     if core and a.shape[-len(core) :] != core:
         raise ArgumentError(f"grasp: {what} has shape {a.shape}; its last dimensions must be {core}")
     return a
+
+
+def poses(x: Any) -> Array:
+    """Poses (..., 4, 4) of the object; one may also be a position, a pair (xyz, rpy) or a `Placement`."""
+    try:
+        a = np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        a = np.array(np.nan)
+    if a.shape[-2:] == (4, 4):
+        return a
+    try:
+        return placement(x, "grasp: `pose`").matrix
+    except ModelError as e:
+        raise ArgumentError(str(e)) from None
 
 
 def broadcast(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -95,6 +95,12 @@ def _contacts(given: Any, arms: Sequence[Arm]) -> list[Contact]:
     count = sum(len(a.tips) for a in arms)
     if given is None or isinstance(given, Contact):
         return [Rigid() if given is None else given] * count
+    if isinstance(given, (str, type)) or not isinstance(given, Iterable):
+        hint = f"; write {given.__name__}()" if isinstance(given, type) and issubclass(given, Contact) else ""
+        raise ArgumentError(
+            "grasp: contacts must be Rigid(), Hinge(axis=...), SoftFinger() or Point(), or a list with one for each "
+            f"tip, not {given!r}{hint}"
+        )
     contacts = list(given)
     for k, c in enumerate(contacts):
         if not isinstance(c, Contact):
@@ -137,6 +143,8 @@ def _tips_at(arms: Sequence[Arm], q: Any) -> list[Placement]:
         raise ArgumentError("grasp: `q`, in which the contacts are closed, must be one position of each arm")
     found = []
     for arm, x in zip(arms, positions, strict=True):
+        if not np.isfinite(x).all():
+            raise ArgumentError(f"grasp: `q` of arm {arm.name!r} must be finite, not {x.tolist()}")
         for tip in arm.tips:
             X = arm.robot.pose(x, tip)
             found.append(arm.base @ Placement.of(X[:3, :3], X[:3, 3]))

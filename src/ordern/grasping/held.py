@@ -30,7 +30,7 @@ def held_body(given: Any) -> Body | None:
         body = given
     else:
         try:
-            mass, com, inertia = given
+            mass, com, inertia = (None,) if isinstance(given, str) else tuple(given)
         except (TypeError, ValueError):
             raise ArgumentError(
                 "grasp: the object must be a Body, (mass, com, inertia), or None for one that does not move, "

@@ -13,7 +13,7 @@ from ..errors import ArgumentError, unknown_name
 from ..joints import Placement
 from ..model import Body
 from ..robot import Robot
-from .arguments import broadcast, numbers, per_arm
+from .arguments import broadcast, numbers, per_arm, poses
 from .arms import Arm, grouped
 from .contacts import Contact, Parted
 from .dense import DENSE
@@ -75,7 +75,7 @@ class Grasp:
         """All that follows from positions and velocities (at rest unless given): see `GraspState`."""
         qs = per_arm(self.arms, q, "q")
         vs = per_arm(self.arms, np.zeros(self.nv) if v is None else v, "v")
-        X = None if pose is None else numbers(pose, "`pose`", (4, 4))
+        X = None if pose is None else poses(pose)
         V = None if velocity is None else numbers(velocity, "`velocity`", (6,))
         if self.object is None:
             X = self.stands.matrix if X is None else X
@@ -262,7 +262,7 @@ class Grasp:
             raise ArgumentError("grasp: give the object's `pose`, or the arms' positions `q` from which it follows")
         if pose is None:
             return self.state(q)
-        X = numbers(pose, "`pose`", (4, 4))
+        X = poses(pose)
         qs = tuple(np.broadcast_to(a.robot.neutral(), (*X.shape[:-2], a.robot.nq)) for a in self.arms)
         vs = tuple(np.zeros((*X.shape[:-2], a.robot.nv)) for a in self.arms)
         return GraspState(self, qs, vs, X, np.zeros((*X.shape[:-2], 6)))
@@ -315,8 +315,9 @@ class Grasp:
         """The motion of arms and object from a state, until a time in seconds (or at a list of times).
 
         `tau` are joint forces as in `forward_dynamics`, or a function f(t, state) of a `GraspState`; so is `wrench`.
-        Springs, dampers and friction of joints act. After each step the state is brought back to where tips and object
-        fit, unless `project` is False. `breach` says what happens when a one-sided contact would part, slip, spin or
+        Springs, dampers and friction of joints act. Tips must be on the object at the start and move with it;
+        `grasp.project` finds such a state. After each step the state is brought back to where tips and object fit,
+        unless `project` is False. `breach` says what happens when a one-sided contact would part, slip, spin or
         tip: "warn" (it is held on), "stop" the run there, or "release" it for good. `dynamics` is the method of
         `forward_dynamics`, `method` one of the explicit integrators of `Robot.simulate`.
 

@@ -20,17 +20,54 @@ from .omega import Omega
 from .recursive import compliance, response
 from .state import GraspState
 
-__all__ = ["positioned", "projected", "worst"]
+__all__ = ["fitting", "positioned", "projected", "worst"]
 
 Array = NDArray[Any]
 STEPS = 20
 CLOSED = 1e-13
 """Residuals below which no further step helps, in rad and m."""
+FITS = 1e-6
+"""What the start of a motion may be off, in rad, m, rad/s and m/s: rounding, but no other state than was meant."""
 
 
 def worst(state: GraspState) -> Array:
     """The largest residual of any contact, in rad or m, (...)."""
     return np.asarray(np.max(np.abs(state.residual), axis=(-2, -1)))
+
+
+def fitting(state: GraspState, what: str) -> GraspState:
+    """The projected state, if it is the given one but for rounding; an error that names what does not fit otherwise."""
+    grasp = state.grasp
+    for name, x in (("q", state.q), ("v", state.v)):
+        for arm, y in zip(grasp.arms, x, strict=True):
+            if not np.isfinite(y).all():
+                raise ArgumentError(f"{what}: `{name}0` of arm {arm.name!r} must be finite, not {y.tolist()}")
+    for name, y in (("pose", state.pose), ("velocity", state.velocity)):
+        if not np.isfinite(y).all():
+            raise ArgumentError(f"{what}: `{name}` must be finite, not {y.tolist()}")
+    across = (state.A @ state.velocity[..., None, :, None])[..., 0] - state.tip_velocities
+    for misfit, is_off, unit in (
+        (state.residual, "the tip is off the object by", "rad or m"),
+        (_bound(state, across), "the tip moves against the object with", "rad/s or m/s"),
+    ):
+        by = np.abs(misfit).max(axis=-1)
+        i = int(np.argmax(by))
+        if by[i] > FITS:
+            raise ArgumentError(
+                f"{what}: contact {grasp.contacts[i].name!r} of arm {grasp.arm_of(i).name!r} does not fit at the "
+                f"start: {is_off} {by[i]:.3g} {unit}. Start from a state that fits, such as that of "
+                "grasp.project(q, v, pose, velocity)"
+            )
+    return projected(state)
+
+
+def _bound(state: GraspState, x: Array) -> Array:
+    """The part of vectors (l, 6) in directions that the contacts bind, in the contacts' axes."""
+    found = np.zeros_like(x)
+    for i, c in enumerate(state.grasp.contacts):
+        R = state.axes[i]
+        found[i] = c.bound @ (c.bound.T @ np.concatenate([R.T @ x[i, :3], R.T @ x[i, 3:]]))
+    return found
 
 
 def projected(state: GraspState) -> GraspState:

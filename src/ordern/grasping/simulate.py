@@ -26,7 +26,7 @@ from ..simulate.tableaus import TABLEAUS
 from .arguments import numbers, per_arm
 from .monitor import KINDS, Breach, breach, margins
 from .motion import GraspMotion
-from .projecting import projected, worst
+from .projecting import fitting, projected, worst
 from .state import GraspState
 from .whole import from_whole, to_whole
 
@@ -117,7 +117,7 @@ def simulate(
     start = grasp.state(q0, v0, pose, velocity)
     if start.shape != ():
         raise ArgumentError(f"grasp.simulate: one state at a time, not a batch of shape {start.shape}")
-    start = projected(start) if project else start
+    start = fitting(start, "grasp.simulate") if project else start
     run = _Run(
         grasp=grasp,
         tau=_joint_forces(grasp, tau, wrench),

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
 from typing import Any
 
 from .. import joints
 from ..errors import ModelError, unknown_name
 from ..joints import Closure, Composite, Driven, Joint, Placement, placement
 from ..model import ModelBuilder
+from .source import open_source
 
 __all__ = ["add_loops", "closure_of"]
 
@@ -47,19 +50,18 @@ def add_loops(builder: ModelBuilder, loops: Loops) -> None:
         found, coupled = loops.get("loops", ()), loops.get("couplings", ())
     else:
         found, coupled = loops, ()
-    for given in _listed(found, "loops", where):
-        _loop(builder, given, where)
-    for given in _listed(coupled, "couplings", where):
-        _couple(builder, given, where)
+    for number, given in enumerate(_listed(found, "loops", where), 1):
+        _loop(builder, given, _called("loop", given, number), where)
+    for number, given in enumerate(_listed(coupled, "couplings", where), 1):
+        _couple(builder, given, _called("coupling", given, number), where)
 
 
 def _read(path: str) -> Any:
+    data = open_source(Path(path), (".json",)).data
+    if len(data) > _LARGEST:
+        raise ModelError(f"it is longer than {_LARGEST} bytes, which no file of loops is", path)
     try:
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST + 1)
-        if len(data) > _LARGEST:
-            raise ModelError(f"it is longer than {_LARGEST} bytes, which no file of loops is", path)
-        return json.loads(data.decode("utf-8"))
+        return json.loads(data)
     except (ValueError, RecursionError) as e:
         raise ModelError(f"it is no JSON: {e}", path) from None
 
@@ -70,14 +72,18 @@ def _listed(x: Any, what: str, where: str) -> list[Mapping[str, Any]]:
     return list(x)
 
 
-def _loop(builder: ModelBuilder, given: Mapping[str, Any], where: str) -> None:
-    name = given.get("name")
-    what = f"loop {name!r}"
-    kind = given.get("type")
-    own = () if isinstance(kind, Closure) else _own(kind, what, where)
+def _called(kind: str, given: Mapping[str, Any], number: int) -> str:
+    """What errors call a loop or a coupling: by its name, or by its place in the list."""
+    return f"{kind} {given['name']!r}" if "name" in given else f"{kind} number {number}"
+
+
+def _loop(builder: ModelBuilder, given: Mapping[str, Any], what: str, where: str) -> None:
+    _needs(given, ("name", "type"), what, where)
+    kind = given["type"]
+    own = () if isinstance(kind, Closure) else tuple(f.name for f in _fields(_class(kind, what, where)))
     _only(given, ("name", "type", *_ENDS, *_PLACES, *_TERMS, *own), what, where)
-    _needs(given, ("name", "type", *_ENDS), what, where)
-    _wrapped(where, lambda: _add_loop(builder, given, own, what, where))
+    _needs(given, _ENDS, what, where)
+    _wrapped(what, where, lambda: _add_loop(builder, given, own, what, where))
 
 
 def _add_loop(builder: ModelBuilder, given: Mapping[str, Any], own: Sequence[str], what: str, where: str) -> None:
@@ -90,23 +96,27 @@ def _add_loop(builder: ModelBuilder, given: Mapping[str, Any], own: Sequence[str
     builder.loop(given["name"], kind, parent, child, at=at, child_at=child_at, where=where, **terms)
 
 
-def _couple(builder: ModelBuilder, given: Mapping[str, Any], where: str) -> None:
-    what = f"coupling {given.get('name')!r}"
+def _couple(builder: ModelBuilder, given: Mapping[str, Any], what: str, where: str) -> None:
     _only(given, ("name", "joint", "other", "coefficients"), what, where)
     _needs(given, ("name", "joint", "coefficients"), what, where)
     name, joint, other, numbers = (given.get(key) for key in ("name", "joint", "other", "coefficients"))
-    _wrapped(where, lambda: builder.couple(name, joint, other, numbers, where))  # type: ignore[arg-type]
+    _wrapped(what, where, lambda: builder.couple(name, joint, other, numbers, where))  # type: ignore[arg-type]
 
 
-def _own(kind: Any, what: str, where: str) -> tuple[str, ...]:
+def _fields(cls: type[Closure]) -> tuple[Field[Any], ...]:
     """The words that a type of loop has besides those of all."""
-    return tuple(f.name for f in fields(_class(kind, what, where)))  # type: ignore[arg-type]
+    return fields(cls)  # type: ignore[arg-type]
+
+
+def _spelled(cls: type[Closure]) -> str:
+    """A type as files write it: point_on_line."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
 def _class(kind: Any, what: str, where: str = "") -> type[Closure]:
     key = str(kind).lower().replace("-", "").replace("_", "").replace(" ", "")
     if not isinstance(kind, str) or key not in _TYPES:
-        known = unknown_name("type", kind, sorted(cls.__name__ for cls in _TYPES.values()), what)
+        known = unknown_name("type", kind, sorted(map(_spelled, _TYPES.values())), what)
         raise ModelError(str(known), where)
     return _TYPES[key]
 
@@ -114,13 +124,18 @@ def _class(kind: Any, what: str, where: str = "") -> type[Closure]:
 def closure_of(given: Mapping[str, Any], what: str = "a loop") -> Closure:
     """What closes a loop, from words: {"type": "revolute", "axis": [0, 1, 0]}."""
     cls: Any = _class(given.get("type"), what)
+    own = _fields(cls)
+    _only(given, ("type", *(f.name for f in own)), f"{what}: {_spelled(cls)}", "")
+    for f in own:
+        if f.name not in given and f.default is MISSING and f.default_factory is MISSING:
+            raise ModelError(f"{what} needs {f.name!r}, as its type is {_spelled(cls)}")
     words: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in given.items() if key != "type"}
     if cls is Driven and isinstance(words.get("joint"), Mapping):
         words["joint"] = closure_of(words["joint"], what)
     try:
         made: Closure = cls(**words)
     except TypeError as e:
-        raise ModelError(f"{what}: {cls.__name__}: {e}") from None
+        raise ModelError(f"{what}: {_spelled(cls)}: {e}") from None
     return made
 
 
@@ -152,14 +167,13 @@ def _needs(given: Mapping[str, Any], words: Sequence[str], what: str, where: str
             raise ModelError(f"{what} needs {word!r}", where)
 
 
-def _wrapped(where: str, call: Callable[[], Any]) -> None:
-    """Errors that say in which file they are."""
+def _wrapped(what: str, where: str, call: Callable[[], Any]) -> None:
+    """Errors that say of what they are, and in which file."""
     try:
         call()
-    except ModelError as e:
-        raise e if where and where in str(e) else ModelError(str(e), where) from None
     except (TypeError, ValueError, OverflowError) as e:
-        raise ModelError(str(e), where) from None
+        message = str(e).removeprefix(f"{where}: ") if where else str(e)
+        raise ModelError(message if what in message else f"{what}: {message}", where) from None
 
 
 def _shown(x: Any) -> str:

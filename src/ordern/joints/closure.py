@@ -60,7 +60,13 @@ def row_count(what: Closure) -> tuple[int, int]:
     """How many rows a closure has: residuals, and conditions on velocities only."""
     p = (0.1, 0.2, 0.3)
     given = (IDENTITY3, p, 0.0) if what.timed else (IDENTITY3, p)
-    return len(what.closure(*given)), len(what.slip(IDENTITY3, p, Motion.zero()))
+    rows = what.closure(*given), what.slip(IDENTITY3, p, Motion.zero())
+    for name, found in zip(("closure", "slip"), rows, strict=True):
+        if not isinstance(found, (tuple, list)):
+            raise ModelError(
+                f"`{name}` of {_article(what)} must return a tuple of numbers, such as (p[0],), not {found!r}"
+            )
+    return len(rows[0]), len(rows[1])
 
 
 def unturned(R: Matrix3) -> Rows:

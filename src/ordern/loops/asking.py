@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..algorithms.closed_loop.equations import Ask
-from ..errors import ArgumentError
+from ..errors import ArgumentError, LoopError
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Array", "asking", "constrained", "numbers"]
+__all__ = ["Array", "asking", "constrained", "numbers", "positive", "require_closed"]
 
 Array = NDArray[Any]
 
@@ -42,6 +42,24 @@ def constrained(robot: Robot, what: str) -> None:
     """Raise unless the robot has loops, or couplings between coordinates."""
     if not robot.nc:
         raise ArgumentError(f"{what}: {robot.name!r} has no loops and no couplings between joints; it is a tree")
+
+
+def positive(what: str, x: Any) -> float:
+    """A tolerance, if it is one."""
+    if isinstance(x, bool) or not isinstance(x, (int, float, np.number)) or not 0.0 < x < np.inf:
+        raise ArgumentError(f"{what} must be a positive number, not {x!r}")
+    return float(x)
+
+
+def require_closed(robot: Robot, what: str, q: Array, t: Any = None, tolerance: float = 1e-6) -> None:
+    """Raise unless loops are closed in positions, as what follows is about motions of the closed mechanism."""
+    r = np.abs(asking(robot)("loop_residual", q, t=t)).reshape(-1, robot.nc).max(axis=0, initial=0.0)
+    name = max(robot.loop_rows, key=lambda x: float(r[robot.loop_rows[x]].max(initial=0.0)))
+    if r.max() > tolerance:
+        raise LoopError(
+            f"{what}: loop {name!r} of {robot.name!r} is open by {r.max():.3g} (rad, m) in this position; "
+            "robot.assemble(q).q is a closed one near it"
+        )
 
 
 def numbers(what: str, x: ArrayLike, n: int) -> Array:

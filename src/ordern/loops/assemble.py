@@ -6,7 +6,8 @@ Levenberg-Marquardt on the configuration manifold, with weights w for the joints
 
 Joints that are to be kept, or that stand at a limit and would be pushed beyond it, are left out. mu follows how well
 the linear model predicted the gain (Nielsen's rule), and vanishes near the solution, where the iteration is Newton's:
-each step doubles the number of digits. At positions where loops depend on each other it is slower, but goes on.
+each step doubles the number of digits. At positions where loops depend on each other it is slower, but goes on. No step
+turns a joint by more than half a radian, and full turns are taken back at the end: the result is to be near the start.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.equations import flat
 from ..errors import ArgumentError, LoopError
+from ..joints import Revolute, Universal
+from ..model import Connection
 from .asking import Array, asking, numbers
 
 if TYPE_CHECKING:
@@ -31,6 +34,9 @@ TOLERANCE = 1e-12
 """The norm of all residuals, in rad and m, below which loops count as closed."""
 _STALLED = 1e-10
 """A step that gains less than this part of the squared residual is the last."""
+
+_LONGEST = 0.5
+"""By how much a step may turn a joint, in rad."""
 
 _NUDGES = (0.03, 0.1, 0.3, 1.0)
 """How far a start that led nowhere is moved at random, in rad and m: mechanisms are often drawn in a stretched
@@ -94,6 +100,9 @@ def assemble(
     x = solver.within(np.asarray(robot.project(flat(start, batch, n))))
     found, taken, ok = solver.solve(x, steps)
     generator = np.random.default_rng(rng)
+    whole: Any = restarts
+    if not isinstance(whole, (int, np.integer)) or restarts < 0:
+        raise ArgumentError(f"assemble: restarts must be a whole number that is not below 0, not {restarts!r}")
     for k in range(len(_NUDGES) + restarts):
         rest = np.flatnonzero(~ok)
         if not rest.size:
@@ -107,6 +116,7 @@ def assemble(
         better = done | (solver.sizes(more) < solver.sizes(found[rest]))
         found[rest[better]], ok[rest] = more[better], done
         taken[rest] += count
+    found = solver.unturned(found, x)
     result = _report(solver, found.reshape(*batch, robot.nq), taken.reshape(batch), ok.reshape(batch))
     if check and not ok.all():
         raise LoopError(_complaint(solver, result))
@@ -126,6 +136,8 @@ def close(robot: Robot, q: Array, t: Any = 0.0, steps: int = 10, tolerance: floa
 def _kept(robot: Robot, keep: Iterable[str]) -> Array:
     """(nv,): the freedoms of joints that are to stay where they are."""
     kept = np.zeros(robot.nv, bool)
+    if not isinstance(keep, Iterable):
+        raise ArgumentError(f"assemble: keep must be names of joints, not {keep!r}")
     for name in (keep,) if isinstance(keep, str) else keep:
         kept[robot.joint(name).v] = True
     return kept
@@ -154,11 +166,24 @@ class _Solver:
         self.ask = asking(robot)
         self.mobility = 1.0 / weights
         self.rows = np.array(robot.loop_holonomic, bool)
+        self.limited = limits
         self.q_at, self.v_at = _bounded(robot) if limits else (np.zeros(0, int), np.zeros(0, int))
         self.lower, self.upper = robot.lower[self.q_at], robot.upper[self.q_at]
+        self.turning = np.array([k for c in robot.independent for k in _turning(c)], int)
         self.kept_q = np.zeros(robot.nq, bool)
         for c in robot.independent:
             self.kept_q[c.q] = kept[c.v].any()
+
+    def unturned(self, q: Array, start: Array) -> Array:
+        """The same positions, with full turns of hinges taken back as far as limits let them."""
+        near = q.copy()
+        for c in self.robot.independent:
+            if isinstance(c.type, (Revolute, Universal)):
+                x = q[:, c.q] - 2.0 * np.pi * np.round((q[:, c.q] - start[:, c.q]) / (2.0 * np.pi))
+                inside = ~self.limited | ((x >= c.lower) & (x <= c.upper))
+                near[:, c.q] = np.where(inside, x, q[:, c.q])
+        same = self.sizes(near) <= np.maximum(self.tolerance, 2.0 * self.sizes(q))  # couplings count turns
+        return np.where(same[:, None], near, q)
 
     def residual(self, q: Array) -> Array:
         """(n, nc)"""
@@ -220,6 +245,7 @@ class _Solver:
                 break
             K = self.jacobian(q)
             x, _ = self.step(q, r, K, mu)
+            x = x / np.maximum(1.0, np.abs(x[:, self.turning]).max(axis=-1, initial=0.0) / _LONGEST)[:, None]
             trial = self.within(np.asarray(self.robot.integrate(q, x)))
             new = self.residual(trial)
             before, after = (r * r).sum(axis=-1), (new * new).sum(axis=-1)
@@ -235,6 +261,13 @@ class _Solver:
             stay = ~(ok[on] | (tired > 8))
             on, q, r, mu, grow, tired = on[stay], q[stay], r[stay], mu[stay], grow[stay], tired[stay]
         return out, taken, ok
+
+
+def _turning(c: Connection) -> list[int]:
+    """The velocities of a joint that are angular."""
+    if c.type.nq != c.type.nv:  # a quaternion comes first, and with it an angular velocity
+        return [c.v_start + k for k in range(min(3, c.type.nv))]
+    return [c.v_start + k for k in c.type.angles]
 
 
 def _bounded(robot: Robot) -> tuple[Array, Array]:

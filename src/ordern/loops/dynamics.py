@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from ..algorithms.closed_loop import kkt, null_space, proximal, reduced
 from ..algorithms.closed_loop.equations import Equations, Solution, equations, flat, solved
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
-from ..errors import ArgumentError, ModelError, unknown_name
+from ..errors import ArgumentError, LoopError, ModelError, unknown_name
 from ..joints import Joint
 from .asking import Array, asking, numbers
 from .motion import ClosedMotion
@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = ["BAUMGARTE", "METHODS", "accelerations", "closed_dynamics", "project_velocity", "usual_method"]
 
+T = TypeVar("T")
+
 METHODS = ("multipliers", "kkt", "null-space", "proximal")
 
 BAUMGARTE = 20.0
 """alpha = beta of Baumgarte's stabilisation in 1/s: errors die out critically damped, with a time constant of 50 ms.
 That is long against the steps of any integrator (it stays stable up to steps of about 0.1 s), and short against the
 seconds in which drift builds up."""
+
+
+_LEFT = 1e-6
+"""What projected velocities may leave of rates (rad/s, m/s), relative to them: more than that is a contradiction."""
 
 
 def usual_method(robot: Robot) -> str:
@@ -85,6 +91,12 @@ def closed_dynamics(
     method = usual_method(robot) if method is None else method
     if method not in METHODS:
         raise unknown_name("method", method, METHODS, "closed_dynamics")
+    if method in ("multipliers", "proximal") and usual_method(robot) == "null-space":
+        raise ModelError(
+            f"some joint of {robot.name!r} moves no mass, so that the method {method!r}, which inverts the mass matrix "
+            "of the tree, is not for it; 'null-space' and 'kkt' are",
+            robot.source,
+        )
     q, v, tau = numbers("q", q, robot.nq), numbers("v", v, robot.nv), numbers("tau", tau, robot.nv)
     if loop_forces:
         tau = tau + robot.loop_force(q, along(robot, loop_forces))
@@ -113,12 +125,26 @@ def closed_dynamics(
         a, lam, _ = proximal.solve(ask, q, v, tau, **optional)
         return ClosedMotion(robot, q, v, a, lam, **given)
     E = equations(ask, q, v, tau, **optional)
-    return _motion(robot, q, v, E, solution(E, method, tolerance, rank), given)
+    return _motion(robot, q, v, E, _solved(robot, lambda: solution(E, method, tolerance, rank)), given)
+
+
+def _solved(robot: Robot, solve: Callable[[], T]) -> T:
+    """A solution, unless some motion that loops allow moves no mass."""
+    try:
+        return solve()
+    except np.linalg.LinAlgError:
+        raise ModelError(
+            f"{robot.name!r}: some motion that its loops allow moves no mass, so its acceleration is not defined: "
+            "give a body that takes part in it a mass and an inertia, or its joint an armature",
+            robot.source,
+        ) from None
 
 
 def along(robot: Robot, forces: Mapping[str, ArrayLike]) -> Array:
     """Forces of drives in loops, by the loops' names, as one array for all joints that close loops."""
     known = {x.loop.name: x for x in robot.loop_table.loops}
+    if not isinstance(forces, Mapping):
+        raise ArgumentError(f"loop_forces must be forces by names of loops, {{'pin': 2.0}}, not {forces!r}")
     given = []
     for name, force in forces.items():
         loop = known.get(name)
@@ -218,5 +244,13 @@ def project_velocity(
         new = reduced.solve(E, tolerance, start=v).a
     else:
         f = (ask("mass_matrix", q) @ v[..., None])[..., 0]
-        new = solved(Equations(ask, q, f, K, c, batch), null_space.solve, tolerance).a
-    return np.asarray(new.reshape(*batch, robot.nv))
+        new = _solved(robot, lambda: solved(Equations(ask, q, f, K, c, batch), null_space.solve, tolerance)).a
+    new = new.reshape(*batch, robot.nv)
+    left = np.abs(ask("loop_rate", q.reshape(*batch, -1), new, t=t)).reshape(-1, robot.nc).max(axis=0, initial=0.0)
+    if left.max() > _LEFT * (1.0 + np.abs(new).max(initial=0.0)):
+        name = max(robot.loop_rows, key=lambda x: float(left[robot.loop_rows[x]].max(initial=0.0)))
+        raise LoopError(
+            f"no velocities of {robot.name!r} keep all loops closed: loop {name!r} would still open at "
+            f"{left.max():.3g} (rad/s, m/s). Loops that time drives contradict others, or can go no further"
+        )
+    return np.asarray(new)

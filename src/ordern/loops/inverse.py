@@ -22,7 +22,7 @@ from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, unknown_name
 from ..joints import Joint
-from .asking import Array, asking, numbers
+from .asking import Array, asking, numbers, positive, require_closed
 from .mobility import joint_parts, null_motions
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Actuation:
         """(..., m): the forces u, and multiples z of the internal forces."""
         if isinstance(self.internal, list):
             raise ArgumentError("with_internal is for one state; for a batch, add `internal[k] @ z` to `u[k]`")
-        return np.asarray(self.u + self.internal @ np.asarray(z, float))
+        return np.asarray(self.u + self.internal @ numbers("z", z, self.internal.shape[-1]))
 
 
 def actuation(
@@ -81,7 +81,9 @@ def actuation(
     q, v, a, g = flat(q, batch, n), flat(v, batch, n), flat(a, batch, n), flat(g, batch, n)
     time = None if t is None else flat(np.asarray(t, float), batch, n, 0)
     K = ask("loop_jacobian", q, t=time) if robot.nc else np.zeros((n, 0, robot.nv))
+    positive("tolerance", tolerance)
     if check and robot.nc:
+        require_closed(robot, "actuation", q, time)
         _consistent(robot, ask, q, v, a, K, time)
     names = tuple(c.name for c in robot.independent if c.nv) if actuated is None else _listed(actuated)
     B, parts, labels = _drives(robot, q, names)

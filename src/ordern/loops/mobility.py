@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups, scales
 from ..errors import ArgumentError
-from .asking import Array, asking, numbers
+from .asking import Array, asking, numbers, positive
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -96,6 +96,7 @@ def mobility(robot: Robot, q: ArrayLike, t: float = 0.0, tolerance: float = TOLE
         raise ArgumentError(f"mobility: q has shape {q.shape}; give one position, of shape ({robot.nq},)")
     if not np.isfinite(q).all():
         raise ArgumentError("mobility: q must be finite")
+    tolerance = positive("tolerance", tolerance)
     K = asking(robot)("loop_jacobian", q[None], t=t) if robot.nc else np.zeros((1, 0, robot.nv))
     rank, motions = null_motions(K, tolerance)
     rows = {name: s.stop - s.start for name, s in robot.loop_rows.items()}

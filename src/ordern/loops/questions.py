@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError, unknown_name
@@ -133,6 +134,10 @@ class LoopQuestions:
                 raise unknown_name("loop", name, names, robot.name)
         if isinstance(active, str):
             raise ArgumentError(f"with_loops: give a list of names, [{active!r}], or a dictionary {{{active!r}: True}}")
+        if isinstance(active, Mapping):
+            for name, flag in active.items():
+                if not isinstance(flag, (bool, np.bool_)):
+                    raise ArgumentError(f"with_loops: loop {name!r} is closed, True, or open, False; not {flag!r}")
         on = {n: bool(active[n]) for n in active} if isinstance(active, Mapping) else dict.fromkeys(active, True)
         loops = (replace(x, active=on.get(x.name, x.active if listed else False)) for x in robot.loops)
         return self._reclosed(loops=tuple(loops))

@@ -231,6 +231,8 @@ class ModelBuilder:
                     f"{what}: its class {kind} has nq = {type.nq}, but `neutral` gives {len(neutral)} numbers"
                 )
             limits["rest"] = neutral if rest is None else _numbers(rest, type.nq, 0.0, f"{what}: rest")
+            if any(map(math.isinf, limits["rest"])):
+                raise ModelError(f"{what}: rest must be finite, not {rest!r}")
             where_to = placement(at, what)
             follows = _mimic(mimic, type, what)
         except ModelError as e:
@@ -269,13 +271,19 @@ class ModelBuilder:
         try:
             if _name(name, "joint") in self._joints or name in self._edges or name in self._loops:
                 raise ModelError(f"{what} exists already; every joint needs a name of its own")
+            if closes is not None and not isinstance(closes, (bool, np.bool_)):
+                raise ModelError(f"{what}: closes must be True, False or None, not {closes!r}")
             ModelBuilder().joint(name, type, "parent", "child", **terms)  # refuses what is wrong
+            if any(x < 0.0 for x in _numbers(terms.get("velocity_limit"), type.nv, math.inf, what)):
+                raise ModelError(f"{what}: velocity_limit must not be below zero, but is {terms['velocity_limit']!r}")
             here, there = placement(at, what), placement(child_at, what)
         except ModelError as e:
             raise ModelError(str(e), where) from None
         except TypeError as e:
             raise ModelError(f"{what}: {e}", where) from None
-        self._edges[name] = Edge(name, type, parent, child, here, there, terms, closes, where)
+        self._edges[name] = Edge(
+            name, type, parent, child, here, there, terms, None if closes is None else bool(closes), where
+        )
         return self
 
     def _spanned(self: B) -> B:
@@ -354,13 +362,15 @@ class ModelBuilder:
             given: dict[str, Any] = {term: x for term, x in terms.items() if x is not None}
             if given and not isinstance(type, Joint):
                 raise ModelError(f"{what}: {', '.join(given)} needs a joint; a {_class(type)} has no coordinates")
-            loop = Loop(name, type, BASE, here, BASE, there, where, bool(active), **given)
+            loop = Loop(name, type, BASE, here, BASE, there, "", active, **given)
             for low, high in zip(loop.lower, loop.upper, strict=True):
                 if low > high:
                     raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}")
+            if parent == child:
+                raise ModelError(f"{what} joins body {parent!r} with itself; a loop is between two bodies")
         except ModelError as e:
             raise ModelError(str(e), where) from None
-        self._loops[name] = (loop, parent, child)
+        self._loops[name] = (replace(loop, where=where), parent, child)
         return self
 
     def couple(

@@ -244,6 +244,14 @@ class Loop:
         for key in ("damping", "friction", "stiffness"):
             if any(x < 0.0 or math.isinf(x) for x in getattr(self, key)):
                 raise ModelError(f"{what}: {key} must be finite and not below zero", self.where)
+        for key in ("velocity_limit", "effort_limit"):
+            if any(x < 0.0 for x in getattr(self, key)):
+                raise ModelError(f"{what}: {key} must not be below zero, but is {getattr(self, key)}", self.where)
+        if any(map(math.isinf, self.rest)):
+            raise ModelError(f"{what}: rest must be finite, not {self.rest}", self.where)
+        if not isinstance(self.active, (bool, np.bool_)):
+            raise ModelError(f"{what}: active must be True or False, not {self.active!r}", self.where)
+        object.__setattr__(self, "active", bool(self.active))
 
     @property
     def nq(self) -> int:

@@ -46,7 +46,11 @@ def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -
     from ..compile.timeloop import is_flat
 
     if robot.nc:
-        kernel = robot.kernel("stabilised_dynamics", dynamics, alpha=BAUMGARTE)
+        if dynamics not in (None, "multipliers"):
+            raise ArgumentError(
+                f"compiled steps of {robot.name!r}, which has loops, know the method 'multipliers', not {dynamics!r}"
+            )
+        kernel = robot.kernel("stabilised_dynamics", alpha=BAUMGARTE)
     else:
         kernel = robot.kernel("forward_dynamics", dynamics)
     if kernel.is_interpreted:
