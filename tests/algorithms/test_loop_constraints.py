@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -14,7 +15,6 @@ from ordern.joints import Closure, Joint
 from tests.joints.test_closures import JOINTS, OTHERS, named
 from tests.tolerances import LOOP_CLOSED, LOOP_DIFFERENCE, ROUNDING
 
-mujoco = pytest.importorskip("mujoco")
 WAYS = ("interpreted", "unrolled", "rolled")
 SOME: list[Closure] = [on.Fixed(), on.Revolute((1, 2, 3)), on.RollingDisc(0.3), OTHERS[0], OTHERS[5]]
 

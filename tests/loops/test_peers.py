@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -9,8 +10,6 @@ import ordern as on
 from ordern.model import BASE
 from tests.loops.closed_systems import closed_robot, motion_state
 from tests.tolerances import PROXIMAL_PEER, STIFF_PEER
-
-mujoco = pytest.importorskip("mujoco")
 
 
 def pinocchio_accelerations(robot, q, v, tau):

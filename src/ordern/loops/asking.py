@@ -13,7 +13,7 @@ from ..errors import ArgumentError, LoopError
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Array", "asking", "constrained", "numbers", "positive", "require_closed"]
+__all__ = ["Array", "asking", "numbers", "positive", "require_closed", "worst_loop"]
 
 Array = NDArray[Any]
 
@@ -38,10 +38,12 @@ def asking(robot: Robot) -> Ask:
     return _Asked(robot).answer
 
 
-def constrained(robot: Robot, what: str) -> None:
-    """Raise unless the robot has loops, or couplings between coordinates."""
-    if not robot.nc:
-        raise ArgumentError(f"{what}: {robot.name!r} has no loops and no couplings between joints; it is a tree")
+def worst_loop(robot: Robot, rows: Array) -> tuple[str, float]:
+    """The loop or coupling with the largest of these numbers, (..., nc), and how large it is."""
+    sizes = np.abs(rows).reshape(-1, robot.nc).max(axis=0, initial=0.0)
+    each = {name: float(sizes[at].max(initial=0.0)) for name, at in robot.loop_rows.items()}
+    name = max(each, key=lambda x: each[x])
+    return name, each[name]
 
 
 def positive(what: str, x: Any) -> float:
@@ -53,11 +55,10 @@ def positive(what: str, x: Any) -> float:
 
 def require_closed(robot: Robot, what: str, q: Array, t: Any = None, tolerance: float = 1e-6) -> None:
     """Raise unless loops are closed in positions, as what follows is about motions of the closed mechanism."""
-    r = np.abs(asking(robot)("loop_residual", q, t=t)).reshape(-1, robot.nc).max(axis=0, initial=0.0)
-    name = max(robot.loop_rows, key=lambda x: float(r[robot.loop_rows[x]].max(initial=0.0)))
-    if r.max() > tolerance:
+    name, off = worst_loop(robot, asking(robot)("loop_residual", q, t=t))
+    if off > tolerance:
         raise LoopError(
-            f"{what}: loop {name!r} of {robot.name!r} is open by {r.max():.3g} (rad, m) in this position; "
+            f"{what}: loop {name!r} of {robot.name!r} is open by {off:.3g} (rad, m) in this position; "
             "robot.assemble(q).q is a closed one near it"
         )
 

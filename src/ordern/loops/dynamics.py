@@ -15,7 +15,7 @@ from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operatio
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, ModelError, unknown_name
 from ..joints import Joint
-from .asking import Array, asking, numbers
+from .asking import Array, asking, numbers, worst_loop
 from .motion import ClosedMotion
 
 if TYPE_CHECKING:
@@ -246,11 +246,10 @@ def project_velocity(
         f = (ask("mass_matrix", q) @ v[..., None])[..., 0]
         new = _solved(robot, lambda: solved(Equations(ask, q, f, K, c, batch), null_space.solve, tolerance)).a
     new = new.reshape(*batch, robot.nv)
-    left = np.abs(ask("loop_rate", q.reshape(*batch, -1), new, t=t)).reshape(-1, robot.nc).max(axis=0, initial=0.0)
-    if left.max() > _LEFT * (1.0 + np.abs(new).max(initial=0.0)):
-        name = max(robot.loop_rows, key=lambda x: float(left[robot.loop_rows[x]].max(initial=0.0)))
+    name, left = worst_loop(robot, ask("loop_rate", q.reshape(*batch, -1), new, t=t))
+    if left > _LEFT * (1.0 + np.abs(new).max(initial=0.0)):
         raise LoopError(
             f"no velocities of {robot.name!r} keep all loops closed: loop {name!r} would still open at "
-            f"{left.max():.3g} (rad/s, m/s). Loops that time drives contradict others, or can go no further"
+            f"{left:.3g} (rad/s, m/s). Loops that time drives contradict others, or can go no further"
         )
     return np.asarray(new)

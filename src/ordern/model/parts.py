@@ -142,6 +142,11 @@ class Connection:
         return 0 if self.mimic else self.type.nq
 
     @property
+    def is_passive(self) -> bool:
+        """Whether it has a damper, friction or a spring."""
+        return any((*self.damping, *self.friction, *self.stiffness))
+
+    @property
     def nv(self) -> int:
         """Number of velocities of its own."""
         return 0 if self.mimic else self.type.nv
@@ -257,6 +262,11 @@ class Loop:
     def nq(self) -> int:
         """How many coordinates its joint has; none if it is no joint."""
         return self.type.nq if isinstance(self.type, Joint) else 0
+
+    @property
+    def is_passive(self) -> bool:
+        """Whether it has a damper, friction or a spring."""
+        return any((*self.damping, *self.friction, *self.stiffness))
 
     @property
     def nv(self) -> int:

@@ -28,7 +28,7 @@ def conserved(robot: Robot, free_of_forces: bool) -> NDArray[np.bool_]:
     keeps = np.zeros(6, dtype=bool)
     roots = [c for c in robot.joints if c.parent == BASE]
     floating = bool(roots) and all(type(c.type) is Free for c in roots)
-    passive = any(any((*c.damping, *c.friction, *c.stiffness, *c.armature)) for c in roots)
+    passive = any(c.is_passive or any(c.armature) for c in roots)
     if not floating or passive or not free_of_forces:
         return keeps
     g = np.array(robot.gravity)

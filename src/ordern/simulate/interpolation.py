@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Motion = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
-__all__ = ["Hermite", "Spliced", "between_samples", "located", "monotone"]
+__all__ = ["Hermite", "Spliced", "located", "monotone"]
 
 Array = NDArray[np.float64]
 
@@ -164,9 +164,3 @@ def monotone(t: Array, y: Array, times: ArrayLike) -> Array:
     k = _inner(t, k)
     drawn, _ = _cubic(t, at, k, flat[k], slopes[k], flat[k + 1], slopes[k + 1])
     return drawn.reshape(*at.shape, *y.shape[1:])
-
-
-def between_samples(t: Array, times: Array) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-    """Which times are not those of a sample, and the sample of each (the last of several at one time)."""
-    at, k = located(t, times)
-    return t[k] != at, k

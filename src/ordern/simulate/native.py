@@ -34,11 +34,7 @@ _BUFFER = 1 << 20
 
 def has_passive(robot: Robot) -> bool:
     """Whether joints have damping, friction or springs."""
-    return any(any((*c.damping, *c.friction, *c.stiffness)) for c in robot.joints)
-
-
-def _loops_have_passive(robot: Robot) -> bool:
-    return any(any((*c.damping, *c.friction, *c.stiffness)) for c in robot.loops if c.active)
+    return any(c.is_passive for c in robot.joints)
 
 
 def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -> dict[str, Request]:
@@ -60,7 +56,7 @@ def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -
         )
     found = {"dynamics": kernel.request}
     questions = list(more)
-    if _loops_have_passive(robot):
+    if any(loop.is_passive for loop in robot.loops if loop.active):
         questions.append("all_passive_force")
     elif has_passive(robot):
         questions.append("passive_force")

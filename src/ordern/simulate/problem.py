@@ -36,7 +36,7 @@ class Problem:
         self.robot, self.tau, self.external = robot, tau, external
         self.dynamics_method, self.smoothing = dynamics, smoothing
         self.nq, self.nv = robot.nq, robot.nv
-        self.has_passive = any(any((*c.damping, *c.friction, *c.stiffness)) for c in robot.joints)
+        self.has_passive = any(c.is_passive for c in robot.joints)
         self.held: tuple[Stop, ...] = ()
         self.end = math.inf
         """Of the current piece of smooth forces: they are asked for no time after it, not even by rounding."""

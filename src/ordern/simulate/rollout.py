@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..compile import cores, workers
 from ..errors import ArgumentError, unknown_name
+from ..loops.asking import worst_loop
 from .native import FixedLoop
 from .tableaus import TABLEAUS
 
@@ -154,10 +155,9 @@ def _check_loops(robot: Robot, q: Array, v: Array) -> None:
         ("open by", robot.loop_residual(q), "robot.assemble(q0).q closes it"),
         ("opening at", robot.loop_rate(q, v), "robot.project_velocity(q0, v0) keeps it closed"),
     ):
-        most = np.abs(found).reshape(-1, robot.nc).max(axis=0, initial=0.0)
-        name = max(robot.loop_rows, key=lambda name: float(most[robot.loop_rows[name]].max(initial=0.0)))
-        if not most.max() <= _OPEN:
-            raise ArgumentError(f"rollout: the start has loop {name!r} {what} up to {most.max():.3g}: {help}")
+        if not np.abs(found).max(initial=0.0) <= _OPEN:  # also if it is no number
+            name, most = worst_loop(robot, found)
+            raise ArgumentError(f"rollout: the start has loop {name!r} {what} up to {most:.3g}: {help}")
 
 
 _RULE = (

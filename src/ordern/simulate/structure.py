@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..algorithms.closed_loop import null_space, reduced
 from ..algorithms.closed_loop.equations import Equations, flat, solved
 from ..algorithms.closed_loop.rank import TOLERANCE, decide
-from ..loops.asking import asking
+from ..loops.asking import asking, worst_loop
 from ..loops.dynamics import closed_dynamics, compiles, correction, usual_method
 from ..loops.mobility import null_motions
 
@@ -51,7 +51,7 @@ class Structure:
         self.names = list(robot.loop_rows)
         self.timed = any(x.type.timed for x in robot.loop_table.loops)
         """Whether time alone moves some loop."""
-        self.passive = any(any((*x.damping, *x.friction, *x.stiffness)) for x in robot.loops if x.active)
+        self.passive = any(x.is_passive for x in robot.loops if x.active)
         self._ask = asking(robot)
         self._compiled = bool(robot.nc) and usual_method(robot) == "multipliers" and compiles(robot)
         self._no_force = np.zeros(robot.nv)
@@ -171,9 +171,7 @@ class Structure:
 
     def worst(self, rows: Array) -> tuple[str, float]:
         """The loop with the largest of these numbers (nc,), and that number."""
-        sizes = {name: float(np.abs(rows[s]).max(initial=0.0)) for name, s in self.robot.loop_rows.items()}
-        name = max(sizes, key=lambda x: sizes[x])
-        return name, sizes[name]
+        return worst_loop(self.robot, rows)
 
     def smallest(self, q: Array, t: Any) -> Array:
         """(n,): of the singular values of K that usually count, the smallest."""

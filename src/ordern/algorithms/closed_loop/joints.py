@@ -67,7 +67,7 @@ def loop_passive_force(tree: Tree, q: Any, qd: Any, smoothing: Any) -> Any:
     ends = Ends(tree, q, qd)
     loads = _cleared(tree)
     for number, loop in enumerate(tree.model.loop_table.loops):
-        if not any((*loop.loop.damping, *loop.loop.friction, *loop.loop.stiffness)):
+        if not loop.loop.is_passive:
             continue
         at = ends.relative(loop)
         S = _motions(loop.loop, at)
