@@ -14,11 +14,28 @@ import numpy as np
 
 import ordern as on
 
-from . import batches, chains, first_call, grasp, loading, loops, memory, operations, rollout, simulate, single, threads
+from . import (
+    batches,
+    chains,
+    first_call,
+    grasp,
+    loading,
+    loops,
+    mechanisms,
+    memory,
+    operations,
+    rollout,
+    simulate,
+    single,
+    threads,
+)
 from .harness import CASES, settings
 from .peer import pin
 
-THEMES = (batches, single, rollout, simulate, loops, grasp, first_call, loading, chains, operations, threads, memory)
+THEMES = (
+    *(batches, single, rollout, simulate, loops, mechanisms, grasp),
+    *(first_call, loading, chains, operations, threads, memory),
+)
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .algorithms import Port, find, methods
 from .compile import WAYS, Code, Counter, Loaded, Pieces, Request, cores, fast_calls_work, interpret, workers
+from .compile.shelf import FROM_BYTES, Shelf
 from .errors import ArgumentError, unknown_name
 from .graph import Counts
 from .model import Model, core_shape
@@ -90,6 +91,7 @@ class Kernel:
         self._loaded: dict[str, Loaded] = {}
         self._pieces: dict[Any, Kernel] = {}
         self._lock = threading.Lock()
+        self._shelf, self._bytes = Shelf(), 8 * _size(self._output)
         # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
         empty = any(0 in shape for shape in (*self._shapes, self._output))
         long = way == "rolled" or (way is None and model.nv > _LONGEST_STRAIGHT)
@@ -112,6 +114,8 @@ class Kernel:
         if single:
             arrays = [a.astype(np.float32) if type(x) in weak else a for a, x in zip(arrays, arguments, strict=True)]
         count = self._threads(arrays, loaded, out, threads)
+        if out is None:
+            out = self._large(arrays, loaded)
         try:
             if count > 1:
                 return self._run_threads(loaded, arrays, out, count)
@@ -146,14 +150,26 @@ class Kernel:
         way = "unrolled" if self._interpreted else self.request.way or self.code.way
         return count_operations(self.request, rolled=way == "rolled")
 
-    def fast(self, fallback: Callable[..., Any], owner: Any = None, doc: str = "") -> Callable[..., Any]:
+    def fast(
+        self,
+        fallback: Callable[..., Any],
+        owner: Any = None,
+        doc: str = "",
+        *,
+        name: str | None = None,
+        first: int | None = None,
+        floor: float | None = None,
+    ) -> Callable[..., Any]:
         """A function for one state per call that skips all it can; for anything else it calls the fallback.
 
-        It appears as a method of `owner`, which is the kernel itself unless given.
+        It appears as a method of `owner`, which is the kernel itself unless given, by the question's name or another.
+        Of an answer that is a vector it may give the `first` numbers only; with a `floor` it calls the fallback if the
+        last one is not above it.
         """
         if self._interpreted or not fast_calls_work():
             return fallback
-        return self._load("float64").function(fallback, self if owner is None else owner, self.question.name, doc)
+        owner, name = self if owner is None else owner, name or self.question.name
+        return self._load("float64").function(fallback, owner, name, doc, first, floor)
 
     def _load(self, dtype: str) -> Loaded:
         found = self._loaded.get(dtype)
@@ -293,6 +309,16 @@ class Kernel:
         if out is not None and any(np.may_share_memory(out, a) for a in arrays):
             return 1  # NumPy copies what overlaps, but only within one call
         return most if asked is not None else min(cores(), most)
+
+    def _large(self, arrays: Sequence[Array], loaded: Loaded) -> Array | None:
+        """Memory for a large result, used again; None for any other."""
+        if self._bytes * max((a.size for a in arrays), default=0) < FROM_BYTES:  # for sure not
+            return None
+        try:
+            batch = np.broadcast_shapes(*self._batches(arrays))
+        except ValueError:
+            return None  # the call itself will say what is wrong
+        return self._shelf.array((*batch, *self._output), loaded.dtype)
 
     def _batches(self, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
         return [a.shape[: max(0, a.ndim - len(s))] for a, s in zip(arrays, self._shapes, strict=True)]

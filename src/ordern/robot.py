@@ -768,7 +768,7 @@ class Robot(LoopMethods, Model):
         return {}
 
     def _shortened(self, question: str, kernel: Kernel) -> Callable[..., Any]:
-        """From now on plain calls with one state go straight to machine code; all others come back here.
+        """What plain calls with one state go through from now on; all others come back here.
 
         A question without settings, asked in its usual way, does not even pass through Python.
         """
@@ -776,13 +776,18 @@ class Robot(LoopMethods, Model):
         usual = kernel.algorithm.name == kernel.question.default and not kernel.options
         if general is None or not usual or general is not getattr(Robot, question):
             return kernel.fast(kernel)
+        self._shorten(question, kernel)
+        return kernel
+
+    def _shorten(self, question: str, kernel: Kernel, **settings: Any) -> None:
+        """Put machine code in the place of a method, which it calls for all but plain arguments of one state."""
         import inspect  # slow to import, and not needed to load a robot
 
+        general: Any = getattr(Robot, question)
         parameters = list(inspect.signature(general).parameters.values())[1:]
         shown = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
         doc = f"{question}({shown})\n--\n\n{inspect.getdoc(general)}"
-        self.__dict__[question] = kernel.fast(general.__get__(self), self, doc)
-        return kernel
+        self.__dict__[question] = kernel.fast(general.__get__(self), self, doc, name=question, **settings)
 
     def _forces(self, external: External) -> Array:
         """External forces as one array (..., n, 6), each in its body's frame."""

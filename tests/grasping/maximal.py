@@ -1,8 +1,8 @@
 """An independent oracle: every body by itself, six accelerations each, all joints and contacts as constraints.
 
-It knows revolute and prismatic joints, free bodies, and contacts, from the numbers of the models alone; nothing of the
-library's algorithms is used. What velocities add to the constraints is d/dt (K(x(t)) v) along the exact motion of
-bodies that keep their velocities, by complex steps.
+It knows revolute and prismatic joints, free bodies, loops that are closed by hinges and balls, and contacts, from the
+numbers of the models alone; nothing of the library's algorithms is used. What velocities add to the constraints is
+d/dt (K(x(t)) v) along the exact motion of bodies that keep their velocities, by complex steps.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ class Maximal:
                         w, u = w0, u0 + np.cross(w0, x - x0) + a * rate
                     driven.append(self._joint(p, i, c, axis, arm.base))
                 self.solids.append(Solid(b.mass, b.inertia_matrix, np.array(b.com), R, x, w, u))
+            for loop in arm.robot.loops:
+                self.rows.append(self._loop(loop, first, arm.base))
             self.arms.append(driven)
             ends += [(first + t.body, t.placement.p, t.placement.R) for t in arm.tips]
         self.held = None
@@ -145,6 +147,25 @@ class Maximal:
         self.rows.append(rows)
         return ("drive", drive)
 
+    def _loop(self, loop: Any, first: int, base: Any) -> Any:
+        """A joint that closes a loop: its frames' origins meet, and axes across its own do."""
+        one, other = (None if k < 0 else first + k for k in (loop.parent, loop.child))
+        here, there = loop.parent_placement, loop.child_placement
+        bound = across(loop.type.axis) if isinstance(loop.type, on.Revolute) else np.zeros((0, 3))
+
+        def rows(X: Any, n: int) -> Array:
+            R0, _ = (base.R, base.p) if one is None else X[one]
+            R1, _ = X[other]
+            ang = bound @ there.R.T @ R1.T
+            K1, K2 = np.zeros((3, n), complex), np.zeros((len(ang), n), complex)
+            self._point(K1, other, R1 @ there.p, 1.0, np.eye(3))
+            self._point(K1, one, R0 @ here.p, -1.0, np.eye(3))
+            self._spin(K2, other, 1.0, ang)
+            self._spin(K2, one, -1.0, ang)
+            return np.concatenate([K1, K2])
+
+        return rows
+
     def _contact(self, contact: Any, end: Any, pose: Array) -> Any:
         body, p_tip, _ = end
         place, C = contact.at.p, contact.at.R
@@ -169,21 +190,16 @@ class Maximal:
 
         return rows
 
-    def solve(self, taus: list[Array], wrench: Array) -> dict[str, Any]:
-        n = 6 * len(self.solids)
-        X = [(s.R, s.x) for s in self.solids]
+    def _evaluated(self, f: Any) -> tuple[Array, Array]:
+        """Rows, and what velocities add to them, by a complex step."""
+        n, h = 6 * len(self.solids), 1e-30
         V = np.concatenate([np.concatenate([s.w, s.u]) for s in self.solids])
-        h = 1e-30
+        later = [(s.R + 1j * h * skew(s.w) @ s.R, s.x + 1j * h * s.u) for s in self.solids]
+        return f([(s.R, s.x) for s in self.solids], n).real, (f(later, n) @ V).imag / h
 
-        def moved(s: Solid) -> tuple[Array, Array]:
-            return s.R + 1j * h * skew(s.w) @ s.R, s.x + 1j * h * s.u
-
-        later = [moved(s) for s in self.solids]
-
-        def evaluated(f: Any) -> tuple[Array, Array]:
-            return f(X, n).real, (f(later, n) @ V).imag / h
-
-        K, k = (np.concatenate(x) for x in zip(*map(evaluated, self.rows), strict=True))
+    def _forced(self) -> tuple[Array, Array]:
+        """The mass matrix of all bodies, and the forces of gravity and of what turns."""
+        n = 6 * len(self.solids)
         M, F = np.zeros((n, n)), np.zeros(n)
         for i, s in enumerate(self.solids):
             c, at = s.R @ s.com, slice(6 * i, 6 * i + 6)
@@ -194,6 +210,26 @@ class Maximal:
             M[at, at] = T.T @ D @ T
             bias = np.concatenate([np.cross(s.w, I @ s.w), s.mass * np.cross(s.w, np.cross(s.w, c))])
             F[at] = T.T @ (np.concatenate([np.zeros(3), s.mass * self.gravity]) - bias)
+        return M, F
+
+    def struck(self, arm: int, joint: int, restitution: float) -> list[Array]:
+        """Velocities of the joints after the impact of one of them on its stop, by an impulse along it."""
+        M, _ = self._forced()
+        K = np.concatenate([self._evaluated(f)[0] for f in self.rows])
+        S = [[self._evaluated(what)[0][0] for _, what in driven] for driven in self.arms]
+        V = np.concatenate([np.concatenate([s.w, s.u]) for s in self.solids])
+        whole = np.block([[M, K.T], [K, np.zeros((len(K), len(K)))]])
+        unit = np.linalg.lstsq(whole, np.concatenate([S[arm][joint], np.zeros(len(K))]), rcond=1e-13)[0][: len(V)]
+        p = -(1.0 + restitution) * (S[arm][joint] @ V) / (S[arm][joint] @ unit)
+        return [np.array([row @ (V + p * unit) for row in own]) for own in S]
+
+    def solve(self, taus: list[Array], wrench: Array) -> dict[str, Any]:
+        n = 6 * len(self.solids)
+        X = [(s.R, s.x) for s in self.solids]
+        V = np.concatenate([np.concatenate([s.w, s.u]) for s in self.solids])
+        evaluated = self._evaluated
+        K, k = (np.concatenate(x) for x in zip(*map(evaluated, self.rows), strict=True))
+        M, F = self._forced()
         if self.held is not None:
             F[6 * self.held :] += wrench
         drives = []
@@ -242,11 +278,13 @@ class Maximal:
             "accelerations": accelerations,
             "object": a[6 * self.held :] if self.held is not None else np.zeros(6),
             "forces": np.array(forces),
-            "rank": int(np.linalg.matrix_rank(K, tol=1e-9)) - self.joint_rows(X, n),
+            "rank": int(np.linalg.matrix_rank(K, tol=1e-9)) - self.joint_rank(X, n),
         }
 
-    def joint_rows(self, X: Any, n: int) -> int:
-        return sum(len(f(X, n)) for f in self.rows[: self.first_contact])
+    def joint_rank(self, X: Any, n: int) -> int:
+        """How many rows of joints and loops are independent."""
+        K = [f(X, n).real for f in self.rows[: self.first_contact]]
+        return int(np.linalg.matrix_rank(np.concatenate(K), tol=1e-9)) if K else 0
 
 
 def _quaternion(w: float, x: float, y: float, z: float) -> Array:

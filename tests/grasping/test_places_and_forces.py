@@ -194,6 +194,32 @@ def test_what_cannot_be_asked() -> None:
         grasp.released("left")
 
 
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda g, q, v: g.forward_dynamics([q[0] * np.nan, *q[1:]], v, v), r"`q` of arm 'random-47-1' must be finite"),
+        (lambda g, q, v: g.forward_dynamics(q, v, np.zeros((2, g.nv)) + np.zeros((3, 1, 1)), pose="x"), "pose"),
+        (lambda g, q, v: g.forward_dynamics(q, np.zeros((3, g.nv)), np.zeros((2, g.nv))), r"\(3,\).*forces \[\(2,\)\]"),
+        (lambda g, q, v: g.forward_dynamics(q, v, v, pose=np.ones((4, 4))), "rotation in the upper left"),
+        (lambda g, q, v: g.forward_dynamics(q, v, v, pose=np.full((4, 4), np.nan)), "`pose` must be finite"),
+        (lambda g, q, v: g.forward_dynamics(q, v, v, rcond=-1.0), "rcond must be a number from 0 to 1, not -1"),
+        (lambda g, q, v: g.monitor(np.zeros((4, 3, 6)), q), r"one state, not for forces \(4, 3, 6\)"),
+        (lambda g, q, v: g.simulate(q, tau=lambda t, q, v: v), r"`tau` must be a function f\(t, state\)"),
+        (lambda g, q, v: g.simulate(q, wrench=lambda t: 0.0), r"`wrench` must be a function f\(t, state\)"),
+        (lambda g, q, v: g.simulate(q, project="no"), "project must be True or False"),
+        (lambda g, q, v: on.grasp(arm(7), None), "arms must be a list of robots"),
+        (lambda g, q, v: on.grasp(None, None), "arms must be a list of robots"),
+        (lambda g, q, v: on.grasp([arm(7)], None, bases=3), "bases must be a list"),
+        (lambda g, q, v: C.Surface("rough"), "friction must be a number not below zero, not 'rough'"),
+        (lambda g, q, v: C.Surface(0.5, area="wide"), "area must be two numbers"),
+    ],
+)
+def test_mistakes_are_named(ask: Any, words: str) -> None:
+    grasp, q = system("rigid")
+    with pytest.raises(on.ArgumentError, match=words):
+        ask(grasp, q, np.zeros(grasp.nv))
+
+
 def test_different_gravities_are_refused() -> None:
     one = on.load("puma560")
     other = (

@@ -96,6 +96,36 @@ def test_what_is_wrong_is_named(given: Any, message: str, tmp_path: Path) -> Non
         on.load(URDF, loops=given)
 
 
+def test_a_composite_closes_a_loop(tmp_path: Path) -> None:
+    """Two hinges, not at right angles and apart from each other, from a file and from Python."""
+    hinges = [{"type": "revolute", "axis": [0, 1, 0]}, {"type": "revolute", "axis": [0, 0.6, 0.8], "at": [0.1, 0, 0]}]
+    path = tmp_path / "r.json"
+    path.write_text(
+        json.dumps([{**{k: x for k, x in PIN.items() if k != "axis"}, "type": "composite", "parts": hinges}])
+    )
+    robot = on.load(URDF, loops=path)
+    made = on.Composite((on.Revolute((0, 1, 0)), (on.Revolute((0, 0.6, 0.8)), (0.1, 0, 0))))
+    assert robot.loops[0].type == made
+    assert robot.nc == 4
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ([{"type": "hinge"}], "hinge.*part 1"),
+        ([{"type": "revolute", "axis": [0, 0, 1], "place": 3}], "place.*part 1"),
+        ({"type": "revolute"}, "parts must be a list"),
+        ([{"type": "distance", "length": 1.0}], "a joint"),
+        ([], "at least one part"),
+    ],
+)
+def test_mistakes_in_a_composite(parts: Any, message: str) -> None:
+    given = {**{k: x for k, x in PIN.items() if k != "axis"}, "type": "composite", "parts": parts}
+    with pytest.raises(on.ModelError, match=message) as e:
+        on.load(URDF, loops=[given])
+    assert "pin" in str(e.value)
+
+
 def test_errors_name_the_file_once(tmp_path: Path) -> None:
     file = tmp_path / "wrong.json"
     for key, wrong in (("active", 1), ("axis", [0, 0, 0]), ("damping", -1), ("velocity_limit", -1), ("child", "x")):

@@ -158,9 +158,9 @@ def test_second_derivatives_by_nested_jets() -> None:
 
 
 def test_what_cannot_close_a_loop_says_so() -> None:
-    two = on.Composite((on.Revolute(), on.Revolute((1, 0, 0))))
-    with pytest.raises(on.ModelError, match=r"a Composite of 2 joints cannot close a loop"):
-        row_count(two)
+    three = on.Composite((on.Revolute(), (on.Revolute((1, 0, 0)), (0, 0, 0.1)), (on.Revolute((0, 1, 0)), (0.2, 0, 0))))
+    with pytest.raises(on.ModelError, match=r"a Composite of 3 joints \(.*\) cannot close a loop"):
+        row_count(three)
     with pytest.raises(on.ModelError, match=r"length of a Distance must be positive.*use Spherical"):
         on.Distance(0.0)
     with pytest.raises(on.ModelError, match="must be a joint with one freedom"):

@@ -225,10 +225,10 @@ def test_first_calls_of_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     robot, q, both = make_arm("contended"), draw(ARM, "q"), threading.Barrier(2)
     real = on.Kernel.fast
 
-    def meet(self: on.Kernel, *rest: Any) -> Any:
+    def meet(self: on.Kernel, *rest: Any, **settings: Any) -> Any:
         with contextlib.suppress(threading.BrokenBarrierError):  # the other may be kept waiting, which is fine too
             both.wait(0.5)
-        return real(self, *rest)
+        return real(self, *rest, **settings)
 
     monkeypatch.setattr(on.Kernel, "fast", meet)
     expected = ARM.gravity_force(q)

@@ -150,3 +150,65 @@ def test_the_result_is_near_the_start():
 def test_mistakes_are_named(options, words):
     with pytest.raises(ArgumentError, match=words):
         on.load("four-bar").assemble(**options)
+
+
+def hinged(**limits):
+    """A four-bar whose pin, a hinge with limits, closes the loop: it turns between 0.896 and 2.183 rad."""
+    builder = on.Builder("linkage").body("ground")
+    for name, x in (("crank", 0.2), ("coupler", 0.5), ("rocker", 0.4)):
+        builder.body(name, mass=1.0, com=(0.5 * x, 0, 0), inertia=(1e-3, x * x / 12, x * x / 12))
+    hinge = on.Revolute((0, 1, 0))
+    builder.connect("a", hinge, "ground", "crank").connect("b", hinge, "crank", "coupler", at=(0.2, 0, 0))
+    builder.connect("c", hinge, "ground", "rocker", at=(0.6, 0, 0))
+    builder.connect("pin", hinge, "rocker", "coupler", at=(0.4, 0, 0), child_at=(0.5, 0, 0), closes=True, **limits)
+    return builder.build()
+
+
+START = np.array([-1.0, 0.5, -1.5])
+
+
+def pin_angle(crank):
+    """The angle between rocker and coupler by the law of cosines, from the crank's."""
+    d = np.hypot(0.6 - 0.2 * np.cos(crank), 0.2 * np.sin(crank))
+    return np.arccos((0.4**2 + 0.5**2 - d**2) / (2 * 0.4 * 0.5))
+
+
+@pytest.mark.parametrize(
+    ("limits", "at"), [({"upper": 1.0}, 1.0), ({"lower": 1.5}, 1.5), ({"lower": 1.3, "upper": 1.4}, 1.3)]
+)
+def test_limits_of_joints_that_close_loops_are_respected(limits, at):
+    """Free, it would close at 1.2 rad; now next to the limit that is in the way, on the same side of the linkage."""
+    robot = hinged(**limits)
+    found = robot.assemble(START)
+    (angle,) = robot.loop_coordinates(found.q)
+    assert bool(found.ok) and float(found.beyond["pin"]) <= 1e-11
+    assert angle == pytest.approx(at, abs=1e-4) and angle == pytest.approx(pin_angle(found.q[0]), abs=1e-11)
+    assert limits.get("lower", -9.0) - 1e-11 <= angle <= limits.get("upper", 9.0) + 1e-11
+    free = robot.assemble(START, limits=False)
+    assert robot.loop_coordinates(free.q)[0] == pytest.approx(1.198, abs=1e-2) and not free.beyond
+    many = robot.assemble(START + 0.05 * np.random.default_rng(1).normal(size=(8, 3)))
+    turns = robot.loop_coordinates(many.q)[:, 0]
+    assert many.ok.all() and (turns >= limits.get("lower", -9.0) - 1e-11).all()
+    assert (turns <= limits.get("upper", 9.0) + 1e-11).all()
+
+
+def test_limits_may_ask_for_the_other_way_to_close():
+    """With the crank kept, the linkage closes in two ways, with the pin's angle and its opposite."""
+    robot = hinged(lower=-2.0, upper=-1.0)
+    found = robot.assemble(START, keep="a")
+    assert found.q[0] == START[0]
+    assert robot.loop_coordinates(found.q)[0] == pytest.approx(-pin_angle(-1.0), abs=1e-11)
+
+
+def test_a_loop_that_closes_only_beyond_a_limit_is_told():
+    robot, angle = hinged(lower=1.5), float(pin_angle(-1.0))
+    words = (
+        r"loop 'pin' of 'linkage' cannot be closed.*closes only beyond limits.*joint of loop 'pin', coordinate 0, at "
+        rf"{angle:.4f}\d*, {1.5 - angle:.3g} below its lower limit 1\.5.*were kept: a"
+    )
+    with pytest.raises(LoopError, match=words):
+        robot.assemble(START, keep="a")
+    told = robot.assemble(START, keep="a", check=False)
+    assert not bool(told.ok) and told.worst == "pin" and (told.loops["pin"] > 1e-3 or told.beyond["pin"] > 1e-3)
+    result = hinged(lower=1.5).simulate(until=0.01, limits="stop")  # a start that is assembled is within limits
+    assert hinged().loop_coordinates(result.q[0])[0] >= 1.5 - 1e-11

@@ -57,6 +57,30 @@ def test_a_loop_that_closes_takes_the_velocity_along_it() -> None:
     assert np.abs(np.linalg.norm(q, axis=1) - 1.0).max() < 1e-11
 
 
+def test_couplings_are_switched_too() -> None:
+    """Two wheels and a gear, which lets go: closed forms, as the axes are upright."""
+    builder = on.Builder("geared").body("base")
+    for k in (0, 1):
+        builder.body(f"wheel{k}", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+        builder.joint(f"axle{k}", on.Revolute((0, 0, 1)), "base", f"wheel{k}", at=(k, 0, 0))
+    robot = builder.couple("gear", "axle1", "axle0", [0.0, -2.0]).build()
+    inertia, tau, v0 = 0.11, np.array([0.2, 0.3]), np.array([1.0, -2.0])
+    switches = [on.Switch(at=0.5, open=["gear"])]
+    result = robot.simulate(np.zeros(2), v0, tau, until=[0.5, 1.0], switches=switches)
+    together = (tau[0] - 2.0 * tau[1]) / (inertia * 5.0)  # the acceleration of the first: one freedom, 1 + 2^2 wheels
+    v1 = (1.0 + 0.5 * together) * np.array([1.0, -2.0])
+    np.testing.assert_allclose(result.v[0], v1, rtol=tol.LOOP_MOTION)
+    np.testing.assert_allclose(result.v[1], v1 + 0.5 * tau / inertia, rtol=tol.LOOP_MOTION)
+    force = result.loop_multipliers["gear"]
+    assert force.shape == (2, 1)
+    assert force[1, 0] == 0.0
+    assert result.extra["loops_closed"].tolist() == [[1.0], [0.0]]
+    again = robot.with_loops({"gear": False})
+    caught = again.simulate(np.zeros(2), until=0.2, switches=[on.Switch(at=0.1, close=["gear"])])
+    assert caught.report.loops is not None
+    assert caught.report.loops.switches == 1
+
+
 def test_switches_act_once_or_each_time() -> None:
     """A ball on a table at 0.2 m height is held each time that it comes down to it, and let go 0.1 s later."""
     builder = on.Builder("ball").body("ground")
@@ -156,5 +180,5 @@ def test_limits_of_joints_that_close_loops() -> None:
     assert ended.report.stopped == "limit" and ended.q[-1, 0] == pytest.approx(-1.0)
     (found,) = robot.simulate(until=1.0).report.violations
     assert found.joint == "slide" and found.most == pytest.approx(0.5 * G - 1.0)
-    with pytest.raises(on.ArgumentError, match=r"loop 'slide' has limits.*cannot bounce"):
-        robot.simulate(until=1.0, limits="bounce")
+    rest = robot.simulate(until=1.0, limits="bounce")
+    assert rest.q[-1, 0] == pytest.approx(-1.0, abs=1e-11) and rest.report.dissipated == pytest.approx(G)

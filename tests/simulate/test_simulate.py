@@ -18,11 +18,11 @@ import pytest
 import ordern as on
 from ordern import robots
 from ordern.errors import ArgumentError, ModelError, UnknownNameError
+from ordern.simulate.arguments import METHODS
 from ordern.simulate.events import Event
 from ordern.simulate.forces import Table
 from ordern.simulate.identity import fingerprint
 from ordern.simulate.report import SimulationWarning
-from ordern.simulate.simulate import METHODS
 from tests.tolerances import ORDER, REQUESTED, ROUNDING, STEP_LENGTHS, assert_close
 
 FIXED = {"rk4": 4, "semi-implicit-euler": 1, "variational": 2}

@@ -8,10 +8,10 @@ the matrices to be factorised must be positive definite, as mass matrices are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isqrt
 
 from ..graph import Scalar
+from ..records import dataclass
 
 __all__ = ["Reverse", "Rows", "inverse", "matmul", "matvec", "square", "transpose"]
 

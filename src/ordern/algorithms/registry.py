@@ -8,13 +8,14 @@ nothing in the library needs to be edited.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from ..errors import unknown_name
 from ..model import Model
+from ..records import dataclass
 
 __all__ = ["Algorithm", "Port", "Question", "algorithm", "alias", "find", "methods", "question", "questions"]
 

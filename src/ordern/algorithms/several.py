@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..records import dataclass
 from ..spatial import Columns, Force, Forces, Freedoms, Motion
 
 __all__ = ["Loads", "Motions", "Numbers"]

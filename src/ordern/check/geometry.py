@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import pi
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Shape
+from ..records import dataclass
 
 __all__ = ["SOLIDS", "Solid", "solid_of"]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
+
+from ..records import dataclass
 
 __all__ = ["Finding", "Report", "Severity", "by_suggestion"]
 

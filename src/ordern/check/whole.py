@@ -177,6 +177,8 @@ def loop_open(s: Subject) -> Iterator[Finding]:
 def coupling_open(s: Subject) -> Iterator[Finding]:
     """Couplings that the neutral position does not meet."""
     for c in s.model.couplings:
+        if not c.active:
+            continue
         value = c.coefficients[0] if c.coefficients else 0.0  # at the neutral position the other coordinate is zero
         if abs(value) > 1e-6:
             joint = s.model.joints[c.joint].name

@@ -12,10 +12,11 @@ import json
 import os
 import platform
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from ..records import dataclass
 from .terminal import paint, table
 
 __all__ = ["arguments", "run"]

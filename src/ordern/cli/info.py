@@ -133,6 +133,7 @@ def _described(m: Model) -> dict[str, Any]:
                 "joint": m.joints[x.joint].name,
                 "other": m.joints[x.other].name if x.other != BASE else None,
                 "coefficients": list(x.coefficients),
+                "active": x.active,
             }
             for x in m.couplings
         ],

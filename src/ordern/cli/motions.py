@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..io.source import UnreadableError
+from ..records import dataclass
 from .values import UsageError, names_of
 
 if TYPE_CHECKING:

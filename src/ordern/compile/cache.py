@@ -15,12 +15,13 @@ import json
 import os
 import stat
 import sys
-import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from ..records import dataclass
 
 __all__ = [
     "Entry",
@@ -65,13 +66,24 @@ def cache_key(parts: Any) -> str:
 
 @cache
 def source_digest() -> str:
-    """A fingerprint of our own sources: other sources may compile to other code."""
-    h = hashlib.sha256()
-    package = Path(__file__).parent.parent
-    for path in sorted(package.rglob("*.py")):
-        h.update(str(path.relative_to(package)).encode())
-        h.update(path.read_bytes())
-    return h.hexdigest()
+    """A fingerprint of our own sources: other sources may compile to other code.
+
+    Of where they are, and of the size and time of each file: what Python itself goes by when it runs bytecode that it
+    has kept.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return cache_key([package, sorted(_stamps(package))])
+
+
+def _stamps(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of all modules in a folder and below."""
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.endswith(".py"):
+                about = entry.stat()
+                yield entry.path, about.st_size, about.st_mtime_ns
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _stamps(entry.path)
 
 
 def read(key: str) -> tuple[dict[str, Any], bytes] | None:
@@ -102,6 +114,8 @@ def read(key: str) -> tuple[dict[str, Any], bytes] | None:
 
 def write(key: str, meta: dict[str, Any], code: bytes) -> None:
     """Keep an entry: complete or not at all."""
+    import tempfile  # not needed by those who only read
+
     directory = _usable(create=True)
     if directory is None:
         return

@@ -10,7 +10,8 @@ offsets that `fast_calls_work` has found to be right for this interpreter.
 
 from __future__ import annotations
 
-from .layout import Layout, Operand
+from .layout import Layout, Operand, Repeating
+from .stream import FROM_BYTES, streamable
 from .target import Target
 from .tiles import MOST_EXPECTED
 
@@ -26,8 +27,11 @@ CONTEXT = (
     "float_type",
     "workspace",
     "data",
+    "dims",
+    "numbers",
+    "floor",
 )
-"""The words that `@bind` is given: addresses that @call needs."""
+"""The words that `@bind` is given: what @call needs, addresses but for `numbers`."""
 
 
 def attributes(target: Target) -> str:
@@ -36,12 +40,14 @@ def attributes(target: Target) -> str:
     return f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
 
 
-def loop_function(layout: Layout, target: Target, asking: bool) -> str:
+def loop_function(layout: Layout, target: Target, asking: bool, stage: int) -> str:
     """IR text of @loop(args, dimensions, steps, data).
 
-    Memory of the next tile is asked for ahead: by a body that is `asking`, or before a body that is not.
+    Memory of the next tile is asked for ahead: by a body that is `asking`, or before a body that is not. A large result
+    is streamed instead, over a stage in the workspace.
     """
     operands = [*layout.inputs, layout.output]
+    streams = streamable(layout.output, target)
     count = len(operands) + 1  # the workspace stands between inputs and output
     place = [*range(len(layout.inputs)), count - 1]
     lines = [
@@ -72,6 +78,9 @@ def loop_function(layout: Layout, target: Target, asking: bool) -> str:
             ]
             core += 1
         lines += _contiguous(k, operand, target)
+    if streams:
+        lines += _streaming(len(layout.inputs), layout.output, target)
+        lines.append(f"  %stage = getelementptr {target.vector}, ptr %ws, i64 {stage}")
     lines += [
         "  call void @init(ptr %data, ptr %ws)",
         "  %some = icmp sgt i64 %n, 0",
@@ -91,31 +100,54 @@ def loop_function(layout: Layout, target: Target, asking: bool) -> str:
     for k, operand in enumerate(operands):
         # the result's place is asked for now, the arguments of the next tile for then
         verb, when = ("store", "%t") if k == len(layout.inputs) else ("load", "%t_next")
+        streamed = streams and verb == "store"
         if asking:
-            lines += _wanted(k, when, target)
+            lines += _wanted(k, when, target, streamed)
         else:
-            size = min(operand.size * target.itemsize, MOST_EXPECTED)
+            size: int | str = min(operand.size * target.itemsize, MOST_EXPECTED)
+            if streamed:
+                lines.append(f"  %asked = select i1 %streaming, i64 0, i64 {size}")
+                size = "%asked"
             lines.append(f"  call void @expect_{verb}(ptr %a{k}, i64 %o{k}, i64 {when}, i64 %last, i64 {size})")
     lines.append(f"  call void @body(ptr %data, ptr %ws{', ptr %wanted' if asking else ''})")
-    lines += _transfer(len(layout.inputs), layout.output, layout.output_tile, target, "store")
+    spread = layout.spread_tile if isinstance(layout, Repeating) else None
+    lines += _transfer(len(layout.inputs), layout.output, layout.output_tile, target, "store", streams, spread)
     lines += [
         "  %t_more = icmp slt i64 %t_next, %n",
         "  br i1 %t_more, label %tile, label %end",
         "end:",
+        "  fence seq_cst" if streams else "",
         "  ret void",
         "}",
     ]
     return "\n".join(lines)
 
 
-def _wanted(k: int, first: str, target: Target) -> list[str]:
+def _streaming(k: int, operand: Operand, target: Target) -> list[str]:
+    """%streaming: whether the result, operand k, goes past the caches."""
+    return [
+        f"  %bytes = mul i64 %n, {operand.size * target.itemsize}",
+        f"  %large = icmp uge i64 %bytes, {FROM_BYTES}",
+        f"  %first_row = ptrtoint ptr %a{k} to i64",
+        f"  %rows_at = or i64 %first_row, %o{k}",
+        f"  %amiss = and i64 %rows_at, {target.itemsize - 1}",
+        "  %aligned = icmp eq i64 %amiss, 0",
+        "  %worth_it = and i1 %large, %aligned",
+        f"  %streaming = and i1 %worth_it, %whole{k}",
+        f"  %want_at = select i1 %streaming, ptr %ws, ptr %a{k}",  # nothing is asked for that will not be read
+        f"  %want_step = select i1 %streaming, i64 0, i64 %o{k}",
+    ]
+
+
+def _wanted(k: int, first: str, target: Target, streamed: bool) -> list[str]:
     """Note where operand k of the states from `first` on is; beyond the last state, asking is in vain but harmless."""
     lines = []
+    at, step = ("%want_at", "%want_step") if streamed else (f"%a{k}", f"%o{k}")
     for lane in range(target.lanes):
         lines += [
             f"  %ws{k}_{lane} = add i64 {first}, {lane}",
-            f"  %wx{k}_{lane} = mul i64 %ws{k}_{lane}, %o{k}",
-            f"  %wp{k}_{lane} = getelementptr i8, ptr %a{k}, i64 %wx{k}_{lane}",
+            f"  %wx{k}_{lane} = mul i64 %ws{k}_{lane}, {step}",
+            f"  %wp{k}_{lane} = getelementptr i8, ptr {at}, i64 %wx{k}_{lane}",
             f"  %wt{k}_{lane} = getelementptr ptr, ptr %wanted, i64 {target.lanes * k + lane}",
             f"  store ptr %wp{k}_{lane}, ptr %wt{k}_{lane}",
         ]
@@ -136,8 +168,14 @@ def _contiguous(k: int, operand: Operand, target: Target) -> list[str]:
     return lines
 
 
-def _transfer(k: int, operand: Operand, tile: int, target: Target, verb: str) -> list[str]:
-    """Move operand k for the states of this tile; ends in block %stored{k}."""
+def _transfer(
+    k: int, operand: Operand, tile: int, target: Target, verb: str, streams: bool = False, spread: int | None = None
+) -> list[str]:
+    """Move operand k for the states of this tile; ends in block %stored{k}.
+
+    A result that `streams` may go past the caches. One that has the same numbers in several places is put in order, in
+    the vectors from `spread` on, if it has to be picked apart.
+    """
     lines = [f"  %b{k} = getelementptr {target.vector}, ptr %ws, i64 {tile}"]
     for lane in range(target.lanes):
         lines += [
@@ -149,18 +187,35 @@ def _transfer(k: int, operand: Operand, tile: int, target: Target, verb: str) ->
     lines += [
         f"  br i1 %whole{k}, label %rows{k}, label %picked{k}",
         f"rows{k}:",
-        f"  call void @{verb}_rows(ptr %l{k}, ptr %b{k}, i64 {operand.size})",
+        *_streamed(k, operand, streams),
+        f"  call void @{verb}_rows(ptr %l{k}, ptr %b{k}, i64 0, i64 {operand.size})",
         f"  br label %stored{k}",
         f"picked{k}:",
+        f"  %d{k} = getelementptr {target.vector}, ptr %ws, i64 {tile if spread is None else spread}",
     ]
+    if spread is not None:
+        lines.append(f"  call void @spread(ptr %d{k}, ptr %b{k}, i64 {operand.size})")
     if len(operand.shape) < 2:
         stride = f"%c{k}_0" if operand.shape else "0"
-        lines.append(f"  call void @{verb}_strided(ptr %l{k}, ptr %b{k}, i64 {operand.size}, i64 {stride})")
+        lines.append(f"  call void @{verb}_strided(ptr %l{k}, ptr %d{k}, i64 {operand.size}, i64 {stride})")
         lines.append(f"  br label %stored{k}")
     else:
         lines += _row_by_row(k, operand, target, verb)
     lines.append(f"stored{k}:")
     return lines
+
+
+def _streamed(k: int, operand: Operand, streams: bool) -> list[str]:
+    """Stream rows if that is worth it, or go on."""
+    if not streams:
+        return []
+    return [
+        f"  br i1 %streaming, label %stream{k}, label %cached{k}",
+        f"stream{k}:",
+        f"  call void @stream_rows(ptr %l{k}, ptr %b{k}, ptr %stage, i64 {operand.size})",
+        f"  br label %stored{k}",
+        f"cached{k}:",
+    ]
 
 
 def _row_by_row(k: int, operand: Operand, target: Target, verb: str) -> list[str]:
@@ -171,7 +226,7 @@ def _row_by_row(k: int, operand: Operand, target: Target, verb: str) -> list[str
         f"row{k}:",
         f"  %r{k} = phi i64 [ 0, %picked{k} ], [ %r{k}_next, %row{k} ]",
         f"  %r{k}_tile = mul i64 %r{k}, {columns}",
-        f"  %r{k}_to = getelementptr {target.vector}, ptr %b{k}, i64 %r{k}_tile",
+        f"  %r{k}_to = getelementptr {target.vector}, ptr %d{k}, i64 %r{k}_tile",
         f"  call void @{verb}_strided(ptr %l{k}, ptr %r{k}_to, i64 {columns}, i64 %c{k}_1)",
     ]
     for lane in range(target.lanes):
@@ -204,14 +259,15 @@ def init_function() -> str:
 def call_function(layout: Layout, target: Target, head: int, asking: bool) -> str:
     """IR text of @call(self, args, nargs, kwnames), and of @bind(context), which must be called first.
 
-    `head` is the size of PyObject's header. A body that is `asking` asks for what is at hand.
+    `head` is the size of PyObject's header. A body that is `asking` asks for what is at hand. The answer has the
+    dimensions `dims` of the context, and the first `numbers` of the result. If the context has a `floor`, the result's
+    last number must be above it: else the fallback is called.
     """
     shape = layout.output.shape
-    dims = ", ".join(f"i64 {n}" for n in shape) or "i64 0"
     rows = target.lanes * (len(layout.inputs) + 1)
     lines = [
-        f"@dims = internal constant [{max(1, len(shape))} x i64] [{dims}]",
-        f"@at_hand = internal constant [{rows} x ptr] [{', '.join(['ptr @dims'] * rows)}]" if asking else "",
+        "@here = internal constant i64 0",
+        f"@at_hand = internal constant [{rows} x ptr] [{', '.join(['ptr @here'] * rows)}]" if asking else "",
         "@context = internal global ptr null",
         "define void @bind(ptr %context) #0 {",
         "  store ptr %context, ptr @context",
@@ -240,17 +296,28 @@ def call_function(layout: Layout, target: Target, head: int, asking: bool) -> st
             f"  %tile{k} = getelementptr {target.vector}, ptr %workspace, i64 {layout.input_tile(k)}",
             f"  call void @splat(ptr %data{k}, ptr %tile{k}, i64 {operand.size})",
         ]
+    last = layout.places[layout.output.size - 1] if layout.places else layout.output.size - 1
     lines += [
-        f"  %array = call ptr %new_array(ptr %ndarray_type, i32 {len(shape)}, ptr @dims, "
+        f"  call void @body(ptr %data, ptr %workspace{', ptr @at_hand' if asking else ''})",
+        "  %free = icmp eq ptr %floor, null",
+        "  br i1 %free, label %answer, label %guard",
+        "guard:",
+        f"  %last_at = getelementptr {target.vector}, ptr %workspace, i64 {layout.output_tile + last}",
+        f"  %last = load {target.element}, ptr %last_at",
+        f"  %least = load {target.element}, ptr %floor",
+        f"  %good = fcmp ogt {target.element} %last, %least",
+        "  br i1 %good, label %answer, label %slow",
+        "answer:",
+        f"  %array = call ptr %new_array(ptr %ndarray_type, i32 {len(shape)}, ptr %dims, "
         f"i32 {_TYPE_NUMBER[target.dtype]}, ptr null, ptr null, i32 0, i32 0, ptr null)",
         "  %failed = icmp eq ptr %array, null",
-        "  br i1 %failed, label %fail, label %compute",
-        "compute:",
-        f"  call void @body(ptr %data, ptr %workspace{', ptr @at_hand' if asking else ''})",
+        "  br i1 %failed, label %fail, label %filled",
+        "filled:",
         f"  %out_at = getelementptr i8, ptr %array, i64 {head}",
         "  %out = load ptr, ptr %out_at",
         f"  %tile = getelementptr {target.vector}, ptr %workspace, i64 {layout.output_tile}",
-        f"  call void @extract(ptr %out, ptr %tile, i64 {layout.output.size})",
+        "  %count = ptrtoint ptr %numbers to i64",
+        "  call void @extract(ptr %out, ptr %tile, i64 %count)",
     ]
     if shape:
         lines.append("  ret ptr %array")
@@ -260,8 +327,8 @@ def call_function(layout: Layout, target: Target, head: int, asking: bool) -> st
         "fail:",
         "  ret ptr null",
         "slow:",
-        "  %answer = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kwnames)",
-        "  ret ptr %answer",
+        "  %told = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kwnames)",
+        "  ret ptr %told",
         "}",
     ]
     return "\n".join(lines)

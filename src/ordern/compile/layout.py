@@ -3,14 +3,22 @@
 A kernel works on a tile: one vector of states for every number of every argument. The workspace holds the tiles of
 the arguments, the tile of the result, and scratch. Each tile is padded to whole blocks of `lanes` vectors, so that
 blocks can be transposed into it without looking at where it ends.
+
+A large result that has the same number in several places (a mass matrix is symmetric, and half of it may be zeros) has
+a tile of its distinct numbers, which fits into a closer cache, and a table of where they go.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 
-__all__ = ["Layout", "Operand"]
+from ..records import dataclass
+
+__all__ = ["Layout", "Operand", "Repeating", "sharing"]
+
+_LARGE = 256
+"""Numbers of a result from which on distinct ones are told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,11 @@ class Layout:
         return self.input_tile(len(self.inputs))
 
     @property
+    def places(self) -> tuple[int, ...]:
+        """For each number of the result the vector of its tile, padded to whole blocks; empty if they are in order."""
+        return ()
+
+    @property
     def scratch(self) -> int:
         """Where the tiles end and scratch begins."""
         return self.output_tile + self._padded(self.output)
@@ -56,3 +69,35 @@ class Layout:
         """The generalized ufunc signature, without the workspace."""
         core = [f"({','.join(map(str, o.shape))})" for o in (*self.inputs, self.output)]
         return f"{','.join(core[:-1])}->{core[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating(Layout):
+    """A layout whose result has the same number in several places: its tile holds each of them once."""
+
+    distinct: int
+    where: tuple[int, ...]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """For each number of the result the vector of its tile, padded to whole blocks."""
+        return self.where + (0,) * (self._padded(self.output) - len(self.where))
+
+    @property
+    def spread_tile(self) -> int:
+        """Where there is room for the result with all its repetitions."""
+        return self.output_tile + self.distinct
+
+    @property
+    def scratch(self) -> int:
+        """Where the tiles end and scratch begins."""
+        return self.spread_tile + self._padded(self.output)
+
+
+def sharing(layout: Layout, numbers: Sequence[Hashable]) -> Layout:
+    """The layout for a result in which equal `numbers` are the same, if that makes it much smaller."""
+    vectors: dict[Hashable, int] = {}
+    where = tuple(vectors.setdefault(x, len(vectors)) for x in numbers)
+    if len(where) < _LARGE or 4 * len(vectors) > 3 * len(where):
+        return layout
+    return Repeating(layout.inputs, layout.output, layout.lanes, len(vectors), where)

@@ -33,6 +33,7 @@ class Machine:
         self._bytes = max(64, code.workspace * self.lanes * self.dtype.itemsize)
         self._local = threading.local()
         self._free = True
+        self._shape = layout.output.shape
         inputs, output = layout.signature.split("->")
         signature = f"{inputs},({self._bytes // self.dtype.itemsize})->{output}"
         self._ufunc, self._kept = make_ufunc(
@@ -55,14 +56,26 @@ class Machine:
         start = -raw.ctypes.data % 64
         return raw[start : start + self._bytes].view(self.dtype)
 
-    def function(self, fallback: Callable[..., Any], owner: Any, name: str, doc: str) -> Callable[..., Any]:
+    def function(
+        self,
+        fallback: Callable[..., Any],
+        owner: Any,
+        name: str,
+        doc: str,
+        first: int | None = None,
+        floor: float | None = None,
+    ) -> Callable[..., Any]:
         """An emitted Python function for one state, as a method of `owner`.
+
+        Of a vector it may give the `first` numbers only, and call the fallback if the last is not above a `floor`.
 
         The code has one place for what its function needs, so every function but the first gets code of its own.
         """
         engine = self._engine if self._free else Engine(self.code.object)
         self._free = False
-        function = Function(engine, self._new_workspace(), self._data, self._address, self.dtype.name)
+        shape = self._shape if first is None else (first,)
+        workspace = self._new_workspace()
+        function = Function(engine, workspace, self._data, self._address, self.dtype.name, shape, floor)
         made: Callable[..., Any] = function.make(fallback, owner, name, doc)
         return made
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import math
 import struct
 import sys
 import sysconfig
@@ -102,11 +103,16 @@ class Function:
     """A Python function that runs compiled code, or calls a fallback if its arguments are not plain arrays.
 
     The function appears as a method of `owner`, which keeps what the function needs: this object, and in it the code,
-    the fallback, and the words that the code reads.
+    the fallback, and the words that the code reads. `shape` is that of the answer; it may be shorter than the result.
+    With a `floor` the fallback is called too if the result's last number is not above it.
     """
 
-    def __init__(self, engine: Engine, workspace: Any, tables: Any, data: int, dtype: str) -> None:
-        self._kept = (engine, workspace, tables)
+    def __init__(
+        self, engine: Engine, workspace: Any, tables: Any, data: int, dtype: str, shape: tuple[int, ...], floor: Any
+    ) -> None:
+        least = None if floor is None else np.array(floor, dtype)
+        dims = np.array(shape or (0,), np.int64)
+        self._kept = (engine, workspace, tables, least, dims)
         self._fallback: Any = None
         self._engine = engine
         words = {
@@ -117,6 +123,9 @@ class Function:
             "float_type": id(float),
             "workspace": workspace.ctypes.data,
             "data": data,
+            "dims": dims.ctypes.data,
+            "numbers": math.prod(shape),
+            "floor": None if least is None else least.ctypes.data,
         }
         self._words = (ctypes.c_void_p * len(CONTEXT))(*(words.get(name) for name in CONTEXT))
         prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.address("prepare"))

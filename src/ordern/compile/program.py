@@ -10,12 +10,13 @@ from ..graph import Counts, Node, Scalar, count
 from .driver import attributes, call_function, init_function, loop_function
 from .emit import declarations
 from .engine import compile_object
-from .layout import Layout
+from .layout import Layout, sharing
 from .numpy_api import HEAD
 from .request import Code, Request, code_for, layout_of
 from .roll import trace_rolled
 from .roll_count import estimate
 from .roll_emit import emit_rolled
+from .stream import stage_size, stream_function, streamable
 from .target import Target, narrow_target, target
 from .tiles import asks, tile_functions
 from .unroll import emit_unrolled, trace_unrolled
@@ -44,7 +45,7 @@ def _compile(request: Request, dtype: str, lanes: int | None) -> Code:
         body, workspace = emit_rolled(program, layout, on)
         if workspace * on.lanes * on.itemsize < _STREAMED_BYTES:
             break
-    made = _assembled(body, layout, on, asking=False)
+    made, workspace = _assembled(body, layout, on, workspace, asking=False)
     return Code(way, made, workspace, estimate(program).total, on.lanes, program.has_freedoms)
 
 
@@ -53,26 +54,32 @@ def compile_straight(
 ) -> Code:
     """Straight-line code that computes scalars; the layout is known once the number of lanes is."""
     on = target(dtype, lanes)
-    layout = layout_for(on.lanes)
+    layout = sharing(layout_for(on.lanes), [x.index if isinstance(x, Node) else float(x).hex() for x in results])
     body, workspace = emit_unrolled(results, layout, on, asks(layout, on))
     operations = count(x for x in results if isinstance(x, Node)).total
-    return Code("unrolled", _assembled(body, layout, on, asking=True), workspace, operations, on.lanes)
+    made, workspace = _assembled(body, layout, on, workspace, asking=True)
+    return Code("unrolled", made, workspace, operations, on.lanes)
 
 
-def _assembled(body: str, layout: Layout, on: Target, asking: bool) -> bytes:
-    """Machine code for a kernel's body, and the functions around it; see `loop_function` for `asking`."""
+def _assembled(body: str, layout: Layout, on: Target, workspace: int, asking: bool) -> tuple[bytes, int]:
+    """Machine code for a kernel's body and the functions around it, and the vectors in the workspace of both.
+
+    See `loop_function` for `asking`.
+    """
+    streams = streamable(layout.output, on)
     text = "\n".join(
         [
             declarations(on),
-            tile_functions(on),
+            tile_functions(on, layout.places),
+            stream_function(on, bool(layout.places)) if streams else "",
             body,
             init_function(),
-            loop_function(layout, on, asking),
+            loop_function(layout, on, asking, stage=workspace),
             call_function(layout, on, HEAD, asking),
             attributes(on),
         ]
     )
-    return compile_object(text)
+    return compile_object(text), workspace + (stage_size(on) if streams else 0)
 
 
 def straight_line(request: Request) -> list[Scalar]:
@@ -98,7 +105,8 @@ def _choose(request: Request) -> str:
     if estimate(program).total <= UNROLL_LIMIT:
         return "unrolled"
     # methods that work on matrices compute all of them as loops, and much less in straight-line code
-    if program.has_freedoms and request.model.nv <= _FEW_FREEDOMS:
+    few = _FEW_FREEDOMS * (3 if request.question.loops else 1)  # most of what loops constrain is zero
+    if program.has_freedoms and request.model.nv <= few:
         nodes = (x for x in _trace(request, trace_unrolled, layout_of(request, 1)) if isinstance(x, Node))
         return "unrolled" if count(nodes).total <= 1.5 * UNROLL_LIMIT else "rolled"
     return "rolled"

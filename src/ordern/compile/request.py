@@ -6,12 +6,13 @@ With a hit nothing is traced, and the tracing and emitting modules are not even 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..algorithms import Algorithm, Question
 from ..joints import Closure
 from ..model import Frame, Model, core_shape
+from ..records import dataclass
 from . import cache
 from .layout import Layout, Operand
 from .numpy_api import HEAD

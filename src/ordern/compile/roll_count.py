@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..graph import Counts, count
 from ..model import BASE, FreedomTables
+from ..records import dataclass
 from .roll_program import Block, Climb, Loop, Program, Walk
 
 __all__ = ["estimate"]

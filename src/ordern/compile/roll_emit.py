@@ -9,10 +9,10 @@ rows of `FreedomTables` and the two orders that these refer to.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..graph import Node, live
 from ..model import core_size
+from ..records import dataclass
 from .emit import TextEmitter
 from .layout import Layout
 from .roll_program import Block, Clear, Climb, Fetch, Leaf, Loop, Program, Store, Walk

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..graph import Graph, Node
 from ..model import Model
+from ..records import dataclass
 from .data import path_to
 
 __all__ = ["Block", "Clear", "Climb", "Fetch", "Leaf", "Loop", "Program", "Store", "Walk"]

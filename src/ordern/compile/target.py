@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from ..records import dataclass
 
 __all__ = ["Host", "Target", "host", "narrow_target", "target"]
 

@@ -7,13 +7,14 @@ registers; otherwise numbers are picked one by one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+from ..records import dataclass
 from .emit import TextEmitter
 from .layout import Layout
 from .target import Target
 
-__all__ = ["MOST_EXPECTED", "Ask", "asks", "tile_functions"]
+__all__ = ["MOST_EXPECTED", "Ask", "asks", "columns", "loop", "tile_functions", "transpose"]
 
 MOST_EXPECTED = 4096
 """Bytes of one state's part of an operand that are asked for ahead; beyond it they come in order, unasked."""
@@ -49,23 +50,29 @@ def asks(layout: Layout, target: Target) -> list[Ask]:
     ]
 
 
-def tile_functions(target: Target) -> str:
-    """IR text of @load_rows, @load_strided, @splat and @expect_load, and of their opposites."""
+def tile_functions(target: Target, places: Sequence[int] = ()) -> str:
+    """IR text of @load_rows, @load_strided, @splat and @expect_load, and of their opposites.
+
+    If the vectors of the result's tile have `places`, there is @spread too, which puts them in order: for
+    @store_strided, which expects it.
+    """
+    table = [f"@places = internal constant [{len(places)} x i32] [{', '.join(f'i32 {k}' for k in places)}]"]
     return "\n".join(
         [
+            *([*table, _spread(target)] if places else []),
             _expect(target, store=False),
             _expect(target, store=True),
             _rows(target, store=False),
-            _rows(target, store=True),
+            _rows(target, store=True, placed=bool(places)),
             _strided(target, store=False),
             _strided(target, store=True),
             _single(target, store=False),
-            _single(target, store=True),
+            _single(target, store=True, placed=bool(places)),
         ]
     )
 
 
-def _transpose(e: TextEmitter, rows: list[str]) -> list[str]:
+def transpose(e: TextEmitter, rows: list[str]) -> list[str]:
     """Log2(lanes) rounds of interleaving row k with row k + lanes/2 transpose a square block."""
     lanes, vector = e.target.lanes, e.target.vector
     half = lanes // 2
@@ -80,7 +87,21 @@ def _transpose(e: TextEmitter, rows: list[str]) -> list[str]:
     return rows
 
 
-def _rows(target: Target, store: bool) -> str:
+def columns(e: TextEmitter, k: str, count: int, placed: bool) -> list[str]:
+    """Addresses of the vectors in %tile for the result's numbers k, k + 1 ..."""
+    vector = e.target.vector
+    if not placed:
+        block = e.value(f"getelementptr {vector}, ptr %tile, i64 {k}")
+        return [e.value(f"getelementptr {vector}, ptr {block}, i64 {n}") for n in range(count)]
+    at = e.value(f"getelementptr i32, ptr @places, i64 {k}")
+    found = []
+    for n in range(count):
+        place = e.value(f"load i32, ptr {e.value(f'getelementptr i32, ptr {at}, i64 {n}')}")
+        found.append(e.value(f"getelementptr {vector}, ptr %tile, i32 {place}"))
+    return found
+
+
+def _rows(target: Target, store: bool, placed: bool = False) -> str:
     """Blocks of a contiguous operand; a mask keeps the last block within the array."""
     lanes, vector, size = target.lanes, target.vector, target.itemsize
     suffix, mask = f"v{lanes}f{8 * size}.p0", f"<{lanes} x i1>"
@@ -90,15 +111,14 @@ def _rows(target: Target, store: bool) -> str:
     e.line(f"%lefts = shufflevector <{lanes} x i64> %left0, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer")
     counting = ", ".join(f"i64 {k}" for k in range(lanes))
     e.line(f"%mask = icmp ult <{lanes} x i64> <{counting}>, %lefts")
-    e.line(f"%block = getelementptr {vector}, ptr %tile, i64 %k")
     pointers = []
     for lane in range(lanes):
         slot = e.value(f"getelementptr ptr, ptr %lanes, i64 {lane}")
         start = e.value(f"load ptr, ptr {slot}")
         pointers.append(e.value(f"getelementptr {target.element}, ptr {start}, i64 %k"))
+    vectors = columns(e, "%k", lanes, placed)
     if store:
-        columns = _transpose(e, [e.load("%block", lane) for lane in range(lanes)])
-        for column, pointer in zip(columns, pointers, strict=True):
+        for column, pointer in zip(transpose(e, [e.load(v, 0) for v in vectors]), pointers, strict=True):
             e.line(f"call void @llvm.masked.store.{suffix}({vector} {column}, ptr {pointer}, i32 {size}, {mask} %mask)")
     else:
         rows = [
@@ -107,10 +127,10 @@ def _rows(target: Target, store: bool) -> str:
             )
             for p in pointers
         ]
-        for lane, column in enumerate(_transpose(e, rows)):
-            e.store(column, "%block", lane)
+        for column, at in zip(transpose(e, rows), vectors, strict=True):
+            e.store(column, at, 0)
     name = "@store_rows" if store else "@load_rows"
-    return _loop(name, "ptr %lanes, ptr %tile, i64 %n", e, step=lanes)
+    return loop(name, "ptr %lanes, ptr %tile, i64 %first, i64 %n", e, step=lanes, first="%first")
 
 
 def _strided(target: Target, store: bool) -> str:
@@ -133,22 +153,30 @@ def _strided(target: Target, store: bool) -> str:
     if not store:
         e.store(value, "%column", 0)
     name = "@store_strided" if store else "@load_strided"
-    return _loop(name, "ptr %lanes, ptr %tile, i64 %n, i64 %stride", e, step=1)
+    return loop(name, "ptr %lanes, ptr %tile, i64 %n, i64 %stride", e, step=1)
 
 
-def _single(target: Target, store: bool) -> str:
+def _single(target: Target, store: bool, placed: bool = False) -> str:
     """One contiguous state: into every lane, or from the first."""
-    vector, element, size = target.vector, target.element, target.itemsize
+    element, size = target.element, target.itemsize
     e = TextEmitter(target)
     e.line(f"%p = getelementptr {element}, ptr %array, i64 %k")
-    e.line(f"%column = getelementptr {vector}, ptr %tile, i64 %k")
+    [column] = columns(e, "%k", 1, placed)
     if store:
-        x = e.value(f"load {element}, ptr %column, align {size}")
+        x = e.value(f"load {element}, ptr {column}, align {size}")
         e.line(f"store {element} {x}, ptr %p, align {size}")
     else:
         x = e.value(f"load {element}, ptr %p, align {size}")
-        e.store(e.splat(x), "%column", 0)
-    return _loop("@extract" if store else "@splat", "ptr %array, ptr %tile, i64 %n", e, step=1)
+        e.store(e.splat(x), column, 0)
+    return loop("@extract" if store else "@splat", "ptr %array, ptr %tile, i64 %n", e, step=1)
+
+
+def _spread(target: Target) -> str:
+    """The vectors of a result, each to where it belongs."""
+    e = TextEmitter(target)
+    [column] = columns(e, "%k", 1, placed=True)
+    e.store(e.load(column, 0), e.value(f"getelementptr {target.vector}, ptr %to, i64 %k"), 0)
+    return loop("@spread", "ptr %to, ptr %tile, i64 %n", e, step=1)
 
 
 def _expect(target: Target, store: bool) -> str:
@@ -189,16 +217,16 @@ def _expect(target: Target, store: bool) -> str:
     )
 
 
-def _loop(name: str, arguments: str, body: TextEmitter, step: int) -> str:
-    """A function that runs its body for k = 0, step, 2 step ... below n."""
+def loop(name: str, arguments: str, body: TextEmitter, step: int, first: str = "0") -> str:
+    """A function that runs its body for k = first, first + step ... below n."""
     return "\n".join(
         [
             f"define internal void {name}({arguments}) #0 {{",
             "entry:",
-            "  %some = icmp sgt i64 %n, 0",
+            f"  %some = icmp sgt i64 %n, {first}",
             "  br i1 %some, label %loop, label %end",
             "loop:",
-            "  %k = phi i64 [ 0, %entry ], [ %next, %loop ]",
+            f"  %k = phi i64 [ {first}, %entry ], [ %next, %loop ]",
             *body.lines,
             f"  %next = add i64 %k, {step}",
             "  %more = icmp slt i64 %next, %n",

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..algorithms import find
 from ..graph import Node, count
 from ..joints import Joint
 from ..model import Model
+from ..records import dataclass
 from .driver import attributes
 from .emit import TextEmitter, declarations
 from .layout import Layout, Operand

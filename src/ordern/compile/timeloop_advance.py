@@ -7,11 +7,11 @@ in all lanes alike; lane 0 decides. The step, its error and the law of the next 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..graph import Graph, live
 from ..model import Model
+from ..records import dataclass
 from .emit import TextEmitter, literal
 from .engine import compile_object
 from .timeloop import Emitter, Kernels, Tile

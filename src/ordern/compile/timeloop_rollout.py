@@ -65,7 +65,7 @@ def _rollout(m: Emitter, q: Tile, v: Tile) -> str:
     def move(verb: str, base: str, stride: str, shift: str, name: str) -> list[str]:
         return [
             f"  call void @lanes(ptr %rows, ptr %{base}, i64 %{stride}, i64 %t, i64 %last, i64 {shift})",
-            f"  call void @{verb}_rows(ptr %rows, ptr %{name}_tile, i64 {places[name].size})",
+            f"  call void @{verb}_rows(ptr %rows, ptr %{name}_tile, i64 0, i64 {places[name].size})",
         ]
 
     lines += [

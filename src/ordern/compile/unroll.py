@@ -53,16 +53,16 @@ def emit_unrolled(
 
     With `asks`, @body takes a table of addresses as well, and asks for memory there every now and then.
     """
-    out = layout.output_tile
     init = TextEmitter(target)
     stores: dict[int, list[int]] = {}
     roots: dict[int, Node] = {}
-    for k, x in enumerate(results):
+    places = layout.places or range(len(results))
+    for place, x in dict(zip(places, results, strict=False)).items():
         if isinstance(x, Node):
-            stores.setdefault(x.index, []).append(out + k)
+            stores.setdefault(x.index, []).append(layout.output_tile + place)
             roots[x.index] = x
         else:
-            init.store(init.constant(float(x)), "%ws", out + k)
+            init.store(init.constant(float(x)), "%ws", layout.output_tile + place)
 
     chunks = _cut(live(roots.values()))
     slots, size = _assign_slots(chunks, layout.scratch)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import ArgumentError
+from ..records import dataclass
 from .arguments import Array, unlike
 from .trajectory import Trajectory
 

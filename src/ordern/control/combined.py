@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
+from ..records import dataclass
 from .arguments import Array, freedoms, of_robot, positive
 from .controller import Controller, Modelled
 

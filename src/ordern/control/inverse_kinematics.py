@@ -13,7 +13,7 @@ targets of a batch take their steps together; those that are done leave.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError
 from ..joints import Revolute
 from ..model import Frame
+from ..records import dataclass
 from .arguments import Array, limits, positive
 from .spaces import Configurations
 from .targets import Targets, targets

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from ..records import dataclass
 from .arguments import Array
 
 __all__ = ["LAWS", "Cycloidal", "Law", "MinimumJerk", "Trapezoidal"]

@@ -6,7 +6,6 @@ Loops are to be closed as well: what is open of them are residuals like the othe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
 from ..model import Frame
+from ..records import dataclass
 from .arguments import Array, numbers, pose
 from .poses import rotation_vector, skew
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ArgumentError
 from ..joints import Free
 from ..model import Connection, Model
+from ..records import dataclass
 from .maps import Map
 from .peers import LIBRARIES, Peer, PeerJoint, base_joints, listed, map_of, peer_of
 from .references import offsets_of

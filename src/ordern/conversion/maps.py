@@ -6,13 +6,13 @@ a' = B a + dB/dt v, and joint forces, with the same power tau . v, are tau' = B 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Placement
+from ..records import dataclass
 from .rotations import matrix_of_quaternion, product, quaternion_of_matrix, quaternion_of_rpy, rpy_of_matrix
 
 __all__ = ["CosSin", "Floating", "Map", "PlanarBody", "PlanarWorld", "Quaternion", "Rpy", "Wlast"]

@@ -6,7 +6,6 @@ No other library is imported: a model is known by the module of its class.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..joints import (
     Universal,
 )
 from ..model import Model, Placement
+from ..records import dataclass
 from .maps import CosSin, Floating, Map, PlanarBody, PlanarWorld, Quaternion, Rpy, Wlast
 from .rotations import matrix_of_quaternion
 

@@ -11,9 +11,9 @@ between constants never reaches the graph at all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from ..records import dataclass
 from . import elementary, scalars
 
 __all__ = ["OPS", "Op", "Scalar"]

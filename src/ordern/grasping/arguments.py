@@ -12,9 +12,11 @@ from ..errors import ArgumentError, ModelError
 from ..joints import placement
 from .arms import Arm
 
-__all__ = ["broadcast", "numbers", "per_arm", "poses"]
+__all__ = ["batched", "broadcast", "finite", "numbers", "per_arm", "poses"]
 
 Array = NDArray[Any]
+_TURNED = 1e-6
+"""How far a rotation's columns may be from units that are across each other: rounding in what users compute."""
 
 
 def per_arm(arms: Sequence[Arm], x: Any, what: str) -> tuple[Array, ...]:
@@ -39,6 +41,24 @@ def per_arm(arms: Sequence[Arm], x: Any, what: str) -> tuple[Array, ...]:
     return tuple(whole[..., getattr(a, kind)] for a in arms)
 
 
+def finite(arms: Sequence[Arm], xs: tuple[Array, ...], what: str) -> None:
+    """Raise, with the arm's name, where a number is not finite."""
+    for arm, x in zip(arms, xs, strict=True):
+        if not np.isfinite(x).all():
+            shown = f", not {x.tolist()}" if x.ndim == 1 else ""
+            raise ArgumentError(f"grasp: `{what}` of arm {arm.name!r} must be finite{shown}")
+
+
+def batched(shape: tuple[int, ...], *others: tuple[int, ...]) -> tuple[int, ...]:
+    """The batch shape of a state and of what else is given."""
+    try:
+        return np.broadcast_shapes(shape, *others)
+    except ValueError:
+        raise ArgumentError(
+            f"grasp: the batch shapes of the state {shape} and of forces {sorted(set(others))} do not fit together"
+        ) from None
+
+
 def numbers(x: Any, what: str, core: tuple[int, ...] = ()) -> Array:
     """An array of floats, whose last dimensions are these."""
     try:
@@ -57,6 +77,12 @@ def poses(x: Any) -> Array:
     except (TypeError, ValueError):
         a = np.array(np.nan)
     if a.shape[-2:] == (4, 4):
+        R = a[..., :3, :3]
+        if not (np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)) < _TURNED).all() or not np.isfinite(a).all():
+            raise ArgumentError(
+                "grasp: `pose` must be finite 4x4 matrices with a rotation in the upper left, whose columns are units "
+                f"and across each other, not {a.tolist() if a.ndim == 2 else 'such a batch'}"
+            )
         return a
     try:
         return placement(x, "grasp: `pose`").matrix

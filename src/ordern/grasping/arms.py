@@ -6,8 +6,8 @@ computes all of them, as a batch. Where they stand is put in afterwards, by turn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,9 @@ from ..algorithms.reach import no_couplings
 from ..errors import ArgumentError, ModelError, OrdernError
 from ..joints import Placement, placement
 from ..model import BASE, Frame, Model
+from ..records import dataclass
 from ..robot import Robot
+from ..simulate.structure import Structure, usual_rank
 from .contacts import Contact
 
 __all__ = ["Arm", "Group", "arms_of", "grouped"]
@@ -54,6 +56,9 @@ def arms_of(given: Any, bases: Any, gravity: Array) -> tuple[Arm, ...]:
     if bases is None:
         places = [Placement()] * len(given)
     else:
+        if isinstance(bases, (str, Mapping)) or not isinstance(bases, Iterable):
+            raise ArgumentError(f"grasp: bases must be a list with a placement for each arm, not {bases!r}")
+        bases = list(bases)
         if len(bases) != len(given):
             raise ArgumentError(f"grasp: {len(bases)} bases for {len(given)} arms; give one placement for each arm")
         places = [_placed(at, k) for k, at in enumerate(bases)]
@@ -93,10 +98,11 @@ def _robot(given: Any, name: str) -> tuple[Robot, tuple[Frame, ...]]:
     robot, tip = given if isinstance(given, (tuple, list)) and len(given) == 2 else (given, None)
     if not isinstance(robot, Robot):
         raise ArgumentError(f"grasp: arm {name!r} must be a robot or a pair (robot, frame), not {given!r}")
-    if robot.loops or robot.couplings:
+    driven = next((x.loop.name for x in robot.loop_table.loops if x.type.timed), "")
+    if driven:
         raise ArgumentError(
-            f"grasp: arm {name!r} has closed loops or couplings of its own, which are not for `grasp`; model the "
-            "object as a further body and the contacts as loops of one robot"
+            f"grasp: loop {driven!r} of arm {name!r} is driven by time, which is not for `grasp`; model the object as "
+            "a further body and the contacts as loops of one robot"
         )
     if tip is None:
         parents = {c.parent for c in robot.joints}
@@ -114,7 +120,8 @@ def _robot(given: Any, name: str) -> tuple[Robot, tuple[Frame, ...]]:
             raise ArgumentError(f"grasp: arm {name!r}: the frame {t.name!r} is on its base, which does not move")
     if not tips:
         raise ArgumentError(f"grasp: arm {name!r} has no frame that holds the object")
-    robot.require_inertia()
+    if not robot.nc:
+        robot.require_inertia()
     return robot, tips
 
 
@@ -146,7 +153,26 @@ class Group:
     @cached_property
     def coupled(self) -> str:
         """Why recursions over single joints do not do; empty if they do."""
+        if self.looped:
+            return f"it has closed loops or couplings of its own ({', '.join(list(self.robot.loop_rows)[:5])})"
         return no_couplings(self.robot)
+
+    @property
+    def looped(self) -> bool:
+        """Whether the arms have loops or couplings of their own that are closed."""
+        return self.robot.nc > 0
+
+    def structure(self, q: Array) -> Structure:
+        """The robot with its own loops closed, of the rank that these have at the first positions that are asked for.
+
+        The rank is kept, for away from closed positions, as the stages of an integrator are, redundant constraints seem
+        not to be.
+        """
+        found: Structure | None = self.__dict__.get("_structure")
+        if found is None:
+            first = q.reshape(-1, self.robot.nq)[0]
+            found = self.__dict__["_structure"] = Structure(self.robot, usual_rank(self.robot, first))
+        return found
 
     def world(self, x: Array) -> Array:
         """Motions or forces (..., m, 6) from the base's axes to the world's."""

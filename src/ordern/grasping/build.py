@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ArgumentError, ModelError
+from ..errors import ArgumentError, LoopError, ModelError
 from ..joints import Placement, placement
+from ..loops.asking import require_closed
 from ..model import Frame, Model
+from ..simulate.start import assembled
 from .arguments import per_arm
 from .arms import Arm, arms_of
 from .contacts import Contact, Rigid
@@ -41,8 +43,8 @@ def grasp(
     world. `object` is a `Body` or (mass, com, inertia) in the object's frame, or None for one that stands still.
     `contacts`, one for each tip in the order of the arms (or one for all; rigid if not given), say what is bound. Those
     without a place of their own (`at`) are where the tips are when the arms are at the positions `q` (neutral unless
-    given) and the object is at `pose` (the world's frame unless given). `gravity` is that of the robots, along
-    the world's axes, unless given.
+    given, and with their own loops closed) and the object is at `pose` (the world's frame unless given). `gravity` is
+    that of the robots, along the world's axes, unless given.
 
     >>> import ordern as on
     >>> arm = on.load("puma560")
@@ -53,6 +55,9 @@ def grasp(
     >>> motion.forces.shape, bool(motion.singular)
     ((2, 6), False)
     """
+    if isinstance(arms, (Model, str, Mapping)) or not isinstance(arms, Iterable):
+        raise ArgumentError(f"grasp: arms must be a list of robots or of pairs (robot, frame), not {arms!r}")
+    arms = list(arms)
     g = _gravity(arms, gravity)
     found = arms_of(arms, bases, g)
     body = held_body(object)
@@ -137,14 +142,18 @@ def _with_tips(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Arm, .
 
 def _tips_at(arms: Sequence[Arm], q: Any) -> list[Placement]:
     """Where the tips are at a position."""
-    neutral = np.concatenate([a.robot.neutral() for a in arms])
-    positions = per_arm(arms, neutral if q is None else q, "q")
+    positions = per_arm(arms, np.concatenate([assembled(a.robot) for a in arms]) if q is None else q, "q")
     if any(x.ndim != 1 for x in positions):
         raise ArgumentError("grasp: `q`, in which the contacts are closed, must be one position of each arm")
     found = []
     for arm, x in zip(arms, positions, strict=True):
         if not np.isfinite(x).all():
             raise ArgumentError(f"grasp: `q` of arm {arm.name!r} must be finite, not {x.tolist()}")
+        if arm.robot.nc:
+            try:
+                require_closed(arm.robot, f"grasp: `q` of arm {arm.name!r}", x)
+            except LoopError as e:
+                raise ArgumentError(str(e)) from None
         for tip in arm.tips:
             X = arm.robot.pose(x, tip)
             found.append(arm.base @ Placement.of(X[:3, :3], X[:3, 3]))

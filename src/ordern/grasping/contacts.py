@@ -13,7 +13,7 @@ Differs: h is in axes that are fixed to the object; forces are written in the co
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError, ModelError
 from ..joints import Placement, placement
+from ..records import dataclass
 
 __all__ = ["Contact", "Hinge", "Parted", "Point", "Rigid", "SoftFinger", "Surface"]
 
@@ -46,7 +47,10 @@ class Surface:
     def __post_init__(self) -> None:
         object.__setattr__(self, "normal", _unit(self.normal, "Surface: normal"))
         for name, x in (("friction", (self.friction,)), ("spin", (self.spin,)), ("area", self.area)):
-            numbers = np.asarray(x, dtype=float)
+            try:
+                numbers = np.asarray(x, dtype=float)
+            except (TypeError, ValueError):
+                numbers = np.array(np.nan)
             if numbers.shape != ((2,) if name == "area" else (1,)) or not (numbers >= 0.0).all():
                 what = "two numbers" if name == "area" else "a number"
                 raise ArgumentError(f"Surface: {name} must be {what} not below zero, not {getattr(self, name)!r}")

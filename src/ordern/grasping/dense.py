@@ -41,6 +41,12 @@ class _Dense:
 
     def __init__(self, state: GraspState, tau: tuple[Array, ...], wrench: Array | None) -> None:
         grasp, self.state = state.grasp, state
+        for g in grasp.groups:
+            if g.looped:
+                raise ArgumentError(
+                    "grasp: the methods direct, reduced, closed-form and appendix-b are for arms that are trees, not "
+                    f"for arm {grasp.arms[g.arms[0]].name!r}: {g.coupled}; use method='general'"
+                )
         shape, n, l = state.shape, grasp.nv, len(grasp.contacts)
         self.M, self.inverse = np.zeros((*shape, n, n)), np.zeros((*shape, n, n))
         self.T, self.C = np.zeros((*shape, n)), np.zeros((*shape, n))

@@ -10,13 +10,13 @@ weights say what a moment costs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError
+from ..records import dataclass
 from .arguments import numbers
 from .state import GraspState
 

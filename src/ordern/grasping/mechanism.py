@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,17 +15,18 @@ from ..errors import ArgumentError, unknown_name
 from ..joints import Placement
 from ..model import Body
 from ..robot import Robot
-from .arguments import broadcast, numbers, per_arm, poses
+from .arguments import batched, broadcast, finite, numbers, per_arm, poses
 from .arms import Arm, grouped
 from .contacts import Contact, Parted
 from .dense import DENSE
 from .locating import pose_from_tips, velocity_from_tips
 from .motion import GraspMotion
 from .omega import RCOND, Omega, Solved
-from .recursive import ANY_METHOD, RECURSIVE, compliance
+from .recursive import RECURSIVE, compliance
 from .state import GraspState
 
 if TYPE_CHECKING:
+    from ..simulate.events import Event
     from ..simulate.result import Result
     from .distribution import Distribution
     from .monitor import Breach
@@ -74,6 +77,7 @@ class Grasp:
     def state(self, q: Any, v: Any = None, pose: Any = None, velocity: Any = None) -> GraspState:
         """All that follows from positions and velocities (at rest unless given): see `GraspState`."""
         qs = per_arm(self.arms, q, "q")
+        finite(self.arms, qs, "q")
         vs = per_arm(self.arms, np.zeros(self.nv) if v is None else v, "v")
         X = None if pose is None else poses(pose)
         V = None if velocity is None else numbers(velocity, "`velocity`", (6,))
@@ -157,17 +161,18 @@ class Grasp:
         velocity: Any = None,
         wrench: Any = None,
         solver: str = "by-arms",
-        arm_method: str = ANY_METHOD,
+        arm_method: str | None = None,
         rcond: float = RCOND,
     ) -> GraspMotion:
         """Accelerations of all joints and of the object, and the contact forces, that joint forces `tau` cause.
 
         Methods: "rccfd1", "rccfd2" (the default), "rccfd3": recursions of order n; "general": four steps with any
-        method of forward dynamics for the arms, `arm_method` (the default with joints that follow others); of order
-        n^3 "direct" (2.11), "reduced" (2.14), "closed-form" (3.6) and "appendix-b" (b.9). The first four solve for
-        contact forces "by-arms", of order l, or "dense", of order l^3. `wrench` is a further force (moment, force) on
-        the object at its origin, in the world's axes. Springs and friction of joints are not in it, as in
-        `Robot.forward_dynamics`. Singular values below `rcond` times the largest count as zero.
+        method of forward dynamics for the arms, `arm_method` (the default with joints that follow others, and with
+        arms that have closed loops, for which it is the only one); of order n^3 "direct" (2.11), "reduced" (2.14),
+        "closed-form" (3.6) and "appendix-b" (b.9). The first four solve for contact forces "by-arms", of order l, or
+        "dense", of order l^3. `wrench` is a further force (moment, force) on the object at its origin, in the world's
+        axes. Springs and friction of joints are not in it, as in `Robot.forward_dynamics`. Singular values below
+        `rcond` times the largest count as zero.
         """
         state = self.state(q, v, pose, velocity)
         return self.dynamics(state, tau, method, wrench=wrench, solver=solver, arm_method=arm_method, rcond=rcond)
@@ -180,26 +185,34 @@ class Grasp:
         *,
         wrench: Any = None,
         solver: str = "by-arms",
-        arm_method: str = ANY_METHOD,
+        arm_method: str | None = None,
         rcond: float = RCOND,
     ) -> GraspMotion:
         """The same for a state."""
-        if method is None:
-            method = "general" if any(g.coupled for g in self.groups) else "rccfd2"
+        method = self.usual_method(arm_method) if method is None else method
         if method not in METHODS:
             raise unknown_name("method", method, METHODS, "grasp")
+        if arm_method is not None and method != "general":
+            raise ArgumentError(f"grasp: arm_method={arm_method!r} is for method='general'; {method!r} has its own")
         if solver not in SOLVERS:
             raise unknown_name("solver", solver, SOLVERS, "grasp")
         load = None if wrench is None else numbers(wrench, "`wrench`", (6,))
         taus = per_arm(self.arms, tau, "tau")
         shapes = [x.shape[:-1] for x in taus] + ([] if load is None else [load.shape[:-1]])
-        shape = np.broadcast_shapes(state.shape, *shapes)
+        shape = batched(state.shape, *shapes)
+        given: Any = rcond
+        if not isinstance(given, (int, float, np.number)) or not 0.0 <= given < 1.0:
+            raise ArgumentError(f"grasp: rcond must be a number from 0 to 1, not {rcond!r}")
         taus = tuple(np.broadcast_to(x, (*shape, x.shape[-1])) for x in taus)
         if shape != state.shape:
             state = state.spread(shape)
         if method in DENSE:
             return DENSE[method](state, taus, load, rcond)
         return RECURSIVE[method](state, taus, load, _by_arms if solver == "by-arms" else _dense, arm_method, rcond)
+
+    def usual_method(self, arm_method: str | None = None) -> str:
+        """The method of `forward_dynamics` that is used unless one is given."""
+        return "general" if arm_method is not None or any(g.coupled for g in self.groups) else "rccfd2"
 
     def omega(self, q: Any, pose: Any = None, rcond: float = RCOND) -> Omega:
         """Omega = J M^-1 J^T + A M(C)^-1 A^T at positions: `.full`, `.inverse`, `.rank`; see `Omega`.
@@ -272,7 +285,10 @@ class Grasp:
         from .monitor import breaches
 
         f = numbers(forces, "`forces`", (len(self.contacts), 6))
-        return breaches(self, self._place(q, pose), f, t)
+        state = self._place(q, pose)
+        if f.ndim > 2 or state.shape:
+            raise ArgumentError(f"grasp: monitor is for one state, not for forces {f.shape} and a batch {state.shape}")
+        return breaches(self, state, f, t)
 
     # ---- motion
 
@@ -307,10 +323,17 @@ class Grasp:
         step: float | None = None,
         rtol: float = 1e-10,
         atol: float = 1e-10,
+        tolerance: str = "motion",
+        events: Sequence[Event] = (),
+        limits: str = "ignore",
+        restitution: float = 0.0,
         project: bool = True,
         breach: str = "warn",
         smoothing: float = 0.01,
-        max_steps: int = 1_000_000,
+        dense: bool = True,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: bool | Callable[[float], Any] | None = None,
+        max_steps: int = 10_000_000,
     ) -> Result:
         """The motion of arms and object from a state, until a time in seconds (or at a list of times).
 
@@ -319,16 +342,24 @@ class Grasp:
         `grasp.project` finds such a state. After each step the state is brought back to where tips and object fit,
         unless `project` is False. `breach` says what happens when a one-sided contact would part, slip, spin or
         tip: "warn" (it is held on), "stop" the run there, or "release" it for good. `dynamics` is the method of
-        `forward_dynamics`, `method` one of the explicit integrators of `Robot.simulate`.
+        `forward_dynamics`.
 
-        The result is one of `grasp.robot`. Its `events` are the breaches; `result["force.<contact>"]` has the contact
+        All else is as in `Robot.simulate`: the integrator's `method`, `step`, `rtol`, `atol` and `tolerance`, `events`
+        (functions of t, and q and v of `grasp.robot`), `dense`, `checkpoint`, `progress` and `max_steps`. `limits` of
+        the arms' joints are ignored (but reported), "stop" the run, or let joints "bounce" with a coefficient of
+        `restitution`, and rest: an impact goes through all arms, contacts and the object. A one-sided contact that
+        cannot take its share of it is a breach.
+
+        The result is one of `grasp.robot`. Breaches are among its `events`; `result["force.<contact>"]` has the contact
         forces, `result["residual"]` how far tips and object are apart, `result.report` the energy's account.
         """
         from .simulate import simulate
 
         return simulate(
             self, q0, v0, tau, until, pose=pose, velocity=velocity, wrench=wrench, method=method, dynamics=dynamics,
-            step=step, rtol=rtol, atol=atol, project=project, breach=breach, smoothing=smoothing, max_steps=max_steps,
+            step=step, rtol=rtol, atol=atol, tolerance=tolerance, events=events, limits=limits,
+            restitution=restitution, project=project, breach=breach, smoothing=smoothing, dense=dense,
+            checkpoint=checkpoint, progress=progress, max_steps=max_steps,
         )  # fmt: skip
 
 

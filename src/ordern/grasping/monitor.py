@@ -11,12 +11,12 @@ assumption must be continually verified".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..records import dataclass
 from ..simulate.happened import Happened
 from .contacts import Parted
 from .state import GraspState
@@ -45,16 +45,21 @@ class Breach(Happened):
     by: float
     """By how much the force or moment is beyond what the contact can take, in N or N m: at this time, or the most while
     it is held on."""
+    impulse: bool = False
+    """Whether it is the impulse of an impact that it cannot take, in N s or N m s."""
 
     def __str__(self) -> str:
-        return f"t = {self.time:.9g} s: {self.name}, by {self.by:.4g} {_UNITS[self.kind]}"
+        unit = f"{_UNITS[self.kind]} s in an impact" if self.impulse else _UNITS[self.kind]
+        return f"t = {self.time:.9g} s: {self.name}, by {self.by:.4g} {unit}"
 
 
-def breach(grasp: Grasp, contact: int, kind: int, time: float, by: float, q: Array, v: Array) -> Breach:
+def breach(
+    grasp: Grasp, contact: int, kind: int, time: float, by: float, q: Array, v: Array, impulse: bool = False
+) -> Breach:
     """The event of a contact that fails, in a state of the whole robot."""
     arm, name = grasp.arm_of(contact).name, grasp.contacts[contact].name
     what = f"contact {name!r} of arm {arm!r} {_WOULD[KINDS[kind]]}"
-    return Breach(time, what, -1, q, v, arm, name, KINDS[kind], by)
+    return Breach(time, what, -1, q, v, arm, name, KINDS[kind], by, impulse)
 
 
 def margins(grasp: Grasp, state: GraspState, forces: Array) -> Array:

@@ -19,13 +19,13 @@ order l^3 might do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..records import dataclass
 from .arms import Group
 from .state import GraspState
 

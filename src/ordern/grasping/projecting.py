@@ -3,31 +3,48 @@
 Positions take Newton steps: with the residual e of the contacts, changes dq = -M^-1 J^T E lambda of the arms and
 M(C)^-1 F^T lambda of the object undo it when B lambda + F dX = -e, the same system as that of contact forces.
 Velocities take one such step, which is exact: it is what an impact between tips and object would do, and takes no more
-energy than the error has.
+energy than the error has. Arms with loops of their own close these in the same step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError
+from ..simulate.start import closed_start
+from .arms import Group
 from .held import cross_matrix
 from .omega import Omega
 from .recursive import compliance, response
 from .state import GraspState
 
-__all__ = ["fitting", "positioned", "projected", "worst"]
+__all__ = ["Hold", "fitting", "impulse", "moving", "positioned", "projected", "worst"]
 
 Array = NDArray[Any]
+Changes = tuple[Array, ...]
+"""Of the velocities of each arm."""
 STEPS = 20
 CLOSED = 1e-13
 """Residuals below which no further step helps, in rad and m."""
+FITTED = 1e-9
+"""Residuals up to which tips count as being on the object."""
 FITS = 1e-6
 """What the start of a motion may be off, in rad, m, rad/s and m/s: rounding, but no other state than was meant."""
+
+
+class Hold(Protocol):
+    """Takes out of changes of arms and object what would move joints off stops that they are at."""
+
+    def position(self, state: GraspState, arms: Changes, shift: Array) -> tuple[Changes, Array]:
+        """Of positions."""
+
+    def velocity(self, state: GraspState, arms: Changes, shift: Array) -> tuple[Changes, Array]:
+        """Of velocities, after which joints do not move at stops."""
 
 
 def worst(state: GraspState) -> Array:
@@ -45,6 +62,12 @@ def fitting(state: GraspState, what: str) -> GraspState:
     for name, y in (("pose", state.pose), ("velocity", state.velocity)):
         if not np.isfinite(y).all():
             raise ArgumentError(f"{what}: `{name}` must be finite, not {y.tolist()}")
+    for g in grasp.groups:
+        for k in g.arms if g.looped else ():
+            try:
+                closed_start(g.structure(state.q[k]), state.q[k], state.v[k], True)
+            except ArgumentError as e:
+                raise ArgumentError(f"{what}: arm {grasp.arms[k].name!r}: {e}") from None
     across = (state.A @ state.velocity[..., None, :, None])[..., 0] - state.tip_velocities
     for misfit, is_off, unit in (
         (state.residual, "the tip is off the object by", "rad or m"),
@@ -70,55 +93,123 @@ def _bound(state: GraspState, x: Array) -> Array:
     return found
 
 
-def projected(state: GraspState) -> GraspState:
-    """The state with positions and velocities that fit."""
-    return _moving(positioned(state))
+def projected(state: GraspState, hold: Hold | None = None) -> GraspState:
+    """The state with positions and velocities that fit; joints at stops that hold them stay there."""
+    return moving(positioned(state, hold), hold)
 
 
-def positioned(state: GraspState) -> GraspState:
+def positioned(state: GraspState, hold: Hold | None = None) -> GraspState:
     """The state with positions that fit; velocities are as they were."""
-    before = worst(state)
+    before = _open(state)
     for _ in range(STEPS):
         if (before <= CLOSED).all():
             return state
-        moved = _step(state)
-        after = worst(moved)
+        moved = _step(state, hold)
+        after = _open(moved)
         if not (after < before).any():
             break
         state, before = moved, after
-    if (before > 1e-9).any():
-        i = int(np.argmax(np.abs(state.residual).reshape(-1, len(state.grasp.contacts), 6).max(axis=(0, 2))))
-        raise ArgumentError(
-            f"grasp: the tips cannot be brought to the object: contact {state.grasp.contacts[i].name!r} of arm "
-            f"{state.grasp.arm_of(i).name!r} stays {float(np.max(before)):.3g} (rad or m) away; check positions, "
-            "`pose` and the places of the contacts"
-        )
+    if (before > FITTED).any():
+        raise ArgumentError(f"grasp: the tips cannot be brought to the object: {_farthest(state, before)}")
     return state
 
 
-def _step(state: GraspState) -> GraspState:
+def _open(state: GraspState) -> Array:
+    """The largest residual of any contact, or of loops of the arms' own, (...)."""
+    found = worst(state)
+    for g in state.grasp.groups:
+        if g.looped:
+            q = state.stacked(state.q, g)
+            found = np.maximum(found, np.abs(g.structure(q).residual(q, 0.0)).max(axis=(-2, -1)))
+    return found
+
+
+def _farthest(state: GraspState, off: Array) -> str:
+    """What does not fit, in words."""
+    grasp = state.grasp
+    for g in grasp.groups:
+        q = state.stacked(state.q, g)
+        if g.looped and (rows := np.abs(g.structure(q).residual(q, 0.0))).max() >= np.max(off):
+            m = int(np.argmax(rows.reshape(-1, len(g.arms), rows.shape[-1]).max(axis=(0, 2))))
+            name, by = g.structure(q).worst(rows[..., m, :])
+            return f"loop {name!r} of arm {grasp.arms[g.arms[m]].name!r} stays open by {by:.3g} (rad or m)"
+    i = int(np.argmax(np.abs(state.residual).reshape(-1, len(grasp.contacts), 6).max(axis=(0, 2))))
+    return (
+        f"contact {grasp.contacts[i].name!r} of arm {grasp.arm_of(i).name!r} stays {float(np.max(off)):.3g} (rad or m) "
+        "away; check positions, `pose` and the places of the contacts"
+    )
+
+
+def _step(state: GraspState, hold: Hold | None) -> GraspState:
+    """One step of Newton: arms close their own loops, and tips and object meet where these then are."""
     grasp, state = state.grasp, replace(state, positions_only=True)
-    solved = Omega(state, compliance(state)).solve([-r for r in state.rows(state.residual)])
-    forces = state.forces(solved.multipliers)
+    closing = _along_loops(state, lambda g, q, v: -g.structure(q).residual(q, 0.0))
+    misfit = state.residual if closing is None else state.residual - grasp._tip_velocities(state.q, closing)
+    solved = Omega(state, compliance(state)).solve([-r for r in state.rows(misfit)])
+    change = _answered(state, solved.multipliers, closing), solved.acceleration
+    arms, shift = change if hold is None else hold.position(state, *change)
     qs = list(state.q)
     for g in grasp.groups:
-        change = -response(state, g, forces[..., g.contacts, :])
-        moved = g.robot.integrate(state.stacked(state.q, g), change)
+        moved = g.robot.integrate(state.stacked(state.q, g), state.stacked(arms, g))
         for m, k in enumerate(g.arms):
             qs[k] = moved[..., m, :]
-    return GraspState(grasp, tuple(qs), state.v, _moved(state.pose, solved.acceleration), state.velocity)
+    return GraspState(grasp, tuple(qs), state.v, _moved(state.pose, shift), state.velocity)
 
 
-def _moving(state: GraspState) -> GraspState:
+def moving(state: GraspState, hold: Hold | None = None) -> GraspState:
+    """The state with velocities that fit."""
+    closing = _along_loops(state, lambda g, q, v: -g.structure(q).rate(q, v, 0.0))
+    kept = state if closing is None else replace(state, v=_sums(state.v, closing))
+    solved = Omega(state, compliance(state)).solve([-r for r in kept.velocity_residual])
+    change = _answered(state, solved.multipliers, closing), solved.acceleration
+    arms, shift = change if hold is None else hold.velocity(state, *change)
+    return replace(state, v=_sums(state.v, arms), velocity=state.velocity + shift)
+
+
+def impulse(state: GraspState, pushes: tuple[Array, ...], wrench: Array | None) -> tuple[Changes, Array, Array]:
+    """What impulses on the joints and on the object do at once: changes of the joints' velocities and of the object's,
+    (..., 6), and the impulses of the contacts on the object, (..., l, 6)."""
     grasp = state.grasp
-    solved = Omega(state, compliance(state)).solve([-r for r in state.velocity_residual])
-    forces = state.forces(solved.multipliers)
-    vs = list(state.v)
+    free: list[Array] = [np.empty(0)] * len(grasp.arms)
     for g in grasp.groups:
-        change = response(state, g, forces[..., g.contacts, :])
+        q, x = state.stacked(state.q, g), state.stacked(pushes, g)
+        moved = g.structure(q).solve(q, x, None, 0.0) if g.looped else g.robot.mass_matrix_solve(q, x)
         for m, k in enumerate(g.arms):
-            vs[k] = state.v[k] - change[..., m, :]
-    return GraspState(grasp, state.q, tuple(vs), state.pose, state.velocity + solved.acceleration)
+            free[k] = moved[..., m, :]
+    tips = state.rows(grasp._tip_velocities(state.q, tuple(free)))
+    solved = Omega(state, compliance(state)).solve(tips, wrench)
+    change = _answered(state, solved.multipliers, tuple(free))
+    return change, solved.acceleration, state.forces(solved.multipliers)
+
+
+def _along_loops(state: GraspState, asked: Callable[[Group, Array, Array], Array]) -> Changes | None:
+    """The smallest changes of the arms that do what is asked of their own loops; None if no arm has some."""
+    groups = state.grasp.groups
+    if not any(g.looped for g in groups):
+        return None
+    found = [np.zeros_like(v) for v in state.v]
+    for g in groups:
+        if g.looped:
+            q, v = state.stacked(state.q, g), state.stacked(state.v, g)
+            x = g.structure(q).solve(q, None, asked(g, q, v), 0.0)
+            for m, k in enumerate(g.arms):
+                found[k] = x[..., m, :]
+    return tuple(found)
+
+
+def _answered(state: GraspState, multipliers: list[Array], first: Changes | None) -> Changes:
+    """What contact forces by rows do to the arms, after a first change of them."""
+    forces = state.forces(multipliers)
+    found: list[Array] = [np.empty(0)] * len(state.grasp.arms)
+    for g in state.grasp.groups:
+        x = -response(state, g, forces[..., g.contacts, :])
+        for m, k in enumerate(g.arms):
+            found[k] = x[..., m, :]
+    return tuple(found) if first is None else _sums(first, tuple(found))
+
+
+def _sums(x: Changes, y: Changes) -> Changes:
+    return tuple(a + b for a, b in zip(x, y, strict=True))
 
 
 def _moved(pose: Array, change: Array) -> Array:

@@ -10,6 +10,8 @@
 
 with T' = T - C and a'(C) = a(C) - A M(C)^-1 b(C) - Jdot th. All need J M^-1 J^T: `general` by forward dynamics of unit
 forces, the others by the recursion (6.10). Cost: order n of all joints, and order l or l^3 by how Omega is solved.
+Arms with closed loops of their own are for `general`: their forward dynamics is that of the closed arm, and M^-1
+becomes M^-1 - M^-1 K^T (K M^-1 K^T)^+ K M^-1, what their loops K leave of it.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (4.9), (6.10), (6.11), (6.18), (6.22), read with their errata: the
 minus sign and the H in (6.11g), alpha(0) in (6.11j), the transpose in (6.18e), and all of (6.22d)-(6.22h).
@@ -26,25 +28,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError
+from ..loops.dynamics import METHODS as LOOP_METHODS
 from .arms import Group
 from .motion import GraspMotion, motion_of
 from .omega import Omega, Solved
 from .state import GraspState
 
-__all__ = ["ANY_METHOD", "RECURSIVE", "compliance", "general", "rccfd1", "rccfd2", "rccfd3", "response"]
+__all__ = ["RECURSIVE", "compliance", "general", "rccfd1", "rccfd2", "rccfd3", "response"]
 
 Array = NDArray[Any]
 Solve = Callable[[Omega, list[Array], Array | None], Solved]
 
 ANY_METHOD = "articulated-body"
-"""The forward dynamics of single arms, unless another is asked for."""
+"""The forward dynamics of single arms that are trees, unless another is asked for."""
 
 
 def compliance(state: GraspState) -> list[Array]:
-    """J M^-1 J^T for each group, (..., m, 6 k, 6 k) in the world's axes: the recursion (6.10) at every tip."""
+    """J M^-1 J^T for each group, (..., m, 6 k, 6 k) in the world's axes: the recursion (6.10) at every tip.
+
+    With loops of the arms' own, M^-1 stands for what these leave of it, here and in all that follows.
+    """
     found = []
     for g in state.grasp.groups:
         q = state.stacked(state.q, g)
+        if g.looped:
+            J = _jacobians(g, q)
+            found.append(_symmetric(J @ np.swapaxes(_pushed(g, q, J), -1, -2)))
+            continue
         k = len(g.tips)
         L = np.empty((*q.shape[:-1], k, 6, k, 6))
         for a, tip in enumerate(g.tips):
@@ -64,43 +74,73 @@ def response(state: GraspState, g: Group, forces: Array) -> Array:
     q = state.stacked(state.q, g)
     if not g.coupled:
         return _joints(g, q, _filtered(g, q, None, forces))
+    if g.looped:
+        pull = (np.swapaxes(_jacobians(g, q), -1, -2) @ forces.reshape(*forces.shape[:-2], -1, 1))[..., 0]
+        return g.structure(q).solve(q, pull, None, 0.0)
     total = np.zeros((*q.shape[:-1], g.robot.nv))
     for a, tip in enumerate(g.tips):
         total += (g.robot.frame_response(q, tip, axes="world") @ g.base(forces[..., a, :])[..., None])[..., 0]
     return total
 
 
+def _pushed(g: Group, q: Array, x: Array, method: str | None = None) -> Array:
+    """Accelerations (..., m, k, nv) of arms at rest without gravity, by joint forces of the same shape."""
+    if g.looped:
+        return g.structure(q).solve(q[..., None, :], x, None, 0.0)
+    return g.weightless.forward_dynamics(q[..., None, :], np.zeros((1, g.robot.nv)), x, method=method)
+
+
+def _symmetric(x: Array) -> Array:
+    return (x + np.swapaxes(x, -1, -2)) / 2.0
+
+
+def _arm_methods(state: GraspState, given: str | None) -> list[str | None]:
+    """The forward dynamics of each group: methods for loops are for arms that have some, others for trees."""
+    for_loops = given in LOOP_METHODS
+    if for_loops and not any(g.looped for g in state.grasp.groups):
+        raise ArgumentError(f"grasp: arm_method {given!r} is for arms with closed loops, and none of the arms has one")
+    found: list[str | None] = []
+    for g in state.grasp.groups:
+        if g.looped and given is not None and not for_loops:
+            name = state.grasp.arms[g.arms[0]].name
+            raise ArgumentError(
+                f"grasp: arm_method {given!r} is for trees, but arm {name!r} has closed loops or couplings of its own "
+                f"({', '.join(list(g.robot.loop_rows)[:5])}): use one of {', '.join(LOOP_METHODS)}, or none"
+            )
+        found.append((given if for_loops else None) if g.looped else ANY_METHOD if for_loops or not given else given)
+    return found
+
+
 def general(
-    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str, rcond: float
+    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
 ) -> GraspMotion:
     """The four steps, with any forward dynamics of the arms, which is also asked what unit forces on the tips do."""
     still = []
     free = []
-    for g in state.grasp.groups:
+    methods = _arm_methods(state, arm_method)
+    for g, method in zip(state.grasp.groups, methods, strict=True):
         q, v, T = (state.stacked(x, g) for x in (state.q, state.v, tau))
-        free.append(g.robot.forward_dynamics(q, v, T, method=arm_method))
+        if g.looped:
+            free.append(g.structure(q).acceleration(q, v, T, 0.0, method, None))
+        else:
+            free.append(g.robot.forward_dynamics(q, v, T, method=method))
         J = _jacobians(g, q)
-        units = np.swapaxes(J, -1, -2)  # forces on the tips, as joint forces: columns
-        moved = g.weightless.forward_dynamics(
-            q[..., None, :], np.zeros((1, g.robot.nv)), np.moveaxis(units, -1, -2), method=arm_method
-        )
-        still.append((J, moved))
-    L = [J @ np.swapaxes(moved, -1, -2) for J, moved in still]
-    L = [(x + np.swapaxes(x, -1, -2)) / 2.0 for x in L]
+        still.append((J, _pushed(g, q, J, method)))  # forces on the tips, as joint forces: rows
+    L = [_symmetric(J @ np.swapaxes(moved, -1, -2)) for J, moved in still]
     alpha = state.grasp._tip_accelerations(state.q, state.v, _by_arms(state, free))
     solved = solve(Omega(state, L, rcond), state.rows(alpha - state.bias), -state.object_bias(wrench))
     forces = state.forces(solved.multipliers)
     both = []
-    for g, (J, _), th in zip(state.grasp.groups, still, free, strict=True):
+    for g, method, (J, _), th in zip(state.grasp.groups, methods, still, free, strict=True):
         f = forces[..., g.contacts, :]
         pull = -(np.swapaxes(J, -1, -2) @ f.reshape(*f.shape[:-2], -1, 1))[..., 0]
         q = state.stacked(state.q, g)
-        both.append(th + g.weightless.forward_dynamics(q, np.zeros(g.robot.nv), pull, method=arm_method))
+        both.append(th + _pushed(g, q, pull[..., None, :], method)[..., 0, :])
     return motion_of(state, _by_arms(state, both), solved, forces)
 
 
 def rccfd1(
-    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str, rcond: float
+    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
 ) -> GraspMotion:
     """Free accelerations, contact forces and corrections, by recursions."""
     free = []
@@ -118,7 +158,7 @@ def rccfd1(
 
 
 def rccfd2(
-    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str, rcond: float
+    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
 ) -> GraspMotion:
     """Contact forces from the innovations of the joint forces; then joint and contact forces filtered as one."""
     given, tips = [], []
@@ -137,7 +177,7 @@ def rccfd2(
 
 
 def rccfd3(
-    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str, rcond: float
+    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
 ) -> GraspMotion:
     """The closed form (3.6a) by sweeps: accelerations by joint forces, and by what contacts ask for, apart."""
     given, tips = [], []

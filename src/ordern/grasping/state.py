@@ -9,13 +9,13 @@ Reference: Rodriguez and Kreutz 1988, Part II, eqs. (2.5)-(2.9), (a.6), (a.8).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..records import dataclass
 from . import held
 from .arms import Group
 

@@ -1,4 +1,4 @@
-"""Arms and object as one robot, without the contacts."""
+"""Arms and object as one robot, without the contacts; loops of the arms' own are in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import Free
-from ..model import BASE, Body, Connection, Frame, Mimic, Model, Placement, Shape
+from ..model import BASE, Body, Connection, Coupling, Frame, Loop, Mimic, Model, Placement, Shape
 from ..robot import Robot
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ def whole_robot(grasp: Grasp) -> Robot:
     joints: list[Connection] = []
     frames: list[Frame] = []
     shapes: list[Shape] = []
+    loops: list[Loop] = []
+    couplings: list[Coupling] = []
     for arm in grasp.arms:
         first, robot = len(bodies), arm.robot
 
@@ -54,15 +56,35 @@ def whole_robot(grasp: Grasp) -> Robot:
         for s in robot.shapes:
             body, place = at(s.body, s.placement)
             shapes.append(replace(s, body=body, placement=place))
+        for x in robot.loops:
+            (parent, here), (child, there) = at(x.parent, x.parent_placement), at(x.child, x.child_placement)
+            name = f"{arm.name}/{x.name}"
+            loops.append(
+                replace(x, name=name, parent=parent, parent_placement=here, child=child, child_placement=there)
+            )
+        for y in robot.couplings:
+            other = y.other if y.other == BASE else y.other + first
+            couplings.append(replace(y, name=f"{arm.name}/{y.name}", joint=y.joint + first, other=other))
     frames.append(Frame("world", BASE))
     if grasp.object is not None:
         name = grasp.object.name
         frames += [Frame(name, len(bodies)), *(Frame(f"{name}/{c.name}", len(bodies), c.at) for c in grasp.contacts)]
         joints.append(_free(f"{name}_free", grasp.nq, grasp.nv))
         bodies.append(grasp.object)
-    x, y, z = grasp.gravity.tolist()
-    model = Model(grasp.name, tuple(bodies), tuple(joints), tuple(frames), (x, y, z), "world", shapes=tuple(shapes))
-    return Robot.of(model)
+    gx, gy, gz = grasp.gravity.tolist()
+    return Robot.of(
+        Model(
+            grasp.name,
+            tuple(bodies),
+            tuple(joints),
+            tuple(frames),
+            (gx, gy, gz),
+            "world",
+            loops=tuple(loops),
+            couplings=tuple(couplings),
+            shapes=tuple(shapes),
+        )
+    )
 
 
 def _free(name: str, q: int, v: int) -> Connection:

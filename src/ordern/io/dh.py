@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from numbers import Real
 from typing import Any
 
@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ModelError, UnknownNameError, unknown_name
 from ..joints import Fixed, Joint, Prismatic, Revolute
 from ..model import ModelBuilder, Placement
+from ..records import dataclass
 
 __all__ = ["DHRow", "dh_builder", "initial_position"]
 

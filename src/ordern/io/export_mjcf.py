@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from ..joints import (
     Universal,
 )
 from ..model import BASE, Body, Connection, Model, Placement, Shape
+from ..records import dataclass
 from .writing import (
     Losses,
     Node,
@@ -347,7 +348,10 @@ def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sit
         check_name(coupling.name, "coupling", coupling.where)
         (one,), other_one = names[coupling.joint], names[coupling.other][0] if coupling.other != BASE else None
         coefficients = numbers((*polynomial, *(0.0,) * (5 - len(polynomial))))
-        equalities.add("joint", name=name(coupling.name), joint1=one, joint2=other_one, polycoef=coefficients)
+        state = None if coupling.active else "false"
+        equalities.add(
+            "joint", name=name(coupling.name), joint1=one, joint2=other_one, polycoef=coefficients, active=state
+        )
     for k, c in enumerate(model.joints):
         if c.mimic is not None:
             followed = names[c.mimic.joint][0]

@@ -30,7 +30,7 @@ Loops = str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 _TYPES: dict[str, type[Closure]] = {
     cls.__name__.lower(): cls
     for cls in (getattr(joints, name) for name in joints.__all__)
-    if isinstance(cls, type) and issubclass(cls, Closure) and cls not in (Closure, Joint, Composite)
+    if isinstance(cls, type) and issubclass(cls, Closure) and cls not in (Closure, Joint)
 }
 _ENDS = ("parent", "child")
 _PLACES = ("at", "child_at")
@@ -97,10 +97,11 @@ def _add_loop(builder: ModelBuilder, given: Mapping[str, Any], own: Sequence[str
 
 
 def _couple(builder: ModelBuilder, given: Mapping[str, Any], what: str, where: str) -> None:
-    _only(given, ("name", "joint", "other", "coefficients"), what, where)
+    _only(given, ("name", "joint", "other", "coefficients", "active"), what, where)
     _needs(given, ("name", "joint", "coefficients"), what, where)
     name, joint, other, numbers = (given.get(key) for key in ("name", "joint", "other", "coefficients"))
-    _wrapped(what, where, lambda: builder.couple(name, joint, other, numbers, where))  # type: ignore[arg-type]
+    active = given.get("active", True)
+    _wrapped(what, where, lambda: builder.couple(name, joint, other, numbers, where, active))  # type: ignore[arg-type]
 
 
 def _fields(cls: type[Closure]) -> tuple[Field[Any], ...]:
@@ -132,11 +133,20 @@ def closure_of(given: Mapping[str, Any], what: str = "a loop") -> Closure:
     words: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in given.items() if key != "type"}
     if cls is Driven and isinstance(words.get("joint"), Mapping):
         words["joint"] = closure_of(words["joint"], what)
+    if cls is Composite:
+        listed = enumerate(_listed(words["parts"], f"{what}: parts", ""), 1)
+        words["parts"] = tuple(_part(x, f"{what}, part {number}") for number, x in listed)
     try:
         made: Closure = cls(**words)
     except TypeError as e:
         raise ModelError(f"{what}: {_spelled(cls)}: {e}") from None
     return made
+
+
+def _part(given: Mapping[str, Any], what: str) -> tuple[Closure, Placement]:
+    """A joint of a composite one, and where it is in the child's frame at the neutral position."""
+    joint = closure_of({key: x for key, x in given.items() if key != "at"}, what)
+    return joint, _place(given.get("at", (0.0, 0.0, 0.0)), what)
 
 
 def _body(builder: ModelBuilder, name: Any, what: str) -> str:

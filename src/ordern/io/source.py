@@ -6,12 +6,12 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
 from ..errors import ModelError
+from ..records import dataclass
 from .xml import MAX_BYTES
 
 __all__ = ["MissingFileError", "Source", "UnreadableError", "open_source"]

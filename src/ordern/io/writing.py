@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..conversion.rotations import quaternion_of_matrix, rpy_of_matrix
 from ..errors import ModelError
 from ..model import BASE, Frame, Model, Placement, Shape
+from ..records import dataclass
 
 __all__ = [
     "WRITERS",

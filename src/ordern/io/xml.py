@@ -10,11 +10,11 @@ do; files in the wild have them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NoReturn
 from xml.parsers import expat
 
 from ..errors import ModelError
+from ..records import dataclass
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PARTS", "MAX_TAG_BYTES", "Element", "parse_xml"]
 

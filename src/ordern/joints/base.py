@@ -22,6 +22,7 @@ from ..graph import Jet, Scalar
 from ..spatial import Chain, Freedoms, Motion, Subspace, Transform
 from ..spatial.linear import Matrix3, Vector3
 from .closure import Closure
+from .placement import Placement
 
 __all__ = ["Joint"]
 
@@ -95,6 +96,13 @@ class Joint(Closure, ABC):
         raise ModelError(
             f"{type(self).__name__} has no `locate(R, p)`, which finds the coordinates of a joint that closes a loop"
         )
+
+    def stages(self) -> tuple[tuple[Joint, Placement], ...]:
+        """The joints that it moves as, one after the other, with their coordinates; itself, unless it is made of some.
+
+        Each comes with its placement in the child's frame at the neutral position, as the parts of a `Composite`.
+        """
+        return ((self, Placement()),)
 
     def neutral(self) -> tuple[float, ...]:
         """The position in which the child's frame meets the joint's."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import ModelError
 from ..graph import Scalar, atan2, cos, sin
+from ..records import dataclass
 from ..spatial import Motion
 from ..spatial.linear import Matrix3, Vector3, cross, dot, scale, subtract
 from .axis import turned_frame, unit_axis

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ModelError
+from ..records import dataclass
 from ..spatial import Chain, Columns, Freedoms, Motion, Pose, Subspace, Transform, factors
 from ..spatial.linear import Matrix3, Vector3, matmul, matvec, subtract, transpose
 from .base import Array, Joint
 from .closure import Rows
 from .placement import Placement, placement
+
+if TYPE_CHECKING:
+    from .series import Series
 
 __all__ = ["Composite"]
 
@@ -26,7 +29,7 @@ class Composite(Joint):
 
     Each part is a joint, or a pair of a joint and its placement in the child's frame at the neutral position (where
     the child's frame meets the composite's). The first part is next to the parent. Coordinates are those of
-    the parts, in their order.
+    the parts, in their order. It may close a loop where the motions of its parts together have known residuals.
 
     >>> import ordern as on
     >>> wrist = on.Composite((on.Revolute((0, 0, 1)), (on.Revolute((0, 1, 0)), (0, 0, 0.1))))
@@ -56,6 +59,11 @@ class Composite(Joint):
     def nv(self) -> int:  # type: ignore[override]
         """Number of velocities."""
         return sum(joint.nv for joint, _ in self.parts)
+
+    @property
+    def angles(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Which positions are angles."""
+        return tuple(at.start + k for _, joint, at, _ in self._slices() for k in joint.angles)
 
     @cached_property
     def _between(self) -> tuple[tuple[Transform, ...], ...]:
@@ -113,29 +121,46 @@ class Composite(Joint):
         return bias
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """What its one part forbids; of several, the product of motions has no residuals that are known."""
-        return self._only("closure").closure(*self._of_part(R, p))
+        """What its parts forbid together, where the product of their motions has residuals that are known."""
+        return self._only.closure(*self._of_part(R, p)) if self._only else self._known.closure(R, p)
 
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
-        """What its one part asks of velocities."""
-        part = self._only("closure")
+        """What its one part asks of velocities; several ask nothing of these alone."""
+        if self._only is None:
+            return ()
         for X in reversed(self._between[1]):
             V = X.child(Pose.zero()) @ V
-        return part.slip(*self._of_part(R, p), V)
+        return self._only.slip(*self._of_part(R, p), V)
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The coordinates of its one part."""
-        return self._only("locate").locate(*self._of_part(R, p))
+        """The coordinates of its parts; of two postures of an elbow or a wrist, that of the neutral position."""
+        return self._only.locate(*self._of_part(R, p)) if self._only else self._known.locate(R, p)
 
-    def _only(self, what: str) -> Joint:
+    def stages(self) -> tuple[tuple[Joint, Placement], ...]:
+        """Its parts, and theirs."""
+        return tuple((joint, at @ inner) for part, at in self.parts for joint, inner in part.stages())
+
+    @property
+    def _only(self) -> Joint | None:
         """The part of a composite of one."""
-        if len(self.parts) > 1:
-            raise ModelError(
-                f"a Composite of {len(self.parts)} joints cannot close a loop: it has no `{what}`. Let another joint "
-                "of the loop be the one that closes it, or put bodies between its parts"
-            )
-        joint: Joint = self.parts[0][0]
-        return joint
+        return self.parts[0][0] if len(self.parts) == 1 else None
+
+    @property
+    def _known(self) -> Series:
+        """What is known of its parts together."""
+        if isinstance(self._series, str):
+            raise ModelError(self._series)
+        return self._series
+
+    @cached_property
+    def _series(self) -> Series | str:
+        """Its parts as a product of displacements; or why nothing is known of it."""
+        from .series import series
+
+        try:
+            return series(self.parts, Placement(tuple(self.turn().ravel().tolist())))
+        except ModelError as e:
+            return str(e)
 
     def _of_part(self, R: Matrix3, p: Vector3) -> tuple[Matrix3, Vector3]:
         """The pose of the part's child relative to the part, for that of the child."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ..records import dataclass
 from ..spatial import Freedoms, Identity, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3
 from .base import Joint

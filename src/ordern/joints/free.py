@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from ..records import dataclass
 from ..spatial import Freedoms, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3, add, cross, dot, matvec, scale, subtract, transpose
 from . import quaternion

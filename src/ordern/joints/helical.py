@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import ModelError
 from ..graph import Scalar, atan2, cos, sin
+from ..records import dataclass
 from ..spatial import About, Columns, Freedoms, Motion, Subspace, Transform
 from ..spatial.linear import Matrix3, Vector3
 from .axis import turned_frame, unit_axis

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..graph import Scalar, atan2, cos, sin
+from ..records import dataclass
 from ..spatial import About, Freedoms, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3, add, cross, scale, subtract
 from .axis import turned_frame, unit_axis

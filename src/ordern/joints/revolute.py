@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from ..graph import atan2, cos, sin
+from ..records import dataclass
 from ..spatial import About, Freedoms, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3
 from .axis import turned_frame, unit_axis

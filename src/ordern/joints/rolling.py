@@ -8,13 +8,13 @@ is w x r, with r from the point of contact to the centre.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from ..errors import ModelError
 from ..graph import Scalar, atan2, cos, sin, sqrt
+from ..records import dataclass
 from ..spatial import About, Chain, Columns, Freedoms, Identity, Motion, Subspace, Transform
 from ..spatial.linear import Matrix3, Vector3, cross, dot, scale, subtract
 from .base import Array, Joint

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from ..errors import ModelError
 from ..graph import atan2, cos, sin
+from ..records import dataclass
 from ..spatial import About, Chain, Columns, Freedoms, Motion, Subspace, Transform
 from ..spatial.linear import Matrix3, Vector3
 from .axis import unit_axis
 from .base import Array, Joint
 from .closure import Rows
+from .placement import Placement
+from .revolute import Revolute
 
 __all__ = ["Universal"]
 
@@ -66,6 +68,11 @@ class Universal(Joint):
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """The two angles, within half a turn of zero."""
         return Freedoms((atan2(R[1][0], R[0][0]), atan2(R[2][1], R[2][2])))
+
+    def stages(self) -> tuple[tuple[Joint, Placement], ...]:
+        """Two hinges."""
+        x, _, z = self.turn().T.tolist()
+        return ((Revolute(tuple(z)), Placement()), (Revolute(tuple(x)), Placement()))
 
     def turn(self) -> Array:
         """The frame in which the axes are z and x."""

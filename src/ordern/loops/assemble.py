@@ -4,7 +4,9 @@ Levenberg-Marquardt on the configuration manifold, with weights w for the joints
 
     x = -W^-1 K^T (K W^-1 K^T + mu)^-1 r,    q <- integrate(q, x)
 
-Joints that are to be kept, or that stand at a limit and would be pushed beyond it, are left out. mu follows how well
+Joints that are to be kept, or that stand at a limit and would be pushed beyond it, are left out. The coordinate of a
+joint that closes a loop is a function of q; one that is beyond a limit, or would be after the step, adds a row to K and
+r that leads it to that limit. mu follows how well
 the linear model predicted the gain (Nielsen's rule), and vanishes near the solution, where the iteration is Newton's:
 each step doubles the number of digits. At positions where loops depend on each other it is slower, but goes on. No step
 turns a joint by more than half a radian, and full turns are taken back at the end: the result is to be near the start.
@@ -13,7 +15,7 @@ turns a joint by more than half a radian, and full turns are taken back at the e
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +25,9 @@ from ..algorithms.closed_loop.equations import flat
 from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
 from ..model import Connection
+from ..records import dataclass
 from .asking import Array, asking, numbers
+from .limits import CutLimits
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -34,6 +38,9 @@ TOLERANCE = 1e-12
 """The norm of all residuals, in rad and m, below which loops count as closed."""
 _STALLED = 1e-10
 """A step that gains less than this part of the squared residual is the last."""
+
+_WITHIN = 2e-12
+"""Joints that close loops are within limits up to this, in rad and m: one that is led to a limit is beside it."""
 
 _LONGEST = 0.5
 """By how much a step may turn a joint, in rad."""
@@ -55,16 +62,22 @@ class Assembly:
     steps: Array
     """How many steps were taken."""
     ok: Array
-    """Whether all loops are closed."""
+    """Whether all loops are closed, with their own joints within limits."""
     loops: dict[str, Array]
     """For each loop and coupling, the norm of its residuals."""
     held: Array = field(repr=False)
     """(..., nv): joints that were kept, or that stood in the way at a limit in the end."""
+    beyond: dict[str, Array] = field(default_factory=dict, repr=False)
+    """For each loop whose joint has limits, how far it is beyond them; nothing if these were not asked for."""
 
     @property
     def worst(self) -> str:
-        """The loop or coupling that is furthest from closed."""
-        return max(self.loops, key=lambda name: float(np.max(self.loops[name], initial=0.0)), default="")
+        """The loop or coupling that is furthest from closed, or whose joint is furthest beyond its limits."""
+
+        def far(name: str) -> float:
+            return max(float(np.max(x.get(name, 0.0), initial=0.0)) for x in (self.loops, self.beyond))
+
+        return max(self.loops, key=far, default="")
 
     def __str__(self) -> str:
         closed, total = int(np.sum(self.ok)), int(np.size(self.ok))
@@ -73,6 +86,8 @@ class Assembly:
         lines[0] += f"{int(np.max(self.steps, initial=0))} steps"
         if closed < total:
             lines += [f"  {name}: off by up to {float(np.max(x)):.3g}" for name, x in self.loops.items()]
+            far = {name: float(np.max(x)) for name, x in self.beyond.items() if np.max(x) > _WITHIN}
+            lines += [f"  {name}: up to {x:.3g} beyond its limits" for name, x in far.items()]
         return "\n".join(lines)
 
 
@@ -113,13 +128,13 @@ def assemble(
         else:
             again = np.where(solver.kept_q, x[rest], robot.random(generator, len(rest)))
         more, count, done = solver.solve(solver.within(again), steps)
-        better = done | (solver.sizes(more) < solver.sizes(found[rest]))
+        better = done | (solver.merit(more) < solver.merit(found[rest]))
         found[rest[better]], ok[rest] = more[better], done
         taken[rest] += count
     found = solver.unturned(found, x)
     result = _report(solver, found.reshape(*batch, robot.nq), taken.reshape(batch), ok.reshape(batch))
     if check and not ok.all():
-        raise LoopError(_complaint(solver, result))
+        raise LoopError(_complaint(solver, result, x, steps))
     return result
 
 
@@ -169,6 +184,7 @@ class _Solver:
         self.limited = limits
         self.q_at, self.v_at = _bounded(robot) if limits else (np.zeros(0, int), np.zeros(0, int))
         self.lower, self.upper = robot.lower[self.q_at], robot.upper[self.q_at]
+        self.cut = CutLimits(robot, limits)
         self.turning = np.array([k for c in robot.independent for k in _turning(c)], int)
         self.kept_q = np.zeros(robot.nq, bool)
         for c in robot.independent:
@@ -192,6 +208,10 @@ class _Solver:
     def sizes(self, q: Array) -> Array:
         """(n,)"""
         return np.asarray(np.linalg.norm(self.residual(q), axis=-1))
+
+    def merit(self, q: Array) -> Array:
+        """(n,): the norm of residuals, and of what joints that close loops are beyond their limits."""
+        return np.asarray(np.hypot(self.sizes(q), np.linalg.norm(self.cut.beyond(self.cut.at(q)), axis=-1)))
 
     def jacobian(self, q: Array) -> Array:
         """(n, nc, nv), without rows that no residual belongs to."""
@@ -218,49 +238,65 @@ class _Solver:
             held[:, self.v_at] = ((at <= self.lower) & (way < 0.0)) | ((at >= self.upper) & (way > 0.0))
         return held
 
-    def step(self, q: Array, r: Array, K: Array, mu: Array) -> tuple[Array, Array]:
-        """The step, and the joints that it leaves out."""
+    def step(self, q: Array, r: Array, K: Array, mu: Array, c: Array, G: Array) -> Array:
+        """The step; c are coordinates of joints that close loops and have limits, and G how they change."""
         held = self.kept | self.stopped(q, -(np.swapaxes(K, 1, 2) @ r[..., None])[..., 0])
         size = np.maximum(np.einsum("nij,j,nij->n", K, self.mobility, K), 1e-30)
-        eye = (np.maximum(mu, 1e-15) * size)[:, None, None] * np.eye(r.shape[1])
+        eye = (np.maximum(mu, 1e-15) * size)[:, None, None] * np.eye(r.shape[1] + c.shape[1])
+        at = self.cut.nearest(c)
         for _ in range(3):
-            Kt = np.swapaxes(K, 1, 2) * (~held * self.mobility)[..., None]
-            x = -(Kt @ np.linalg.solve(K @ Kt + eye, r[..., None]))[..., 0]
+            led = np.isfinite(at)
+            rows = np.concatenate([K, G * led[..., None]], axis=1)
+            asked = np.concatenate([r, np.where(led, c - np.where(led, at, 0.0), 0.0)], axis=1)
+            Kt = np.swapaxes(rows, 1, 2) * (~held * self.mobility)[..., None]
+            x = -(Kt @ np.linalg.solve(rows @ Kt + eye, asked[..., None]))[..., 0]
             more = self.stopped(q, x) & ~held
-            if not more.any():
+            new = np.where(led, np.nan, self.cut.nearest(c + (G @ x[..., None])[..., 0]))
+            if not more.any() and not np.isfinite(new).any():
                 break
             held |= more
-        return x, held
+            at = np.where(led, at, new)
+        return np.asarray(x)
 
     def solve(self, q: Array, steps: int, damping: float = 1e-6) -> tuple[Array, Array, Array]:
         """From positions q: where it ended, after how many steps, and whether that is closed."""
-        out, taken = np.array(q, float), np.zeros(len(q), int)
-        on, q, r = np.arange(len(q)), out.copy(), self.residual(out)
-        ok = np.linalg.norm(r, axis=-1) <= self.tolerance
+        out, taken, cut = np.array(q, float), np.zeros(len(q), int), self.cut
+        on, q, r, c = np.arange(len(q)), out.copy(), self.residual(out), cut.at(out)
+        ok = self._done(r, c)
         stay = ~ok
-        on, q, r = on[stay], q[stay], r[stay]
+        on, q, r, c = on[stay], q[stay], r[stay], c[stay]
         mu, grow, tired = np.full(len(on), damping), np.full(len(on), 2.0), np.zeros(len(on), int)
         for _ in range(steps):
             if not on.size:
                 break
-            K = self.jacobian(q)
-            x, _ = self.step(q, r, K, mu)
+            K, G = self.jacobian(q), cut.rows(q)
+            x = self.step(q, r, K, mu, c, G)
             x = x / np.maximum(1.0, np.abs(x[:, self.turning]).max(axis=-1, initial=0.0) / _LONGEST)[:, None]
             trial = self.within(np.asarray(self.robot.integrate(q, x)))
-            new = self.residual(trial)
-            before, after = (r * r).sum(axis=-1), (new * new).sum(axis=-1)
-            linear = r + (K @ x[..., None])[..., 0]
-            ratio = (before - after) / np.maximum(before - (linear * linear).sum(axis=-1), 1e-300)
+            new, there = self.residual(trial), cut.at(trial)
+            before, after = (_squares(a, cut.beyond(b)) for a, b in ((r, c), (new, there)))
+            along = c + (G @ x[..., None])[..., 0]
+            linear = _squares(r + (K @ x[..., None])[..., 0], cut.beyond(along))
+            ratio = (before - after) / np.maximum(before - linear, 1e-300)
             better = after < before
-            q, r = np.where(better[:, None], trial, q), np.where(better[:, None], new, r)
+            q, r, c = (np.where(better[:, None], a, b) for a, b in ((trial, q), (new, r), (there, c)))
             mu = np.where(better, mu * np.maximum(1e-3, 1.0 - (2.0 * np.clip(ratio, -1.0, 1.0) - 1.0) ** 3), mu * grow)
             mu, grow = np.clip(mu, 1e-15, 1e15), np.where(better, 2.0, 2.0 * grow)
             taken[on] += 1
-            out[on], ok[on] = q, np.linalg.norm(r, axis=-1) <= self.tolerance
+            out[on], ok[on] = q, self._done(r, c)
             tired = np.where(better & (before - after > _STALLED * before), 0, tired + 1)
             stay = ~(ok[on] | (tired > 8))
-            on, q, r, mu, grow, tired = on[stay], q[stay], r[stay], mu[stay], grow[stay], tired[stay]
+            on, q, r, c, mu, grow, tired = (x[stay] for x in (on, q, r, c, mu, grow, tired))
         return out, taken, ok
+
+    def _done(self, r: Array, c: Array) -> Array:
+        """(n,): whether loops are closed, and their joints within limits."""
+        within = (np.abs(self.cut.beyond(c)) <= max(_WITHIN, self.tolerance)).all(axis=-1)
+        return np.asarray((np.linalg.norm(r, axis=-1) <= self.tolerance) & within)
+
+
+def _squares(r: Array, beyond: Array) -> Array:
+    return np.asarray((r * r).sum(axis=-1) + (beyond * beyond).sum(axis=-1))
 
 
 def _turning(c: Connection) -> list[int]:
@@ -268,6 +304,32 @@ def _turning(c: Connection) -> list[int]:
     if c.type.nq != c.type.nv:  # a quaternion comes first, and with it an angular velocity
         return [c.v_start + k for k in range(min(3, c.type.nv))]
     return [c.v_start + k for k in c.type.angles]
+
+
+def _closes_beyond(solver: _Solver, start: Array, steps: int) -> list[str]:
+    """Which coordinates are how far beyond their limits in the nearest closed position; none if there is none."""
+    robot = solver.robot
+    loose = _Solver(robot, solver.kept, 1.0 / solver.mobility, solver.t, False, solver.tolerance)
+    q, _, ok = loose.solve(start, steps)
+    if not ok.any():
+        return []
+    cut, q = CutLimits(robot, True), solver.unturned(q, start)[ok]
+    c = cut.at(q)
+    tree, loops = q - np.clip(q, robot.lower, robot.upper), cut.beyond(c)
+    k = int((np.square(tree).sum(axis=1) + np.square(loops).sum(axis=1)).argmin())
+    found = []
+    for x in robot.independent:
+        for i in range(x.type.nq):
+            bounds = (x.lower[i], x.upper[i])
+            found.append((f"joint {x.name!r}", i, q[k, x.q_start + i], tree[k, x.q_start + i], bounds))
+    for n, y in enumerate(cut.found):
+        found.append((f"the joint of loop {y.loop!r}", y.index, c[k, n], loops[k, n], (y.lower, y.upper)))
+    return [
+        f"{who}, coordinate {i}, at {at:.6g}, {abs(far):.3g} {'above its upper' if far > 0 else 'below its lower'} "
+        f"limit {bounds[1] if far > 0 else bounds[0]:g}"
+        for who, i, at, far, bounds in found
+        if abs(far) > _WITHIN
+    ]
 
 
 def _bounded(robot: Robot) -> tuple[Array, Array]:
@@ -290,16 +352,24 @@ def _report(solver: _Solver, q: Array, steps: Array, ok: Array) -> Assembly:
     shape = q.shape[:-1]
     loops = {name: np.linalg.norm(r[:, s], axis=-1).reshape(shape) for name, s in robot.loop_rows.items()}
     size = np.linalg.norm(r, axis=-1).reshape(shape)
-    return Assembly(robot, q, size, steps, ok, loops, held.reshape(*shape, robot.nv))
+    far, beyond = np.abs(solver.cut.beyond(solver.cut.at(states))), {}
+    for name in dict.fromkeys(x.loop for x in solver.cut.found):
+        mine = [k for k, x in enumerate(solver.cut.found) if x.loop == name]
+        beyond[name] = far[:, mine].max(axis=1).reshape(shape)
+    return Assembly(robot, q, size, steps, ok, loops, held.reshape(*shape, robot.nv), beyond)
 
 
-def _complaint(solver: _Solver, found: Assembly) -> str:
+def _complaint(solver: _Solver, found: Assembly, start: Array, steps: int) -> str:
     robot, far = solver.robot, int(np.sum(~found.ok))
     each = ", ".join(f"{name!r} by {float(np.max(x)):.3g}" for name, x in found.loops.items() if np.max(x) > 1e-9)
     text = f"loop {found.worst!r} of {robot.name!r} cannot be closed from here"
     if found.ok.size > 1:
         text += f", in {far} of {found.ok.size} positions"
-    text += f": after {int(np.max(found.steps))} steps these are open, in rad and m: {each}"
+    text += f": after {int(np.max(found.steps))} steps "
+    text += f"these are open, in rad and m: {each}" if each else "a limit is still in the way"
+    beyond = _closes_beyond(solver, start[~found.ok.reshape(-1)], steps) if solver.limited else []
+    if beyond:
+        text += f". It closes only beyond limits; where it does next to the start: {'; '.join(beyond)}"
     stopped = found.held[~found.ok].reshape(-1, robot.nv).any(axis=0) & ~solver.kept
     at_limits = [c.name for c in robot.independent if stopped[c.v].any()]
     if at_limits:

@@ -53,21 +53,18 @@ def usual_method(robot: Robot) -> str:
 def accelerations(
     robot: Robot, q: ArrayLike, v: ArrayLike, tau: ArrayLike, method: str | None = None, **more: Any
 ) -> Array:
-    """(..., nv): the accelerations alone, in the shortest way."""
-    plain = all(x is None for x in more.values())
-    if plain and method in (None, "multipliers"):
-        ready = robot.__dict__.get("_closed_kernel")
-        if ready is not None:
-            x: Array = ready(q, v, tau)
-            if x[-1] > reduced.SMALLEST_PIVOT if x.ndim == 1 else (x[..., -1] > reduced.SMALLEST_PIVOT).all():
-                return x[..., : robot.nv]
-    elif method is not None and method not in METHODS and any(m.name == method for m in methods("forward_dynamics")):
+    """(..., nv): the accelerations alone."""
+    if method not in (None, *METHODS) and any(m.name == method for m in methods("forward_dynamics")):
         raise ArgumentError(
             f"forward_dynamics by the method {method!r} is for trees, but {robot.name!r} has loops or couplings "
             f"({', '.join(list(robot.loop_rows)[:5])}): use one of {', '.join(METHODS)}; or `robot.opened()`, which is "
             "the same robot without them"
         )
-    return closed_dynamics(robot, q, v, tau, method=method, **more).a
+    found = closed_dynamics(robot, q, v, tau, method=method, **more).a
+    if "forward_dynamics" not in robot.__dict__ and usual_method(robot) == "multipliers" and compiles(robot):
+        kernel = robot.kernel("closed_dynamics", "multipliers")
+        robot._shorten("forward_dynamics", kernel, first=robot.nv, floor=reduced.SMALLEST_PIVOT)
+    return found
 
 
 def closed_dynamics(
@@ -200,8 +197,6 @@ def _compiled(
     arguments = {name: x for name, x in {**optional, "drop": drop}.items() if x is not None}
     kernel = robot.kernel("closed_dynamics", "multipliers", present=tuple(arguments))
     x = kernel(q, v, tau, *arguments.values(), threads=threads)
-    if not arguments and "_closed_kernel" not in robot.__dict__:
-        robot.__dict__["_closed_kernel"] = kernel.fast(kernel)
     nv, batch = robot.nv, x.shape[:-1]
     a, lam, good = x[..., :nv], x[..., nv:-1], x[..., -1] > reduced.SMALLEST_PIVOT
     if not good.all():

@@ -12,7 +12,7 @@ it by internal forces, B u = -K^T lambda, which load the mechanism and do not mo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, unknown_name
 from ..joints import Joint
+from ..records import dataclass
 from .asking import Array, asking, numbers, positive, require_closed
 from .mobility import joint_parts, null_motions
 

@@ -85,10 +85,10 @@ class LoopMethods(LoopQuestions):
     ) -> Assembly:
         """Positions near q in which all loops are closed: `robot.assemble(q).q`; any batch of them.
 
-        The joints in `keep` stay where they are, limits of the tree's joints are respected unless told otherwise, and
-        of joints with a larger weight less is asked. The neutral position is the start unless q is given; where that
-        leads nowhere, up to `restarts` random ones are tried. Loops that cannot be closed are an error that names them,
-        unless `check` is False: then the result says how near it came.
+        The joints in `keep` stay where they are, limits of joints, those that close loops included, are respected
+        unless told otherwise, and of joints with a larger weight less is asked. The neutral position is the start
+        unless q is given; where that leads nowhere, up to `restarts` random ones are tried. Loops that cannot be closed
+        are an error that names them, unless `check` is False: then the result says how near it came.
         """
         from .assemble import assemble
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups, scales
 from ..errors import ArgumentError
+from ..records import dataclass
 from .asking import Array, asking, numbers, positive
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups
+from ..records import dataclass
 from .asking import Array, asking
 from .geometry import body_forces, drive_wrench
 from .mobility import singular_positions
@@ -146,7 +147,7 @@ class ClosedMotion:
     @cached_property
     def coupling_forces(self) -> dict[str, Array]:
         """For each coupling between coordinates the force on the joint that it drives, (...)."""
-        names = [c.name for c in self.robot.couplings]
+        names = [c.name for c in self.robot.loop_table.couplings]
         return {name: self.multipliers[..., self.robot.loop_rows[name]][..., 0] for name in names}
 
     @cached_property

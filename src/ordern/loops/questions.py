@@ -119,7 +119,8 @@ class LoopQuestions:
     def with_loops(self, active: Mapping[str, bool] | Sequence[str]) -> Robot:
         """The same robot with some loops closed and others open: by name, or a list of those that are closed.
 
-        The tree's functions are compiled once for all of them.
+        Couplings are switched by name, too; those that are not named stay as they are. The tree's functions are
+        compiled once for all of them.
 
         >>> import ordern as on
         >>> four_bar = on.load("four-bar")
@@ -127,7 +128,7 @@ class LoopQuestions:
         (0, 2)
         """
         robot = cast("Robot", self)
-        names = [loop.name for loop in robot.loops]
+        names = [x.name for x in robot.constraints]
         listed = isinstance(active, Mapping)
         for name in [active] if isinstance(active, str) else active:
             if name not in names:
@@ -140,7 +141,8 @@ class LoopQuestions:
                     raise ArgumentError(f"with_loops: loop {name!r} is closed, True, or open, False; not {flag!r}")
         on = {n: bool(active[n]) for n in active} if isinstance(active, Mapping) else dict.fromkeys(active, True)
         loops = (replace(x, active=on.get(x.name, x.active if listed else False)) for x in robot.loops)
-        return self._reclosed(loops=tuple(loops))
+        couplings = (replace(x, active=on.get(x.name, x.active)) for x in robot.couplings)
+        return self._reclosed(loops=tuple(loops), couplings=tuple(couplings))
 
     def _reclosed(self, **loops: Any) -> Robot:
         """A robot that differs in its loops only: what was compiled of its tree serves both."""

@@ -10,11 +10,11 @@ tree of the matrix that is left (Liu 1990), and what is on a path may be filled 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..records import dataclass
 from .model import Model
 from .parts import BASE
 

@@ -8,11 +8,11 @@ body's pose is relative to the next top inward.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from ..joints import Closure, Placement, row_count
+from ..records import dataclass
 from .parts import BASE, Coupling, Frame, Loop
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class TracedLoop:
 
 @dataclass(frozen=True, slots=True)
 class LoopTable:
-    """The active loops of a model and its couplings, with their rows."""
+    """The active loops and couplings of a model, with their rows."""
 
     loops: tuple[TracedLoop, ...]
     couplings: tuple[Coupling, ...]
@@ -90,12 +90,11 @@ def loop_table(model: Model) -> LoopTable:
         _named(rows, loop.name, mine)
         holonomic += [True] * h + [False] * free
         nq, nv = q.stop, v.stop
-    for coupling in model.couplings:
+    couplings = tuple(x for x in model.couplings if x.active)
+    for coupling in couplings:
         _named(rows, coupling.name, slice(len(holonomic), len(holonomic) + 1))
         holonomic.append(True)
-    return LoopTable(
-        tuple(found), model.couplings, tuple(sorted(stops)), rows, len(holonomic), tuple(holonomic), nq, nv
-    )
+    return LoopTable(tuple(found), couplings, tuple(sorted(stops)), rows, len(holonomic), tuple(holonomic), nq, nv)
 
 
 def loop_digest(model: Model) -> str:
@@ -103,7 +102,7 @@ def loop_digest(model: Model) -> str:
     active = [loop for loop in model.loops if loop.active]
     places = [(x.parent, x.parent_placement, x.child, x.child_placement) for x in active]
     asked = [(type(x.type).__module__, x.type, x.damping, x.friction, x.stiffness, x.rest) for x in active]
-    return repr((places, asked, [(x.joint, x.other, x.coefficients) for x in model.couplings]))
+    return repr((places, asked, [(x.joint, x.other, x.coefficients) for x in model.couplings if x.active]))
 
 
 def _named(rows: dict[str, slice], name: str, mine: slice) -> None:

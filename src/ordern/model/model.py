@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError, unknown_name
+from ..records import dataclass
 from ..spatial import Freedoms
 from .lending import moving_together
 from .loops import LoopTable, loop_digest, loop_table
@@ -93,6 +94,11 @@ class Model:
     def independent(self) -> tuple[Connection, ...]:
         """The joints that follow no other."""
         return tuple(c for c in self.joints if c.mimic is None)
+
+    @property
+    def constraints(self) -> tuple[Loop | Coupling, ...]:
+        """All loops, then all couplings: what may be active, and switched."""
+        return (*self.loops, *self.couplings)
 
     @cached_property
     def loop_table(self) -> LoopTable:

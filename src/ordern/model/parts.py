@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..joints import Closure, Joint, Placement, placement
+from ..records import dataclass
 
 __all__ = [
     "BASE",
@@ -289,6 +290,13 @@ class Coupling:
     other: int
     coefficients: tuple[float, ...]
     where: str = field(default="", compare=False)
+    active: bool = True
+    """Whether it binds: of one that is not, nothing but its name is left."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.active, (bool, np.bool_)):
+            raise ModelError(f"coupling {self.name!r}: active must be True or False, not {self.active!r}", self.where)
+        object.__setattr__(self, "active", bool(self.active))
 
 
 @dataclass(frozen=True, slots=True)

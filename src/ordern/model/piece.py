@@ -8,11 +8,13 @@ element does not depend on the others, so that it can be compiled, once for elem
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..records import dataclass
 
 __all__ = ["Piece", "Runner", "packed", "piece"]
 

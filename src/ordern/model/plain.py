@@ -251,7 +251,7 @@ _MODEL: dict[str, Read] = {
         )
     ),
     "couplings": _list(
-        _part(Coupling, name=_text, joint=_whole, other=_whole, coefficients=_list(_finite), where=_text)
+        _part(Coupling, name=_text, joint=_whole, other=_whole, coefficients=_list(_finite), where=_text, active=_truth)
     ),
     "shapes": _list(
         _part(

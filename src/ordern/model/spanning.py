@@ -1,22 +1,35 @@
 """Which of a graph's joints carry bodies, and which close loops.
 
 The tree grows from the root. Of the joints that lead from it to a body that is not in it yet, the next is one that
-cannot close a loop (a joint with an armature, or one that follows another); then one with limits, drives, dampers or
-springs; then any; and of these one whose child is the new body, before one that has to be reversed. What is left over
-closes loops.
+cannot close a loop (a joint with an armature, one that follows another, or one of a type without a closure); then one
+with limits, drives, dampers or springs; then any; and of these one whose child is the new body, before one that has to
+be reversed. What cannot close a loop and cannot be reversed either carries its child, and no other joint does. What is
+left over closes loops.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, unknown_name
-from ..joints import Composite, Continuous, Cylindrical, Fixed, Helical, Joint, Placement, Prismatic, Revolute
+from ..joints import (
+    Composite,
+    Continuous,
+    Cylindrical,
+    Fixed,
+    Helical,
+    Joint,
+    Placement,
+    Prismatic,
+    Revolute,
+    row_count,
+)
+from ..records import dataclass
 
 __all__ = ["Edge", "Spanned", "carrying", "span"]
 
@@ -47,9 +60,24 @@ class Edge:
         return type(self.type) in _REVERSIBLE
 
     @property
+    def bound(self) -> str:
+        """Why it cannot close a loop; nothing if it can."""
+        advice = "; let another joint of its loop close it (closes=True)"
+        for key in _IN_TREE:
+            if _given(self.terms.get(key)):
+                return f", but has {key!r}{advice}"
+        if self.closes is False:
+            return f", but is asked to carry a body{advice}"
+        try:
+            row_count(self.type)
+        except ModelError as e:
+            return f": {e}"
+        return ""
+
+    @property
     def rank(self) -> int:
         """How much it wants to be in the tree: 0 if it must, 1 if it has limits or the like, 2 if not."""
-        if self.closes is False or any(_given(self.terms.get(key)) for key in _IN_TREE):
+        if self.bound:
             return 0
         return 2 - any(_given(x) for x in self.terms.values())
 
@@ -72,6 +100,20 @@ class Spanned:
 
 def span(root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodies: Mapping[str, Any]) -> Spanned:
     """The tree of a graph; `carried` are the bodies that have a joint already, with the bodies that carry them."""
+    touching = _touching(edges, bodies)
+    ranks = {name: edge.rank for name, edge in edges.items() if edge.closes is not True}
+    only = {edges[name].child: name for name, rank in ranks.items() if rank == 0 and not edges[name].reversible}
+    carry, reached = _grown(root, carried, edges, touching, ranks, only)
+    if len(reached) < len(bodies):  # what must be carried by one joint is then better carried by another
+        carry, reached = _grown(root, carried, edges, touching, ranks, {})
+    loops = tuple(name for name in edges if name not in carry)
+    for name in loops:
+        _check_loop(edges[name], reached)
+    return Spanned(carry, loops)
+
+
+def _touching(edges: Mapping[str, Edge], bodies: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The joints at each body."""
     touching: dict[str, list[str]] = {}
     for edge in edges.values():
         for role, body in (("parent", edge.parent), ("child", edge.child)):
@@ -81,6 +123,21 @@ def span(root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodie
             touching.setdefault(body, []).append(edge.name)
         if edge.parent == edge.child:
             raise ModelError(f"joint {edge.name!r} connects body {edge.parent!r} with itself", edge.where)
+    return touching
+
+
+def _grown(
+    root: str,
+    carried: Mapping[str, str],
+    edges: Mapping[str, Edge],
+    touching: Mapping[str, list[str]],
+    ranks: Mapping[str, int],
+    only: Mapping[str, str],
+) -> tuple[dict[str, bool], set[str]]:
+    """The joints that carry bodies, with whether they are reversed, and all bodies that are reached.
+
+    `only` are bodies that one joint alone may carry.
+    """
     below: dict[str, list[str]] = {}
     for child, parent in carried.items():
         below.setdefault(parent, []).append(child)
@@ -98,20 +155,17 @@ def span(root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodie
             for name in touching.get(here, []):
                 edge = edges[name]
                 backwards = edge.child == here
-                if edge.closes is not True and (edge.reversible or not backwards):
-                    heapq.heappush(heap, (edge.rank, backwards, order[name], name))
+                if name in ranks and (edge.reversible or not backwards):
+                    heapq.heappush(heap, (ranks[name], backwards, order[name], name))
 
     reach(root)
     while heap:
         _, backwards, _, name = heapq.heappop(heap)
         far = edges[name].parent if backwards else edges[name].child
-        if far not in reached and far not in carried:
+        if far not in reached and far not in carried and only.get(far, name) == name:
             carry[name] = backwards
             reach(far)
-    loops = tuple(name for name in edges if name not in carry)
-    for name in loops:
-        _check_loop(edges[name], reached)
-    return Spanned(carry, loops)
+    return carry, reached
 
 
 def _check_loop(edge: Edge, reached: set[str]) -> None:
@@ -124,13 +178,8 @@ def _check_loop(edge: Edge, reached: set[str]) -> None:
             "child, or let another joint close the loop",
             edge.where,
         )
-    if edge.rank == 0:
-        keys = [key for key in _IN_TREE if _given(edge.terms.get(key))]
-        why = f"has {keys[0]!r}" if keys else "is asked to carry a body"
-        raise ModelError(
-            f"joint {edge.name!r} would close a loop, but {why}; let another joint of its loop close it (closes=True)",
-            edge.where,
-        )
+    if edge.bound:
+        raise ModelError(f"joint {edge.name!r} would close a loop{edge.bound}", edge.where)
 
 
 def carrying(edge: Edge, backwards: bool) -> tuple[Joint, Placement]:

@@ -7,7 +7,6 @@ algorithm may need of one body; joints of one kind share their formulas and diff
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..joints import Joint
+from ..records import dataclass
 from ..spatial import Chain, Freedoms, Subspace, Transform, leaves
 from .lending import lent_armature
 

@@ -5,9 +5,9 @@ Both are operators as all others, in the coordinates of their paper; only their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..records import dataclass
 from .expression import Operator
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ former, as power demands. That a motion is not a force is checked when operators
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+
+from ..records import dataclass
 
 __all__ = ["ANY", "Space", "fits"]
 

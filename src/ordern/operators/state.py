@@ -7,7 +7,6 @@ so that phi(k+1, k) of the papers is X[i]^T, and `S[i]` is H*(k).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ArgumentError
 from ..model import ConcreteTree, Model
 from ..model.tables import TURN
+from ..records import dataclass
 from ..spatial import Motion, Pose, Spin
 from .sources import inverse
 

@@ -15,12 +15,12 @@ and Lagrange's equations are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
 
+from ..records import dataclass
 from ..robots.double_pendulum import LENGTH, MASS, RADIUS
 from ..robots.planar_3r import LENGTHS, MASSES
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..joints import Free
 from ..loading import load
+from ..records import dataclass
 from ..robot import Builder, Robot
 from ..robots import free_top
 from .planar import DOUBLE_PENDULUM, SAHA, falling

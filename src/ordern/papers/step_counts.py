@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..loading import load
+from ..records import dataclass
 from ..robot import Robot
 from ..robots import positions
 from .accuracy import heavy_tip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError
 from ..model import BASE
+from ..records import dataclass
 from ..simulate.series import columns, labels
 from .units import coordinate_units, unit_of
 

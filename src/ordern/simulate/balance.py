@@ -46,15 +46,16 @@ class Balance:
     def __init__(self, robot: Robot, keeps: NDArray[np.bool_]) -> None:
         self.robot, self.keeps = robot, keeps
         self.kinetic = self.error = self.work = self.dissipated = 0.0
-        self._energy = self.elastic_start = 0.0
+        self._energy = self.elastic_start = self._lowest = self._highest = 0.0
         self._momentum, self.momentum_error = np.zeros(6), np.zeros(6)
         self._root = np.array([k for c in robot.joints if c.parent == BASE for k in range(c.v.start, c.v.stop)], int)
 
     def start(self, q: Array, v: Array) -> None:
         """The books open with this state."""
-        T = float(self.robot.kinetic_energy(q, v))
-        self.kinetic, self._energy = T, T + float(self.robot.potential_energy(q))
+        T, V = float(self.robot.kinetic_energy(q, v)), float(self.robot.potential_energy(q))
+        self.kinetic, self._energy = T, T + V
         self.elastic_start = float(elastic(self.robot, q))
+        self._lowest = self._highest = V + self.elastic_start
         if self.keeps.any():
             self._momentum = np.array(self.robot.momentum(q, v))
 
@@ -65,10 +66,13 @@ class Balance:
         """
         # one after the other: the sums must not depend on how many states come at a time
         W, D = np.cumsum([self.work, *work])[1:], np.cumsum([self.taken, *taken])[1:]
-        lost = D - (elastic(self.robot, q) - self.elastic_start)
+        springs = elastic(self.robot, q)
+        lost = D - (springs - self.elastic_start)
         if len(W):
-            T = self.robot.kinetic_energy(q, v)
-            drift = T + self.robot.potential_energy(q) - self._energy - W + D
+            T, V = self.robot.kinetic_energy(q, v), self.robot.potential_energy(q)
+            drift = T + V - self._energy - W + D
+            self._lowest = min(self._lowest, float(np.min(V + springs)))
+            self._highest = max(self._highest, float(np.max(V + springs)))
             self.kinetic = max(self.kinetic, float(np.max(T)))
             self.error = max(self.error, float(np.max(np.abs(drift))))
             self.work, self.taken, self.dissipated = float(W[-1]), float(D[-1]), float(lost[-1])
@@ -80,6 +84,11 @@ class Balance:
 
     taken = 0.0
     """What passive forces took, springs included."""
+
+    @property
+    def potential(self) -> float:
+        """The largest potential energy of gravity and springs, less the smallest."""
+        return self._highest - self._lowest
 
     def momentum(self) -> tuple[float | None, ...]:
         """The largest change of each component; None where it is not conserved."""
@@ -103,4 +112,4 @@ class Balance:
         self.keeps = np.array(state["keeps"])
 
 
-_SUMS = ("kinetic", "error", "work", "dissipated", "taken", "_energy", "elastic_start")
+_SUMS = ("kinetic", "error", "work", "dissipated", "taken", "_energy", "elastic_start", "_lowest", "_highest")

@@ -20,7 +20,7 @@ import os
 import re
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, ModelError
+from ..records import dataclass
 from .locking import lock
 
 __all__ = ["Checkpoint"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .looped import LOOPS_CLOSED, structure_of
+from ..records import dataclass
+from .looped import structure_of
+from .series import LOOPS_CLOSED
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -32,7 +33,7 @@ class Closing:
         shape, starts = t.shape, np.array([start for start, _ in self.pieces])
         t, q, v = t.reshape(-1), q.reshape(-1, self.robot.nq).copy(), v.reshape(-1, self.robot.nv).copy()
         piece = np.clip(np.searchsorted(starts, t, side="right") - 1, 0, len(starts) - 1)
-        names = [x.name for x in self.robot.loops]
+        names = [x.name for x in self.robot.constraints]
         for k in np.unique(piece):
             which = np.flatnonzero(piece == k)
             closed = dict(zip(names, self.pieces[k][1], strict=True))
@@ -49,6 +50,6 @@ def stored_closing(robot: Robot, report: Any, t: Array, extra: Mapping[str, Arra
         return None
     masks = extra.get(LOOPS_CLOSED)
     if masks is None:
-        return Closing(robot, ((float(t[0]), tuple(x.active for x in robot.loops)),))
+        return Closing(robot, ((float(t[0]), tuple(x.active for x in robot.constraints)),))
     new = [0, *(np.flatnonzero((masks[1:] != masks[:-1]).any(axis=1)) + 1)]
     return Closing(robot, tuple((float(t[k]), tuple(bool(x) for x in masks[k])) for k in new))

@@ -22,7 +22,7 @@ class Contact:
         self.ends = mode == "stop"
         self._again = (float("nan"), -1)
         self._user = len(watch.events)
-        self._own = [Event(_inside(s), f"{_side(s)} limit of {s.joint}", -1, True) for s in stops]
+        self._own = [Event(self._inside(k), s.name, -1, True) for k, s in enumerate(stops)]
         self._set([])
 
     def _set(self, held: list[int]) -> None:
@@ -38,20 +38,24 @@ class Contact:
         """Whether an event is that a joint leaves its stop."""
         return index >= self._user + len(self.stops)
 
+    def stop(self, index: int) -> Stop | None:
+        """The stop whose event it is that it was reached."""
+        k = index - self._user
+        return self.stops[k] if 0 <= k < len(self.stops) else None
+
     def begin(self, t: float, q: Array, v: Array) -> tuple[Array, Array] | None:
         """The run starts: perhaps with joints at their limits."""
-        touching = [k for k, s in enumerate(self.stops) if s.inside(q) == 0.0]
+        return self.again(t, q, v)
+
+    def again(self, t: float, q: Array, v: Array) -> tuple[Array, Array] | None:
+        """Loops were opened or closed: joints at stops may leave them, come to rest, or strike."""
+        touching = [k for k, s in enumerate(self.stops) if s.reached(q)]
         if self.ends or not touching:
-            self._restart(t, q, v)
+            if self.held:
+                self._set([])
+            self.restart(t, q, v)
             return None
         return self._resolved(t, q, v, touching)
-
-    def again(self, t: float, q: Array, v: Array) -> None:
-        """Loops were opened or closed: joints that rest on stops may leave them, or not."""
-        if self.held:
-            self._rest(t, q, v, self.held)
-        else:
-            self._restart(t, q, v)
 
     def touched(self, t: float, q: Array, v: Array, index: int) -> tuple[Array, Array] | None:
         """One of the stops' events took place: the state after it."""
@@ -60,7 +64,7 @@ class Contact:
             self._rest(t, q, v, [k for i, k in enumerate(self.held) if i != n])
             return None
         k = index - self._user
-        others = [i for i, s in enumerate(self.stops) if i != k and i not in self.held and s.inside(q) <= 0.0]
+        others = [i for i, s in enumerate(self.stops) if i != k and i not in self.held and s.reached(q)]
         insists = k if self._again == (t, k) else -1
         self._again = (t, k)
         return self._resolved(t, q, v, [*self.held, k, *others], insists)
@@ -70,36 +74,40 @@ class Contact:
 
         A joint that was let go, did not move away and is back at the same moment (`insists`) is held.
         """
-        q = q.copy()
-        for k in touching:
-            q[self.stops[k].q] = self.stops[k].bound
         stops = [self.stops[k] for k in touching]
-        slow = all(-s.side * v[s.v] * self.restitution < REST for s in stops)
-        after = impact(self.problem, stops, t, q, v, 0.0 if slow else self.restitution)
-        self._rest(t, q, after, [k for k, s in zip(touching, stops, strict=True) if after[s.v] == 0.0], insists)
+        q, v = self.problem.at_stops(t, q, v, stops)
+        towards = -self.problem.stop_rows(stops, q) @ v
+        slow = bool((towards * self.restitution < REST).all())
+        after, away = impact(self.problem, stops, t, q, v, 0.0 if slow else self.restitution)
+        self._rest(t, q, after, [k for k, u in zip(touching, away.tolist(), strict=True) if u == 0.0], insists)
         return q, after
 
     def _rest(self, t: float, q: Array, v: Array, still: list[int], insists: int = -1) -> None:
-        """Of joints that do not move at their stops, those that are pushed onto them rest."""
+        """Of joints that do not move at their stops, those that are pushed onto them rest, or that loops keep there."""
         problem = self.problem
         problem.hold([])
         held = still
         if still:
-            a = problem.acceleration(t, q, v)
-            E = np.zeros((len(still), problem.nv))
-            for n, k in enumerate(still):
-                E[n, self.stops[k].v] = self.stops[k].side
-            p = complementary(problem.response(q, E, t) @ E.T, E @ a)
-            held = [k for n, k in enumerate(still) if p[n] > 0.0 or k == insists]
+            stops = [self.stops[k] for k in still]
+            E, a = problem.stop_rows(stops, q), problem.acceleration(t, q, v)
+            away = E @ a + problem.stop_bias(stops, q, v)
+            A = problem.stop_response(q, E, t) @ E.T
+            p = complementary(A, away)
+            held = [k for n, k in enumerate(still) if p[n] > 0.0 or k == insists or A[n, n] == 0.0]
         self._set(held)
-        self._restart(t, q, v)
+        self.restart(t, q, v)
 
-    def _restart(self, t: float, q: Array, v: Array) -> None:
+    def restart(self, t: float, q: Array, v: Array) -> None:
         """Watch from here; a joint at or beyond a stop that it does not rest on is about to leave it, or to strike."""
         self.watch.start(t, q, v)
         for k, s in enumerate(self.stops):
-            if k not in self.held and s.inside(q) <= 0.0:
-                self.watch.leave(self._user + k, float(s.side * v[s.v]) if s.v >= 0 else 0.0)
+            if k not in self.held and s.reached(q):
+                self.watch.leave(self._user + k, float(self.problem.stop_rows([s], q)[0] @ v))
+
+    def _inside(self, k: int) -> EventFunction:
+        """How far a joint is inside of a limit; one that rests on it does not reach it again."""
+        stop = self.stops[k]
+        return lambda t, q, v: 0.0 if k in self.held else stop.inside(q)
 
     def state(self) -> NDArray[np.int64]:
         """The stops that joints rest on."""
@@ -108,14 +116,6 @@ class Contact:
     def restore(self, held: NDArray[np.int64]) -> None:
         """Rest on these."""
         self._set([int(k) for k in held])
-
-
-def _side(s: Stop) -> str:
-    return "lower" if s.side > 0 else "upper"
-
-
-def _inside(stop: Stop) -> EventFunction:
-    return lambda t, q, v: stop.inside(q)
 
 
 def _force(problem: Problem, n: int) -> EventFunction:

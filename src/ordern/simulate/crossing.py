@@ -18,11 +18,11 @@ nearest state. So the motion goes on in the branch that it came by.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..records import dataclass
 from .structure import Structure
 
 __all__ = ["BAND", "Crossing", "weak_rank"]

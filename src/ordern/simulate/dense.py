@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
+from ..records import dataclass
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Dense", "Segment", "bend", "evaluate", "hermite"]
+__all__ = ["Closing", "Dense", "Segment", "bend", "evaluate", "hermite"]
 
 Array = NDArray[np.float64]
 Closing = Callable[[Array, Array, Array], tuple[Array, Array]]

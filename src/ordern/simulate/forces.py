@@ -10,13 +10,13 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
+from ..records import dataclass
 from .identity import fingerprint
 from .integrator import StepFailedError
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrdernError
+from ..records import dataclass
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -73,8 +73,8 @@ class StepFailedError(OrdernError):
     ) -> None:
         super().__init__(message)
         self.kind = kind
-        """"not-finite", "step-too-small", "not-converged", "bad-force", "not-closed" (a loop), "lingers" (at a singular
-        position, for the driver only)."""
+        """"not-finite", "step-too-small", "not-converged", "bad-force", "not-closed" (a loop), "blocked" (at a limit,
+        by its loops), "lingers" (at a singular position, for the driver only)."""
         self.t = t
         self.index = index
         """The component of v to blame, if one is."""

@@ -10,7 +10,6 @@ its values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ArgumentError
 from ..joints import Composite, Free, Joint, Spherical
 from ..model import Model
+from ..records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
 from .interpolation import Spliced, located, monotone
+from .series import LOOPS_CLOSED
 
 if TYPE_CHECKING:
     from .interpolation import Motion
@@ -35,6 +36,8 @@ def resampled(result: Result, times: ArrayLike | None, rate: float | None) -> Re
     q, v = result.at(at)
     new = {name: monotone(result.t, x, at) for name, x in result.arrays()}
     new |= {"t": at, "q": q, "v": v, "a": result.cubics.acceleration(at)}
+    if LOOPS_CLOSED in result.extra:  # open or closed, and nothing between
+        new[LOOPS_CLOSED] = result.extra[LOOPS_CLOSED][k].copy()
     exact = result.t[k] == at
     for name, x in result.arrays():
         new[name][exact] = x[k[exact]]

@@ -3,18 +3,20 @@
 A hard stop acts as a unilateral constraint. With u the velocities away from the stops, A = E^T M^-1 E their inverse
 inertia and p >= 0 the impulses, an impact is Newton's law, u+ + e min(u, 0) = u + A p + e min(u, 0) >= 0, complementary
 to p: for a single joint, v+ = v - (1 + e) M^-1 e_j v_j / (M^-1)_jj. A joint that is pushed onto its stop rests there,
-held by a force, until that force would have to pull.
+held by a force, until that force would have to pull. With closed loops M^-1 is what these leave of it: the response to
+an impulse that all loops share in. The rows of E are those of joints that close loops too (see `loop_stops`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, unknown_name
+from ..records import dataclass
+from .integrator import StepFailedError
 from .problem import Problem, spread
 from .report import Violation
 
@@ -30,8 +32,6 @@ REST = 1e-5
 """A joint that leaves its stop slower than this (rad/s, m/s) does not leave it."""
 
 
-_ROUNDING = 1e-13
-"""Velocities below this part of what an impact adds and takes away are zero."""
 _BEYOND = 1e-9
 """What is less beyond a limit, as a part of the range (or in rad, m without one), is rounding and no violation."""
 
@@ -49,9 +49,26 @@ class Stop:
     """1: a lower limit, -1: an upper one."""
     bound: float
 
+    rounding: ClassVar[float] = 1e-13
+    """Velocities below this part of what they are the sum of are zero."""
+
     def inside(self, q: Array) -> float:
         """How far a position is inside of the limit."""
         return float(self.side * (q[self.q] - self.bound))
+
+    def reached(self, q: Array) -> bool:
+        """Whether a position is at the limit, or beyond."""
+        return self.inside(q) <= 0.0
+
+    @property
+    def own(self) -> bool:
+        """Whether the coordinate is one of q, that can be set."""
+        return True
+
+    @property
+    def name(self) -> str:
+        """The limit, in words."""
+        return f"{'lower' if self.side > 0 else 'upper'} limit of {self.joint}"
 
 
 def stops_of(robot: Robot) -> list[Stop]:
@@ -104,21 +121,33 @@ def _own_rates(robot: Robot) -> NDArray[np.bool_]:
     return own
 
 
-def impact(problem: Problem, stops: list[Stop], t: float, q: Array, v: Array, restitution: float) -> Array:
-    """The velocities after impacts of joints on their stops, all that touch theirs given."""
-    E = np.zeros((len(stops), problem.nv))
-    for k, s in enumerate(stops):
-        E[k, s.v] = s.side
-    response = problem.response(q, E, t)
+def impact(
+    problem: Problem, stops: list[Stop], t: float, q: Array, v: Array, restitution: float
+) -> tuple[Array, Array]:
+    """The velocities after impacts of joints on their stops, all that touch theirs given; and those away from stops."""
+    E = problem.stop_rows(stops, q)
+    response = problem.stop_response(q, E, t)
     A, u = response @ E.T, E @ v
     p = complementary(A, u + restitution * np.minimum(u, 0.0))
     after = v + p @ response
+    away, size = E @ after, np.abs(E) @ np.abs(v) + p @ np.abs(A)
     for k, s in enumerate(stops):
         if p[k] > 0.0:  # the result of the law, without rounding
-            after[s.v] = -restitution * v[s.v]
-        elif abs(after[s.v]) <= _ROUNDING * (abs(v[s.v]) + p @ np.abs(response[:, s.v])):
-            after[s.v] = 0.0
-    return after
+            away[k] = -restitution * u[k]
+        elif abs(away[k]) <= s.rounding * size[k] or (A[k, k] == 0.0 and abs(away[k]) <= REST):
+            away[k] = 0.0
+        elif away[k] < 0.0 and A[k, k] == 0.0:
+            raise StepFailedError("blocked", t, _no_way_back(s, t, -float(away[k])))
+        if s.own:
+            after[s.v] = s.side * away[k]
+    return after, away
+
+
+def _no_way_back(s: Stop, t: float, speed: float) -> str:
+    return (
+        f"the {s.name} is reached at t = {t:.9g} s with {speed:.3g} (rad/s, m/s), and nothing can stop it: its loops "
+        "leave it no freedom, as time drives them; use limits='stop' or 'ignore', or another drive"
+    )
 
 
 def complementary(A: Array, b: Array) -> Array:

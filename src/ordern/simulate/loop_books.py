@@ -14,7 +14,7 @@ from .loop_report import LoopReport, Singularity
 from .looped import LoopedProblem
 from .report import Violation
 
-__all__ = ["LoopBooks", "loop_positions"]
+__all__ = ["LoopBooks"]
 
 Array = NDArray[np.float64]
 
@@ -133,11 +133,11 @@ class LoopBooks:
 
     def _limits(self, t: Array, q: Array) -> None:
         now = self.problem.usual
+        along = self.problem.turns.along(now.robot, q)
         for x in now.robot.loop_table.loops:
-            loop = x.loop
+            loop, at = x.loop, along[x.loop.name]
             if not np.isfinite([*loop.lower, *loop.upper]).any():
                 continue
-            at = loop_positions(now.robot, q)[:, x.q]
             beyond = np.maximum(np.array(loop.lower) - at, at - np.array(loop.upper)).max(axis=1)
             out = np.flatnonzero(beyond > _BEYOND)
             if out.size:
@@ -147,6 +147,7 @@ class LoopBooks:
                     seen[0] = t[out[0]]
                 if beyond[most] > seen[1]:
                     seen[1:] = beyond[most], t[most]
+        self.problem.turns.go(along)
 
     def violations(self) -> tuple[Violation, ...]:
         """Joints that close loops and went beyond their limits."""
@@ -201,27 +202,3 @@ class LoopBooks:
 
 
 _NUMBERS = ("violation", "rate", "between", "projected", "projected_most", "lost", "switches", "largest")
-
-
-def loop_positions(robot: Any, q: Array) -> Array:
-    """Coordinates (..., n) of joints that close loops; angles within half a turn of the middle of their limits."""
-    found = np.array(robot.loop_coordinates(q))
-    for x in robot.loop_table.loops:
-        for k in getattr(x.type, "angles", ()):
-            low, high = x.loop.lower[k], x.loop.upper[k]
-            if math.isfinite(low) or math.isfinite(high):
-                middle = (
-                    0.5 * (low + high)
-                    if math.isfinite(low) and math.isfinite(high)
-                    else low
-                    if math.isfinite(low)
-                    else high
-                )
-                middle += (
-                    0.0
-                    if math.isfinite(low) == math.isfinite(high)
-                    else 0.5 * math.pi * (1 if math.isfinite(low) else -1)
-                )
-                at = found[..., x.q.start + k]
-                found[..., x.q.start + k] = middle + np.remainder(at - middle + math.pi, 2.0 * math.pi) - math.pi
-    return found

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from ..algorithms.closed_loop.rank import decide, groups
 from ..errors import ArgumentError, unknown_name
-from .looped import LOOP_FORCE, LOOPS_CLOSED
+from . import energy
 from .native import kept
+from .series import LOOP_FORCE, LOOPS_CLOSED
 
 if TYPE_CHECKING:
     from ..robot import Robot
     from .result import Result
 
-__all__ = ["forces", "multipliers", "residuals"]
+__all__ = ["elastic", "forces", "multipliers", "residuals"]
 
 Array = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ _AT_ONCE = 1_000_000
 
 def residuals(result: Result) -> dict[str, Array]:
     """For each loop and coupling its residuals, (N, rows); loops that were open at the time included."""
-    robot = _with(result.robot, {x.name: True for x in result.robot.loops})
+    robot = _with(result.robot, {x.name: True for x in result.robot.constraints})
     if not robot.nc:
         return {}
     r = robot.loop_residual(result.q, t=result.t)
@@ -42,7 +43,7 @@ def multipliers(result: Result) -> dict[str, Array]:
             f"{LOOP_FORCE!r}; those of robot.simulate do"
         )
     load, found = result.extra[LOOP_FORCE], {}
-    rows = _with(result.robot, {x.name: True for x in result.robot.loops}).loop_rows
+    rows = _with(result.robot, {x.name: True for x in result.robot.constraints}).loop_rows
     for name, where in rows.items():
         found[name] = np.zeros((len(result), where.stop - where.start))
     for robot, which in _structures(result):
@@ -69,14 +70,22 @@ def forces(result: Result, name: str) -> Array:
         raise unknown_name("loop", name, lam, result.robot.name)
     if any(c.name == name for c in result.robot.couplings):
         return lam[name][:, 0]
-    robot = _with(result.robot, {x.name: True for x in result.robot.loops})
+    robot = _with(result.robot, {x.name: True for x in result.robot.constraints})
     W = robot.loop_wrenches(result.q, t=result.t)[:, robot.loop_rows[name]]
     return np.asarray((W * lam[name][..., None]).sum(axis=1))
 
 
+def elastic(result: Result) -> Array:
+    """The energy of all springs, (N,): of loops, of those that were closed at the time."""
+    total = np.zeros(len(result))
+    for robot, which in _structures(result):
+        total[which] = energy.elastic(robot, result.q[which])
+    return total
+
+
 def _with(robot: Robot, closed: dict[str, bool]) -> Robot:
     key = ("structure", tuple(sorted(closed.items())))
-    same = all(x.active == closed[x.name] for x in robot.loops)
+    same = all(x.active == closed[x.name] for x in robot.constraints)
     return kept(robot, key, lambda: robot if same else robot.with_loops(closed))
 
 
@@ -89,5 +98,5 @@ def _structures(result: Result) -> Iterator[tuple[Robot, NDArray[np.int64]]]:
         return
     each, number = np.unique(masks, axis=0, return_inverse=True)
     for k, mask in enumerate(each):
-        closed = {x.name: bool(on) for x, on in zip(robot.loops, mask, strict=True)}
+        closed = {x.name: bool(on) for x, on in zip(robot.constraints, mask, strict=True)}
         yield _with(robot, closed), np.flatnonzero(number.ravel() == k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,25 +10,34 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError
 from ..loops.dynamics import BAUMGARTE
+from ..loops.limits import velocity_bias, velocity_rows
 from .crossing import Crossing, weak_rank
+from .holding import Holding
 from .integrator import StepFailedError
 from .native import kept
-from .problem import Problem, spread
+from .problem import Problem
+from .series import LOOP_FORCE, LOOPS_CLOSED
 from .structure import Structure, usual_rank
+from .turns import Turns
 
 if TYPE_CHECKING:
     from ..robot import Robot
     from .forces import Applied, External
+    from .limits import Stop
 
-__all__ = ["DRIFTS", "LOOPS_CLOSED", "LOOP_FORCE", "LoopedProblem", "drift_of", "structure_of"]
+__all__ = ["DRIFTS", "LoopedProblem", "drift_of", "structure_of"]
 
 Array = NDArray[np.float64]
 
 DRIFTS = ("project", "baumgarte", "none")
-LOOP_FORCE, LOOPS_CLOSED = "loop_force", "loops_closed"
-"""Series of results: joint forces of the loops, and 1 for each loop that was closed, 0 for others."""
 _AT_REST = 1e-12
 """Kinetic energies below this, in J, are those of a mechanism at rest."""
+_MIDDLE = (-1.0 / 6.0, 4.0 / 6.0, 4.0 / 6.0, -1.0 / 6.0)
+"""Weights of values at -2, -1, 1 and 2 that make that at 0, up to the fourth order."""
+_SOON, _TRIES = 1e-6, 16
+"""In s, how far from a singular position it is looked for others, and how often that is doubled."""
+_LOCKED = 1e-12
+"""Joints whose answer to an impulse is below this part of what it is without loops cannot move."""
 OPEN = 1e-9
 """A state that is closed no better than this, in rad and m, is no state of the mechanism."""
 
@@ -52,7 +61,7 @@ def drift_of(drift: Any) -> tuple[str, tuple[float, float] | None]:
 def structure_of(robot: Robot, closed: Mapping[str, bool], q: Array, t: float, rank: int | None = None) -> Structure:
     """The robot with these loops closed, of this rank if it is known; what is compiled for it is kept."""
     key = ("structure", tuple(sorted(closed.items())))
-    same = all(x.active == closed[x.name] for x in robot.loops)
+    same = all(x.active == closed[x.name] for x in robot.constraints)
     found = kept(robot, key, lambda: robot if same else robot.with_loops(closed))
     return Structure(found, usual_rank(found, q, t) if rank is None else rank)
 
@@ -83,6 +92,11 @@ class LoopedProblem(Problem):
         """The same with all constraints."""
         self.crossing: Crossing | None = None
         self._off = 0.0
+        self.turns = Turns()
+        self.beside: Array | None = None
+        """Positions from which an impact at a singular one is computed."""
+        self.reaching: tuple[Stop, ...] = ()
+        """Stops at which joints are at the end of the step that is being taken."""
 
     def use(self, structure: Structure) -> None:
         """These loops are closed from now on."""
@@ -96,9 +110,14 @@ class LoopedProblem(Problem):
 
     def enter_singular(self, t: float, q: Array, v: Array, usual: float) -> None:
         """A singular position is near: see `crossing`."""
+        at = ((1.0, q),) if self.beside is None else tuple(zip(_MIDDLE, self.beside, strict=True))
+        push = sum(w * self._push(t, x, v if self.beside is None else self._kept(t, x, v, ())) for w, x in at)
+        self.cross(weak_rank(self.usual, q, t, usual), np.asarray(push))
+
+    def _push(self, t: float, q: Array, v: Array) -> Array:
+        """The joint forces of loops at a state."""
         force = self.applied_force(t, q, v) + self.passive_force(q, v)
-        push = self.loop_force(t, q, v, self.dynamics(q, v, force, t), force)
-        self.cross(weak_rank(self.usual, q, t, usual), push)
+        return self.loop_force(t, q, v, self.dynamics(q, v, force, t), force)
 
     def cross(self, rank: int, push: Array) -> None:
         """Keep this many constraints from now on, and replace the others by constant forces."""
@@ -112,7 +131,7 @@ class LoopedProblem(Problem):
     @property
     def closed(self) -> dict[str, bool]:
         """Which loops are."""
-        return {x.name: x.active for x in self.now.robot.loops}
+        return {x.name: x.active for x in self.now.robot.constraints}
 
     def passive_force(self, q: Array, v: Array) -> Array:
         """Joint forces of dampers, friction and springs, those of joints that close loops included."""
@@ -136,8 +155,24 @@ class LoopedProblem(Problem):
         return np.asarray(a - np.where(twice > _AT_REST, power / np.maximum(twice, _AT_REST), 0.0) * v)
 
     def response(self, q: Array, x: Array, t: Any) -> Array:
-        """The change of velocities by impulses x on the joints, shared out by the loops."""
-        return self.now.solve(q, x, None, t)
+        """The change of velocities by impulses x on the joints, shared out by the loops.
+
+        At a singular position it is what it tends to along the motion, from responses at positions beside.
+        """
+        if self.beside is None:
+            return self.now.solve(q, x, None, t)
+        return np.asarray(sum(w * self.now.solve(at, x, None, t) for w, at in zip(_MIDDLE, self.beside, strict=True)))
+
+    def positions_beside(self, t: float, q: Array, v: Array, a: Array, edge: float) -> Array | None:
+        """(4, nq): positions of the motion before and after a singular one, in which constraints are independent."""
+        step = _SOON
+        for _ in range(_TRIES):
+            h = step * np.array([[-2.0], [-1.0], [1.0], [2.0]])
+            found, off = self.usual.closed(self.robot.integrate(q, h * v + 0.5 * h * h * a), t)
+            if (off <= OPEN).all() and (self.usual.smallest(found, t) > edge).all():
+                return found
+            step *= 2.0
+        return None
 
     def rates(self, t: float, q: Array, v: Array) -> tuple[Array, float, float]:
         """dv/dt, the power of drives, external forces and loops that time moves, and what passive forces take."""
@@ -159,8 +194,8 @@ class LoopedProblem(Problem):
         """Joint forces K^T lambda of the loops, from accelerations and all other joint forces."""
         load = self.robot.inverse_dynamics(q, v, a) - force
         if self.held:
-            p = self._resting(q, self.free_dynamics(q, v, force, t), t)[0]
-            load = load - p @ self._held
+            p = self.resting(q, v, self.free_dynamics(q, v, force, t), t)[0]
+            load = load - (p[..., None, :] @ self.stop_rows(self.held, q))[..., 0, :]
         return np.asarray(load)
 
     def loop_power(self, t: Any, q: Array, v: Array, a: Array, force: Array) -> Array:
@@ -182,7 +217,7 @@ class LoopedProblem(Problem):
     def extra(self) -> dict[str, tuple[int, ...]]:
         """Names of further series of the result, and the shapes of their entries."""
         found: dict[str, tuple[int, ...]] = {LOOP_FORCE: (self.nv,)}
-        return found | ({LOOPS_CLOSED: (len(self.robot.loops),)} if self.switched else {})
+        return found | ({LOOPS_CLOSED: (len(self.robot.constraints),)} if self.switched else {})
 
     # ---- the way back
 
@@ -190,15 +225,17 @@ class LoopedProblem(Problem):
         """The state on the manifold next to that at the end of a step, and the energy that it has more."""
         if self.drift != "project" or not self.now.nc:
             return q, v, 0.0
-        robot, hold = self.robot, self._out_of_stops if self.held else None
-        self._t = t
+        robot, at = self.robot, (*self.held, *self.reaching)
+        hold = Holding(self, at, t) if at else None
         before = float(robot.kinetic_energy(q, v)) + float(robot.potential_energy(q))
-        q, off = self.now.one(q, t, hold)
+        closed, off = self.now.one(q if hold is None else hold.set(q), t, hold)
+        if self.reaching and not off <= OPEN:  # no freedom is left to be exactly there
+            closed, off = self.now.one(q, t, Holding(self, self.held, t))
+        q = closed
         if not off <= OPEN:
             raise self._open(t, q)
         self._off = off
-        x = self.now.solve(q, None, -self.now.rate(q, v, t), t)
-        v = v + (x if hold is None else hold(q, x))
+        v = self._kept(t, q, v, self.held)
         return q, v, float(robot.kinetic_energy(q, v)) + float(robot.potential_energy(q)) - before
 
     def _open(self, t: float, q: Array) -> StepFailedError:
@@ -207,12 +244,67 @@ class LoopedProblem(Problem):
         lingers = self.crossing is not None and self._off > 0.1 * OPEN  # a shorter step would not help
         return StepFailedError("lingers" if lingers else "not-closed", t, message)
 
-    def _out_of_stops(self, q: Array, x: Array) -> Array:
-        """A correction without a part of joints that rest on their stops."""
-        response = self.response(q, self._held, self._t)
-        x = x - spread(response @ self._held.T, self._held @ x) @ response
-        x[[s.v for s in self.held]] = 0.0
-        return x
+    def _kept(self, t: float, q: Array, v: Array, held: Sequence[Stop]) -> Array:
+        """The velocity next to v that keeps loops closed, and joints at stops that they rest on."""
+        x = self.now.solve(q, None, -self.now.rate(q, v, t), t)
+        return np.asarray(v + (Holding(self, held, t).velocity(q, v, x) if held else x))
+
+    # ---- stops
+
+    def stop_rows(self, stops: Sequence[Stop], q: Array) -> Array:
+        """As of trees; of joints that close loops they depend on positions. Those of open ones are zero."""
+        E = super().stop_rows(stops, q)
+        found = [(k, v) for k, s in enumerate(stops) if (v := self._place(s)) >= 0]
+        if not found:
+            return E
+        E = np.array(np.broadcast_to(E, (*q.shape[:-1], *E.shape)))
+        rows = velocity_rows(self.now.robot, q, [v for _, v in found])
+        for n, (k, _) in enumerate(found):
+            E[..., k, :] = stops[k].side * rows[..., n, :]
+        return E
+
+    def stop_bias(self, stops: Sequence[Stop], q: Array, v: Array) -> Array:
+        """As of trees; of joints that close loops it is that of their own velocities."""
+        bias, robot = super().stop_bias(stops, q, v), self.now.robot
+        mine = {s.joint for s in stops if not s.own}
+        of = {x.loop.name: velocity_bias(robot, q, v, x) for x in robot.loop_table.loops if x.loop.name in mine}
+        for k, s in enumerate(stops):
+            if not s.own and s.joint in of:
+                bias[..., k] = s.side * of[s.joint][..., s.v]
+        return bias
+
+    def held_bias(self, q: Array, v: Array) -> Array:
+        """`stop_bias` of the stops that joints rest on; with Baumgarte's stabilisation they are led back to them."""
+        bias = super().held_bias(q, v)
+        if self.pull is not None and not all(s.own for s in self.held):
+            alpha, beta = self.pull
+            apart = np.array([s.inside(x) for x in q.reshape(-1, self.nq) for s in self.held]).reshape(bias.shape)
+            bias = bias + 2.0 * alpha * (self.stop_rows(self.held, q) @ v[..., None])[..., 0] + beta**2 * apart
+        return bias
+
+    def stop_response(self, q: Array, E: Array, t: Any) -> Array:
+        """As of trees; zero where loops leave no freedom."""
+        response = super().stop_response(q, E, t)
+        loose = (self.robot.mass_matrix_solve(q[..., None, :], E) * E).sum(axis=-1)
+        return np.where(((response * E).sum(axis=-1) > _LOCKED * loose)[..., None], response, 0.0)
+
+    def at_stops(self, t: float, q: Array, v: Array, stops: Sequence[Stop]) -> tuple[Array, Array]:
+        """The closed state in which joints are exactly at stops that they touch."""
+        hold = Holding(self, stops, t)
+        q = hold.set(q)
+        if self.drift != "project" or not self.now.nc:
+            return q, v
+        q = self.now.one(q, t, hold)[0]
+        return q, self._kept(t, q, v, ())
+
+    def _place(self, stop: Stop) -> int:
+        """Of a joint that closes a loop, the place of its velocity among those of all; -1 of others."""
+        for x in self.now.robot.loop_table.loops if not stop.own and stop.v >= 0 else ():
+            if x.loop.name == stop.joint:
+                return int(x.v.start) + stop.v
+        return -1
+
+    # ---- states within steps
 
     def corrected_many(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
         """States (n, nq), (n, nv) within steps, on the manifold."""

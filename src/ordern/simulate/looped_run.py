@@ -13,6 +13,7 @@ from ..model import BASE
 from .chunk import Chunk
 from .closing import Closing
 from .crossing import BAND
+from .dead_point import dead_point
 from .events import Event, EventFunction, Found
 from .integrator import StepFailedError
 from .loop_books import LoopBooks
@@ -38,6 +39,8 @@ class LoopedRun(Run):
         self._due, self._inside = 0, False
         self._done: set[int] = set()
         self._pieces: list[tuple[float, tuple[bool, ...]]] = []
+        self._rate = np.zeros(problem.nv)
+        """Accelerations at the end of the last step that an event cut, as its polynomials have them."""
         self.loops = LoopBooks(problem)
         super().__init__(problem, *arguments, **more)
         self.balance.robot = problem.now.robot
@@ -80,6 +83,7 @@ class LoopedRun(Run):
     def begun(self) -> None:
         """The run starts, perhaps at a singular position: no forces of weak constraints are known then."""
         problem = self.problem
+        problem.turns.renew(problem.usual.robot, self.q)
         self.loops.start(0.0, self.q, self.v)
         self._pieces = [(0.0, tuple(problem.closed.values()))]
         if self.loops.singular:
@@ -90,11 +94,40 @@ class LoopedRun(Run):
         due = self._timed[self._due].at if self._due < len(self._timed) else None
         return math.inf if due is None else due
 
-    def before_cut(self, last: Found) -> None:
-        """Steps are about to be cut at an event: at the exit of a singular position all constraints count again."""
-        self._inside = self.problem.crossing is not None
+    def shortened(self, chunk: Chunk, last: Found) -> Chunk:
+        """The steps up to an event: at the exit of a singular position all constraints count again."""
+        problem = self.problem
+        self._inside = problem.crossing is not None
         if self._inside and not self.is_shown(last.index):
-            self.problem.leave_singular()
+            problem.leave_singular()
+        stop = self.contact.stop(last.index)
+        problem.reaching = () if stop is None else (stop,)
+        problem.turns.look(problem.usual.robot, np.concatenate([chunk.q[: last.step], last.q[None]]))
+        try:
+            chunk = super().shortened(chunk, last)
+        finally:
+            problem.reaching = ()
+        if len(chunk):
+            powers = np.arange(chunk.dense.shape[1])
+            speeds = chunk.dense[-1, :, problem.nq : problem.nq + problem.nv]
+            self._rate = (powers @ speeds) / (chunk.edges[-1] - chunk.edges[-2])
+        return chunk
+
+    def touched(self, index: int) -> None:
+        """A joint reached a stop: at a singular position too, all constraints share in the impact."""
+        problem, edge = self.problem, BAND * self.loops.largest
+        near = problem.usual.rank and float(problem.usual.smallest(self.q[None], self.t)[0]) < edge
+        if problem.crossing is not None:
+            self._cross(False)
+        if near:
+            problem.beside = problem.positions_beside(self.t, self.q, self.v, self._rate, edge)
+        try:
+            super().touched(index)
+            if near:
+                problem.enter_singular(self.t, self.q, self.v, self.loops.largest)
+                self.contact.restart(self.t, self.q, self.v)
+        finally:
+            problem.beside = None
 
     def seen(self, chunk: Chunk) -> None:
         """Steps were taken."""
@@ -106,6 +139,15 @@ class LoopedRun(Run):
             self._cross(False)
         else:
             self._fail(e)
+
+    def _fail(self, e: StepFailedError) -> None:
+        """The run ends before its time; if that is at a dead point, the message names its loops."""
+        super()._fail(e)
+        known = e.kind in ("step-too-small", "not-closed", "not-converged", "not-finite")
+        why = dead_point(self.problem.usual, self.q, self.t, self.loops.largest) if known else ""
+        if why:
+            first = f"no step after t = {e.t:.9g} s is short enough" if e.kind == "step-too-small" else self.message
+            self.message = f"{first}: {why}"
 
     # ---- singular positions
 
@@ -129,6 +171,7 @@ class LoopedRun(Run):
             self.loops.projected_most += abs(gained)
         self._inside = False
         self._fresh, self._h = True, math.nan
+        self.contact.restart(t, self.q, self.v)  # events were searched beyond this moment
 
     # ---- switches
 
@@ -157,6 +200,15 @@ class LoopedRun(Run):
         self.balance.robot = found.robot
         self._h = math.nan
         (q, gained), v = fitting, self.v
+        problem.turns.renew(found.robot, q)
+        beyond = next((x for x in self.contact.stops if x.joint in s.close and x.inside(q) < -s.tolerance), None)
+        if beyond is not None and not before[beyond.joint]:
+            self.stopped = "not-closed"
+            self.message = (
+                f"loop {beyond.joint!r} was to be closed at t = {self.t:.9g} s, where its joint is "
+                f"{-beyond.inside(q):.3g} beyond the {beyond.name}"
+            )
+            return
         if any(not before[name] for name in s.close):
             self.loops.projected += gained
             self.loops.projected_most += abs(gained)
@@ -167,7 +219,7 @@ class LoopedRun(Run):
         self.loops.switches += 1
         self._touch((self.q, v), shown=True)
         if not self.stopped:
-            self.contact.again(self.t, self.q, self.v)
+            self._touch(self.contact.again(self.t, self.q, self.v))
         self.loops.start(self.t, self.q, self.v)
         self._pieces.append((self.t, tuple(after.values())))
 
@@ -201,8 +253,9 @@ class LoopedRun(Run):
 
     def more_state(self) -> dict[str, NDArray[Any]]:
         """For a checkpoint."""
-        count, problem = len(self.robot.loops), self.problem
+        count, problem = len(self.robot.constraints), self.problem
         return self.loops.state() | {
+            "turns": problem.turns.state(self.robot),
             "due": np.array(self._due),
             "done": np.array(sorted(self._done), dtype=np.int64),
             "times": np.array([t for t, _ in self._pieces]),
@@ -220,10 +273,11 @@ class LoopedRun(Run):
         self._pieces = [
             (t, tuple(map(bool, closed))) for t, closed in zip(state["times"].tolist(), state["closed"], strict=True)
         ]
-        names = [x.name for x in self.robot.loops]
+        names = [x.name for x in self.robot.constraints]
         closed = dict(zip(names, self._pieces[-1][1], strict=True))
         problem.use(structure_of(self.robot, closed, self.q, self.t, int(state["rank"])))
         if len(state["crossing"]):
             problem.cross(int(state["crossing"][0]), state["crossing"][1:])
         self.balance.robot = problem.now.robot
+        problem.turns.restore(problem.now.robot, state["turns"])
         self.loops.restore(state)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..compile.request import Request
 from ..compile.timeloop_code import ADVANCE_WORDS, ROLLOUT_WORDS, LoadedLoop, LoopCode, loop_code
 from ..errors import ArgumentError
 from ..loops.dynamics import BAUMGARTE
+from ..records import dataclass
 from .control_law import GROWTH, NEARLY, combined_error, step_factor
 from .steps import Point, attempt, dense_coefficients, finish, fixed_step
 from .tableaus import Tableau, tableau

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Problem:
     def dynamics(self, q: Array, v: Array, force: Array, t: Any = 0.0) -> Array:
         """Accelerations by all joint forces together, passive ones included, and those of stops."""
         a = self.free_dynamics(q, v, force, t)
-        return self._resting(q, a, t)[1] if self.held else a
+        return self.resting(q, v, a, t)[1] if self.held else a
 
     def free_dynamics(self, q: Array, v: Array, force: Array, t: Any) -> Array:
         """Accelerations without the forces of stops."""
@@ -69,6 +70,29 @@ class Problem:
     def response(self, q: Array, x: Array, t: Any) -> Array:
         """The change of velocities by impulses x on the joints."""
         return self.robot.mass_matrix_solve(q, x)
+
+    def stop_rows(self, stops: Sequence[Stop], q: Array) -> Array:
+        """(k, nv), or for positions (..., nq) also (..., k, nv): E, with which E v are the velocities off stops."""
+        E = np.zeros((len(stops), self.nv))
+        for k, s in enumerate(stops):
+            if s.own and s.v >= 0:
+                E[k, s.v] = s.side
+        return E
+
+    def stop_bias(self, stops: Sequence[Stop], q: Array, v: Array) -> Array:
+        """(..., k): how fast E v changes while v does not."""
+        return np.zeros((*np.shape(v)[:-1], len(stops)))
+
+    def stop_response(self, q: Array, E: Array, t: Any) -> Array:
+        """The changes of velocities (..., k, nv) by unit impulses of stops; zero for joints that cannot move."""
+        return self.response(q[..., None, :], E, np.asarray(t)[..., None] if np.ndim(t) else t)
+
+    def at_stops(self, t: float, q: Array, v: Array, stops: Sequence[Stop]) -> tuple[Array, Array]:
+        """The state in which joints are exactly at stops that they touch."""
+        q = q.copy()
+        for s in stops:
+            q[s.q] = s.bound
+        return q, v
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         """dv/dt at a state, (nv,)."""
@@ -142,22 +166,25 @@ class Problem:
     def hold(self, stops: list[Stop]) -> None:
         """Joints that rest on stops, from now on: their accelerations are zero, and the stops' forces make them so."""
         self.held = tuple(stops)
-        self._held = np.zeros((len(stops), self.nv))
-        for k, s in enumerate(stops):
-            self._held[k, s.v] = s.side
+        self._fixed = [s.v for s in stops if s.own]
 
     def stop_forces(self, t: float, q: Array, v: Array) -> Array:
         """The forces of the stops on the joints that rest on them, one each; pulling ones are below zero."""
         force = self.applied_force(t, q, v) + self.passive_force(q, v)
-        return self._resting(q, self.free_dynamics(q, v, force, t), t)[0]
+        return self.resting(q, v, self.free_dynamics(q, v, force, t), t)[0]
 
-    def _resting(self, q: Array, a: Array, t: Any) -> tuple[Array, Array]:
+    def held_bias(self, q: Array, v: Array) -> Array:
+        """`stop_bias` of the stops that joints rest on."""
+        return self.stop_bias(self.held, q, v)
+
+    def resting(self, q: Array, v: Array, a: Array, t: Any) -> tuple[Array, Array]:
         """Forces of stops that make accelerations of joints zero, and the accelerations with them."""
-        response = self.response(q[..., None, :], self._held, np.asarray(t)[..., None] if np.ndim(t) else t)
-        A = response @ self._held.T
-        p = -spread(A, a @ self._held.T)
+        E = self.stop_rows(self.held, q)
+        response = self.stop_response(q, E, t)
+        away = (E @ a[..., None])[..., 0] + self.held_bias(q, v)
+        p = -spread(response @ np.swapaxes(E, -1, -2), away)
         a = a + (p[..., None, :] @ response)[..., 0, :]
-        a[..., [s.v for s in self.held]] = 0.0
+        a[..., self._fixed] = 0.0
         return p, a
 
 

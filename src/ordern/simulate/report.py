@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from ..records import dataclass
 from .loop_report import LoopReport
 
 __all__ = ["Report", "SimulationWarning", "Violation", "warn"]
@@ -55,7 +56,7 @@ class Report:
     """The method of forward dynamics."""
     stopped: str
     """Why: "end", "event", "limit", or, before its time, "not-finite", "step-too-small", "not-converged", "bad-force",
-    "not-closed" (a loop), "max-steps", "interrupted"."""
+    "not-closed" (a loop), "blocked" (at a limit, by its loops), "max-steps", "interrupted"."""
     message: str
     """The same in words, with names and the time."""
     time: float
@@ -86,6 +87,8 @@ class Report:
     """Seconds that it took before, to compile for this robot and method or to load what was compiled earlier."""
     loops: LoopReport | None = None
     """How its loops were kept closed; None for a tree."""
+    potential: float = 0.0
+    """By how much the potential energy of gravity and springs changed: the largest less the smallest, in J."""
 
     @property
     def ok(self) -> bool:
@@ -94,8 +97,22 @@ class Report:
 
     @property
     def energy_drift(self) -> float:
-        """The energy error relative to the largest kinetic energy; the error itself if nothing moved."""
-        return self.energy_error / self.kinetic if self.kinetic > 0.0 else self.energy_error
+        """The energy error relative to `energy_scale`; the error itself if nothing moved."""
+        return self.energy_error / self.energy_scale if self.energy_scale > 0.0 else self.energy_error
+
+    @property
+    def energy_scale(self) -> float:
+        """The largest kinetic energy, or what is more by far: the change of the potential energy, or the work, in J.
+
+        These are what matters to a motion that is slow: its kinetic energy may be next to nothing.
+        """
+        return self._scale()[0]
+
+    def _scale(self) -> tuple[float, str]:
+        most, name = max((self.potential, "change of potential energy"), (abs(self.work), "work"))
+        if not most > _MORE * self.kinetic:
+            return self.kinetic, "largest kinetic energy"
+        return most, name
 
     @property
     def momentum_drift(self) -> float | None:
@@ -108,12 +125,12 @@ class Report:
         return {**asdict(self), "energy_drift": self.energy_drift, "momentum_drift": self.momentum_drift}
 
     def __str__(self) -> str:
-        drift = self.momentum_drift
+        drift, (scale, of) = self.momentum_drift, self._scale()
         which = [n for n, x in zip(_COMPONENTS, self.momentum_error, strict=False) if x is not None]
         rows = [
             ("stopped", self.message),
             ("steps", f"{self.steps:,} taken, {self.rejected:,} rejected, {self.evaluations:,} accelerations"),
-            ("energy drift", f"{self.energy_drift:.2e} of the largest kinetic energy, {self.kinetic:.6g} J"),
+            ("energy drift", f"{self.energy_drift:.2e} of the {of}, {scale:.6g} J"),
             ("work in", f"{self.work:.6g} J"),
             ("dissipated", f"{self.dissipated:.6g} J" + (f", {self.impacts} impacts" if self.impacts else "")),
         ]
@@ -130,6 +147,9 @@ class Report:
         title = f"{self.robot}: {self.method}, accelerations by {self.dynamics}"
         return "\n".join([title, *(f"  {name:<15} {text}" for name, text in rows)])
 
+
+_MORE = 10.0
+"""Other energies are the scale of the error only if they are this much more than the kinetic one."""
 
 _COMPONENTS = ("angular x", "angular y", "angular z", "linear x", "linear y", "linear z")
 

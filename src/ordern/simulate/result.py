@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
 from ..model import Frame
+from ..records import dataclass
 from . import energy
 from .interpolation import Hermite, located
-from .series import JointSeries, joint_series, names, reserved, series
+from .series import LOOPS_CLOSED, JointSeries, joint_series, names, reserved, series
 from .text import described
 
 if TYPE_CHECKING:
@@ -127,7 +128,14 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
 
     @cached_property
     def elastic(self) -> Array:
-        """Energy of the joints' springs, (N,): half of stiffness times deflection squared, for each freedom."""
+        """Energy of the joints' springs, (N,): half of stiffness times deflection squared, for each freedom.
+
+        Springs in joints that close loops have none while their loop is open.
+        """
+        if LOOPS_CLOSED in self.extra:
+            from .loop_series import elastic
+
+            return _constant(elastic(self))
         return _constant(energy.elastic(self.robot, self.q))
 
     @cached_property

@@ -6,7 +6,6 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..compile import cores, workers
 from ..errors import ArgumentError, unknown_name
 from ..loops.asking import worst_loop
+from ..records import dataclass
 from .native import FixedLoop
 from .tableaus import TABLEAUS
 

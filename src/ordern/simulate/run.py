@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from .balance import Balance, conserved
 from .chunk import Chunk, Runner
-from .closing import Closing
 from .contact import Contact
-from .dense import Dense
+from .dense import Closing, Dense
 from .events import Event, Found, Tracker
 from .happened import Happened
 from .integrator import StepFailedError
@@ -39,6 +38,8 @@ _SAVE_STEPS = 20_000
 """Steps between two checkpoints, at most."""
 _STEPWISE, _WATCHED, _FREE = 64, 64, 2048
 """Steps in a chunk: from Python, with events that may end it, and without."""
+_SOON = 4
+"""Steps in the first chunk from Python after an event, as the next one may be near; then twice as many each time."""
 
 
 class Run:
@@ -81,6 +82,7 @@ class Run:
         self.stopped, self.message = "", ""
         watched = bool(events or stops or own)
         self._most = (_WATCHED if watched else _FREE) if runner.native else _STEPWISE
+        self._ahead = _SOON
 
     # ---- the loop
 
@@ -120,7 +122,10 @@ class Run:
             self.next_time = 0 if self.times is None else 1
             self._row(0.0, self.q, self.v, a, tau)
         if not self.stopped:
-            self._touch(self.contact.begin(self.t, self.q, self.v))
+            try:
+                self._touch(self.contact.begin(self.t, self.q, self.v))
+            except StepFailedError as e:
+                self._fail(e)
 
     def _row(self, t: float, q: Array, v: Array, a: Array, tau: Array) -> None:
         sums = (np.array([self.balance.work]), np.array([self.balance.dissipated]))
@@ -165,7 +170,9 @@ class Run:
                     return
                 self._enter()
             end = self._next_end()
-            chunk = self.runner.run(end, min(self._most, self.max_steps - self.steps))
+            ahead = self._most if self.runner.native else min(self._most, self._ahead)
+            self._ahead = min(2 * self._ahead, self._most)
+            chunk = self.runner.run(end, min(ahead, self.max_steps - self.steps))
         except StepFailedError as e:
             self._fail(e)
             return
@@ -202,8 +209,7 @@ class Run:
         found = self._watch.search(chunk.edges, chunk.dense)
         last = found[-1] if found and self._watch.events[found[-1].index].terminal else None
         if last is not None:
-            self.before_cut(last)
-            chunk = cut(self.problem, chunk, last)
+            chunk, self._ahead = self.shortened(chunk, last), _SOON
         self._book(chunk)
         self._note(found)
         if last is None:
@@ -216,7 +222,7 @@ class Run:
         elif self.contact.ends:
             self.stopped, self.message = "limit", f"{self._watch.events[last.index].name} at t = {self.t:.9g} s"
         else:
-            self._touch(self.contact.touched(self.t, self.q, self.v, last.index))
+            self.touched(last.index)
             self._fresh, self._h = True, max(chunk.t[-1] - chunk.edges[-2], 1e-9) if len(chunk) else math.nan
 
     def _book(self, chunk: Chunk) -> None:
@@ -288,8 +294,13 @@ class Run:
         """When it ends, but for forces."""
         return math.inf
 
-    def before_cut(self, last: Found) -> None:
-        """Steps are about to be cut at an event."""
+    def shortened(self, chunk: Chunk, last: Found) -> Chunk:
+        """The steps up to an event that ends them."""
+        return cut(self.problem, chunk, last)
+
+    def touched(self, index: int) -> None:
+        """A joint reached a stop here, or leaves one."""
+        self._touch(self.contact.touched(self.t, self.q, self.v, index))
 
     def seen(self, chunk: Chunk) -> None:
         """Steps were taken."""
@@ -354,6 +365,7 @@ class Run:
             work=b.work,
             dissipated=b.dissipated,
             kinetic=b.kinetic,
+            potential=b.potential,
             energy_error=b.error,
             momentum_error=b.momentum(),
             violations=self.excess.violations(),
@@ -370,6 +382,7 @@ class Run:
         now = time.perf_counter()
         self.wall, self._began = self.wall + now - self._began, now
         counts = [self.steps, self.rejected, self.evaluations, self.next_time, self.impacts, int(self._fresh)]
+        counts.append(self._ahead)
         state: dict[str, NDArray[Any]] = {
             "counts": np.array([*counts, int(self.problem.evaluations)]),
             "numbers": np.array([self.t, self._h, self.wall]),
@@ -393,7 +406,7 @@ class Run:
     def _restore(self, records: dict[str, NDArray[Any]], state: dict[str, NDArray[Any]]) -> None:
         self.log.read(records["numbers"])
         *counts, evaluations = state["counts"].tolist()
-        self.steps, self.rejected, self.evaluations, self.next_time, self.impacts, fresh = counts
+        self.steps, self.rejected, self.evaluations, self.next_time, self.impacts, fresh, self._ahead = counts
         self.problem.evaluations, self._fresh = evaluations, bool(fresh)
         self.t, self._h, self.wall = state["numbers"].tolist()
         self.q, self.v, self._last = state["q"], state["v"], (state["last"][0], state["last"][1])

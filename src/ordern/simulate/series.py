@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,24 @@ from numpy.typing import NDArray
 from ..errors import ArgumentError, unknown_name
 from ..joints import Composite, Cylindrical, Free, Joint, Planar, RollingDisc, Spherical
 from ..model import Connection, Model
+from ..records import dataclass
 
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["DERIVED", "STORED", "JointSeries", "columns", "joint_series", "labels", "names", "reserved", "series"]
+__all__ = [
+    "DERIVED",
+    "LOOPS_CLOSED",
+    "LOOP_FORCE",
+    "STORED",
+    "JointSeries",
+    "columns",
+    "joint_series",
+    "labels",
+    "names",
+    "reserved",
+    "series",
+]
 
 Array = NDArray[np.float64]
 
@@ -34,6 +46,8 @@ _COORDINATES: dict[type[Joint], tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 STORED = ("q", "v", "a", "tau", "work", "dissipated")
 """The series that a run has, besides the time."""
+LOOP_FORCE, LOOPS_CLOSED = "loop_force", "loops_closed"
+"""Of robots with loops: joint forces of the loops, and 1 for each loop that was closed, 0 for others."""
 DERIVED = ("kinetic", "gravitational", "elastic", "potential", "energy", "momentum", "mass_centre", "central_momentum")
 """Those that follow from them."""
 _SPATIAL = tuple(f"{kind}.{axis}" for kind in ("angular", "linear") for axis in _PLACE)

@@ -9,9 +9,9 @@ units again at the end of a step, which keeps their order for every joint.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from ..records import dataclass
 from .tableaus import Row, Tableau
 
 __all__ = [

@@ -25,6 +25,7 @@ from ..loops.mobility import null_motions
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .holding import Holding
 
 __all__ = ["CLOSED", "Structure", "usual_rank"]
 
@@ -151,19 +152,19 @@ class Structure:
         """Velocities (n, nv) that keep loops closed, next to v."""
         return np.asarray(v + self.solve(q, None, -self.rate(q, v, t), t)) if self.nc else v
 
-    def one(self, q: Array, t: float, hold: Any = None) -> tuple[Array, float]:
-        """One position, closed, and by how much it is still open; `hold` takes parts out of corrections."""
+    def one(self, q: Array, t: float, hold: Holding | None = None) -> tuple[Array, float]:
+        """One position, closed, and by how much it is still open; `hold` are stops at which joints are to be."""
         r = self.residual(q, t)
-        off = float(np.abs(r).max(initial=0.0))
+        off = max(float(np.abs(r).max(initial=0.0)), hold.off(q) if hold is not None else 0.0)
         for _ in range(_ROUNDS):
             if off <= CLOSED:
                 break
             x = self.solve(q, None, -r, t)
             if hold is not None:
-                x = hold(q, x)
+                x = hold.position(q, x)
             new = self.robot.integrate(q, x)
             r = self.residual(new, t)
-            now = float(np.abs(r).max())
+            now = max(float(np.abs(r).max()), hold.off(new) if hold is not None else 0.0)
             if not now < off:
                 break
             q, off = new, now

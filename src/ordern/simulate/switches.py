@@ -12,12 +12,12 @@ figures, 2000.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentError, unknown_name
+from ..records import dataclass
 from .events import Event
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def checked(robot: Robot, switches: Any) -> tuple[Switch, ...]:
             f"switches must be on.Switch objects, switches=[on.Switch(at=0.5, open=[...])]; not {given!r}"
         )
     found = tuple(given)
-    known = [x.name for x in robot.loops]
+    known = [x.name for x in robot.constraints]
     for s in found:
         if not isinstance(s, Switch):
             raise ArgumentError(

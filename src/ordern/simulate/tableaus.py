@@ -8,11 +8,11 @@ the first of the next step; further ones serve dense output alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 from ..errors import unknown_name
+from ..records import dataclass
 from . import dop853
 
 __all__ = ["TABLEAUS", "Row", "Tableau", "tableau"]

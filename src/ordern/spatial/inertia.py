@@ -6,11 +6,11 @@ accuracy on long chains of joints with several freedoms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import TraceError
 from ..graph import Scalar
+from ..records import dataclass
 from .linear import (
     ZERO3,
     Matrix3,

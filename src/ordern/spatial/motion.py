@@ -6,11 +6,11 @@ the two is an error, the product of a force and a motion is a scalar (power).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from ..errors import TraceError
 from ..graph import Scalar
+from ..records import dataclass
 from .linear import ZERO3, Vector3, add, cross, dot, negative, scale, subtract
 
 __all__ = ["Force", "Motion"]

@@ -7,9 +7,8 @@ never needed. Products of two components of one angular velocity are shared by a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..errors import TraceError
+from ..records import dataclass
 from .inertia import Inertia
 from .linear import ZERO3, Symmetric3, Vector3, add, cross, subtract
 from .motion import Force, Motion

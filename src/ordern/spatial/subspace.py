@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import overload
 
 from ..errors import TraceError
 from ..graph import Scalar
+from ..records import dataclass
 from .inertia import ArticulatedInertia, Inertia
 from .linear import dot
 from .motion import Force, Motion

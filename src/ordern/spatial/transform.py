@@ -9,11 +9,11 @@ and ones.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, Generic, TypeGuard, TypeVar, overload
 
 from ..errors import TraceError
 from ..graph import Scalar
+from ..records import dataclass
 from .inertia import ArticulatedInertia, Inertia
 from .linear import (
     IDENTITY3,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice, permutations
 
@@ -18,6 +17,7 @@ from ..conversion.rotations import matrix_of_quaternion, quaternion_of_rpy, rpy_
 from ..errors import ModelError
 from ..joints import Free, Joint, Planar, RollingDisc, Spherical, joint_placement
 from ..model import Connection, Model
+from ..records import dataclass
 from ..spatial import Freedoms
 from .poses import Array, exponential, joint_poses, logarithm
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import colorsys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..joints import Free
 from ..model import BASE, Model, Shape
+from ..records import dataclass
 from .meshes import MeshError, find_mesh, read_mesh
 from .poses import Array
 from .skeleton import Skeleton

@@ -6,7 +6,6 @@ import csv
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..io.source import UnreadableError
+from ..records import dataclass
 from .poses import Array
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ..model import BASE
+from ..records import dataclass
 from .looks import Looks
 from .poses import Array, body_poses, quaternions
 from .skeleton import axis_of, principal

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from ..joints import Free, Joint, Prismatic, RollingDisc, Spherical
 from ..model import BASE, Body, Model
+from ..records import dataclass
 from .poses import Array, body_poses, homogeneous
 from .solids import Solid, along, capsule, cylinder, ellipsoid, round_box
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from ..records import dataclass
 from .poses import Array, homogeneous
 
 __all__ = ["Solid", "along", "box", "capsule", "cylinder", "ellipsoid", "round_box", "turned"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..model import Frame
+from ..records import dataclass
 from .charts import Charts
 from .forces import arrows, external_forces, joint_forces
 from .looks import Colour, Looks

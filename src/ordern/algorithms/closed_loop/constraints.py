@@ -42,7 +42,7 @@ def loop_residual(tree: Tree, q: Any, t: Any) -> Any:
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
         found += residuals(loop.type, ends.relative(loop).pose, t[tree.base])
-    found += [_coupled(c, x[Index(c.joint)], _other(c, x)) for c in tree.model.couplings]
+    found += [_coupled(c, x[Index(c.joint)], _other(c, x)) for c in tree.model.loop_table.couplings]
     return Freedoms(found)
 
 
@@ -54,7 +54,7 @@ def loop_rate(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
     for loop in tree.model.loop_table.loops:
         at = ends.relative(loop)
         found += rates(loop.type, at.pose, at.V, t[tree.base])
-    for c in tree.model.couplings:
+    for c in tree.model.loop_table.couplings:
         found.append(_rate(_coupled(c, *(Jet(_other(c, x, k), _other(c, v, k)) for k in (c.joint, c.other)))))
     return Freedoms(found)
 
@@ -67,7 +67,7 @@ def loop_bias(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
     for loop in tree.model.loop_table.loops:
         at = ends.relative(loop)
         found += bias(loop.type, at.pose, at.V, at.A, t[tree.base])
-    for c in tree.model.couplings:
+    for c in tree.model.loop_table.couplings:
         one, other = (Jet(Jet(_other(c, x, k), _other(c, v, k)), Jet(_other(c, v, k), 0.0)) for k in (c.joint, c.other))
         found.append(_rate(_rate(_coupled(c, one, other))))
     return Freedoms(found)
@@ -82,7 +82,7 @@ def loop_wrenches(tree: Tree, q: Any, t: Any) -> Any:
         x, y, z = (tuple(row) for row in loop.type.turn().tolist())
         for w in wrenches(loop.type, ends.relative(loop).pose, t[tree.base]):
             found += [*matvec((x, y, z), w.angular), *matvec((x, y, z), w.linear)]
-    return Freedoms((*found, *((0.0,) * (6 * len(tree.model.couplings)))))
+    return Freedoms((*found, *((0.0,) * (6 * len(tree.model.loop_table.couplings)))))
 
 
 @algorithm("loop_jacobian", "inward", paper=_PAPER, equations="(16)", order="n n_c")
@@ -118,7 +118,7 @@ def loop_jacobian(tree: Tree, q: Any, t: Any) -> Any:
 def _coordinates(tree: Tree, q: Any, qd: Any) -> tuple[Any, Any]:
     """The positions and velocities of joints with one freedom, where there are couplings."""
     x, v = tree.field(Real), tree.field(Real)
-    if not tree.model.couplings:
+    if not tree.model.loop_table.couplings:
         return x, v
     for i, _ in tree.outward():
         single = (i.kind.joint.nq, i.kind.joint.nv) == (1, 1)

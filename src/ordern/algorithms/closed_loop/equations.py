@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...model import Model
+from ...records import dataclass
 from .rank import TOLERANCE, decide, groups
 
 __all__ = ["Ask", "Equations", "Solution", "equations", "flat", "model_of", "packed", "solved"]

@@ -25,13 +25,13 @@ Differs: their loop constraints are eliminated inside of the recursion; here by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...model import BASE, Frame, Model
+from ...records import dataclass
 from ..registry import algorithm
 from . import held as _held  # noqa: F401  (declares its question)
 from .equations import Ask, equations, flat, model_of, solved

@@ -14,11 +14,12 @@ is far below that. On the other side, a mechanism that is nearer than 1e-7 to a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ...records import dataclass
 
 __all__ = ["TOLERANCE", "Rank", "decide", "groups", "scales"]
 

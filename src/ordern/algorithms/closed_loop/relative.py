@@ -13,11 +13,11 @@ Cost: order n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...graph import where_less
 from ...model import Index, PathEnd, TracedLoop, Tree
+from ...records import dataclass
 from ...spatial import Motion, Pose, Real, Transform, Turn, leaves, rebuild
 from ...spatial.linear import add, matmul, matvec, subtract, transpose
 

@@ -28,11 +28,11 @@ children. p*_i is how p_i changes as body i sees it: zero for Saha's joints, not
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ...graph import Scalar
 from ...model import Tree
+from ...records import dataclass
 from ...spatial import Chain, Force, Forces, Inertia, Motion
 from ...spatial.linear import (
     ZERO3,

@@ -22,13 +22,13 @@ relative to each other enters, the same momentum leaves the start and arrives at
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...graph import Scalar, atan2, sqrt, where_less
 from ...joints import Joint
 from ...joints.screw import unscrew
 from ...model import Index, Tree
+from ...records import dataclass
 from ...spatial import Chain, Force, Freedoms, Inertia, Pose, Transform
 from ...spatial.linear import (
     ZERO3,

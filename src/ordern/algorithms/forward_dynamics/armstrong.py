@@ -28,11 +28,11 @@ moved. An armature would make N depend on the parent's w', which (47) does not h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...joints import Spherical
 from ...model import Model, Tree
+from ...records import dataclass
 from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion, Spin
 from ...spatial.linear import (
     Matrix3,

@@ -22,10 +22,10 @@ Joints that follow others are bound to them at the end, in `couplings`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...model import Tree
+from ...records import dataclass
 from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion, Spin, Subspace, eliminate
 from ...spatial.linear import dot
 from ..registry import algorithm

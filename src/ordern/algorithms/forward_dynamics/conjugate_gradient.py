@@ -32,12 +32,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...records import dataclass
 from ..dense import inverse
 from ..registry import algorithm
 

@@ -22,12 +22,12 @@ Differs: the paper names the equation and the order only. Axes, the base, and dr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...model import Piece, Tree, packed, piece
+from ...records import dataclass
 from ...spatial import Factor, Force
 from ..reach import all_of, chains_only
 from ..registry import algorithm

@@ -31,12 +31,12 @@ Bodies keep two handles in trees too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...model import Tree, piece
+from ...records import dataclass
 from ..reach import all_of, no_couplings, no_massless_bodies
 from ..registry import algorithm
 from .scan import Array, Bodies, Values, inverse, symmetric, times, transpose

@@ -28,13 +28,13 @@ gravity is its acceleration. T_i is of orthonormal forces. Drives with inertia a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from ...graph import Scalar, sqrt, where_less
 from ...model import Index, Model, Tree
+from ...records import dataclass
 from ...spatial import (
     About,
     ArticulatedInertia,

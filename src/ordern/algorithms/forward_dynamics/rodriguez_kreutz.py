@@ -34,10 +34,10 @@ not in the paper: identities that have D in them as H P H^T do not hold with it,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ...model import Index, Tree
+from ...records import dataclass
 from ...spatial import Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
 from ..registry import Port, question
 from .couplings import coupled

@@ -15,7 +15,7 @@ every path to a tip one meets at most log2 n of them, because each body is conti
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ...model import Index, Piece, Tree, packed, piece
 from ...model.tables import INERTIA
+from ...records import dataclass
 from ...spatial import ArticulatedInertia, Freedoms, Inertia, Motion, Spin, eliminate, leaves
 
 __all__ = ["Bodies", "Group", "affine", "freedoms", "inverse", "moved", "scan", "symmetric", "times", "transpose"]

@@ -33,10 +33,10 @@ with one freedom. Joints that follow others are bound to them at the end, in `co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...model import Tree
+from ...records import dataclass
 from ...spatial import ArticulatedInertia, Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
 from ..registry import algorithm
 from .couplings import coupled

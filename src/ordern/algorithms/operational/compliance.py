@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...graph import Scalar
+from ...records import dataclass
 from ...spatial import About, ArticulatedInertia, Chain, Factor, Forces, Identity, Rotation, Subspace, Transform
 from ...spatial.linear import Symmetric3, Vector3, dot, full, negative, transpose, upper
 from ..factors.linear import Rows, inverse

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 from ...errors import ModelError, unknown_name
+from ...records import dataclass
 from ..attributes import number, required, vector
 from ..source import open_source
 from ..xml import Element, parse_xml

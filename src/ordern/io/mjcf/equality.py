@@ -23,6 +23,7 @@ _REFERENCES = {"body1": "body", "body2": "body", "site1": "site", "site2": "site
 def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> None:
     """Add what <equality> says. What is switched off there is noted, and an open loop."""
     adder = _Adder(builder, document, tree)
+    given_names = [e.attributes["name"] for e in document.section("equality") if e.attributes.get("name")]
     count = 0
     for element in document.section("equality"):
         if element.tag not in ("connect", "weld", "joint"):
@@ -32,13 +33,11 @@ def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> Non
         for suffix in _suffixes(e, tree):
             count += 1
             given = e.attributes.get("name", "")
-            name = given + suffix if given else f"equality{count}"
+            name = adder.name(given + suffix, e) if given else builder.unused(f"equality{count}", given_names)
             active = keyword(e, "active", ("false", "true"), "true", f"equality {name!r}") == "true"
-            if not active and e.tag == "joint":
-                builder.note(f"equality {name!r} is not active and left out", e.where)
-                continue
             if not active:
-                builder.note(f"equality {name!r} is not active: a loop that is open", e.where)
+                kind = "coupling" if e.tag == "joint" else "loop"
+                builder.note(f"equality {name!r} is not active: a {kind} that is open", e.where)
             adder.add(e, name, suffix, active)
 
 
@@ -59,10 +58,19 @@ class _Adder:
         self.joints = {part.name: part for body in tree.bodies for part in body.joints}
         self.world = tree.world
 
+    def name(self, given: str, e: Element) -> str:
+        """The name of an equality. In MuJoCo it may be that of a joint, too; here joints and loops are told apart."""
+        name = given
+        while name in self.builder.joints:
+            name += "_"
+        if name != given:
+            self.builder.note(f"equality {given!r} has the name of a joint: here it is {name!r}", e.where)
+        return name
+
     def add(self, e: Element, name: str, suffix: str, active: bool = True) -> None:
         what = f"equality {name!r}"
         if e.tag == "joint":
-            self._couple(e, name, suffix, what)
+            self._couple(e, name, suffix, what, active)
             return
         one, at, other, child_at = (self._sites if "site1" in e.attributes else self._bodies)(e, suffix, what)
         turns = e.tag == "connect" or number(e, "torquescale", what, 1.0) == 0.0
@@ -104,7 +112,7 @@ class _Adder:
             raise ModelError(f"{what}: {unknown_name('joint', name, self.joints)}", e.where)
         return self.joints[name]
 
-    def _couple(self, e: Element, name: str, suffix: str, what: str) -> None:
+    def _couple(self, e: Element, name: str, suffix: str, what: str, active: bool) -> None:
         """A polynomial of distances from the references of both joints, as one of their positions."""
         settings = self.document.settings
         given = numbers(e, "polycoef", 1, 5, what)
@@ -112,7 +120,7 @@ class _Adder:
         joint = self._joint(required(e, "joint1", what) + suffix, e, what)
         y0 = reference(joint, settings, what)
         if "joint2" not in e.attributes:
-            self.builder.couple(name, joint.name, None, (y0 + a[0],), e.where)
+            self.builder.couple(name, joint.name, None, (y0 + a[0],), e.where, active)
             return
         other = self._joint(e.attributes["joint2"] + suffix, e, what)
         x0 = reference(other, settings, what)
@@ -123,4 +131,4 @@ class _Adder:
                 c[0] += a[k]
             c[0] += y0
         most = max(1, int(np.flatnonzero(c)[-1]) if c.any() else 1)
-        self.builder.couple(name, joint.name, other.name, c[: most + 1].tolist(), e.where)
+        self.builder.couple(name, joint.name, other.name, c[: most + 1].tolist(), e.where, active)

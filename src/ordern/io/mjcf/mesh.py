@@ -7,7 +7,6 @@ Geometry in C, section 1.3.8. Vertices are rounded to single precision first, as
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PureWindowsPath
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...model import Placement
+from ...records import dataclass
 from ..attributes import required, vector
 from ..source import open_source
 from ..xml import Element

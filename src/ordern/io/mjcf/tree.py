@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...errors import ModelError
 from ...model import Placement
+from ...records import dataclass
 from ..attributes import required, vector
 from ..xml import MAX_PARTS, Element
 from .document import Document

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from ...errors import ModelError, unknown_name
 from ...joints import Composite, Continuous, Fixed, Helical, Joint, Prismatic, Revolute, Spherical, Universal
 from ...model import Placement
+from ...records import dataclass
 from ..attributes import required
 from ..xml import Element
 from .remarks import Remarks

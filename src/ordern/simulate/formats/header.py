@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...errors import ArgumentError, ModelError
 from ...model.plain import foreign_joints, from_plain, to_plain
+from ...records import dataclass
 from ..closing import stored_closing
 from ..dense import Dense
 from ..series import labels
@@ -192,7 +193,8 @@ def _report(about: dict[str, Any]) -> Any:
     from ..report import Report
 
     report = about.get("report")
-    if not isinstance(report, dict) or any(f.name not in report for f in fields(Report)):
+    needed = [f.name for f in fields(Report) if f.default is MISSING]
+    if not isinstance(report, dict) or any(name not in report for name in needed):
         return None  # another version of the library may have told other things
     return _made(Report, report)
 
@@ -201,7 +203,8 @@ def _made(cls: Any, data: Any) -> Any:
     """A dataclass of texts, numbers, arrays and other such dataclasses, from what `_plain` made of it."""
     try:
         kinds = get_type_hints(cls)
-        return cls(**{f.name: _typed(kinds[f.name], data[f.name]) for f in fields(cls)})
+        known = [f.name for f in fields(cls) if f.name in data or f.default is MISSING]
+        return cls(**{name: _typed(kinds[name], data[name]) for name in known})
     except (KeyError, TypeError, ValueError) as e:
         raise ModelError(f"the description of the motion has a damaged {cls.__name__}: {e!r}") from None
 

@@ -1,0 +1,295 @@
+"""A run of a grasp: contacts are watched, and released; joint limits act through arms, contacts and object."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..records import dataclass
+from ..simulate.chunk import Chunk
+from ..simulate.crossing import BAND
+from ..simulate.events import Event, EventFunction, Found
+from ..simulate.happened import Happened
+from ..simulate.report import warn
+from ..simulate.run import Run
+from .monitor import KINDS, Breach, breach, margins
+from .problem import GraspProblem
+from .whole import from_whole
+
+if TYPE_CHECKING:
+    from ..simulate.result import Result
+    from .mechanism import Grasp
+
+__all__ = ["BREACH", "GraspClosing", "GraspRun"]
+
+Array = NDArray[np.float64]
+BREACH = ("warn", "stop", "release")
+
+_TOGETHER = 1e-9
+"""Contacts that are no further from failing than this part of their force fail with another."""
+
+
+@dataclass(frozen=True)
+class GraspClosing:
+    """Which contacts held since when; called with times and states, it brings tips and object together."""
+
+    pieces: tuple[tuple[float, Grasp], ...]
+
+    def __call__(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """Positions (..., nq) and velocities (..., nv) at times (...), that fit."""
+        shape, starts = t.shape, np.array([start for start, _ in self.pieces])
+        t, q, v = t.reshape(-1), q.reshape(-1, q.shape[-1]).copy(), v.reshape(-1, v.shape[-1]).copy()
+        piece = np.clip(np.searchsorted(starts, t, side="right") - 1, 0, len(starts) - 1)
+        for k in np.unique(piece):
+            which = np.flatnonzero(piece == k)
+            problem = GraspProblem(self.pieces[k][1], None, None, 1.0, True)
+            q[which], v[which] = problem.corrected_many(t[which], q[which], v[which])
+        return q.reshape(*shape, -1), v.reshape(*shape, -1)
+
+
+class GraspRun(Run):
+    """As `Run`; its own events are those of contacts that would fail, one for each contact and kind of failure."""
+
+    problem: GraspProblem
+
+    def __init__(self, problem: GraspProblem, *arguments: Any, breach: str, **more: Any) -> None:
+        self._breach = breach
+        self._watched = [
+            (i, k)
+            for i, c in enumerate(problem.grasp.contacts)
+            for k in range(len(KINDS))
+            if c.surface is not None and c.bound.shape[1] and _can_fail(c.surface, k)
+        ]
+        self._by: list[float] = []
+        """By how much the contacts of the breaches so far failed, each the most while it was held on."""
+        self._struck: list[bool] = []
+        """Whether it was by an impulse."""
+        self._open: dict[int, int] = {}
+        """Which of the own events go on, and which of the breaches they are."""
+        self._pieces: list[tuple[float, Grasp]] = [(0.0, problem.grasp)]
+        self._left: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+        self._last_margins: tuple[Any, Array] = (None, np.zeros(0))
+        super().__init__(problem, *arguments, **more)
+        if problem.grasp.object is None:
+            self.balance.keeps[:] = False  # what stands still takes momentum
+
+    def go(self, path: str | os.PathLike[str] | None, key: str, progress: Callable[[float], Any] | None) -> Result:
+        """Run to the end, or go on from a checkpoint to it; a contact that is held on is worth a warning."""
+        result = super().go(path, key, progress)
+        found = [e for e in result.events if isinstance(e, Breach)]
+        if self._breach == "warn" and found:
+            more = f" (and {len(found) - 1} more: see the result's events)" if found[1:] else ""
+            warn(f"{found[0]}{more}")
+        return result
+
+    # ---- contacts that fail
+
+    def own_events(self) -> list[Event]:
+        """One for each contact and kind."""
+        ends = self._breach != "warn"
+        return [Event(self._margin(i, k), f"contact {i} {KINDS[k]}", -1, ends) for i, k in self._watched]
+
+    def _margin(self, contact: int, kind: int) -> EventFunction:
+        def value(t: float, q: Array, v: Array) -> float:
+            left = float(self._margins(t, q, v)[contact, kind])
+            return left if math.isfinite(left) else 1.0
+
+        return value
+
+    def _margins(self, t: float, q: Array, v: Array) -> Array:
+        """What is left of all contacts; the last answer is kept, since each event asks for its own number of it."""
+        key = (t, q.tobytes(), v.tobytes(), len(self._pieces), self.problem.held)
+        if self._last_margins[0] != key:
+            self._last_margins = (key, self.problem.margins(t, q, v))
+        return self._last_margins[1]
+
+    def begun(self) -> None:
+        """The run starts, perhaps with contacts that do not hold."""
+        if self._watched:
+            self.problem.tau.enter(0.0, self.q, self.v)
+            self._lose(self._failing())
+
+    def own_event(self, number: int) -> None:
+        """A contact fails here, and perhaps others with it."""
+        self._lose(self._failing(_TOGETHER, number), number)
+
+    def _failing(self, tolerance: float = 0.0, number: int = -1) -> list[tuple[int, float]]:
+        """Own events of contacts that do not hold in this state, and by how much."""
+        left = self._margins(self.t, self.q, self.v)
+        scale = np.ones(len(left))
+        if tolerance:
+            tau = self.problem.applied_force(self.t, self.q, self.v)
+            scale = np.abs(self.problem.contact_forces(self.t, self.q, self.v, tau)).max(axis=-1)
+        return [
+            (n, max(0.0, float(-left[i, k])))
+            for n, (i, k) in enumerate(self._watched)
+            if left[i, k] < tolerance * scale[i] or n == number
+        ]
+
+    def _lose(self, lost: list[tuple[int, float]], noted: int = -1) -> None:
+        """Contacts do not hold any more: write it down, and do what was asked for."""
+        parting = {self._watched[n][0] for n, _ in lost if self._watched[n][1] == 0}
+        for n, by in lost:
+            i, k = self._watched[n]
+            if n in self._open or (k and i in parting):
+                continue
+            if n != noted:
+                self.log.events(np.array([self.t]), np.array([self.user + n]), self.q[None], self.v[None])
+            self._write(n, by)
+        if not lost:
+            return
+        if self._breach == "stop":
+            self.stopped, self.message = "event", str(self._breaches()[-1])
+        elif self._breach == "release":
+            self._release({self._watched[n][0] for n, _ in lost})
+
+    def _write(self, number: int, by: float, struck: bool = False) -> None:
+        """A breach, in the order of the log's events."""
+        if not struck and self._breach == "warn":
+            self._open[number] = len(self._by)
+        self._by.append(by)
+        self._struck.append(struck)
+
+    def _release(self, contacts: set[int]) -> None:
+        """These contacts are gone from here on; others may follow at once."""
+        self._let_go(contacts)
+        if self.steps or self.t > 0.0:
+            self._touch((self.q, self.v), shown=True)
+            self._touch(self.contact.again(self.t, self.q, self.v))
+        self._fresh, self._h = True, math.nan
+        if not self.stopped:
+            self._lose(self._failing())
+
+    def _let_go(self, contacts: set[int]) -> None:
+        self.problem.use(self.problem.grasp.released(*contacts))
+        self._pieces.append((self.t, self.problem.grasp))
+
+    def seen(self, chunk: Chunk) -> None:
+        """Steps were taken."""
+        self._look_at_loops(float(chunk.t[-1]), chunk.q[-1])
+        if not self._watched or self._breach != "warn":
+            return
+        forces = self.problem.contact_forces(chunk.t, chunk.q, chunk.v, chunk.tau)
+        self._left = chunk.t, margins(self.problem.grasp, from_whole(self.problem.grasp, chunk.q, chunk.v), forces)
+
+    def _look_at_loops(self, t: float, q: Array) -> None:
+        """End the run where an arm's own loops come to a singular position, near which no step is short enough."""
+        grasp = self.problem.grasp
+        for g in grasp.groups:
+            for k in g.arms if g.looped else ():
+                arm = grasp.arms[k]
+                now = g.structure(q[arm.q])
+                if float(now.smallest(q[arm.q][None], t)[0]) < BAND * now.size(q[arm.q], t):
+                    names = ", ".join(map(repr, list(arm.robot.loop_rows)[:5]))
+                    self.stopped = "step-too-small"
+                    self.message = (
+                        f"the loops of arm {arm.name!r} ({names}) are at a singular position at t = {t:.9g} s; a grasp "
+                        "does not go through it, but one robot with contacts as loops, Robot.simulate, does"
+                    )
+                    return
+
+    def _note(self, found: list[Found]) -> None:
+        super()._note(found)
+        new = [f for f in found if self.user <= f.index < self.user + self._own]
+        if self._breach != "warn":
+            return
+        for t, left in zip(*self._left, strict=True):
+            while new and new[0].t <= t:
+                self._write(new.pop(0).index - self.user, 0.0)
+            for n, number in list(self._open.items()):
+                by = float(-left[self._watched[n]])
+                if by < 0.0:
+                    del self._open[n]  # it holds again
+                else:
+                    self._by[number] = max(by, self._by[number])
+        self._left = (np.zeros(0), np.zeros(0))
+
+    # ---- impacts of joints on their stops, through the contacts
+
+    def _touch(self, after: tuple[Array, Array] | None, shown: bool = False) -> None:
+        """An impact: one-sided contacts that cannot take their share of it fail."""
+        while after is not None and not self.stopped and (lost := self._overcharged(*after)):
+            for n, by in lost:
+                self.log.events(np.array([self.t]), np.array([self.user + n]), self.q[None], self.v[None])
+                self._write(n, by, struck=True)
+            if self._breach == "stop":
+                self.stopped, self.message = "event", str(self._breaches()[-1])
+                return
+            if self._breach == "warn":
+                break
+            self._let_go({self._watched[n][0] for n, _ in lost})
+            after = self.contact.again(self.t, after[0], self.v)
+        super()._touch(after, shown)
+
+    def _overcharged(self, q: Array, v: Array) -> list[tuple[int, float]]:
+        """Own events of contacts whose impulses they cannot take, and by how much, in N s or N m s."""
+        change = v - self.v
+        if not self._watched or not change.any():
+            return []
+        problem, grasp = self.problem, self.problem.grasp
+        stops = [s for s in self.contact.stops if s.reached(q)]
+        E = problem.stop_rows(stops, q)
+        p = np.linalg.lstsq(problem.stop_response(q, E, self.t).T, change, rcond=None)[0]
+        impulses = problem.contact_impulses(q, p @ E)
+        left = margins(grasp, from_whole(grasp, q, v), impulses)
+        least = _TOGETHER * np.abs(impulses).max(initial=0.0)
+        found = [(n, float(-left[i, k])) for n, (i, k) in enumerate(self._watched) if left[i, k] < -least]
+        parting = {self._watched[n][0] for n, _ in found if self._watched[n][1] == 0}
+        return [(n, by) for n, by in found if self._watched[n][1] == 0 or self._watched[n][0] not in parting]
+
+    # ---- the end, checkpoints
+
+    def _breaches(self) -> list[Breach]:
+        return [e for e in self._happened() if isinstance(e, Breach)]
+
+    def _happened(self) -> tuple[Happened, ...]:
+        """As of other runs, with contacts that failed as breaches."""
+        found: list[Happened] = []
+        index = self.log.column("events", 1).astype(int).tolist()
+        number, grasp = 0, self.problem.grasp
+        for k, e in zip(index, super()._happened(), strict=True):
+            if self.user <= k < self.user + self._own:
+                i, kind = self._watched[k - self.user]
+                by, struck = self._by[number], self._struck[number]
+                found.append(breach(grasp, i, kind, e.time, by, e.q, e.v, struck))
+                number += 1
+            else:
+                found.append(e)
+        return tuple(found)
+
+    def closing(self) -> GraspClosing | None:
+        """What brings tips and object together between steps."""
+        return GraspClosing(tuple(self._pieces)) if self.problem.projects else None
+
+    def more_state(self) -> dict[str, NDArray[Any]]:
+        """For a checkpoint."""
+        parted = [[not c.bound.shape[1] for c in grasp.contacts] for _, grasp in self._pieces]
+        return {
+            "by": np.array(self._by),
+            "struck": np.array(self._struck, dtype=bool),
+            "open": np.array(list(self._open.items()), dtype=np.int64).reshape(-1, 2),
+            "times": np.array([t for t, _ in self._pieces]),
+            "parted": np.array(parted, dtype=bool).reshape(len(self._pieces), -1),
+        }
+
+    def restore_more(self, state: dict[str, NDArray[Any]]) -> None:
+        """From a checkpoint."""
+        self._by, self._struck = state["by"].tolist(), state["struck"].tolist()
+        self._open = {int(n): int(number) for n, number in state["open"]}
+        first = self._pieces[0][1]
+        self._pieces = [
+            (t, first.released(*np.flatnonzero(parted).tolist()) if parted.any() else first)
+            for t, parted in zip(state["times"].tolist(), state["parted"], strict=True)
+        ]
+        self.problem.use(self._pieces[-1][1])
+
+
+def _can_fail(surface: Any, kind: int) -> bool:
+    """Whether a contact with this surface can fail in this way."""
+    limit = (0.0, surface.friction, surface.spin, *surface.area)[kind]
+    return kind == 0 or math.isfinite(limit)

@@ -1,0 +1,158 @@
+"""Coordinates of joints that close loops, next to their limits, and how they depend on the tree's velocities."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..joints import Joint
+from ..model import TracedLoop
+from ..records import dataclass
+from ..spatial import Freedoms, Motion
+from .asking import Array
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["CutLimits", "LimitedCoordinate", "limited_coordinates", "loop_positions", "velocity_bias", "velocity_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedCoordinate:
+    """A coordinate with limits of a joint that closes a loop."""
+
+    loop: str
+    index: int
+    """Its place among the joint's own."""
+    q: int
+    """Its place among those of all joints that close loops."""
+    v: int
+    """The place of its rate among their velocities; -1 if it is no velocity's integral."""
+    lower: float
+    upper: float
+
+
+def limited_coordinates(robot: Robot) -> tuple[LimitedCoordinate, ...]:
+    """Those of loops that are closed."""
+    found = []
+    for x in robot.loop_table.loops:
+        own = _own_rates(x.type)
+        for k in range(x.loop.nq):
+            low, high = x.loop.lower[k], x.loop.upper[k]
+            if math.isfinite(low) or math.isfinite(high):
+                v = x.v.start + k if own[k] else -1
+                found.append(LimitedCoordinate(x.loop.name, k, x.q.start + k, v, low, high))
+    return tuple(found)
+
+
+def loop_positions(robot: Robot, q: Array) -> Array:
+    """Coordinates (..., n) of joints that close loops; angles within half a turn of the middle of their limits."""
+    found = np.array(robot.loop_coordinates(q))
+    for x in robot.loop_table.loops:
+        for k in getattr(x.type, "angles", ()):
+            middle = _middle(x, k)
+            if math.isfinite(middle):
+                at = found[..., x.q.start + k]
+                found[..., x.q.start + k] = middle + np.remainder(at - middle + math.pi, 2.0 * math.pi) - math.pi
+    return found
+
+
+def velocity_rows(robot: Robot, q: Array, which: list[int]) -> Array:
+    """(..., k, nv): for some velocities of joints that close loops, how they follow from the tree's."""
+    along = np.zeros((len(which), robot.loop_table.nv))
+    along[np.arange(len(which)), which] = 1.0
+    return robot.loop_force(q[..., None, :], along)
+
+
+def velocity_bias(robot: Robot, q: Array, v: Array, x: TracedLoop) -> Array:
+    """(..., nv of the joint): how fast its velocities change while the tree's do not.
+
+    With V = S v_l the child's velocity relative to the parent, in its axes, and u the parent's as the child sees it:
+
+        dv_l/dt = (S^T S)^-1 S^T (a_c - X a_f + V x u - (bias)),    V = v_c - u,    u = X v_f
+    """
+    joint = x.type
+    assert isinstance(joint, Joint)
+    still = np.zeros(np.shape(v))
+    (P, v_f, a_f), (C, v_c, a_c) = (
+        (robot.pose(q, f), robot.velocity(q, v, f), robot.acceleration(q, v, still, f, kind="spatial"))
+        for f in (x.parent.frame, x.child.frame)
+    )
+    back = np.swapaxes(C[..., :3, :3], -1, -2)
+    turn, to = back @ P[..., :3, :3], (back @ (P[..., :3, 3] - C[..., :3, 3])[..., None])[..., 0]
+    u, carried = (_seen(turn, to, m) for m in (v_f, a_f))
+    V = v_c - u
+    A = a_c - carried + _crossed(V, u)
+    at = robot.loop_coordinates(q)[..., x.q]
+    here = Freedoms(at[..., k] for k in range(joint.nq))
+    S = np.stack([_stacked(m, V.shape) for m in joint.subspace(here).columns], axis=-1)
+    inverse = np.linalg.pinv(S)
+    along = (inverse @ V[..., None])[..., 0]
+    own = joint.bias(here, Freedoms(along[..., k] for k in range(joint.nv)))
+    return np.asarray((inverse @ (A - _stacked(own, V.shape))[..., None])[..., 0])
+
+
+class CutLimits:
+    """The limits of joints that close loops, for states q (n, nq): m coordinates that have some."""
+
+    def __init__(self, robot: Robot, respected: bool) -> None:
+        self.robot = robot
+        self.found = tuple(x for x in limited_coordinates(robot) if x.v >= 0) if respected else ()
+        self._q, self._v = np.array([x.q for x in self.found], int), [x.v for x in self.found]
+        self.lower, self.upper = (np.array([getattr(x, k) for x in self.found]) for k in ("lower", "upper"))
+
+    def at(self, q: Array) -> Array:
+        """(n, m): the coordinates."""
+        return loop_positions(self.robot, q)[..., self._q] if self.found else np.zeros((len(q), 0))
+
+    def rows(self, q: Array) -> Array:
+        """(n, m, nv): how they change."""
+        return velocity_rows(self.robot, q, self._v) if self.found else np.zeros((len(q), 0, self.robot.nv))
+
+    def beyond(self, c: Array) -> Array:
+        """(n, m): by how much they are above their limits, or below as a number below zero; zero within."""
+        return np.asarray(c - np.clip(c, self.lower, self.upper))
+
+    def nearest(self, c: Array) -> Array:
+        """(n, m): the limit that each is beyond, not a number where it is within."""
+        return np.where(c > self.upper, self.upper, np.where(c < self.lower, self.lower, np.nan))
+
+
+def _seen(turn: Array, to: Array, m: Array) -> Array:
+    """A motion (..., 6) in another frame: `turn` leads to its axes, `to` is the old origin in it."""
+    w, u = ((turn @ part[..., None])[..., 0] for part in (m[..., :3], m[..., 3:]))
+    return np.concatenate([w, u + np.cross(to, w)], axis=-1)
+
+
+def _crossed(a: Array, b: Array) -> Array:
+    """The cross product of motions (..., 6)."""
+    linear = np.cross(a[..., :3], b[..., 3:]) + np.cross(a[..., 3:], b[..., :3])
+    return np.concatenate([np.cross(a[..., :3], b[..., :3]), linear], axis=-1)
+
+
+def _stacked(m: Motion, shape: tuple[int, ...]) -> Array:
+    """The six numbers of a motion, (..., 6)."""
+    return np.stack([np.broadcast_to(np.asarray(y, float), shape[:-1]) for y in m.scalars], axis=-1)
+
+
+def _middle(x: TracedLoop, k: int) -> float:
+    """The middle of an angle's limits; with one only, a quarter of a turn inside of it; without any, infinite."""
+    low, high = x.loop.lower[k], x.loop.upper[k]
+    if math.isfinite(low):
+        return 0.5 * (low + high) if math.isfinite(high) else low + 0.5 * math.pi
+    return high - 0.5 * math.pi
+
+
+def _own_rates(joint: Any) -> list[bool]:
+    """Which coordinates of a joint are the integral of the velocity at the same place."""
+    if not isinstance(joint, Joint):
+        return []
+    rng, own = np.random.default_rng(0), [k < joint.nv for k in range(joint.nq)]
+    for _ in range(2):
+        free = np.full(joint.nq, np.inf)
+        q, v = joint.random(rng, (), -free, free), rng.normal(size=joint.nv)
+        rate = joint.rate(Freedoms(q.tolist()), Freedoms(v.tolist()))
+        own = [mine and bool(rate[k] == v[k]) for k, mine in enumerate(own)]
+    return own

@@ -1,0 +1,79 @@
+"""Numbers and names that a builder is given, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+
+__all__ = ["Numbers", "inertia_matrix", "name_of", "numbers", "some", "vector"]
+
+Array = NDArray[np.float64]
+Numbers = float | Sequence[float] | None
+"""One number for all coordinates, one for each, or none."""
+
+
+def vector(x: Any, n: int, what: str) -> tuple[float, ...]:
+    """This many finite numbers."""
+    try:
+        a = tuple([float(v) for v in x])
+    except (TypeError, ValueError, OverflowError):
+        a = ()
+    if len(a) != n or not all(map(math.isfinite, a)):
+        raise ModelError(f"{what} must be {n} finite numbers, not {x!r}")
+    return a
+
+
+def inertia_matrix(x: Any, what: str) -> Array:
+    """A symmetric matrix from 3 principal values, 6 values or 9."""
+    try:
+        a = np.array(x, float)
+    except (TypeError, ValueError, OverflowError):
+        a = np.array(np.nan)
+    if a.shape == (3,):
+        a = np.diag(a)
+    elif a.shape == (6,):
+        xx, yy, zz, xy, xz, yz = a
+        a = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    good = a.shape == (3, 3) and bool(np.isfinite(a).all())
+    if good:
+        size = abs(a).max()
+        good = all(abs(a[r, c] - a[c, r]) <= 1e-9 * size for r, c in ((0, 1), (0, 2), (1, 2)))
+    if not good:
+        raise ModelError(
+            f"{what}: inertia must be 3 principal values, 6 values (xx, yy, zz, xy, xz, yz) or a symmetric 3x3 "
+            f"matrix, all finite, not {x!r}"
+        )
+    return a
+
+
+def numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]:
+    """As many numbers, from one for all, one each, or none."""
+    if x is None:
+        return (default,) * n
+    try:
+        a = tuple([float(v) for v in x]) if np.ndim(x) else (float(x),) * n  # type: ignore[union-attr,arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} must be one number or {n}, not {x!r}") from None
+    if len(a) != n:
+        raise ModelError(f"{what} must be one number or {n}, not {len(a)}")
+    if any(map(math.isnan, a)):
+        raise ModelError(f"{what} is not a number")
+    return a
+
+
+def name_of(name: object, what: str) -> str:
+    """A name, if it is one."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"a {what}'s name must be a non-empty string, not {name!r}")
+    return name
+
+
+def some(names: list[str]) -> str:
+    """The first few of a list of names, for messages."""
+    return ", ".join(repr(n) for n in names[:5]) + (", ..." if len(names) > 5 else "")
