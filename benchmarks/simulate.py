@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import ordern as on
+from ordern.simulate.arguments import share_of_a_step
 from ordern.simulate.native import Native
-from ordern.simulate.simulate import _of_a_step
 
 from .harness import Figures, benchmark, settings, wall_clock
 from .peer import Peer, pin
@@ -72,7 +72,7 @@ def adaptive(robot: str, method: str) -> Figures:
         yield "scipy.steps", len(found.t) - 1
         yield "scipy.error", float(np.abs(v1 - best.v[-1]).max() / np.abs(best.v[-1]).max())
         contestants["scipy"] = theirs
-        share = _of_a_step(RTOL, method)
+        share = share_of_a_step(RTOL, method)
         contestants["scipy_share"] = _scipy(machine, peer, q0, v0, METHODS[method], share)
         v1 = contestants["scipy_share"]().y[machine.nq :, -1][peer.order]
         yield "scipy_share.error", float(np.abs(v1 - best.v[-1]).max() / np.abs(best.v[-1]).max())

@@ -1,7 +1,7 @@
 """Memory of large results, used again once nobody holds it.
 
 Memory that is fresh from the system costs more than what is computed into it: every page is cleared, when it is first
-touched. Allocators keep what is given back to them, but not blocks of tens of megabytes. So a kernel keeps the blocks
+touched. Allocators keep what is given back to them, but not of large blocks. So a kernel keeps the blocks
 of its last large results. One is given out again when neither the result nor any view of it is left.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = ["FROM_BYTES", "UP_TO_BYTES", "Shelf"]
 
-FROM_BYTES, UP_TO_BYTES = 16 << 20, 128 << 20
+FROM_BYTES, UP_TO_BYTES = 1 << 20, 128 << 20
 """The sizes of results whose memory is kept."""
 _KEPT = 2
 """Blocks on a shelf: while a result is computed, the one before is often still held."""

@@ -34,6 +34,7 @@ __all__ = [
     "progress_shown",
     "report_times",
     "run_key",
+    "share_of_a_step",
     "step_settings",
 ]
 
@@ -125,14 +126,14 @@ def step_settings(method: str, step: Any, rtol: Any, atol: Any, tolerance: str) 
     if rtol == 0.0 and atol == 0.0:
         raise ArgumentError("rtol and atol are both 0: no step is that accurate")
     whole = tolerance == "motion"
-    errors = (_of_a_step(float(x), method) if whole else float(x) for x in (rtol, atol))
+    errors = (share_of_a_step(float(x), method) if whole else float(x) for x in (rtol, atol))
     return Settings(None if step is None else float(step), *errors)
 
 
 _SHARES = {"dormand-prince-8": 0.03, "dormand-prince": 0.01, "cash-karp": 0.003, "radau": 0.1}
 
 
-def _of_a_step(tolerance: float, method: str) -> float:
+def share_of_a_step(tolerance: float, method: str) -> float:
     """What one step may err: a share of the tolerance, since errors add up; but no less than rounding allows.
 
     The shares are such that the error at the end of motions which are known in closed form or to 50 digits
