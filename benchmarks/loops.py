@@ -74,8 +74,19 @@ def batches(robot: str, batch: int) -> Figures:
     """One core, beside Pinocchio's constraintDynamics called state by state from Python, to a residual of 1e-10."""
     machine, q, v = mechanism(robot, batch)
     tau = np.zeros((batch, machine.nv))
-    contestants: dict[str, Any] = {"ours": lambda: machine.forward_dynamics(q, v, tau, threads=1)}
     some = 32
+    states = [(q[k].copy(), v[k].copy(), tau[k].copy()) for k in range(some)]
+    machine.forward_dynamics(*states[0])
+    alone = machine.forward_dynamics  # by now, machine code for one state
+
+    def one_by_one() -> None:
+        for x in states:
+            alone(*x)
+
+    contestants: dict[str, Any] = {
+        "ours": lambda: machine.forward_dynamics(q, v, tau, threads=1),
+        "one": one_by_one,
+    }
     if pin:
         theirs, answer = _pinocchio(machine, q[:some], v[:some], tau[:some])
         ours = machine.forward_dynamics(q[:some], v[:some], tau[:some])
@@ -85,9 +96,11 @@ def batches(robot: str, batch: int) -> Figures:
         contestants["pinocchio"] = theirs
     times = race(contestants)
     yield "ns", 1e9 * times["ours"].min() / batch
+    yield "one.us", 1e6 * times["one"].min() / some
     if "pinocchio" in times:
         yield "pinocchio.us", 1e6 * times["pinocchio"].min() / some
         yield "vs_pinocchio", ratio(times["pinocchio"] / some, times["ours"] / batch)
+        yield "one.vs_pinocchio", ratio(times["pinocchio"], times["one"])
 
 
 def _pinocchio(robot: on.Robot, q: Array, v: Array, tau: Array) -> tuple[Any, Array]:

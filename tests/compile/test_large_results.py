@@ -19,7 +19,10 @@ Array = NDArray[Any]
 
 @pytest.fixture(scope="module", params=[17, 30], ids=["odd", "even"])
 def robot(request: pytest.FixtureRequest) -> on.Robot:
-    """Two branches, so that blocks of the mass matrix are zero, and rows of it begin anywhere in a line of memory."""
+    """Two branches, so that blocks of the mass matrix are zero, and rows of it begin anywhere in a line of memory.
+
+    The tile of the larger one holds each number once.
+    """
     n = request.param
     builder = on.Builder(f"branched-{n}")
     for k in range(n):
@@ -98,14 +101,14 @@ def test_threads_share_a_streamed_result(robot: on.Robot) -> None:
 
 
 def test_tiles_hold_each_number_once() -> None:
-    plain = Layout((Operand("q", (4,)),), Operand("out", (20, 20)), 8)
-    few = [min(i, j) for i in range(20) for j in range(20)]
+    plain = Layout((Operand("q", (4,)),), Operand("out", (40, 40)), 8)
+    few = [min(i, j) for i in range(40) for j in range(40)]
     shared = sharing(plain, few)
     assert isinstance(shared, Repeating)
-    assert shared.distinct == 20
-    assert [few.index(k) for k in range(20)] == [shared.places.index(k) for k in range(20)]
-    assert shared.scratch == shared.output_tile + 20 + 400
-    assert sharing(plain, list(range(400))) is plain  # nothing is repeated
+    assert shared.distinct == 40
+    assert [few.index(k) for k in range(40)] == [shared.places.index(k) for k in range(40)]
+    assert shared.scratch == shared.output_tile + 40 + 1600
+    assert sharing(plain, list(range(1600))) is plain  # nothing is repeated
     small = Layout((), Operand("out", (2, 2)), 8)
     assert sharing(small, [0, 0, 0, 0]) is small
 

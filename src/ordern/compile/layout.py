@@ -17,8 +17,8 @@ from ..records import dataclass
 
 __all__ = ["Layout", "Operand", "Repeating", "sharing"]
 
-_LARGE = 256
-"""Numbers of a result from which on distinct ones are told apart."""
+_LARGE = 600
+"""Numbers of a result from which on distinct ones are told apart: fewer fit in the first-level cache as they are."""
 
 
 @dataclass(frozen=True, slots=True)
