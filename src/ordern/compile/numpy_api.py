@@ -11,7 +11,6 @@ import importlib
 import math
 import struct
 import sys
-import sysconfig
 import weakref
 from functools import cache
 from types import MethodType
@@ -75,8 +74,9 @@ def make_ufunc(address: int, data: int, inputs: int, signature: str, name: str, 
 @cache
 def fast_calls_work() -> bool:
     """Whether Python's and NumPy's structures are where `@call` looks for them."""
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if sys.implementation.name != "cpython":
         return False
+    # objects of free-threaded Python have a longer header
     if struct.calcsize("P") != 8 or HEAD != 16 or BYTES_HEAD != 32 or MethodType.__basicsize__ != 48:
         return False
     a = np.arange(6.0).reshape(2, 3)[:, ::-1]

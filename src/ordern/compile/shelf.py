@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import sys
-import sysconfig
 import threading
 from typing import Any
 
@@ -31,8 +30,8 @@ def _holders(blocks: list[NDArray[np.uint8]], k: int) -> int:
 
 _NOBODY = _holders([np.empty(1, np.uint8)], 0)
 """The count of a block that only its list holds."""
-_COUNTS = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
-"""Whether references are counted at once, by all threads."""
+_COUNTS = sys.implementation.name == "cpython" and object.__basicsize__ == 16
+"""Whether references are counted at once, by all threads; objects of free-threaded Python have a longer header."""
 
 
 class Shelf:
