@@ -97,11 +97,7 @@ class Robot(LoopMethods, Model):
         if self.nc:
             from .loops.dynamics import accelerations
 
-            a = accelerations(self, q, v, tau, method, t=t, threads=threads, **extra)
-            if out is None:
-                return a
-            out[...] = a
-            return out
+            return accelerations(self, q, v, tau, method, out, t=t, threads=threads, **extra)
         return self._ask("forward_dynamics", (q, v, tau), extra, method, threads, out)
 
     def mass_matrix(

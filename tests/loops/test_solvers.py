@@ -358,3 +358,29 @@ def test_loops_without_any_mass_are_told():
     for method in ("null-space", "kkt", "multipliers", "proximal"):
         with pytest.raises(ModelError, match="moves no mass"):
             robot.closed_dynamics(q, z, z, method=method)
+
+
+def test_answers_in_memory_of_the_callers() -> None:
+    """As trees do: `out` is checked, and states in single precision have answers in single precision."""
+    robot = on.load("four-bar")
+    q = np.array(robots.positions("four-bar")["assembled"], float)
+    zero = np.zeros(3)
+    expected = robot.forward_dynamics(q, zero, zero)
+    out = np.empty(3)
+    assert robot.forward_dynamics(q, zero, zero, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    locked = np.empty(3)
+    locked.flags.writeable = False
+    for bad, message in (
+        (np.zeros(3, int), "cannot cast"),
+        (np.zeros(4), r"`out` has shape \(4,\)"),
+        ([0.0, 0.0, 0.0], "must be a NumPy array"),
+        (locked, "read-only"),
+    ):
+        with pytest.raises(on.ArgumentError, match=message):
+            robot.forward_dynamics(q, zero, zero, out=bad)
+    single = robot.forward_dynamics(*(x.astype(np.float32) for x in (q, zero, zero)))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, expected, rtol=1e-3)
+    with pytest.raises(on.ArgumentError, match="tau must be numbers"):
+        robot.forward_dynamics(q, zero, zero + 1j)

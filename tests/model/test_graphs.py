@@ -101,3 +101,29 @@ def test_a_coupling_that_is_not_active_binds_nothing() -> None:
     off = result.loop_residuals["gear"][:, 0]  # how far it is from binding, as for loops that are open
     assert np.allclose(off, result.q[:, 1] + 2.0 * result.q[:, 0])
     assert np.abs(off).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("other", "coefficients", "message"),
+    [
+        ("one", 2.0, "'gear': its coefficients must be a list of numbers"),
+        ("two", (0.0, 1.0), "'gear': joint 'two' cannot be bound to itself"),
+        (None, (0.3, 1.0), "'gear': without another joint there is c0 only"),
+    ],
+)
+def test_couplings_that_make_no_sense(other: str | None, coefficients: object, message: str) -> None:
+    with pytest.raises(on.ModelError, match=message):
+        arm().couple("gear", "two", other, coefficients)  # type: ignore[arg-type]
+
+
+def test_what_cannot_close_a_loop_is_told_at_once() -> None:
+    skew = on.Composite(
+        ((on.Revolute((1, 0, 0)), (0, 0, 0.1)), (on.Revolute((0, 1, 0)), (0.2, 0, 0)), on.Revolute((0, 0.6, 0.8)))
+    )
+    builder = on.Builder("open").body("ground")
+    for k in range(2):
+        builder.body(f"b{k}", parent="ground", joint=on.Revolute((0, 0, 1)), at=(k, 0, 0), mass=1.0, inertia=(1, 1, 1))
+    with pytest.raises(on.ModelError, match="loop 'skew'"):
+        builder.loop("skew", skew, "b0", "b1")
+    with pytest.raises(on.ModelError, match="a tuple of parts"):
+        on.Composite(on.Revolute((0, 0, 1)))  # type: ignore[arg-type]

@@ -145,6 +145,8 @@ def closure_of(given: Mapping[str, Any], what: str = "a loop") -> Closure:
 
 def _part(given: Mapping[str, Any], what: str) -> tuple[Closure, Placement]:
     """A joint of a composite one, and where it is in the child's frame at the neutral position."""
+    cls = _class(given.get("type"), what)
+    _only(given, ("type", *(f.name for f in _fields(cls)), "at"), f"{what}: {_spelled(cls)}", "")
     joint = closure_of({key: x for key, x in given.items() if key != "at"}, what)
     return joint, _place(given.get("at", (0.0, 0.0, 0.0)), what)
 

@@ -41,6 +41,8 @@ class Composite(Joint):
 
     def __post_init__(self) -> None:
         checked: list[tuple[Joint, Placement]] = []
+        if not isinstance(self.parts, (tuple, list)):
+            raise ModelError(f"a Composite has a tuple of parts, Composite((first, second)), not {self.parts!r}")
         for part in self.parts:
             joint, at = part if isinstance(part, tuple) and len(part) == 2 else (part, Placement())
             if not isinstance(joint, Joint):

@@ -66,6 +66,8 @@ def require_closed(robot: Robot, what: str, q: Array, t: Any = None, tolerance: 
 def numbers(what: str, x: ArrayLike, n: int) -> Array:
     """An argument as an array (..., n) of doubles."""
     try:
+        if np.asarray(x).dtype.kind not in "biufO":
+            raise TypeError
         a = np.asarray(x, np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"{what} must be numbers of shape (..., {n}), not {x!r}") from None

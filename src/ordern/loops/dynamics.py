@@ -51,9 +51,15 @@ def usual_method(robot: Robot) -> str:
 
 
 def accelerations(
-    robot: Robot, q: ArrayLike, v: ArrayLike, tau: ArrayLike, method: str | None = None, **more: Any
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    method: str | None = None,
+    out: Array | None = None,
+    **more: Any,
 ) -> Array:
-    """(..., nv): the accelerations alone."""
+    """(..., nv): the accelerations alone, computed in double precision; of single precision if all states are."""
     if method not in (None, *METHODS) and any(m.name == method for m in methods("forward_dynamics")):
         raise ArgumentError(
             f"forward_dynamics by the method {method!r} is for trees, but {robot.name!r} has loops or couplings "
@@ -64,7 +70,23 @@ def accelerations(
     if "forward_dynamics" not in robot.__dict__ and usual_method(robot) == "multipliers" and compiles(robot):
         kernel = robot.kernel("closed_dynamics", "multipliers")
         robot._shorten("forward_dynamics", kernel, first=robot.nv, floor=reduced.SMALLEST_PIVOT)
-    return found
+    if all(getattr(x, "dtype", None) in (np.float32, np.float16) for x in (q, v, tau)):
+        found = found.astype(np.float32)
+    return found if out is None else _written(found, out)
+
+
+def _written(found: Array, out: Array) -> Array:
+    """The answer in memory of the caller's."""
+    if not isinstance(out, np.ndarray):
+        raise ArgumentError(f"forward_dynamics: `out` must be a NumPy array, not {type(out).__name__}")
+    if not out.flags.writeable:
+        raise ArgumentError("forward_dynamics: `out` is read-only")
+    if out.shape != found.shape:
+        raise ArgumentError(f"forward_dynamics: `out` has shape {out.shape}, but the result has {found.shape}")
+    if not np.can_cast(found.dtype, out.dtype, "same_kind"):
+        raise ArgumentError(f"forward_dynamics: cannot cast the result from {found.dtype} to {out.dtype}")
+    out[...] = found
+    return out
 
 
 def closed_dynamics(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, unknown_name
-from ..joints import Closure, Joint
+from ..joints import Closure, Joint, row_count
 from .checks import Numbers, name_of, numbers, vector
 from .gathered import Carrier, Link
 from .parts import BASE, Connection, Coupling, Loop, Placement, placement
@@ -124,6 +124,7 @@ class Graph(ABC):
             if given and not isinstance(type, Joint):
                 kind = type.__class__.__name__
                 raise ModelError(f"{what}: {', '.join(given)} needs a joint; a {kind} has no coordinates")
+            _require_closure(type, what)
             loop = Loop(name, type, BASE, here, BASE, there, "", active, **given)
             for low, high in zip(loop.lower, loop.upper, strict=True):
                 if low > high:
@@ -147,7 +148,11 @@ class Graph(ABC):
         """Bind the coordinate of one joint to that of another by a polynomial, as a constraint like that of a loop."""
         try:
             self._require_new(name, "coupling")
-            terms = vector(coefficients, len(coefficients), f"coupling {name!r}: its coefficients")
+            terms = _polynomial(name, coefficients)
+            if other is None and len(terms) > 1 and any(terms[1:]):
+                raise ModelError(f"coupling {name!r}: without another joint there is c0 only, not {coefficients!r}")
+            if other == joint:
+                raise ModelError(f"coupling {name!r}: joint {joint!r} cannot be bound to itself")
             found = Coupling(name, BASE, BASE, terms, "", active)
         except (ModelError, TypeError) as e:
             raise ModelError(str(e), where) from None
@@ -231,3 +236,20 @@ class Graph(ABC):
                         f"coupling {name!r}: joint {wanted!r} has more than one coordinate", coupling.where
                     )
             yield replace(coupling, joint=found[0], other=found[1])
+
+
+def _require_closure(type: Closure, what: str) -> None:
+    """Raise if nothing is known that this closes a loop by."""
+    try:
+        row_count(type)
+    except ModelError as e:
+        raise ModelError(f"{what}: {e}") from None
+
+
+def _polynomial(name: str, coefficients: Any) -> tuple[float, ...]:
+    """The coefficients of a coupling."""
+    if not isinstance(coefficients, (Sequence, np.ndarray)) or isinstance(coefficients, str):
+        raise ModelError(
+            f"coupling {name!r}: its coefficients must be a list of numbers, c0, c1 ..., not {coefficients!r}"
+        )
+    return vector(coefficients, len(coefficients), f"coupling {name!r}: its coefficients")
