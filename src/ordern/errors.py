@@ -53,11 +53,14 @@ class CompileError(OrdernError, RuntimeError):
     """Machine code could not be made or loaded."""
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str], owner: str = "") -> UnknownNameError:
-    """The error for a name that does not exist, with the likely spelling first and then all names."""
+def unknown_name(kind: str, name: object, known: Iterable[str], owner: str = "", hint: str = "") -> UnknownNameError:
+    """The error for a name that does not exist, with the likely spelling or a hint first and then all names."""
     names = list(known)
     close = get_close_matches(str(name), names, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    if hint:
+        hint = f" {hint}."
+    elif close:
+        hint = f" Did you mean {close[0]!r}?"
     listed = ", ".join(names[:40]) + (f", ... ({len(names)} in all)" if len(names) > 40 else "")
     of = f" in {owner}" if owner else ""
     return UnknownNameError(f"unknown {kind} {name!r}{of}.{hint} Known: {listed or 'none'}.")

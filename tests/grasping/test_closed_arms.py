@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -158,7 +159,6 @@ def test_a_crane_that_holds_falls_as_one_robot() -> None:
     q = position(0.3, 0.2, 0.4, -0.3)
     block = (2.0, (0.1, 0.0, 0.05), (0.1, 0.2, 0.15))
     grasp = on.grasp([(crane(), "tool")], block, q=[q])
-    result = grasp.simulate([q], until=[0.0, 0.25], rtol=1e-10, atol=1e-10)
     X = crane().pose(q, "hand")
     at = on.Placement.of(X[:3, :3], X[:3, 3]).inverse
     mass, com, inertia = block
@@ -168,11 +168,31 @@ def test_a_crane_that_holds_falls_as_one_robot() -> None:
         .body("block", parent="hand", joint=on.Fixed(), at=at, mass=mass, com=com, inertia=inertia)
         .build()
     )
-    truth = whole.simulate(q, until=[0.0, 0.25], rtol=1e-10, atol=1e-10)
-    assert np.abs(result.q[-1, :6] - truth.q[-1]).max() < 1e-8
-    with pytest.warns(
-        on.SimulationWarning, match=r"loops of arm 'crane' \('pin'\) are at a singular position at t = 0.35"
-    ):
-        stuck = grasp.simulate([q], until=0.5)  # where the parallelogram is flat
-    assert stuck.report.stopped == "step-too-small"
-    assert abs(stuck.q[-1, 1] - np.pi / 2.0) < 1e-2
+    t = [0.0, 0.25, 0.5]  # at 0.355 s the parallelogram is flat
+    result, truth = (f(x, until=t, rtol=1e-10, atol=1e-10) for f, x in ((grasp.simulate, [q]), (whole.simulate, q)))
+    off = np.abs(result.q[:, :6] - truth.q).max(axis=1)
+    assert off[1] < 1e-8
+    assert off[2] < 1e-6
+    (passed,), (theirs,) = result.report.loops.singular, truth.report.loops.singular
+    assert passed.time == pytest.approx(theirs.time, abs=1e-6)
+    assert (passed.usual - passed.rank, theirs.usual - theirs.rank) == (1, 1)
+
+
+def test_limits_of_a_joint_that_closes_a_loop_act() -> None:
+    """The pin of the parallelogram strikes its stop, and rests on it in the end, as in one robot with a loop."""
+    q = position(0.3, 0.2, 0.4, -0.3)
+    block = (2.0, (0.1, 0.0, 0.05), (0.1, 0.2, 0.15))
+    limited = on.Robot.of(replace(crane(), loops=(replace(crane().loops[0], lower=(-0.6,), upper=(0.6,)),)))
+    X = limited.pose(q, "hand")
+    at = on.Placement.of(X[:3, :3], X[:3, 3]).inverse
+    mass, com, inertia = block
+    hand = {"mass": mass, "com": com, "inertia": inertia}
+    whole = limited.builder().body("block", parent="hand", joint=on.Fixed(), at=at, **hand).build()
+    way = {"until": [0.0, 0.3, 0.55], "limits": "bounce", "restitution": 0.5}
+    result = on.grasp([(limited, "tool")], block, q=[q]).simulate([q], **way)
+    truth = whole.simulate(q, **way)
+    assert result.report.impacts == truth.report.impacts > 5
+    assert np.abs(result.q[:, :6] - truth.q).max() < 1e-9
+    assert result.events[0].time == pytest.approx(truth.events[0].time, abs=1e-9)
+    assert "limit of crane/pin" in result.events[0].name
+    assert result.robot.loop_coordinates(result.q[-1])[0] == pytest.approx(0.6, abs=1e-9)

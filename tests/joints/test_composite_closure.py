@@ -144,6 +144,36 @@ def test_residuals_vanish_nowhere_else(name: str) -> None:
     assert closed >= 3
 
 
+@pytest.mark.parametrize("name", LOCATED)
+def test_what_is_closed_but_not_reached_is_told(name: str) -> None:
+    """There is slack in all poses of the joint; and in poses without residual, exactly where coordinates lead there."""
+    joint = composite(LOCATED[name])
+    for q in positions(joint, 20):
+        assert min(joint.slack(*_pair(pose_of(joint, q.tolist()))), default=1.0) > -1e-12
+    rng, unit = np.random.default_rng(8), size(joint)
+    scale, missed = np.array([1.0] * 3 + [unit] * 3), 0
+    for k in range(24 if name in BOUNDED else 0):
+        pose = moved(pose_of(joint, positions(joint, 24)[k].tolist()), rng.normal(size=6) * scale / (1 + k % 4))
+        for _ in range(50):
+            r = residuals(joint, pose)
+            if np.abs(r).max() < COMPOSITE_ROUNDING:
+                break
+            pose = moved(pose, np.linalg.lstsq(jacobian(joint, pose) * scale, -r, rcond=1e-10)[0] * scale)
+        found = list(joint.locate(*_pair(pose)))
+        assert np.isfinite(np.array(found, float)).all()
+        off = apart(pose_of(joint, found), pose) > 1e-8
+        assert off == (min(joint.slack(*_pair(pose))) < 0.0)
+        missed += off
+    assert (missed > 0) == (name in BOUNDED) == bool(joint.slack(*_pair(pose_of(joint, list(joint.neutral())))))
+
+
+BOUNDED = (
+    *("R R R, any through a point", "R U, a ball", "R R R, planar", "R R P, planar", "R P R, planar", "P R R, planar"),
+    *("R R R P, all shifts", "P R S", "R R S, parallel", "U S"),
+)
+"""They reach only some of the poses that they have no residual against."""
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_jets_are_derivatives_along_a_motion(name: str) -> None:
     """Against 50-digit central differences along a screw motion whose velocity changes linearly."""

@@ -79,3 +79,18 @@ def test_trees_have_all_their_freedoms():
     assert (found.freedoms, found.rank, found.constraints) == (6, 0, 0) and not found.singular
     with pytest.raises(on.ArgumentError, match="one position"):
         arm.mobility(np.zeros((2, 6)))
+
+
+def test_a_stretched_chain_is_locked() -> None:
+    """To first order the middle of two bars between pins can move; but no motion leads there."""
+    bar = {"mass": 1.0, "com": (0.25, 0, 0), "inertia": (0.01, 0.01, 0.01)}
+    builder = on.Builder("stretched").body("ground").body("left", parent="ground", joint=on.Revolute((0, 1, 0)), **bar)
+    builder.body("right", parent="left", joint=on.Revolute((0, 1, 0)), at=(0.5, 0, 0), **bar)
+    robot = builder.loop("pin", on.Revolute((0, 1, 0)), "ground", "right", at=(1, 0, 0), child_at=(0.5, 0, 0)).build()
+    found = robot.mobility([0.0, 0.0])
+    assert (found.freedoms, found.singular, found.locked) == (1, True, True)
+    assert "no motion leads away from it" in str(found)
+    bent = robot.with_loops([])
+    assert not bent.mobility([0.0, 0.0]).locked
+    flat = on.load("four-bar-chain-4").mobility(np.zeros(on.load("four-bar-chain-4").nq))
+    assert not flat.locked

@@ -382,5 +382,5 @@ def test_answers_in_memory_of_the_callers() -> None:
     single = robot.forward_dynamics(*(x.astype(np.float32) for x in (q, zero, zero)))
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, expected, rtol=1e-3)
-    with pytest.raises(on.ArgumentError, match="tau must be numbers"):
+    with pytest.raises(on.ArgumentError, match="forward_dynamics of 'four-bar': argument 'tau' must be numbers"):
         robot.forward_dynamics(q, zero, zero + 1j)

@@ -171,7 +171,8 @@ class Group:
         found: Structure | None = self.__dict__.get("_structure")
         if found is None:
             first = q.reshape(-1, self.robot.nq)[0]
-            found = self.__dict__["_structure"] = Structure(self.robot, usual_rank(self.robot, first))
+            plain = Structure(self.robot, 0)
+            found = self.__dict__["_structure"] = plain.with_rank(usual_rank(plain, first))
         return found
 
     def world(self, x: Array) -> Array:

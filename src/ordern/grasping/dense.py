@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ..errors import ArgumentError
 from .motion import GraspMotion, motion_of
 from .omega import Omega, Solved
-from .recursive import _jacobians, compliance
+from .recursive import compliance, jacobians
 from .state import GraspState
 
 __all__ = ["DENSE", "appendix_b", "closed_form", "direct", "reduced"]
@@ -52,7 +52,7 @@ class _Dense:
         self.T, self.C = np.zeros((*shape, n)), np.zeros((*shape, n))
         J = np.zeros((*shape, l, 6, n))
         for g in grasp.groups:
-            own = _jacobians(g, state.stacked(state.q, g)).reshape(*shape, len(g.arms), len(g.tips), 6, -1)
+            own = jacobians(g, state.stacked(state.q, g)).reshape(*shape, len(g.arms), len(g.tips), 6, -1)
             for m, k in enumerate(g.arms):
                 arm = grasp.arms[k]
                 J[..., arm.contacts, :, arm.v] = own[..., m, :, :, :]

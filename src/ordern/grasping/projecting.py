@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from .omega import Omega
 from .recursive import compliance, response
 from .state import GraspState
 
-__all__ = ["Hold", "fitting", "impulse", "moving", "positioned", "projected", "worst"]
+__all__ = ["answered", "fitting", "impulse", "moving", "positioned", "projected", "worst"]
 
 Array = NDArray[Any]
 Changes = tuple[Array, ...]
@@ -35,16 +35,6 @@ FITTED = 1e-9
 """Residuals up to which tips count as being on the object."""
 FITS = 1e-6
 """What the start of a motion may be off, in rad, m, rad/s and m/s: rounding, but no other state than was meant."""
-
-
-class Hold(Protocol):
-    """Takes out of changes of arms and object what would move joints off stops that they are at."""
-
-    def position(self, state: GraspState, arms: Changes, shift: Array) -> tuple[Changes, Array]:
-        """Of positions."""
-
-    def velocity(self, state: GraspState, arms: Changes, shift: Array) -> tuple[Changes, Array]:
-        """Of velocities, after which joints do not move at stops."""
 
 
 def worst(state: GraspState) -> Array:
@@ -93,18 +83,18 @@ def _bound(state: GraspState, x: Array) -> Array:
     return found
 
 
-def projected(state: GraspState, hold: Hold | None = None) -> GraspState:
-    """The state with positions and velocities that fit; joints at stops that hold them stay there."""
-    return moving(positioned(state, hold), hold)
+def projected(state: GraspState) -> GraspState:
+    """The state with positions and velocities that fit."""
+    return moving(positioned(state))
 
 
-def positioned(state: GraspState, hold: Hold | None = None) -> GraspState:
+def positioned(state: GraspState) -> GraspState:
     """The state with positions that fit; velocities are as they were."""
     before = _open(state)
     for _ in range(STEPS):
         if (before <= CLOSED).all():
             return state
-        moved = _step(state, hold)
+        moved = _step(state)
         after = _open(moved)
         if not (after < before).any():
             break
@@ -140,14 +130,13 @@ def _farthest(state: GraspState, off: Array) -> str:
     )
 
 
-def _step(state: GraspState, hold: Hold | None) -> GraspState:
+def _step(state: GraspState) -> GraspState:
     """One step of Newton: arms close their own loops, and tips and object meet where these then are."""
     grasp, state = state.grasp, replace(state, positions_only=True)
     closing = _along_loops(state, lambda g, q, v: -g.structure(q).residual(q, 0.0))
     misfit = state.residual if closing is None else state.residual - grasp._tip_velocities(state.q, closing)
     solved = Omega(state, compliance(state)).solve([-r for r in state.rows(misfit)])
-    change = _answered(state, solved.multipliers, closing), solved.acceleration
-    arms, shift = change if hold is None else hold.position(state, *change)
+    arms, shift = answered(state, solved.multipliers, closing), solved.acceleration
     qs = list(state.q)
     for g in grasp.groups:
         moved = g.robot.integrate(state.stacked(state.q, g), state.stacked(arms, g))
@@ -156,14 +145,13 @@ def _step(state: GraspState, hold: Hold | None) -> GraspState:
     return GraspState(grasp, tuple(qs), state.v, _moved(state.pose, shift), state.velocity)
 
 
-def moving(state: GraspState, hold: Hold | None = None) -> GraspState:
+def moving(state: GraspState) -> GraspState:
     """The state with velocities that fit."""
     closing = _along_loops(state, lambda g, q, v: -g.structure(q).rate(q, v, 0.0))
     kept = state if closing is None else replace(state, v=_sums(state.v, closing))
     solved = Omega(state, compliance(state)).solve([-r for r in kept.velocity_residual])
-    change = _answered(state, solved.multipliers, closing), solved.acceleration
-    arms, shift = change if hold is None else hold.velocity(state, *change)
-    return replace(state, v=_sums(state.v, arms), velocity=state.velocity + shift)
+    arms = answered(state, solved.multipliers, closing)
+    return replace(state, v=_sums(state.v, arms), velocity=state.velocity + solved.acceleration)
 
 
 def impulse(state: GraspState, pushes: tuple[Array, ...], wrench: Array | None) -> tuple[Changes, Array, Array]:
@@ -178,7 +166,7 @@ def impulse(state: GraspState, pushes: tuple[Array, ...], wrench: Array | None) 
             free[k] = moved[..., m, :]
     tips = state.rows(grasp._tip_velocities(state.q, tuple(free)))
     solved = Omega(state, compliance(state)).solve(tips, wrench)
-    change = _answered(state, solved.multipliers, tuple(free))
+    change = answered(state, solved.multipliers, tuple(free))
     return change, solved.acceleration, state.forces(solved.multipliers)
 
 
@@ -197,7 +185,7 @@ def _along_loops(state: GraspState, asked: Callable[[Group, Array, Array], Array
     return tuple(found)
 
 
-def _answered(state: GraspState, multipliers: list[Array], first: Changes | None) -> Changes:
+def answered(state: GraspState, multipliers: list[Array], first: Changes | None) -> Changes:
     """What contact forces by rows do to the arms, after a first change of them."""
     forces = state.forces(multipliers)
     found: list[Array] = [np.empty(0)] * len(state.grasp.arms)

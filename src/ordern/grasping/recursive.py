@@ -34,7 +34,7 @@ from .motion import GraspMotion, motion_of
 from .omega import Omega, Solved
 from .state import GraspState
 
-__all__ = ["RECURSIVE", "compliance", "general", "rccfd1", "rccfd2", "rccfd3", "response"]
+__all__ = ["RECURSIVE", "compliance", "general", "jacobians", "rccfd1", "rccfd2", "rccfd3", "response"]
 
 Array = NDArray[Any]
 Solve = Callable[[Omega, list[Array], Array | None], Solved]
@@ -52,7 +52,7 @@ def compliance(state: GraspState) -> list[Array]:
     for g in state.grasp.groups:
         q = state.stacked(state.q, g)
         if g.looped:
-            J = _jacobians(g, q)
+            J = jacobians(g, q)
             found.append(_symmetric(J @ np.swapaxes(_pushed(g, q, J), -1, -2)))
             continue
         k = len(g.tips)
@@ -75,7 +75,7 @@ def response(state: GraspState, g: Group, forces: Array) -> Array:
     if not g.coupled:
         return _joints(g, q, _filtered(g, q, None, forces))
     if g.looped:
-        pull = (np.swapaxes(_jacobians(g, q), -1, -2) @ forces.reshape(*forces.shape[:-2], -1, 1))[..., 0]
+        pull = (np.swapaxes(jacobians(g, q), -1, -2) @ forces.reshape(*forces.shape[:-2], -1, 1))[..., 0]
         return g.structure(q).solve(q, pull, None, 0.0)
     total = np.zeros((*q.shape[:-1], g.robot.nv))
     for a, tip in enumerate(g.tips):
@@ -124,7 +124,7 @@ def general(
             free.append(g.structure(q).acceleration(q, v, T, 0.0, method, None))
         else:
             free.append(g.robot.forward_dynamics(q, v, T, method=method))
-        J = _jacobians(g, q)
+        J = jacobians(g, q)
         still.append((J, _pushed(g, q, J, method)))  # forces on the tips, as joint forces: rows
     L = [_symmetric(J @ np.swapaxes(moved, -1, -2)) for J, moved in still]
     alpha = state.grasp._tip_accelerations(state.q, state.v, _by_arms(state, free))
@@ -227,7 +227,7 @@ def _turned(g: Group, L: Array) -> Array:
     return np.asarray(R @ L @ np.swapaxes(R, -1, -2))
 
 
-def _jacobians(g: Group, q: Array) -> Array:
+def jacobians(g: Group, q: Array) -> Array:
     """(..., m, 6 k, nv), in the world's axes."""
     R = np.zeros((len(g.arms), 6, 6))
     R[:, :3, :3] = R[:, 3:, 3:] = g.turn

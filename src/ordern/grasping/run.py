@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ..records import dataclass
 from ..simulate.chunk import Chunk
-from ..simulate.crossing import BAND
 from ..simulate.events import Event, EventFunction, Found
 from ..simulate.happened import Happened
+from ..simulate.looped_run import LoopedRun
 from ..simulate.report import warn
-from ..simulate.run import Run
 from .monitor import KINDS, Breach, breach, margins
 from .problem import GraspProblem
+from .structure import GraspStructure
 from .whole import from_whole
 
 if TYPE_CHECKING:
@@ -47,19 +47,21 @@ class GraspClosing:
         piece = np.clip(np.searchsorted(starts, t, side="right") - 1, 0, len(starts) - 1)
         for k in np.unique(piece):
             which = np.flatnonzero(piece == k)
-            problem = GraspProblem(self.pieces[k][1], None, None, 1.0, True)
-            q[which], v[which] = problem.corrected_many(t[which], q[which], v[which])
+            now = GraspStructure.of(self.pieces[k][1], q[which[0]])
+            q[which], _ = now.closed(q[which], t[which])
+            v[which] = now.kept(q[which], v[which], t[which])
         return q.reshape(*shape, -1), v.reshape(*shape, -1)
 
 
-class GraspRun(Run):
-    """As `Run`; its own events are those of contacts that would fail, one for each contact and kind of failure."""
+class GraspRun(LoopedRun):
+    """As `LoopedRun`; its own events are those of contacts that would fail, one for each contact and kind of failure,
+    and the last one that a singular position is near."""
 
     problem: GraspProblem
 
     def __init__(self, problem: GraspProblem, *arguments: Any, breach: str, **more: Any) -> None:
         self._breach = breach
-        self._watched = [
+        self._fragile = [
             (i, k)
             for i, c in enumerate(problem.grasp.contacts)
             for k in range(len(KINDS))
@@ -71,10 +73,10 @@ class GraspRun(Run):
         """Whether it was by an impulse."""
         self._open: dict[int, int] = {}
         """Which of the own events go on, and which of the breaches they are."""
-        self._pieces: list[tuple[float, Grasp]] = [(0.0, problem.grasp)]
+        self._grasps: list[tuple[float, Grasp]] = [(0.0, problem.grasp)]
         self._left: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
         self._last_margins: tuple[Any, Array] = (None, np.zeros(0))
-        super().__init__(problem, *arguments, **more)
+        super().__init__(problem, *arguments, switches=(), **more)
         if problem.grasp.object is None:
             self.balance.keeps[:] = False  # what stands still takes momentum
 
@@ -90,9 +92,10 @@ class GraspRun(Run):
     # ---- contacts that fail
 
     def own_events(self) -> list[Event]:
-        """One for each contact and kind."""
+        """One for each contact and kind, and that of singular positions."""
         ends = self._breach != "warn"
-        return [Event(self._margin(i, k), f"contact {i} {KINDS[k]}", -1, ends) for i, k in self._watched]
+        failing = [Event(self._margin(i, k), f"contact {i} {KINDS[k]}", -1, ends) for i, k in self._fragile]
+        return [*failing, *super().own_events()]
 
     def _margin(self, contact: int, kind: int) -> EventFunction:
         def value(t: float, q: Array, v: Array) -> float:
@@ -103,20 +106,24 @@ class GraspRun(Run):
 
     def _margins(self, t: float, q: Array, v: Array) -> Array:
         """What is left of all contacts; the last answer is kept, since each event asks for its own number of it."""
-        key = (t, q.tobytes(), v.tobytes(), len(self._pieces), self.problem.held)
+        key = (t, q.tobytes(), v.tobytes(), len(self._grasps), self.problem.held)
         if self._last_margins[0] != key:
             self._last_margins = (key, self.problem.margins(t, q, v))
         return self._last_margins[1]
 
     def begun(self) -> None:
         """The run starts, perhaps with contacts that do not hold."""
-        if self._watched:
+        super().begun()
+        if self._fragile and not self.stopped:
             self.problem.tau.enter(0.0, self.q, self.v)
             self._lose(self._failing())
 
     def own_event(self, number: int) -> None:
-        """A contact fails here, and perhaps others with it."""
-        self._lose(self._failing(_TOGETHER, number), number)
+        """A contact fails here, and perhaps others with it; or a singular position is near."""
+        if number < len(self._fragile):
+            self._lose(self._failing(_TOGETHER, number), number)
+        else:
+            super().own_event(number)
 
     def _failing(self, tolerance: float = 0.0, number: int = -1) -> list[tuple[int, float]]:
         """Own events of contacts that do not hold in this state, and by how much."""
@@ -127,15 +134,15 @@ class GraspRun(Run):
             scale = np.abs(self.problem.contact_forces(self.t, self.q, self.v, tau)).max(axis=-1)
         return [
             (n, max(0.0, float(-left[i, k])))
-            for n, (i, k) in enumerate(self._watched)
+            for n, (i, k) in enumerate(self._fragile)
             if left[i, k] < tolerance * scale[i] or n == number
         ]
 
     def _lose(self, lost: list[tuple[int, float]], noted: int = -1) -> None:
         """Contacts do not hold any more: write it down, and do what was asked for."""
-        parting = {self._watched[n][0] for n, _ in lost if self._watched[n][1] == 0}
+        parting = {self._fragile[n][0] for n, _ in lost if self._fragile[n][1] == 0}
         for n, by in lost:
-            i, k = self._watched[n]
+            i, k = self._fragile[n]
             if n in self._open or (k and i in parting):
                 continue
             if n != noted:
@@ -146,7 +153,7 @@ class GraspRun(Run):
         if self._breach == "stop":
             self.stopped, self.message = "event", str(self._breaches()[-1])
         elif self._breach == "release":
-            self._release({self._watched[n][0] for n, _ in lost})
+            self._release({self._fragile[n][0] for n, _ in lost})
 
     def _write(self, number: int, by: float, struck: bool = False) -> None:
         """A breach, in the order of the log's events."""
@@ -166,43 +173,29 @@ class GraspRun(Run):
             self._lose(self._failing())
 
     def _let_go(self, contacts: set[int]) -> None:
-        self.problem.use(self.problem.grasp.released(*contacts))
-        self._pieces.append((self.t, self.problem.grasp))
+        self.problem.use(GraspStructure.of(self.problem.grasp.released(*contacts), self.q))
+        self._grasps.append((self.t, self.problem.grasp))
+        self.loops.start(self.t, self.q, self.v)
+        self._look_around()
 
     def seen(self, chunk: Chunk) -> None:
         """Steps were taken."""
-        self._look_at_loops(float(chunk.t[-1]), chunk.q[-1])
-        if not self._watched or self._breach != "warn":
+        super().seen(chunk)
+        if not self._fragile or self._breach != "warn":
             return
         forces = self.problem.contact_forces(chunk.t, chunk.q, chunk.v, chunk.tau)
         self._left = chunk.t, margins(self.problem.grasp, from_whole(self.problem.grasp, chunk.q, chunk.v), forces)
 
-    def _look_at_loops(self, t: float, q: Array) -> None:
-        """End the run where an arm's own loops come to a singular position, near which no step is short enough."""
-        grasp = self.problem.grasp
-        for g in grasp.groups:
-            for k in g.arms if g.looped else ():
-                arm = grasp.arms[k]
-                now = g.structure(q[arm.q])
-                if float(now.smallest(q[arm.q][None], t)[0]) < BAND * now.size(q[arm.q], t):
-                    names = ", ".join(map(repr, list(arm.robot.loop_rows)[:5]))
-                    self.stopped = "step-too-small"
-                    self.message = (
-                        f"the loops of arm {arm.name!r} ({names}) are at a singular position at t = {t:.9g} s; a grasp "
-                        "does not go through it, but one robot with contacts as loops, Robot.simulate, does"
-                    )
-                    return
-
     def _note(self, found: list[Found]) -> None:
         super()._note(found)
-        new = [f for f in found if self.user <= f.index < self.user + self._own]
+        new = [f for f in found if self.user <= f.index < self.user + len(self._fragile)]
         if self._breach != "warn":
             return
         for t, left in zip(*self._left, strict=True):
             while new and new[0].t <= t:
                 self._write(new.pop(0).index - self.user, 0.0)
             for n, number in list(self._open.items()):
-                by = float(-left[self._watched[n]])
+                by = float(-left[self._fragile[n]])
                 if by < 0.0:
                     del self._open[n]  # it holds again
                 else:
@@ -222,14 +215,14 @@ class GraspRun(Run):
                 return
             if self._breach == "warn":
                 break
-            self._let_go({self._watched[n][0] for n, _ in lost})
+            self._let_go({self._fragile[n][0] for n, _ in lost})
             after = self.contact.again(self.t, after[0], self.v)
         super()._touch(after, shown)
 
     def _overcharged(self, q: Array, v: Array) -> list[tuple[int, float]]:
         """Own events of contacts whose impulses they cannot take, and by how much, in N s or N m s."""
         change = v - self.v
-        if not self._watched or not change.any():
+        if not self._fragile or not change.any():
             return []
         problem, grasp = self.problem, self.problem.grasp
         stops = [s for s in self.contact.stops if s.reached(q)]
@@ -238,9 +231,9 @@ class GraspRun(Run):
         impulses = problem.contact_impulses(q, p @ E)
         left = margins(grasp, from_whole(grasp, q, v), impulses)
         least = _TOGETHER * np.abs(impulses).max(initial=0.0)
-        found = [(n, float(-left[i, k])) for n, (i, k) in enumerate(self._watched) if left[i, k] < -least]
-        parting = {self._watched[n][0] for n, _ in found if self._watched[n][1] == 0}
-        return [(n, by) for n, by in found if self._watched[n][1] == 0 or self._watched[n][0] not in parting]
+        found = [(n, float(-left[i, k])) for n, (i, k) in enumerate(self._fragile) if left[i, k] < -least]
+        parting = {self._fragile[n][0] for n, _ in found if self._fragile[n][1] == 0}
+        return [(n, by) for n, by in found if self._fragile[n][1] == 0 or self._fragile[n][0] not in parting]
 
     # ---- the end, checkpoints
 
@@ -253,8 +246,8 @@ class GraspRun(Run):
         index = self.log.column("events", 1).astype(int).tolist()
         number, grasp = 0, self.problem.grasp
         for k, e in zip(index, super()._happened(), strict=True):
-            if self.user <= k < self.user + self._own:
-                i, kind = self._watched[k - self.user]
+            if self.user <= k < self.user + len(self._fragile):
+                i, kind = self._fragile[k - self.user]
                 by, struck = self._by[number], self._struck[number]
                 found.append(breach(grasp, i, kind, e.time, by, e.q, e.v, struck))
                 number += 1
@@ -262,31 +255,37 @@ class GraspRun(Run):
                 found.append(e)
         return tuple(found)
 
-    def closing(self) -> GraspClosing | None:
+    def closing(self) -> GraspClosing | None:  # type: ignore[override]
         """What brings tips and object together between steps."""
-        return GraspClosing(tuple(self._pieces)) if self.problem.projects else None
+        return GraspClosing(tuple(self._grasps)) if self.problem.projects else None
 
     def more_state(self) -> dict[str, NDArray[Any]]:
         """For a checkpoint."""
-        parted = [[not c.bound.shape[1] for c in grasp.contacts] for _, grasp in self._pieces]
-        return {
+        parted = [[not c.bound.shape[1] for c in grasp.contacts] for _, grasp in self._grasps]
+        return super().more_state() | {
             "by": np.array(self._by),
             "struck": np.array(self._struck, dtype=bool),
             "open": np.array(list(self._open.items()), dtype=np.int64).reshape(-1, 2),
-            "times": np.array([t for t, _ in self._pieces]),
-            "parted": np.array(parted, dtype=bool).reshape(len(self._pieces), -1),
+            "since": np.array([t for t, _ in self._grasps]),
+            "parted": np.array(parted, dtype=bool).reshape(len(self._grasps), -1),
+            "entrance": self.problem.entrance,
         }
 
     def restore_more(self, state: dict[str, NDArray[Any]]) -> None:
         """From a checkpoint."""
         self._by, self._struck = state["by"].tolist(), state["struck"].tolist()
         self._open = {int(n): int(number) for n, number in state["open"]}
-        first = self._pieces[0][1]
-        self._pieces = [
+        first = self._grasps[0][1]
+        self._grasps = [
             (t, first.released(*np.flatnonzero(parted).tolist()) if parted.any() else first)
-            for t, parted in zip(state["times"].tolist(), state["parted"], strict=True)
+            for t, parted in zip(state["since"].tolist(), state["parted"], strict=True)
         ]
-        self.problem.use(self._pieces[-1][1])
+        super().restore_more(state)
+        self.problem.entrance = state["entrance"]
+
+    def _restored(self, rank: int) -> GraspStructure:
+        """The contacts that held."""
+        return GraspStructure(self._grasps[-1][1], rank)
 
 
 def _can_fail(surface: Any, kind: int) -> bool:

@@ -29,7 +29,8 @@ from ..simulate.arguments import (
 from ..simulate.chunk import Stepwise
 from ..simulate.events import Event
 from ..simulate.forces import Table
-from ..simulate.limits import Stop, check_mode
+from ..simulate.limits import check_mode
+from ..simulate.loop_stops import loop_stops
 from ..simulate.result import Result
 from ..simulate.tableaus import TABLEAUS
 from .arguments import finite, numbers, per_arm
@@ -37,6 +38,7 @@ from .problem import GraspProblem
 from .projecting import fitting
 from .run import BREACH, GraspRun
 from .state import GraspState
+from .structure import GraspStructure
 from .whole import from_whole, to_whole
 
 if TYPE_CHECKING:
@@ -94,9 +96,11 @@ def simulate(
     problem = GraspProblem(grasp, _joint_forces(grasp, tau, wrench), _dynamics(dynamics), float(smoothing), project)
     start = _start(grasp, q0, v0, pose, velocity, project)
     q, v = to_whole(start)
-    stops = _stops(grasp, limits, restitution, q)
+    problem.use(GraspStructure.of(grasp, q))
+    stops = check_mode(grasp.robot, limits, restitution, q) + loop_stops(problem, limits, q)
     integrator = integrator_for(problem, settings, method)
-    found = problem.motion(q, v, np.zeros(problem.nv))  # also so that compiling is not counted as running
+    # also so that compiling is not counted as running
+    found = problem.now.motion(q, v, np.zeros(problem.nv), problem.dynamics_method)
     if method == "radau" and found.singular:
         raise ArgumentError(
             f"{_WHAT}: the method 'radau' looks at states next to those in which tips and object fit, and there "
@@ -158,18 +162,6 @@ def _start(grasp: Grasp, q0: Any, v0: Any, pose: Any, velocity: Any, project: bo
     if start.shape != ():
         raise ArgumentError(f"{_WHAT}: one state at a time, not a batch of shape {start.shape}")
     return fitting(start, _WHAT) if project else start
-
-
-def _stops(grasp: Grasp, limits: str, restitution: float, q: Array) -> list[Stop]:
-    """The limits that a run has to watch: those of the arms' joints, by names of arm and joint."""
-    stops = check_mode(grasp.robot, limits, restitution, q)
-    for loop in grasp.robot.loops if limits != "ignore" else ():
-        if loop.active and np.isfinite((*loop.lower, *loop.upper)).any():
-            raise ArgumentError(
-                f"{_WHAT}: limits={limits!r}: loop {loop.name!r} has limits, and those of joints that close loops of "
-                "an arm are not watched in a grasp; use limits='ignore', or cut the loop at another joint"
-            )
-    return stops
 
 
 def _require_signature(name: str, f: Any) -> None:

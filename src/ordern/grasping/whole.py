@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .mechanism import Grasp
     from .state import GraspState
 
-__all__ = ["from_whole", "to_whole", "whole_robot"]
+__all__ = ["from_whole", "joined", "split", "to_whole", "whole_robot"]
 
 Array = NDArray[Any]
 
@@ -144,6 +144,24 @@ def rotation(p: Array) -> Array:
         (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
     )
     return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def split(state: GraspState, x: Array) -> tuple[tuple[Array, ...], Array | None]:
+    """Forces on the joints of each arm, and that on the object in the world's axes, from those of the whole robot."""
+    grasp = state.grasp
+    return grasp._split(x), None if grasp.object is None else _turned(state.R, x[..., grasp.nv :])
+
+
+def joined(state: GraspState, arms: tuple[Array, ...], shift: Array) -> Array:
+    """Velocities of the whole robot, from those of the arms and of the object in the world's axes."""
+    if state.grasp.object is None:
+        return np.concatenate(arms, axis=-1)
+    return np.concatenate([*arms, _turned(np.swapaxes(state.R, -1, -2), shift)], axis=-1)
+
+
+def _turned(R: Array, x: Array) -> Array:
+    both = [(R @ x[..., part, None])[..., 0] for part in (slice(0, 3), slice(3, 6))]
+    return np.concatenate(both, axis=-1)
 
 
 def quaternion(R: Array) -> Array:

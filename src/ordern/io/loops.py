@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import joints
 from ..errors import ModelError, unknown_name
-from ..joints import Closure, Composite, Driven, Joint, Placement, placement
+from ..joints import Closure, Composite, Driven, Joint, Placement, RollingDisc, placement
 from ..model import ModelBuilder
 from .source import open_source
 
@@ -115,11 +115,26 @@ def _spelled(cls: type[Closure]) -> str:
 
 
 def _class(kind: Any, what: str, where: str = "") -> type[Closure]:
-    key = str(kind).lower().replace("-", "").replace("_", "").replace(" ", "")
-    if not isinstance(kind, str) or key not in _TYPES:
+    key = _key(kind)
+    if key not in _TYPES:
         known = unknown_name("type", kind, sorted(map(_spelled, _TYPES.values())), what)
         raise ModelError(str(known), where)
     return _TYPES[key]
+
+
+def _key(kind: Any) -> str:
+    return kind.lower().replace("-", "").replace("_", "").replace(" ", "") if isinstance(kind, str) else ""
+
+
+def _joint_class(kind: Any, what: str, role: str, refused: Sequence[type[Closure]] = ()) -> type[Closure]:
+    """The type of a joint that is part of something; what is no joint is not among those that are listed."""
+    possible = {key: cls for key, cls in _TYPES.items() if issubclass(cls, Joint) and cls not in refused}
+    if _key(kind) in possible:
+        return possible[_key(kind)]
+    names = sorted(map(_spelled, possible.values()))
+    if _key(kind) in _TYPES:
+        raise ModelError(f"{what}: {_spelled(_TYPES[_key(kind)])!r} cannot be {role}; a joint can: {', '.join(names)}")
+    raise ModelError(str(unknown_name("type", kind, names, what)))
 
 
 def closure_of(given: Mapping[str, Any], what: str = "a loop") -> Closure:
@@ -132,10 +147,12 @@ def closure_of(given: Mapping[str, Any], what: str = "a loop") -> Closure:
             raise ModelError(f"{what} needs {f.name!r}, as its type is {_spelled(cls)}")
     words: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in given.items() if key != "type"}
     if cls is Driven and isinstance(words.get("joint"), Mapping):
+        _joint_class(words["joint"].get("type"), what, "driven")
         words["joint"] = closure_of(words["joint"], what)
     if cls is Composite:
-        listed = enumerate(_listed(words["parts"], f"{what}: parts", ""), 1)
-        words["parts"] = tuple(_part(x, f"{what}, part {number}") for number, x in listed)
+        listed = _listed(words["parts"], f"{what}: parts", "")
+        refused = (RollingDisc,) if len(listed) > 1 else ()  # its motions change with its position
+        words["parts"] = tuple(_part(x, f"{what}, part {number}", refused) for number, x in enumerate(listed, 1))
     try:
         made: Closure = cls(**words)
     except TypeError as e:
@@ -143,9 +160,9 @@ def closure_of(given: Mapping[str, Any], what: str = "a loop") -> Closure:
     return made
 
 
-def _part(given: Mapping[str, Any], what: str) -> tuple[Closure, Placement]:
+def _part(given: Mapping[str, Any], what: str, refused: Sequence[type[Closure]]) -> tuple[Closure, Placement]:
     """A joint of a composite one, and where it is in the child's frame at the neutral position."""
-    cls = _class(given.get("type"), what)
+    cls = _joint_class(given.get("type"), what, "a part of a composite joint", refused)
     _only(given, ("type", *(f.name for f in _fields(cls)), "at"), f"{what}: {_spelled(cls)}", "")
     joint = closure_of({key: x for key, x in given.items() if key != "at"}, what)
     return joint, _place(given.get("at", (0.0, 0.0, 0.0)), what)

@@ -93,9 +93,21 @@ class Joint(Closure, ABC):
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """The position whose `transform` leads to this pose of the child (see `Closure`), or to the one next to it."""
-        raise ModelError(
-            f"{type(self).__name__} has no `locate(R, p)`, which finds the coordinates of a joint that closes a loop"
-        )
+        raise ModelError(self.unlocated)
+
+    @property
+    def unlocated(self) -> str:
+        """Why `locate` does not find its coordinates; nothing if it does. Then a loop that it closes has none."""
+        if type(self).locate is not Joint.locate:
+            return ""
+        return f"{type(self).__name__} has no `locate(R, p)`, which finds the coordinates of a joint that closes a loop"
+
+    def slack(self, R: Matrix3, p: Vector3) -> tuple[Scalar, ...]:
+        """Numbers that are below zero where no position leads to this pose, though there is no residual; mostly none.
+
+        They are of order one elsewhere.
+        """
+        return ()
 
     def stages(self) -> tuple[tuple[Joint, Placement], ...]:
         """The joints that it moves as, one after the other, with their coordinates; itself, unless it is made of some.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError
+from ..graph import Scalar
 from ..records import dataclass
 from ..spatial import Chain, Columns, Freedoms, Motion, Pose, Subspace, Transform, factors
 from ..spatial.linear import Matrix3, Vector3, matmul, matvec, subtract, transpose
@@ -137,6 +138,17 @@ class Composite(Joint):
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """The coordinates of its parts; of two postures of an elbow or a wrist, that of the neutral position."""
         return self._only.locate(*self._of_part(R, p)) if self._only else self._known.locate(R, p)
+
+    @property
+    def unlocated(self) -> str:
+        """Why the coordinates of its parts are not known; nothing if they are."""
+        if self._only:
+            return self._only.unlocated
+        return self._series if isinstance(self._series, str) else self._series.unlocated
+
+    def slack(self, R: Matrix3, p: Vector3) -> tuple[Scalar, ...]:
+        """How far parts that reach only some poses without a residual (an elbow, a wrist) are from the last of them."""
+        return self._only.slack(*self._of_part(R, p)) if self._only else self._known.slack(R, p)
 
     def stages(self) -> tuple[tuple[Joint, Placement], ...]:
         """Its parts, and theirs."""

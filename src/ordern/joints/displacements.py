@@ -21,12 +21,15 @@ from ..spatial import Freedoms, Pose
 from .free import Free
 from .turning import after
 
-__all__ = ["SAME", "Group", "Run", "complement", "generated", "merged", "product_rank"]
+__all__ = ["SAME", "Group", "Run", "aligned", "complement", "generated", "merged", "product_rank"]
 
 Array = NDArray[np.float64]
 
 SAME = 1e-7
 """Directions, and distances in units of the whole, that differ by less are the same."""
+_PARALLEL = 1e-5
+"""Axes at a smaller angle, in radians, are meant to be parallel: files have them with five digits or more. Residuals of
+two axes that are nearly parallel, taken as they are, are useless in practice: they grow as one over the angle."""
 _ROUNDING = 1e-13
 """Of products of numbers up to a hundred."""
 _RANK = 1e-6
@@ -104,6 +107,19 @@ class Group:
         along = np.abs(self.axis @ space).max()  # along the axis, or across it
         return bool(along > 1.0 - SAME and space.shape[1] == 1) or bool(along < SAME and space.shape[1] == 2)
 
+    @property
+    def direction(self) -> Array | None:
+        """The one direction of its axis, or else of its shifts; None if there are none, or several."""
+        if self.turns == 1:
+            return self.axis
+        return self.shifts[:, 0] if self.turns == 0 and self.shifts.shape[1] == 1 else None
+
+    def turned(self, R: Array) -> Group:
+        """The same, turned about its own point."""
+        w, c = self.twists[:3], self.point[:, None]
+        v, w = R @ (self.twists[3:] + np.cross(w, c, axis=0)), R @ w
+        return Group(np.concatenate([w, v + np.cross(c, w, axis=0)]))
+
     def scaled(self, length: float) -> Group:
         """The same with another unit of length."""
         return Group(self.twists * np.array([[1.0]] * 3 + [[length]] * 3))
@@ -120,6 +136,22 @@ class Run:
     start: int
     stop: int
     group: Group
+
+
+def aligned(groups: Sequence[Group]) -> list[Group]:
+    """The groups, with directions that are nearly those of earlier ones made exactly so."""
+    found: list[Group] = []
+    known: list[Array] = []
+    for g in groups:
+        d = g.direction
+        if d is not None:
+            near = next((x for x in known if np.linalg.norm(np.cross(d, x)) <= _PARALLEL), None)
+            if near is None:
+                known.append(d)
+            elif np.linalg.norm(np.cross(d, near)) > _ROUNDING:
+                g = g.turned(_between(d, near * np.sign(d @ near)))
+        found.append(g)
+    return found
 
 
 def generated(groups: Sequence[Group]) -> Group:
@@ -197,6 +229,13 @@ def _clean(x: Array) -> Array:
     near = np.round(x)
     size = max(1.0, float(np.abs(x).max(initial=0.0)))
     return np.where(np.abs(x - near) < 1e-15 * size, near, x) + 0.0
+
+
+def _between(a: Array, b: Array) -> Array:
+    """The least turn that takes one direction to another, which is not opposite."""
+    x, y, z = np.cross(a, b)
+    N = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.asarray(np.eye(3) + N + N @ N / (1.0 + a @ b))
 
 
 def _bracket(x: Array, y: Array) -> Array:

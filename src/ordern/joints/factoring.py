@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from ..records import dataclass
 from ..spatial import Pose
 from ..spatial.linear import ZERO3, Vector3, cross, dot, matmul, matvec, transpose
-from .displacements import Group, Run, generated, merged, product_rank
+from .closure import Rows
+from .displacements import SAME, Group, Run, generated, merged, product_rank
 from .known_turns import known_turns
-from .orbits import Orbit, between, orbit
+from .orbits import Orbit, between, orbit, spare
 from .products import Product, Undetermined
 from .turning import about, across, after, displacement, inverse, turn_to, unit, vector
 
@@ -27,6 +28,10 @@ class Factoring(ABC):
     @abstractmethod
     def factors(self, X: Pose) -> list[Pose]:
         """The elements, one of each group, whose product is X."""
+
+    def slack(self, X: Pose) -> Rows:
+        """Numbers that are below zero where there are no such elements; `factors` are then those of a neighbour."""
+        return ()
 
 
 def factoring(groups: Sequence[Group], runs: Sequence[Run] = (), product: Product | None = None) -> Factoring:
@@ -73,6 +78,11 @@ class _Split(Factoring):
         outer = self.product.elements(X)
         return [g for how, step in zip(self.inner, outer, strict=True) for g in how.factors(step)]
 
+    def slack(self, X: Pose) -> Rows:
+        """That of the product, and of its factors."""
+        inner = zip(self.inner, self.product.elements(X), strict=True)
+        return (*self.product.slack(X), *(x for how, step in inner for x in how.slack(step)))
+
 
 @dataclass(frozen=True, eq=False)
 class _Backwards(Factoring):
@@ -83,6 +93,10 @@ class _Backwards(Factoring):
     def factors(self, X: Pose) -> list[Pose]:
         """Inverses of the factors of the inverse."""
         return [inverse(g) for g in reversed(self.forwards.factors(inverse(X)))]
+
+    def slack(self, X: Pose) -> Rows:
+        """That of the inverse."""
+        return self.forwards.slack(inverse(X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +110,10 @@ class _Elbow(Factoring):
         """What takes the point there; the rest is the last turn."""
         one, two = self.orbit.elements(X.point(self.point))
         return [one, two, after(inverse(after(one, two)), X)]
+
+    def slack(self, X: Pose) -> Rows:
+        """An arm has its length."""
+        return self.orbit.slack(X.point(self.point))
 
 
 def _elbow(groups: Sequence[Group]) -> Factoring | None:
@@ -119,11 +137,24 @@ class _Wrist(Factoring):
         """
         a, b, c = self.axes
         there = matvec(X.rotation, c)
-        A, B = dot(across(b, a), across(b, c)), dot(a, cross(b, c))
+        A, B = self._middle
         middle = about(b, *between(A, B, dot(a, there) - dot(a, b) * dot(b, c), B))
         first = about(a, *unit(*turn_to(a, matvec(middle, c), there)))
         last = matmul(transpose(matmul(first, middle)), X.rotation)
         return [displacement(R, self.centre, ZERO3) for R in (first, middle, last)]
+
+    @property
+    def _middle(self) -> tuple[float, float]:
+        """How the angle between the first axis and the last depends on cosine and sine of the angle in the middle."""
+        a, b, c = self.axes
+        return float(dot(across(b, a), across(b, c))), float(dot(a, cross(b, c)))
+
+    def slack(self, X: Pose) -> Rows:
+        """Axes that are not perpendicular do not turn everything everywhere."""
+        a, b, c = self.axes
+        if max(abs(dot(a, b)), abs(dot(b, c))) <= SAME:
+            return ()
+        return (spare(*self._middle, dot(a, matvec(X.rotation, c)) - dot(a, b) * dot(b, c)),)
 
 
 def _wrist(groups: Sequence[Group]) -> Factoring | None:

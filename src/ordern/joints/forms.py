@@ -59,6 +59,10 @@ class Backwards(Product):
         """The inverses of the factors of the inverse."""
         return tuple(inverse(g) for g in reversed(self.forwards.elements(inverse(X))))
 
+    def slack(self, X: Pose) -> Rows:
+        """That of the inverse."""
+        return self.forwards.slack(inverse(X))
+
 
 @dataclass(frozen=True, eq=False)
 class BallLast(Product):
@@ -78,6 +82,10 @@ class BallLast(Product):
         for g in found:
             X = after(inverse(g), X)
         return (*found, X)
+
+    def slack(self, X: Pose) -> Rows:
+        """Some orbits are parts of a plane or a sphere only."""
+        return self.orbit.slack(X.point(self.centre))
 
 
 def _ball_last(groups: tuple[Group, ...]) -> Product | None:

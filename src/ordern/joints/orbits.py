@@ -20,7 +20,7 @@ from .closure import Rows
 from .displacements import SAME, Group, complement
 from .turning import about, across, displacement, threaded, turn_to, unit, vector
 
-__all__ = ["Orbit", "between", "orbit"]
+__all__ = ["Orbit", "between", "orbit", "spare"]
 
 Array = NDArray[np.float64]
 
@@ -35,6 +35,10 @@ class Orbit(ABC):
     @abstractmethod
     def elements(self, x: Vector3) -> tuple[Pose, ...]:
         """One element of each group that together take the point to x; of several ways, that with the neutral one."""
+
+    def slack(self, x: Vector3) -> Rows:
+        """Numbers that are below zero where x has no residual, but is not on the orbit: beyond its edge."""
+        return ()
 
 
 def orbit(groups: Sequence[Group], point: Array) -> Orbit | None:
@@ -62,6 +66,11 @@ def between(A: Scalar, B: Scalar, k: Scalar, start: float) -> tuple[Scalar, Scal
     left = square - k * k
     root = sqrt(where_less(left, 0.0, 0.0, left)) * (1.0 if start < 0.0 else -1.0 if start > 0.0 else 1.0)
     return (A * k - B * root) / square, (B * k + A * root) / square
+
+
+def spare(A: float, B: float, k: Scalar) -> Scalar:
+    """Below zero where there is no angle with A cos + B sin = k, and one where that is furthest."""
+    return 1.0 - k * k * (1.0 / (A * A + B * B))
 
 
 @dataclass(frozen=True)
@@ -167,8 +176,7 @@ class TurnShift(Orbit):
         a, u = self.line.axis, self.along
         if not _is_across(a, u):
             return dot(a, subtract(y, e)) * (1.0 / dot(a, u))
-        flat, eu = across(a, e), dot(e, u)
-        left = eu * eu - dot(flat, flat) + _square(a, y)
+        left, eu = self._left(y, e), dot(e, u)
         root = sqrt(where_less(left, 0.0, 0.0, left))
         return (root if eu >= 0.0 else 0.0 - root) - eu
 
@@ -189,6 +197,19 @@ class TurnShift(Orbit):
         turn = about(a, *unit(*turn_to(a, add(e, shift), y)))
         return displacement(turn, at, ZERO3), Pose(IDENTITY3, shift)
 
+    def _left(self, y: Vector3, e: Vector3) -> Scalar:
+        """Of a shift across the axis: the square of the part that is not fixed of where it ends."""
+        a, eu = self.line.axis, dot(e, self.along)
+        return eu * eu - _square(a, e) + _square(a, y)
+
+    def slack(self, x: Vector3) -> Rows:
+        """What is nearer to the axis than the line of the shift is out of reach."""
+        a, at = self.line.axis, self.line.at
+        square = -self._left(ZERO3, subtract(self.point, at))
+        if not _is_across(a, self.along) or square <= SAME**2:
+            return ()
+        return (_square(a, subtract(x, at)) * (1.0 / square) - 1.0,)
+
 
 @dataclass(frozen=True)
 class ShiftTurn(Orbit):
@@ -204,8 +225,7 @@ class ShiftTurn(Orbit):
         a, u = self.line.axis, self.along
         if not _is_across(a, u):
             return dot(a, subtract(y, e)) * (1.0 / dot(a, u))
-        flat, yu = across(a, e), dot(y, u)
-        left = yu * yu - _square(a, y) + dot(flat, flat)
+        left, yu = self._left(y, e), dot(y, u)
         root = sqrt(where_less(left, 0.0, 0.0, left))
         return yu + (root if dot(e, u) < 0.0 else 0.0 - root)
 
@@ -225,6 +245,19 @@ class ShiftTurn(Orbit):
         shift = scale(self._shift(y, e), self.along)
         turn = about(a, *unit(*turn_to(a, e, subtract(y, shift))))
         return Pose(IDENTITY3, shift), displacement(turn, at, ZERO3)
+
+    def _left(self, y: Vector3, e: Vector3) -> Scalar:
+        """Of a shift across the axis: the square of what the circle leaves of its radius along the shift."""
+        a, yu = self.line.axis, dot(y, self.along)
+        return yu * yu - _square(a, y) + _square(a, e)
+
+    def slack(self, x: Vector3) -> Rows:
+        """What is further from the line of the shift than the radius is out of reach."""
+        a, at = self.line.axis, self.line.at
+        e = subtract(self.point, at)
+        if not _is_across(a, self.along) or _square(a, e) <= SAME**2:
+            return ()
+        return (self._left(subtract(x, at), e) * (1.0 / _square(a, e)),)
 
 
 @dataclass(frozen=True)
@@ -259,22 +292,46 @@ class TwoTurns(Orbit):
         f, e = subtract(self.second.at, self.first.at), subtract(self.point, self.first.at)
         g = subtract(e, f)
         if self.how == "parallel":
-            flat, more = across(a, f), across(a, g)
-            A, B = dot(flat, more), dot(flat, cross(a, more))
-            c, s = between(A, B, 0.5 * (_square(a, y) - dot(flat, flat) - dot(more, more)), B)
+            A, B, k = self._elbow(y)
+            c, s = between(A, B, k, B)
+            more = across(a, g)
             return add(f, add(scale(dot(a, g), a), add(scale(c, more), scale(s, cross(a, more)))))
         if self.how == "meeting":
             n = cross(a, b)
-            ab, nn = dot(a, b), dot(n, n)
-            p, q = dot(a, y), dot(b, e)
-            base = add(scale((p - ab * q) * (1.0 / nn), a), scale((q - ab * p) * (1.0 / nn), b))
-            left = (dot(y, y) - dot(base, base)) * (1.0 / nn)
+            base, left = self._crossed(y)
             root = sqrt(where_less(left, 0.0, 0.0, left))
             return add(base, scale(root if dot(e, n) >= 0.0 else 0.0 - root, n))
         assert self.inverse is not None
         known = (dot(a, y), dot(b, e), 0.5 * (dot(y, y) + dot(f, f) - dot(g, g)))
         x, w, z = (dot(row, known) for row in self.inverse)
         return (x, w, z)
+
+    def _elbow(self, y: Vector3) -> tuple[float, float, Scalar]:
+        """Of parallel axes: A, B and k of the equation A cos + B sin = k for the second turn."""
+        a, e = self.first.axis, subtract(self.point, self.second.at)
+        flat, more = across(a, subtract(self.second.at, self.first.at)), across(a, e)
+        k = 0.5 * (_square(a, y) - dot(flat, flat) - dot(more, more))
+        return float(dot(flat, more)), float(dot(flat, cross(a, more))), k
+
+    def _crossed(self, y: Vector3) -> tuple[Vector3, Scalar]:
+        """Of axes that meet: what z has in their plane, and the square of the multiple of their normal that it has."""
+        a, b = self.first.axis, self.second.axis
+        n = cross(a, b)
+        ab, nn = dot(a, b), dot(n, n)
+        p, q = dot(a, y), dot(b, subtract(self.point, self.first.at))
+        base = add(scale((p - ab * q) * (1.0 / nn), a), scale((q - ab * p) * (1.0 / nn), b))
+        return base, (dot(y, y) - dot(base, base)) * (1.0 / nn)
+
+    def slack(self, x: Vector3) -> Rows:
+        """An arm reaches a ring of the plane, or a belt of the sphere."""
+        y = subtract(x, self.first.at)
+        if self.how == "parallel":
+            return (spare(*self._elbow(y)),)
+        a, b, e = self.first.axis, self.second.axis, subtract(self.point, self.first.at)
+        if self.how != "meeting" or max(abs(dot(a, b)), abs(dot(b, e))) <= SAME:
+            return ()
+        n = cross(a, b)
+        return (self._crossed(y)[1] * (dot(n, n) / dot(e, e)),)
 
     def elements(self, x: Vector3) -> tuple[Pose, ...]:
         """The two turns."""

@@ -52,6 +52,10 @@ class Product(ABC):
     def elements(self, X: Pose) -> tuple[Pose, ...]:
         """The factors of X, one of each group."""
 
+    def slack(self, X: Pose) -> Rows:
+        """Numbers that are below zero where X has no residual, but no factors either."""
+        return ()
+
 
 @dataclass(frozen=True, eq=False)
 class Space:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..spatial import Freedoms, Pose
 from ..spatial.linear import Matrix3, Vector3, scale
 from .base import Joint
 from .closure import Rows
-from .displacements import Group, Run, generated, merged
+from .displacements import Group, Run, aligned, generated, merged
 from .factoring import Factoring, factoring
 from .forms import product
 from .placement import Placement
@@ -67,17 +68,29 @@ class Series:
         except Undetermined as e:
             return str(e)
 
+    @property
+    def unlocated(self) -> str:
+        """Why the coordinates of its parts are not known; nothing if they are."""
+        if not isinstance(self._factoring, str):
+            return ""
+        return (
+            f"{self.what} closes a loop, but no coordinates of it are known there: {self._factoring}. It can have no "
+            "springs, dampers, limits or drives"
+        )
+
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """The coordinates of all parts; where there are several, those on the side of the neutral position."""
         how = self._factoring
         if isinstance(how, str):
-            raise ModelError(
-                f"{self.what} closes a loop, but no coordinates of it are known there: {how}. It can have no springs, "
-                "dampers, limits or drives"
-            )
+            raise ModelError(self.unlocated)
         elements = iter(how.factors(Pose(R, scale(1.0 / self.unit, p))))
         located = (self._own(s, next(elements) if s.group.freedoms else Pose.zero()) for s in self.stages)
         return Freedoms(x for part in located for x in part)
+
+    def slack(self, R: Matrix3, p: Vector3) -> Rows:
+        """Below zero where its parts do not reach a pose that they have no residual against."""
+        how = self._factoring
+        return () if isinstance(how, str) else how.slack(Pose(R, scale(1.0 / self.unit, p)))
 
     def _own(self, stage: _Stage, g: Pose) -> Freedoms:
         """A part's coordinates, from the element by which it moves."""
@@ -94,7 +107,9 @@ def series(parts: Sequence[tuple[Joint, Placement]], frame: Placement) -> Series
         for number, (part, at) in enumerate(parts, 1)
         for joint, inner in part.stages()
     ]
-    runs = merged([s.group for s in stages if s.group.freedoms])
+    groups = aligned([s.group for s in stages])
+    stages = [replace(s, group=g) for s, g in zip(stages, groups, strict=True)]
+    runs = merged([g for g in groups if g.freedoms])
     found = product([r.group for r in runs])
     what = f"a Composite of {len(parts)} joints ({', '.join(type(part).__name__ for part, _ in parts)})"
     if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..errors import ArgumentError, LoopError
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Array", "asking", "numbers", "positive", "require_closed", "worst_loop"]
+__all__ = ["Array", "asking", "in_single", "numbers", "positive", "require_closed", "worst_loop", "worst_of"]
 
 Array = NDArray[Any]
 
@@ -40,8 +41,13 @@ def asking(robot: Robot) -> Ask:
 
 def worst_loop(robot: Robot, rows: Array) -> tuple[str, float]:
     """The loop or coupling with the largest of these numbers, (..., nc), and how large it is."""
-    sizes = np.abs(rows).reshape(-1, robot.nc).max(axis=0, initial=0.0)
-    each = {name: float(sizes[at].max(initial=0.0)) for name, at in robot.loop_rows.items()}
+    return worst_of(robot.loop_rows, rows)
+
+
+def worst_of(names: Mapping[str, slice], rows: Array) -> tuple[str, float]:
+    """Which of the names that rows (..., nc) have has the largest number in its own, and how large it is."""
+    sizes = np.abs(rows).reshape(-1, rows.shape[-1]).max(axis=0, initial=0.0)
+    each = {name: float(sizes[at].max(initial=0.0)) for name, at in names.items()}
     name = max(each, key=lambda x: each[x])
     return name, each[name]
 
@@ -61,6 +67,11 @@ def require_closed(robot: Robot, what: str, q: Array, t: Any = None, tolerance: 
             f"{what}: loop {name!r} of {robot.name!r} is open by {off:.3g} (rad, m) in this position; "
             "robot.assemble(q).q is a closed one near it"
         )
+
+
+def in_single(*given: Any) -> bool:
+    """Whether all arguments are arrays of single precision or less: then the answer is, rounded from double."""
+    return all(getattr(x, "dtype", None) in (np.float32, np.float16) for x in given)
 
 
 def numbers(what: str, x: ArrayLike, n: int) -> Array:

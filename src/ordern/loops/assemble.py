@@ -15,7 +15,7 @@ turns a joint by more than half a radian, and full turns are taken back at the e
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
 from ..model import Connection
 from ..records import dataclass
-from .asking import Array, asking, numbers
+from .asking import Array, asking, in_single, numbers
 from .limits import CutLimits
 
 if TYPE_CHECKING:
@@ -134,8 +134,9 @@ def assemble(
     found = solver.unturned(found, x)
     result = _report(solver, found.reshape(*batch, robot.nq), taken.reshape(batch), ok.reshape(batch))
     if check and not ok.all():
-        raise LoopError(_complaint(solver, result, x, steps))
-    return result
+        raise LoopError(_complaint(solver, result, x, steps, restarts))
+    single = in_single(q, *((weights,) if isinstance(weights, np.ndarray) else ()))
+    return replace(result, q=result.q.astype(np.float32)) if single else result
 
 
 def close(robot: Robot, q: Array, t: Any = 0.0, steps: int = 10, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
@@ -359,7 +360,7 @@ def _report(solver: _Solver, q: Array, steps: Array, ok: Array) -> Assembly:
     return Assembly(robot, q, size, steps, ok, loops, held.reshape(*shape, robot.nv), beyond)
 
 
-def _complaint(solver: _Solver, found: Assembly, start: Array, steps: int) -> str:
+def _complaint(solver: _Solver, found: Assembly, start: Array, steps: int, restarts: int) -> str:
     robot, far = solver.robot, int(np.sum(~found.ok))
     each = ", ".join(f"{name!r} by {float(np.max(x)):.3g}" for name, x in found.loops.items() if np.max(x) > 1e-9)
     text = f"loop {found.worst!r} of {robot.name!r} cannot be closed from here"
@@ -376,4 +377,11 @@ def _complaint(solver: _Solver, found: Assembly, start: Array, steps: int) -> st
         text += f". Joints that limits stop: {', '.join(at_limits)}"
     if solver.kept.any():
         text += f". Joints that were kept: {', '.join(c.name for c in robot.independent if solver.kept[c.v].any())}"
-    return text + ". Start from a position nearer to a closed one, keep fewer joints, or ask for `restarts`"
+    advice = ["start from a position nearer to a closed one"]
+    if solver.kept.any():
+        advice.append("keep fewer joints")
+    if restarts:
+        text += f". Nor does it from {restarts} random position{'s' * (restarts > 1)}"
+    else:
+        advice.append("ask for `restarts`, which tries random ones")
+    return f"{text}. To go on, {' or '.join(filter(None, (', '.join(advice[:-1]), advice[-1])))}"

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import methods
+from ..algorithms import methods, questions
 from ..algorithms.closed_loop import kkt, null_space, proximal, reduced
 from ..algorithms.closed_loop.equations import Equations, Solution, equations, flat, solved
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, ModelError, unknown_name
-from ..joints import Joint
-from .asking import Array, asking, numbers, worst_loop
+from .asking import Array, asking, in_single, numbers, worst_loop
 from .motion import ClosedMotion
 
 if TYPE_CHECKING:
@@ -66,11 +65,11 @@ def accelerations(
             f"({', '.join(list(robot.loop_rows)[:5])}): use one of {', '.join(METHODS)}; or `robot.opened()`, which is "
             "the same robot without them"
         )
-    found = closed_dynamics(robot, q, v, tau, method=method, **more).a
+    found = closed_dynamics(robot, q, v, tau, method=method, asked="forward_dynamics", **more).a
     if "forward_dynamics" not in robot.__dict__ and usual_method(robot) == "multipliers" and compiles(robot):
         kernel = robot.kernel("closed_dynamics", "multipliers")
         robot._shorten("forward_dynamics", kernel, first=robot.nv, floor=reduced.SMALLEST_PIVOT)
-    if all(getattr(x, "dtype", None) in (np.float32, np.float16) for x in (q, v, tau)):
+    if in_single(q, v, tau):
         found = found.astype(np.float32)
     return found if out is None else _written(found, out)
 
@@ -105,23 +104,57 @@ def closed_dynamics(
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
     threads: int | None = None,
+    asked: str = "closed_dynamics",
 ) -> ClosedMotion:
-    """See `Robot.closed_dynamics`."""
+    """See `Robot.closed_dynamics`. `asked` is the function of the robot that was called, which errors name."""
     method = usual_method(robot) if method is None else method
     if method not in METHODS:
-        raise unknown_name("method", method, METHODS, "closed_dynamics")
+        raise unknown_name("method", method, METHODS, f"{asked} of {robot.name!r}")
+    try:
+        return _closed_dynamics(
+            robot, q, v, tau, external, method, t, stabilise, loop_forces, tolerance, rank,
+            {"base_velocity": base_velocity, "base_acceleration": base_acceleration}, threads,
+        )  # fmt: skip
+    except (ArgumentError, ModelError) as e:
+        e.args = (_told(str(e), robot, asked),)
+        raise
+
+
+def _told(message: str, robot: Robot, asked: str) -> str:
+    """An error's message, with the function that was called and the robot in it."""
+    first, _, rest = message.partition(": ")
+    if any(first == x.name for x in questions()):  # a function behind the one that was called
+        message = rest
+    return f"{asked}: {message}" if repr(robot.name) in message else f"{asked} of {robot.name!r}: {message}"
+
+
+def _closed_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    external: Any,
+    method: str,
+    t: ArrayLike | None,
+    stabilise: Any,
+    loop_forces: Mapping[str, ArrayLike] | None,
+    tolerance: float,
+    rank: int | None,
+    moved: dict[str, Any],
+    threads: int | None,
+) -> ClosedMotion:
     if method in ("multipliers", "proximal") and usual_method(robot) == "null-space":
         raise ModelError(
             f"some joint of {robot.name!r} moves no mass, so that the method {method!r}, which inverts the mass matrix "
             "of the tree, is not for it; 'null-space' and 'kkt' are",
             robot.source,
         )
-    q, v, tau = numbers("q", q, robot.nq), numbers("v", v, robot.nv), numbers("tau", tau, robot.nv)
+    sizes = {"q": (q, robot.nq), "v": (v, robot.nv), "tau": (tau, robot.nv)}
+    q, v, tau = (numbers(f"argument {name!r}", x, n) for name, (x, n) in sizes.items())
     if loop_forces:
         tau = tau + robot.loop_force(q, along(robot, loop_forces))
     ask = asking(robot)
     forces = None if external is None else robot._forces(external)
-    moved: dict[str, Any] = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
     pull = correction(robot, q, v, t, stabilise)
     optional: dict[str, Any] = {"external": forces, **moved, "t": t, "correction": pull}
     given: dict[str, Any] = {
@@ -136,7 +169,8 @@ def closed_dynamics(
         np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
     except ValueError:
         raise ArgumentError(
-            f"closed_dynamics: the batch shapes of q {q.shape}, v {v.shape} and tau {tau.shape} do not broadcast"
+            f"the batch shapes of the arguments do not broadcast: q {q.shape[:-1]}, v {v.shape[:-1]}, "
+            f"tau {tau.shape[:-1]}"
         ) from None
     if method == "multipliers" and rank is None and compiles(robot):
         return _compiled(robot, q, v, tau, optional, given, threads)
@@ -169,11 +203,11 @@ def along(robot: Robot, forces: Mapping[str, ArrayLike]) -> Array:
         loop = known.get(name)
         if loop is None:
             raise unknown_name("loop", name, known, robot.name)
-        if not isinstance(loop.type, Joint) or not loop.type.nv:
+        if not loop.loop.nv:
             raise ArgumentError(f"loop {name!r} is closed by {type(loop.type).__name__}, which no drive can move")
-        if loop.type.nv == 1 and np.ndim(force) == 0:
+        if loop.loop.nv == 1 and np.ndim(force) == 0:
             force = np.reshape(force, 1)
-        given.append((loop.v, numbers(f"the force in loop {name!r}", force, loop.type.nv)))
+        given.append((loop.v, numbers(f"the force in loop {name!r}", force, loop.loop.nv)))
     out = np.zeros((*np.broadcast_shapes(*(f.shape[:-1] for _, f in given)), robot.loop_table.nv))
     for v, f in given:
         out[..., v] = f
@@ -246,9 +280,10 @@ def project_velocity(
     robot: Robot, q: ArrayLike, v: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE
 ) -> Array:
     """See `Robot.project_velocity`."""
+    kind = np.float32 if in_single(q, v, *((t,) if isinstance(t, np.ndarray) else ())) else np.float64
     q, v = numbers("q", q, robot.nq), numbers("v", v, robot.nv)
     if not robot.nc:
-        return np.array(v)
+        return np.array(v, kind)
     ask = asking(robot)
     rate = ask("loop_rate", q, v, t=t)
     batch = rate.shape[:-1]
@@ -269,4 +304,4 @@ def project_velocity(
             f"no velocities of {robot.name!r} keep all loops closed: loop {name!r} would still open at "
             f"{left:.3g} (rad/s, m/s). Loops that time drives contradict others, or can go no further"
         )
-    return np.asarray(new)
+    return np.asarray(new, kind)

@@ -10,6 +10,7 @@ from ..joints import Joint
 from ..model import BASE, Frame, Loop, TracedLoop
 from ..spatial import Freedoms
 from .asking import Array
+from .coordinates import nearest_coordinates
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -46,7 +47,7 @@ def body_forces(robot: Robot, q: Array, loop: Loop, wrench: Array) -> Array:
 
 def drive_wrench(robot: Robot, q: Array, at: TracedLoop, force: Array) -> Array:
     """(n, 6): the wrench S (S^T S)^-1 f on a loop's child, in its frame there, of forces f along its freedoms."""
-    joint, x = at.type, robot.loop_coordinates(q)[:, at.q]
+    joint, x = at.type, nearest_coordinates(robot, q)[:, at.q]
     assert isinstance(joint, Joint)
     S = joint.subspace(Freedoms(x[:, k] for k in range(x.shape[1]))).columns
     rows = [[np.broadcast_to(np.asarray(y, float), (len(q),)) for y in m.scalars] for m in S]

@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, unknown_name
-from ..joints import Joint
 from ..records import dataclass
 from .asking import Array, asking, numbers, positive, require_closed
 from .mobility import joint_parts, null_motions
@@ -114,7 +113,7 @@ def _listed(actuated: Sequence[str]) -> tuple[str, ...]:
 def _drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[str, slice], tuple[str, ...]]:
     """B (n, nv, m), which columns are whose, and what to call them."""
     known = {c.name: c for c in robot.joints}
-    loops = {x.loop.name: x for x in robot.loop_table.loops if isinstance(x.type, Joint) and x.type.nv}
+    loops = {x.loop.name: x for x in robot.loop_table.loops if x.loop.nv}
     columns: list[Array] = []
     parts: dict[str, slice] = {}
     labels: list[str] = []

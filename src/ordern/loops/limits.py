@@ -12,6 +12,7 @@ from ..model import TracedLoop
 from ..records import dataclass
 from ..spatial import Freedoms, Motion
 from .asking import Array
+from .coordinates import nearest_coordinates
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -38,20 +39,20 @@ def limited_coordinates(robot: Robot) -> tuple[LimitedCoordinate, ...]:
     """Those of loops that are closed."""
     found = []
     for x in robot.loop_table.loops:
-        own = _own_rates(x.type)
-        for k in range(x.loop.nq):
+        rates = _own_rates(x.type) if x.loop.nq else []
+        for k, rate in enumerate(rates):
             low, high = x.loop.lower[k], x.loop.upper[k]
             if math.isfinite(low) or math.isfinite(high):
-                v = x.v.start + k if own[k] else -1
+                v = x.v.start + rate if rate >= 0 else -1
                 found.append(LimitedCoordinate(x.loop.name, k, x.q.start + k, v, low, high))
     return tuple(found)
 
 
 def loop_positions(robot: Robot, q: Array) -> Array:
     """Coordinates (..., n) of joints that close loops; angles within half a turn of the middle of their limits."""
-    found = np.array(robot.loop_coordinates(q))
+    found = np.array(nearest_coordinates(robot, q))
     for x in robot.loop_table.loops:
-        for k in getattr(x.type, "angles", ()):
+        for k in x.loop.angles:
             middle = _middle(x, k)
             if math.isfinite(middle):
                 at = found[..., x.q.start + k]
@@ -85,7 +86,7 @@ def velocity_bias(robot: Robot, q: Array, v: Array, x: TracedLoop) -> Array:
     u, carried = (_seen(turn, to, m) for m in (v_f, a_f))
     V = v_c - u
     A = a_c - carried + _crossed(V, u)
-    at = robot.loop_coordinates(q)[..., x.q]
+    at = nearest_coordinates(robot, q)[..., x.q]
     here = Freedoms(at[..., k] for k in range(joint.nq))
     S = np.stack([_stacked(m, V.shape) for m in joint.subspace(here).columns], axis=-1)
     inverse = np.linalg.pinv(S)
@@ -145,14 +146,19 @@ def _middle(x: TracedLoop, k: int) -> float:
     return high - 0.5 * math.pi
 
 
-def _own_rates(joint: Any) -> list[bool]:
-    """Which coordinates of a joint are the integral of the velocity at the same place."""
-    if not isinstance(joint, Joint):
-        return []
-    rng, own = np.random.default_rng(0), [k < joint.nv for k in range(joint.nq)]
-    for _ in range(2):
-        free = np.full(joint.nq, np.inf)
-        q, v = joint.random(rng, (), -free, free), rng.normal(size=joint.nv)
-        rate = joint.rate(Freedoms(q.tolist()), Freedoms(v.tolist()))
-        own = [mine and bool(rate[k] == v[k]) for k, mine in enumerate(own)]
-    return own
+def _own_rates(joint: Any) -> list[int]:
+    """For each coordinate of a joint the place of the velocity that it is the integral of; -1 if there is none.
+
+    Of joints in series, each of them has its own places: a ball has one position more than velocities.
+    """
+    rng, found, start = np.random.default_rng(0), [], 0
+    for part, _ in joint.stages():
+        own = [k < part.nv for k in range(part.nq)]
+        for _ in range(2):
+            free = np.full(part.nq, np.inf)
+            q, v = part.random(rng, (), -free, free), rng.normal(size=part.nv)
+            rate = part.rate(Freedoms(q.tolist()), Freedoms(v.tolist()))
+            own = [mine and bool(rate[k] == v[k]) for k, mine in enumerate(own)]
+        found += [start + k if mine else -1 for k, mine in enumerate(own)]
+        start += part.nv
+    return found

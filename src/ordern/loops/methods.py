@@ -88,7 +88,8 @@ class LoopMethods(LoopQuestions):
         The joints in `keep` stay where they are, limits of joints, those that close loops included, are respected
         unless told otherwise, and of joints with a larger weight less is asked. The neutral position is the start
         unless q is given; where that leads nowhere, up to `restarts` random ones are tried. Loops that cannot be closed
-        are an error that names them, unless `check` is False: then the result says how near it came.
+        are an error that names them, unless `check` is False: then the result says how near it came. It is computed in
+        double precision; q of the result is rounded to single if the one that was given is.
         """
         from .assemble import assemble
 
@@ -102,12 +103,13 @@ class LoopMethods(LoopQuestions):
 
         The short form of `assemble`, for positions that a simulation has let drift.
         """
-        from .asking import numbers
+        from .asking import in_single, numbers
         from .assemble import close
 
         robot = cast("Robot", self)
         given = numbers("q", q, robot.nq)
         found, ok = close(robot, given.reshape(-1, robot.nq), t, steps, tolerance)
+        found = found.astype(np.float32) if in_single(q) else found
         return found.reshape(given.shape), ok.reshape(given.shape[:-1])
 
     def mobility(self, q: ArrayLike, t: float = 0.0, tolerance: float = TOLERANCE) -> Mobility:
@@ -121,7 +123,8 @@ class LoopMethods(LoopQuestions):
     ) -> Array:
         """The velocity next to v that keeps all loops closed, of shape (..., nv).
 
-        Next to it in the kinetic energy of the difference: what a blow through the loops would make of v.
+        Next to it in the kinetic energy of the difference: what a blow through the loops would make of v. Computed in
+        double precision, and rounded to single if q and v are.
         """
         from .dynamics import project_velocity
 

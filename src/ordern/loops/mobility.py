@@ -13,14 +13,12 @@ from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups, scales
 from ..errors import ArgumentError
 from ..records import dataclass
 from .asking import Array, asking, numbers, positive
+from .nearby import is_itself, neighbours
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 __all__ = ["Mobility", "joint_parts", "mobility", "null_motions", "singular_positions"]
-
-_NEARBY = 1e-3
-"""How far away neighbours of a position are, in rad and m: far enough that their rank shows, near enough to be so."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +60,12 @@ class Mobility:
         rank = np.array([self.rank])
         return bool(singular_positions(self.robot, self.q[None], rank, self.t, self.tolerance)[0])
 
+    @cached_property
+    def locked(self) -> bool:
+        """Whether this is a singular position from which no motion leads away: its freedoms are those of first
+        derivatives only."""
+        return self.singular and is_itself(_neighbours(self.robot, self.q, self.motions, self.t)[1])
+
     def __str__(self) -> str:
         lines = [
             f"{self.robot.name}: {self.freedoms} freedom{'s' * (self.freedoms != 1)} of {self.robot.nv}, "
@@ -73,7 +77,8 @@ class Mobility:
         for k in range(self.freedoms):
             lines.append(f"  motion {k + 1}: {joint_parts(self.robot, self.motions[:, k])}")
         if self.singular:
-            lines.append("  a singular position: there are fewer freedoms nearby")
+            nearby = "no motion leads away from it: it is locked" if self.locked else "there are fewer freedoms nearby"
+            lines.append(f"  a singular position: {nearby}")
         return "\n".join(lines)
 
 
@@ -136,25 +141,17 @@ def _independent(robot: Robot, K: Array, rank: int, tolerance: float) -> dict[st
 
 
 def singular_positions(robot: Robot, q: Array, rank: Array, t: Any, tolerance: float) -> Array:
-    """(n,): for each of the positions q (n, nq), whether closed positions nearby have a higher rank.
-
-    Neighbours are tried along each motion that loops allow, both ways, and along mixtures of two.
-    """
-    from .assemble import close
-
-    ask = asking(robot)
-    K = ask("loop_jacobian", q, t=t)
-    _, motions = null_motions(K, tolerance)
+    """(n,): for each of the positions q (n, nq), whether closed positions nearby have a higher rank."""
     found = np.zeros(len(q), bool)
-    for i, N in enumerate(motions):
-        f = N.shape[1]
-        ways = [N[:, k] for k in range(f)]
-        ways += [N[:, j] + s * N[:, k] for j in range(min(f, 4)) for k in range(j) for s in (1.0, -1.0)]
-        if not ways:
-            continue
-        x = np.array([s * w / np.linalg.norm(w) for w in ways for s in (_NEARBY, -_NEARBY)])
+    for i, N in enumerate(null_motions(asking(robot)("loop_jacobian", q, t=t), tolerance)[1]):
         here = t if np.ndim(t) == 0 else t[i]
-        near, ok = close(robot, robot.integrate(q[i], x), here, steps=50)
-        if ok.any():
-            found[i] = bool((decide(ask("loop_jacobian", near[ok], t=here), tolerance).rank > rank[i]).any())
+        near, _ = _neighbours(robot, q[i], N, here)
+        if len(near):
+            K = asking(robot)("loop_jacobian", near, t=here)
+            found[i] = bool((decide(K, tolerance).rank > rank[i]).any())
     return found
+
+
+def _neighbours(robot: Robot, q: Array, motions: Array, t: Any) -> tuple[Array, Array]:
+    ask = asking(robot)
+    return neighbours(robot, q, motions, lambda x: ask("loop_jacobian", x, t=t), lambda x: ask("loop_residual", x, t=t))

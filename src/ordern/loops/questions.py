@@ -85,7 +85,17 @@ class LoopQuestions:
         return self._ask("loop_wrenches", (q,), {"t": t}, None, threads, out)
 
     def loop_coordinates(self, q: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
-        """The positions of the joints that close loops, loop after loop; angles within half a turn of zero."""
+        """The positions of the joints that close loops, loop after loop; angles within half a turn of zero.
+
+        Of a loop that is open they are those of a closed one next to it. Joints in series may not reach a pose that is
+        closed (an elbow one that is too far away): there they are not a number. Loops without coordinates (`Distance`,
+        a rod between two balls) have no place among them: `robot.loop_table.loops` has for each where its own are.
+        """
+        from .coordinates import bounded_loops, loop_coordinates
+
+        robot = cast("Robot", self)
+        if bounded_loops(robot):
+            return loop_coordinates(robot, q, threads, out)
         return self._ask("loop_coordinates", (q,), {}, None, threads, out)
 
     def loop_velocities(
@@ -94,11 +104,22 @@ class LoopQuestions:
         """The velocities of the joints that close loops, loop after loop."""
         return self._ask("loop_velocities", (q, v), {}, None, threads, out)
 
-    def loop_force(self, q: ArrayLike, along: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+    def loop_force(
+        self,
+        q: ArrayLike,
+        along: ArrayLike | Mapping[str, ArrayLike],
+        threads: int | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """Joint forces (..., nv) that do what forces `along` the joints that close loops do, to be added to `tau`.
 
-        `along` has a number for each freedom of those joints, in the order of `loop_velocities`: a drive's force.
+        `along` has a number for each freedom of those joints, in the order of `loop_velocities`: a drive's force. Or it
+        is a dictionary of forces by names of loops; those that are not named have none.
         """
+        if isinstance(along, Mapping):
+            from .dynamics import along as forces_along
+
+            along = forces_along(cast("Robot", self), along)
         return self._ask("loop_force", (q, along), {}, None, threads, out)
 
     def loop_passive_force(

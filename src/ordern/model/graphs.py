@@ -17,7 +17,7 @@ from ..joints import Closure, Joint, row_count
 from .checks import Numbers, name_of, numbers, vector
 from .gathered import Carrier, Link
 from .parts import BASE, Connection, Coupling, Loop, Placement, placement
-from .spanning import Edge, carrying, span
+from .spanning import Edge, carrying, says, span
 
 __all__ = ["Graph"]
 
@@ -108,7 +108,8 @@ class Graph(ABC):
         `at` places the joint on the parent, `child_at` on the child; `type` is the motion that it leaves free, such as
         Revolute((0, 1, 0)), or what it asks instead, such as Distance(0.3). Its axis is in the axes of `child_at`. A
         joint may have dampers, springs, friction and limits as one of the tree, along its own coordinates: those of the
-        child's frame relative to the parent's. Loops, joints and couplings have different names.
+        child's frame relative to the parent's. Joints in series with a motion in common (a rod between two balls) have
+        none such, and can have none of that. Loops, joints and couplings have different names.
         """
         what = f"loop {name!r}"
         terms = {
@@ -125,6 +126,11 @@ class Graph(ABC):
                 kind = type.__class__.__name__
                 raise ModelError(f"{what}: {', '.join(given)} needs a joint; a {kind} has no coordinates")
             _require_closure(type, what)
+            if isinstance(type, Joint) and type.unlocated:
+                said = [term for term, x in given.items() if says(x)]
+                if said:
+                    raise ModelError(f"{what} cannot have {', '.join(said)}: {type.unlocated}")
+                given = {}
             loop = Loop(name, type, BASE, here, BASE, there, "", active, **given)
             for low, high in zip(loop.lower, loop.upper, strict=True):
                 if low > high:

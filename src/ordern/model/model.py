@@ -160,7 +160,20 @@ class Model:
         try:
             return index[name]
         except (KeyError, TypeError):
-            raise unknown_name(kind, name, index, self.name) from None
+            hint = self.constraint_hint(name) if kind == "joint" else ""
+            raise unknown_name(kind, name, index, self.name, hint) from None
+
+    def constraint_hint(self, name: object) -> str:
+        """What to say of a name that is that of a loop or a coupling, where a joint is asked for."""
+        if any(x.name == name for x in self.couplings):
+            return f"{name!r} is a coupling between joints, and none itself"
+        if not any(x.name == name for x in self.loops):
+            return ""
+        return (
+            f"{name!r} closes a loop, so it is no joint of the tree, and not in q: its coordinates are in "
+            "`robot.loop_coordinates(q)` and its limits are the loop's own; to have it in the tree, let another joint "
+            "close the loop"
+        )
 
     @cached_property
     def tables(self) -> Tables:
@@ -285,10 +298,11 @@ class Model:
             stack.extend((j, more, j == below[-1]) for j in reversed(below))
 
     def __repr__(self) -> str:
-        loops = f", {len(self.loops)} loop{'s' * (len(self.loops) != 1)}" if self.loops else ""
+        counts = (("loop", len(self.loops)), ("coupling", len(self.couplings)))
+        more = "".join(f", {n} {what}{'s' * (n != 1)}" for what, n in counts if n)
         return (
             f"<{type(self).__name__} {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
-            f"{self.mass:.4g} kg{loops}>"
+            f"{self.mass:.4g} kg{more}>"
         )
 
     def __hash__(self) -> int:

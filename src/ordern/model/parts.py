@@ -236,7 +236,7 @@ class Loop:
         what = f"loop {self.name!r}"
         if not isinstance(self.type, Closure):
             raise ModelError(f"{what}: its type must be a joint such as Spherical(), not {self.type!r}", self.where)
-        neutral = self.type.neutral() if isinstance(self.type, Joint) else ()
+        neutral = self._joint.neutral() if self._joint else ()
         for key, n, usual in (
             ("lower", self.nq, -math.inf),
             ("upper", self.nq, math.inf),
@@ -261,8 +261,8 @@ class Loop:
 
     @property
     def nq(self) -> int:
-        """How many coordinates its joint has; none if it is no joint."""
-        return self.type.nq if isinstance(self.type, Joint) else 0
+        """How many coordinates its joint has; none if it is no joint, or one whose coordinates are not known."""
+        return self._joint.nq if self._joint else 0
 
     @property
     def is_passive(self) -> bool:
@@ -271,8 +271,18 @@ class Loop:
 
     @property
     def nv(self) -> int:
-        """How many freedoms its joint has; none if it is no joint."""
-        return self.type.nv if isinstance(self.type, Joint) else 0
+        """How many velocities go with its coordinates."""
+        return self._joint.nv if self._joint else 0
+
+    @property
+    def angles(self) -> tuple[int, ...]:
+        """Which of its coordinates are angles, that count without their full turns."""
+        return self._joint.angles if self._joint else ()
+
+    @property
+    def _joint(self) -> Joint | None:
+        """Its joint, if that has coordinates in it."""
+        return self.type if isinstance(self.type, Joint) and not self.type.unlocated else None
 
     def __repr__(self) -> str:
         return f"Loop({self.name!r}, {type(self.type).__name__})"

@@ -1,10 +1,10 @@
 """Which of a graph's joints carry bodies, and which close loops.
 
 The tree grows from the root. Of the joints that lead from it to a body that is not in it yet, the next is one that
-cannot close a loop (a joint with an armature, one that follows another, or one of a type without a closure); then one
-with limits, drives, dampers or springs; then any; and of these one whose child is the new body, before one that has to
-be reversed. What cannot close a loop and cannot be reversed either carries its child, and no other joint does. What is
-left over closes loops.
+cannot close a loop (a joint with an armature, one that follows another, one of a type without a closure, or one with a
+spring or the like that would have no coordinates there); then one with limits, drives, dampers or springs; then any;
+and of these one whose child is the new body, before one that has to be reversed. What cannot close a loop and cannot be
+reversed either carries its child, and no other joint does. What is left over closes loops.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..joints import (
 )
 from ..records import dataclass
 
-__all__ = ["Edge", "Spanned", "carrying", "span"]
+__all__ = ["Edge", "Spanned", "carrying", "says", "span"]
 
 _REVERSIBLE = (Fixed, Revolute, Continuous, Prismatic, Helical, Cylindrical)
 """Types whose inverse is one of them, about the opposite axis, with the same coordinates."""
@@ -64,7 +64,7 @@ class Edge:
         """Why it cannot close a loop; nothing if it can."""
         advice = "; let another joint of its loop close it (closes=True)"
         for key in _IN_TREE:
-            if _given(self.terms.get(key)):
+            if says(self.terms.get(key)):
                 return f", but has {key!r}{advice}"
         if self.closes is False:
             return f", but is asked to carry a body{advice}"
@@ -72,21 +72,25 @@ class Edge:
             row_count(self.type)
         except ModelError as e:
             return f": {e}"
-        return ""
+        said = [key for key, x in self.terms.items() if says(x)]
+        return f", but has {', '.join(map(repr, said))}: {self.type.unlocated}" if said and self.type.unlocated else ""
 
     @property
     def rank(self) -> int:
         """How much it wants to be in the tree: 0 if it must, 1 if it has limits or the like, 2 if not."""
         if self.bound:
             return 0
-        return 2 - any(_given(x) for x in self.terms.values())
+        return 2 - any(says(x) for x in self.terms.values())
 
 
-def _given(x: Any) -> bool:
+def says(x: Any) -> bool:
     """Whether a term says something: not None, nothing, zero or without limit."""
-    if x is None or isinstance(x, (str, tuple)):
+    if x is None or isinstance(x, str):
         return bool(x)
-    numbers = np.atleast_1d(np.asarray(x, float))
+    try:
+        numbers = np.atleast_1d(np.asarray(x, float))
+    except (TypeError, ValueError):  # the name of a joint, with a ratio and an offset
+        return True
     return bool(((numbers != 0.0) & np.isfinite(numbers)).any())
 
 

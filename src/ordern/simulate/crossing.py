@@ -47,7 +47,7 @@ class Crossing:
 
 def weak_rank(now: Structure, q: Array, t: float, usual: float) -> int:
     """How many constraints are strong: singular values before the widest gap below the usual ones."""
-    sigma = np.linalg.svd(now.robot.loop_jacobian(q, t=now.time(t)), compute_uv=False)
+    sigma = now.sigma(q, t)
     best, rank = 0.0, now.rank - 1
     for k in range(now.rank):
         if sigma[k] < _WEAK * usual:

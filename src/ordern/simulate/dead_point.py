@@ -1,4 +1,4 @@
-"""What to say of a run that ends at a dead point: where loops that move on can no longer be followed."""
+"""What to say of a run that ends at a dead point: where loops that move on can no longer be followed, or lock it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .structure import Structure
 
-__all__ = ["dead_point"]
+__all__ = ["dead_point", "locked"]
 
 Array = NDArray[np.float64]
 
@@ -23,29 +23,39 @@ def dead_point(now: Structure, q: Array, t: float, usual: float) -> str:
     """Which loops depend on each other here that usually do not, and what to do; nothing if none do."""
     if not now.rank or not np.isfinite(q).all() or not usual > 0.0:
         return ""
-    U, sigma, _ = np.linalg.svd(now.robot.loop_jacobian(q, t=now.time(t)))
+    U, sigma, _ = np.linalg.svd(now.narrow(q, t), full_matrices=False)
     least = float(sigma[now.rank - 1]) / usual
     if not least < _NEAR:
         return ""
-    shares = {name: float(np.linalg.norm(U[rows, now.rank - 1])) for name, rows in now.robot.loop_rows.items()}
-    names = [name for name, x in shares.items() if x > _PART]
+    names = _sharing(now, U[:, now.rank - 1])
     driven = [x.loop.name for x in now.robot.loop_table.loops if x.type.timed]
     rank = min(now.rank - 1, int((sigma[: now.rank] > _GONE * usual).sum()))
     text = (
-        f"{_listed(names)} {'is' if len(names) == 1 else 'are'} at a dead point there: the smallest singular value of "
-        f"the constraints is {least:.1e} of its largest so far, and next to it their rank is {rank} instead of "
+        f"{now.listed(names)} {'is' if len(names) == 1 else 'are'} at a dead point there: the smallest singular value "
+        f"of the constraints is {least:.1e} of its largest so far, and next to it their rank is {rank} instead of "
         f"{now.rank}"
     )
     if driven:
         return (
-            f"{text}. Time drives {_listed(driven)} on, where the mechanism cannot follow: let time drive another "
+            f"{text}. Time drives {now.listed(driven)} on, where the mechanism cannot follow: let time drive another "
             "joint, end the motion before, or open the loop then, with on.Switch"
         )
     return f"{text}. Tighter tolerances or shorter steps may lead through it; mobility() tells how it can move there"
 
 
-def _listed(names: list[str]) -> str:
-    quoted = [repr(x) for x in names]
-    if len(quoted) == 1:
-        return f"loop {quoted[0]}"
-    return f"loops {', '.join(quoted[:-1])} and {quoted[-1]}"
+def locked(now: Structure, q: Array, t: float, rank: int) -> str:
+    """Which loops lock a mechanism in a singular position, and what to do."""
+    U, _, _ = np.linalg.svd(now.narrow(q, t), full_matrices=False)
+    names = _sharing(now, U[:, now.rank - 1])
+    return (
+        f"{now.listed(names)} {'locks' if len(names) == 1 else 'lock'} the mechanism where it is at t = {t:.9g} s: of "
+        f"{now.rank} constraints that are independent next to this singular position, {rank} are so in it, and no "
+        "motion leads away from it. What forces do to it depends on how stiff its parts are, and rigid ones take any: "
+        "start next to it, or without one of them"
+    )
+
+
+def _sharing(now: Structure, u: Array) -> list[str]:
+    """The loops that have a part in a combination of constraints."""
+    shares = {name: float(np.linalg.norm(u[rows])) for name, rows in now.rows.items()}
+    return [name for name, x in shares.items() if x > _PART]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError
 from ..joints import Joint
+from ..loops.coordinates import nearest_coordinates
 from ..model import Connection
 from ..spatial import Freedoms
 
@@ -43,7 +44,7 @@ def _of_loops(robot: Robot, q: Array) -> Array:
     """The energy of springs in joints that close loops; angles count from the turn that is nearest to their rest."""
     total = np.zeros(q.shape[:-1])
     sprung = [x for x in robot.loop_table.loops if any(x.loop.stiffness)]
-    at = robot.loop_coordinates(q) if sprung else total
+    at = nearest_coordinates(robot, q) if sprung else total
     for x in sprung:
         joint, rest = x.type, x.loop.rest
         assert isinstance(joint, Joint)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
+from ..loops.limits import loop_positions
 from ..records import dataclass
 from .dense import Segment, evaluate
 from .roots import crossing
@@ -57,7 +58,10 @@ class Event:
 
     @classmethod
     def limit(cls, joint: str, *, terminal: bool = False) -> Event:
-        """A coordinate of the joint leaves its limits."""
+        """A coordinate of the joint, or of the joint that closes the loop of this name, leaves its limits.
+
+        An angle of the latter counts within half a turn of the middle of its limits.
+        """
         return cls(_Limit(joint), f"limit of {joint}", -1, terminal)
 
     @classmethod
@@ -102,6 +106,8 @@ class _Limit:
         raise ArgumentError("this event is used through robot.simulate(events=[...])")
 
     def bind(self, robot: Robot) -> EventFunction:
+        if any(x.name == self.joint for x in robot.loops):
+            return _loop_limit(robot, self.joint)
         c = robot.joint(self.joint)
         if c.mimic is not None:
             raise ArgumentError(
@@ -111,6 +117,21 @@ class _Limit:
         if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
             raise ArgumentError(f"Event.limit: joint {c.name!r} has no limits")
         return lambda t, q, v: float(np.minimum(q[where] - lower, upper - q[where]).min())
+
+
+def _loop_limit(robot: Robot, name: str) -> EventFunction:
+    """How far the joint that closes a loop is inside of its limits."""
+    every = robot if all(x.active for x in robot.loops) else robot.with_loops([x.name for x in robot.loops])
+    x = next(x for x in every.loop_table.loops if x.loop.name == name)
+    lower, upper = np.array(x.loop.lower), np.array(x.loop.upper)
+    if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
+        raise ArgumentError(f"Event.limit: the joint of loop {name!r} has no limits")
+
+    def inside(t: float, q: Array, v: Array) -> float:
+        at = loop_positions(every, q)[x.q]
+        return float(np.minimum(at - lower, upper - at).min())
+
+    return inside
 
 
 @dataclass(frozen=True)

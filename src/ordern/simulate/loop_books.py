@@ -124,7 +124,7 @@ class LoopBooks:
         now = self.problem.usual
         if len(self.singular) >= _MOST or any(abs(x.time - t) <= 1e-5 * max(1.0, abs(t)) for x in self.singular[-3:]):
             return
-        sigma = np.linalg.svd(now.robot.loop_jacobian(q, t=now.time(t)), compute_uv=False)
+        sigma = now.sigma(q, t)
         usual = self.largest
         rank = int((sigma[: now.rank] > 10.0 * max(_SINGULAR * usual, smallest)).sum())
         self.singular.append(Singularity(t, rank, now.rank, smallest / usual))
@@ -174,6 +174,7 @@ class LoopBooks:
             rank=now.rank,
             constraints=now.nc,
             singular=tuple(self.singular),
+            of=self.problem.of,
         )
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -54,11 +54,13 @@ class LoopReport:
     """How many there are."""
     singular: tuple[Singularity, ...]
     """Singular positions that were passed; the first 100."""
+    of: str = "loops"
+    """What closes the mechanism: "loops", or "contacts" of a grasp."""
 
     def rows(self) -> list[tuple[str, str]]:
         """Lines of a table."""
         much = f"open by up to {self.violation:.1e} ({self.worst}), {self.between:.1e} between steps; {self.drift}"
-        found = [("loops", much)]
+        found = [(self.of, much)]
         redundant = f", {self.constraints - self.rank} redundant" if self.rank < self.constraints else ""
         found.append(("", f"{self.constraints} constraints{redundant}; rates up to {self.rate:.1e} ({self.fastest})"))
         if self.drift == "project":

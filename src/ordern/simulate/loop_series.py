@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..algorithms.closed_loop.rank import decide, groups
 from ..errors import ArgumentError, unknown_name
+from ..loops.limits import loop_positions
 from . import energy
 from .native import kept
 from .series import LOOP_FORCE, LOOPS_CLOSED
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from .result import Result
 
-__all__ = ["elastic", "forces", "multipliers", "residuals"]
+__all__ = ["coordinates", "elastic", "forces", "multipliers", "residuals"]
 
 Array = NDArray[np.float64]
 
@@ -73,6 +74,23 @@ def forces(result: Result, name: str) -> Array:
     robot = _with(result.robot, {x.name: True for x in result.robot.constraints})
     W = robot.loop_wrenches(result.q, t=result.t)[:, robot.loop_rows[name]]
     return np.asarray((W * lam[name][..., None]).sum(axis=1))
+
+
+def coordinates(result: Result, name: str, kind: str) -> Array:
+    """Positions "q" or velocities "v" of the joint that closes a loop, (N, k), also while the loop is open.
+
+    Angles are counted through full turns, from the first sample on.
+    """
+    robot = _with(result.robot, {x.name: True for x in result.robot.constraints})
+    x = next(x for x in robot.loop_table.loops if x.loop.name == name)
+    if kind == "v":
+        return np.asarray(robot.loop_velocities(result.q, result.v)[:, x.v])
+    found = loop_positions(robot, result.q)[:, x.q]
+    for k in x.loop.angles:
+        turns = np.round(np.diff(found[:, k]) / (2.0 * np.pi))
+        found[1:, k] -= 2.0 * np.pi * np.cumsum(turns)
+    found[np.isnan(robot.loop_coordinates(result.q)[:, x.q])] = np.nan
+    return found
 
 
 def elastic(result: Result) -> Array:

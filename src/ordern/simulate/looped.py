@@ -36,8 +36,6 @@ _MIDDLE = (-1.0 / 6.0, 4.0 / 6.0, 4.0 / 6.0, -1.0 / 6.0)
 """Weights of values at -2, -1, 1 and 2 that make that at 0, up to the fourth order."""
 _SOON, _TRIES = 1e-6, 16
 """In s, how far from a singular position it is looked for others, and how often that is doubled."""
-_LOCKED = 1e-12
-"""Joints whose answer to an impulse is below this part of what it is without loops cannot move."""
 OPEN = 1e-9
 """A state that is closed no better than this, in rad and m, is no state of the mechanism."""
 
@@ -63,7 +61,8 @@ def structure_of(robot: Robot, closed: Mapping[str, bool], q: Array, t: float, r
     key = ("structure", tuple(sorted(closed.items())))
     same = all(x.active == closed[x.name] for x in robot.constraints)
     found = kept(robot, key, lambda: robot if same else robot.with_loops(closed))
-    return Structure(found, usual_rank(found, q, t) if rank is None else rank)
+    now = Structure(found, 0)
+    return now.with_rank(usual_rank(now, q, t) if rank is None else rank)
 
 
 class LoopedProblem(Problem):
@@ -71,6 +70,11 @@ class LoopedProblem(Problem):
 
     `robot` is the one that was given; which of its loops are closed may change, and `now` has those of the moment.
     """
+
+    of = "loops"
+    """What closes the mechanism, in a report."""
+    locked = 1e-12
+    """Joints whose answer to an impulse is below this part of what it is without loops cannot move."""
 
     def __init__(
         self,
@@ -121,7 +125,7 @@ class LoopedProblem(Problem):
 
     def cross(self, rank: int, push: Array) -> None:
         """Keep this many constraints from now on, and replace the others by constant forces."""
-        self.crossing = Crossing(Structure(self.usual.robot, rank), push)
+        self.crossing = Crossing(self.usual.with_rank(rank), push)
         self.now = self.crossing.structure
 
     def leave_singular(self) -> None:
@@ -286,7 +290,7 @@ class LoopedProblem(Problem):
         """As of trees; zero where loops leave no freedom."""
         response = super().stop_response(q, E, t)
         loose = (self.robot.mass_matrix_solve(q[..., None, :], E) * E).sum(axis=-1)
-        return np.where(((response * E).sum(axis=-1) > _LOCKED * loose)[..., None], response, 0.0)
+        return np.where(((response * E).sum(axis=-1) > self.locked * loose)[..., None], response, 0.0)
 
     def at_stops(self, t: float, q: Array, v: Array, stops: Sequence[Stop]) -> tuple[Array, Array]:
         """The closed state in which joints are exactly at stops that they touch."""

@@ -13,7 +13,7 @@ from ..model import BASE
 from .chunk import Chunk
 from .closing import Closing
 from .crossing import BAND
-from .dead_point import dead_point
+from .dead_point import dead_point, locked
 from .events import Event, EventFunction, Found
 from .integrator import StepFailedError
 from .loop_books import LoopBooks
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 
 class LoopedRun(Run):
-    """As `Run`; its own events are those of switches, and the last one that a singular position is near."""
+    """As `Run`; its own events are those of switches, and always the last one that a singular position is near."""
 
     problem: LoopedProblem
 
@@ -78,7 +78,7 @@ class LoopedRun(Run):
 
     def is_shown(self, index: int) -> bool:
         """Whether an event is one that the result tells: singular positions are in the report."""
-        return index != self.user + len(self._noticed)
+        return index != self.user + self._own - 1
 
     def begun(self) -> None:
         """The run starts, perhaps at a singular position: no forces of weak constraints are known then."""
@@ -86,8 +86,17 @@ class LoopedRun(Run):
         problem.turns.renew(problem.usual.robot, self.q)
         self.loops.start(0.0, self.q, self.v)
         self._pieces = [(0.0, tuple(problem.closed.values()))]
-        if self.loops.singular:
-            problem.cross(self.loops.singular[0].rank, np.zeros(problem.nv))
+        self._look_around()
+
+    def _look_around(self) -> None:
+        """The run starts, or goes on with other loops: if that is at a singular position, weak constraints are left
+        out, of which no forces are known; or they lock the mechanism."""
+        problem, singular = self.problem, self.loops.singular
+        if not singular or singular[-1].time != self.t:
+            return
+        problem.cross(singular[-1].rank, np.zeros(problem.nv))
+        if problem.usual.is_locked(self.q, self.t):
+            self.stopped, self.message = "locked", locked(problem.usual, self.q, self.t, singular[-1].rank)
 
     def next_break(self) -> float:
         """When the next loops open or close."""
@@ -222,6 +231,8 @@ class LoopedRun(Run):
             self._touch(self.contact.again(self.t, self.q, self.v))
         self.loops.start(self.t, self.q, self.v)
         self._pieces.append((self.t, tuple(after.values())))
+        if not self.stopped:
+            self._look_around()
 
     def _fitting(self, s: Switch, found: Structure, new: list[str]) -> tuple[Array, float] | None:
         """The position with loops closed that close now, and the energy that it has more; None if they cannot close."""
@@ -259,7 +270,7 @@ class LoopedRun(Run):
             "due": np.array(self._due),
             "done": np.array(sorted(self._done), dtype=np.int64),
             "times": np.array([t for t, _ in self._pieces]),
-            "closed": np.array([closed for _, closed in self._pieces], bool).reshape(-1, count),
+            "closed": np.array([closed for _, closed in self._pieces], bool).reshape(len(self._pieces), count),
             "rank": np.array(problem.usual.rank),
             "crossing": np.zeros(0)
             if problem.crossing is None
@@ -273,11 +284,15 @@ class LoopedRun(Run):
         self._pieces = [
             (t, tuple(map(bool, closed))) for t, closed in zip(state["times"].tolist(), state["closed"], strict=True)
         ]
-        names = [x.name for x in self.robot.constraints]
-        closed = dict(zip(names, self._pieces[-1][1], strict=True))
-        problem.use(structure_of(self.robot, closed, self.q, self.t, int(state["rank"])))
+        problem.use(self._restored(int(state["rank"])))
         if len(state["crossing"]):
             problem.cross(int(state["crossing"][0]), state["crossing"][1:])
         self.balance.robot = problem.now.robot
         problem.turns.restore(problem.now.robot, state["turns"])
         self.loops.restore(state)
+
+    def _restored(self, rank: int) -> Structure:
+        """The loops that were closed."""
+        names = [x.name for x in self.robot.constraints]
+        closed = dict(zip(names, self._pieces[-1][1], strict=True))
+        return structure_of(self.robot, closed, self.q, self.t, rank)

@@ -36,14 +36,14 @@ class Violation:
     index: int
     """Its place in q; -1 for a joint that closes a loop."""
     time: float
-    """When it was first found outside, at the end of a step."""
+    """The end of the first step that it was outside at: it left within that step. An `Event.limit` finds the moment."""
     most: float
     """How far it went."""
     when: float
     """When it was farthest."""
 
     def __str__(self) -> str:
-        return f"{self.joint} left its limits at {self.time:.6g} s, by up to {self.most:.3g} at {self.when:.6g} s"
+        return f"{self.joint} left its limits before {self.time:.6g} s, by up to {self.most:.3g} at {self.when:.6g} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ class Report:
     """The method of forward dynamics."""
     stopped: str
     """Why: "end", "event", "limit", or, before its time, "not-finite", "step-too-small", "not-converged", "bad-force",
-    "not-closed" (a loop), "blocked" (at a limit, by its loops), "max-steps", "interrupted"."""
+    "not-closed" (a loop), "locked" (by its loops, where it starts), "blocked" (at a limit, by its loops), "max-steps",
+    "interrupted"."""
     message: str
     """The same in words, with names and the time."""
     time: float

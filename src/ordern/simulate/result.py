@@ -188,6 +188,18 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
 
     # ---- loops
 
+    def _cut(self, name: str, kind: str) -> Array:
+        """Positions "q" or velocities "v" of a joint that closes a loop, (N, k)."""
+        if (name, kind) not in self._cuts:
+            from .loop_series import coordinates
+
+            self._cuts[name, kind] = _constant(coordinates(self, name, kind))
+        return self._cuts[name, kind]
+
+    @cached_property
+    def _cuts(self) -> dict[tuple[str, str], Array]:
+        return {}
+
     @cached_property
     def loop_residuals(self) -> Mapping[str, Array]:
         """By how much each loop and coupling is open, by name: (N, rows), in m and rad."""

@@ -103,8 +103,14 @@ def _labels(result: Result, name: str) -> tuple[str, ...]:
     if kind in _FRAMES:
         return _FRAMES[kind]
     if kind in ("q", "v", "a", "tau"):
-        return _parts(result.robot.joint(of).type, kind != "q")
+        loop = _loop(result.robot, of)
+        return _parts(result.robot.joint(of).type if loop is None else loop, kind != "q")
     return ()
+
+
+def _loop(robot: Model, name: str) -> Joint | None:
+    """The joint of a loop, if there is a loop of this name whose joint has coordinates."""
+    return next((x.type for x in robot.loops if x.name == name and x.nq and isinstance(x.type, Joint)), None)
 
 
 def names(result: Result) -> tuple[str, ...]:
@@ -112,6 +118,7 @@ def names(result: Result) -> tuple[str, ...]:
     stored = ["t"]
     for name in ("q", "v", "a", "tau"):
         stored += [f"{name}.{label}" for label in _labels(result, name)]
+    stored += [f"{name}.{x.name}" for name in ("q", "v") for x in result.robot.loops if x.nq]
     stored += [name for name in ("work", "dissipated") if getattr(result, name) is not None]
     return (*stored, *result.extra, *DERIVED)
 
@@ -140,11 +147,43 @@ def series(result: Result, name: str) -> Array:
             return _column(getattr(result, kind), own.index(rest))
         if any(c.name == rest for c in result.robot.joints):
             return _squeezed(joint_series(result, rest), kind)
+        if kind in ("q", "v"):
+            found = _of_loop(result, kind, rest)
+            if found is not None:
+                return found
     elif kind in _PARTS and rest in _PARTS[kind]:
         return _column(getattr(result, kind), _PARTS[kind].index(rest))
     elif kind in _FRAMES and rest:
         return _of_frame(result, kind, rest)
-    raise unknown_name("series", name, names(result), f"the motion of {result.robot.name!r}")
+    raise unknown_name("series", name, names(result), f"the motion of {result.robot.name!r}", _hint(result, kind, rest))
+
+
+def _hint(result: Result, kind: str, rest: str) -> str:
+    """Of a loop that was asked for as a joint: what there is of it."""
+    name = rest or kind
+    if _loop(result.robot, name) is not None:
+        return (
+            f"{name!r} closes a loop: 'q.{name}' and 'v.{name}' are its coordinates, `result.loop_forces({name!r})` "
+            "what it bears"
+        )
+    if any(x.name == name for x in result.robot.constraints):
+        return f"{name!r} has no coordinates; `result.loop_forces({name!r})` is what it bears"
+    return ""
+
+
+def _of_loop(result: Result, kind: str, rest: str) -> Array | None:
+    """Positions or velocities of a joint that closes a loop, `q.pin`, or one of several, `q.pin.angle`."""
+    for x in result.robot.loops:
+        joint = _loop(result.robot, x.name)
+        if joint is None or not (rest == x.name or rest.startswith(f"{x.name}.")):
+            continue
+        parts, part = _parts(joint, kind != "q"), rest[len(x.name) + 1 :]
+        if not part:
+            found = result._cut(x.name, kind)
+            return _column(found, 0) if joint.nq == joint.nv == 1 else found
+        if part in parts:
+            return _column(result._cut(x.name, kind), parts.index(part))
+    return None
 
 
 def _of_frame(result: Result, kind: str, rest: str) -> Array:

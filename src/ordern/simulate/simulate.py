@@ -141,7 +141,8 @@ def simulate(
                 "method": [method, dynamics, problem.smoothing, bool(dense)],
                 "step-or-tolerances": [settings.step, settings.rtol, settings.atol],
                 "events": events,
-                "limits": [limits, float(restitution)],
+                "limits": limits,
+                "restitution": float(restitution),
                 "loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops], drift, changes],
             }
         )

@@ -11,6 +11,7 @@ mechanism. So the rank is that of closed positions near the start, and is kept.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,24 +20,24 @@ from numpy.typing import NDArray
 from ..algorithms.closed_loop import null_space, reduced
 from ..algorithms.closed_loop.equations import Equations, flat, solved
 from ..algorithms.closed_loop.rank import TOLERANCE, decide
-from ..loops.asking import asking, worst_loop
+from ..loops.asking import asking, worst_of
 from ..loops.dynamics import closed_dynamics, compiles, correction, usual_method
 from ..loops.mobility import null_motions
+from ..loops.nearby import is_itself, neighbours
 
 if TYPE_CHECKING:
     from ..robot import Robot
     from .holding import Holding
 
-__all__ = ["CLOSED", "Structure", "usual_rank"]
+__all__ = ["CLOSED", "Structure", "listed", "usual_rank"]
 
 Array = NDArray[Any]
 
 CLOSED = 1e-12
 """Residuals up to this, in rad and m, are left as they are."""
-_ENOUGH = 1e-10
-"""A position counts as closed up to this, where rounding leaves no more to be gained."""
 _ROUNDS = 12
-_NEARBY = 1e-3
+_TOO_MANY = 3000
+"""Velocities of a robot whose start is taken as it is: along all its motions neighbours would take too long."""
 _DROP = 1e-6
 """Of robots with redundant constraints: relative pivots below this are those of redundant ones, off the manifold."""
 _CLEAR = 1e-4
@@ -49,7 +50,8 @@ class Structure:
     def __init__(self, robot: Robot, rank: int) -> None:
         self.robot, self.rank, self.nc = robot, rank, robot.nc
         self.redundant = rank < robot.nc
-        self.names = list(robot.loop_rows)
+        self.rows: Mapping[str, slice] = robot.loop_rows
+        """Which constraints each loop has."""
         self.timed = any(x.type.timed for x in robot.loop_table.loops)
         """Whether time alone moves some loop."""
         self.passive = any(x.is_passive for x in robot.loops if x.active)
@@ -57,6 +59,10 @@ class Structure:
         self._compiled = bool(robot.nc) and usual_method(robot) == "multipliers" and compiles(robot)
         self._no_force = np.zeros(robot.nv)
         self._no_change = np.zeros(robot.nc)
+
+    def with_rank(self, rank: int) -> Structure:
+        """The same loops, of whose constraints this many count."""
+        return Structure(self.robot, rank)
 
     def time(self, t: Any) -> Any:
         """The time, if it matters."""
@@ -110,7 +116,7 @@ class Structure:
         return self._by_pieces(q, x, c, t)
 
     def _by_pieces(self, q: Array, x: Array, c: Array, t: Any) -> Array:
-        K = self._ask("loop_jacobian", q, t=t)
+        K = self.jacobian(q, t)
         batch = np.broadcast_shapes(q.shape[:-1], x.shape[:-1], c.shape[:-1])
         n = int(np.prod(batch))
         E = Equations(self._ask, flat(q, batch, n), flat(x, batch, n), flat(K, batch, n, 2), flat(c, batch, n), batch)
@@ -131,6 +137,10 @@ class Structure:
         """How fast they open, (..., nc)."""
         return self.robot.loop_rate(q, v, t=self.time(t))
 
+    def correction(self, q: Array, r: Array, t: Any) -> Array:
+        """The smallest change of positions, (..., nv), that takes residuals back."""
+        return self.solve(q, None, -r, t)
+
     def closed(self, q: Array, t: Any) -> tuple[Array, Array]:
         """Positions (n, nq) at times t (n,), closed; and by how much each is still open."""
         q = np.array(q)
@@ -140,7 +150,7 @@ class Structure:
         for _ in range(_ROUNDS):
             if not todo.size:
                 break
-            x = self.solve(q[todo], None, -self.residual(q[todo], t[todo]), t[todo])
+            x = self.correction(q[todo], self.residual(q[todo], t[todo]), t[todo])
             new = self.robot.integrate(q[todo], x)
             now = _largest(self.residual(new, t[todo]))
             better = now < off[todo]
@@ -159,7 +169,7 @@ class Structure:
         for _ in range(_ROUNDS):
             if off <= CLOSED:
                 break
-            x = self.solve(q, None, -r, t)
+            x = self.correction(q, r, t)
             if hold is not None:
                 x = hold.position(q, x)
             new = self.robot.integrate(q, x)
@@ -171,44 +181,66 @@ class Structure:
         return q, off
 
     def worst(self, rows: Array) -> tuple[str, float]:
-        """The loop with the largest of these numbers (nc,), and that number."""
-        return worst_loop(self.robot, rows)
+        """The loop with the largest of these numbers (..., nc), and that number."""
+        return worst_of(self.rows, rows)
+
+    def listed(self, names: list[str]) -> str:
+        """Loops in words."""
+        return listed("loop", names)
+
+    # ---- singular positions
+
+    def jacobian(self, q: Array, t: Any) -> Array:
+        """K: (..., nc, nv), with which K v are the rates of residuals by velocities."""
+        return self._ask("loop_jacobian", q, t=self.time(t))
+
+    def narrow(self, q: Array, t: Any) -> Array:
+        """A matrix (..., nc, m) with K's singular values and combinations of rows, perhaps of fewer columns."""
+        return self.jacobian(q, t)
+
+    def sigma(self, q: Array, t: Any) -> Array:
+        """The singular values of K, (..., m), the largest first."""
+        return np.asarray(np.linalg.svd(self.narrow(q, t), compute_uv=False))
 
     def smallest(self, q: Array, t: Any) -> Array:
         """(n,): of the singular values of K that usually count, the smallest."""
-        if not self.rank:
-            return np.ones(len(q))
-        K = self._ask("loop_jacobian", q, t=self.time(t))
-        return np.asarray(np.linalg.svd(K, compute_uv=False)[:, self.rank - 1])
+        return np.asarray(self.sigma(q, t)[:, self.rank - 1]) if self.rank else np.ones(len(q))
 
     def size(self, q: Array, t: Any) -> float:
         """The largest singular value of K at one position."""
-        return float(np.linalg.norm(self._ask("loop_jacobian", q, t=self.time(t)), 2))
+        return float(self.sigma(q, t)[0])
+
+    def neighbours(self, q: Array, t: float) -> tuple[Array, Array]:
+        """Closed positions (n, nq) next to one, along what its constraints allow, and how far off they are (n,)."""
+        _, (N,) = null_motions(self.jacobian(q[None], t))
+        return neighbours(self.robot, q, N, lambda x: self.jacobian(x, t), lambda x: self.residual(x, t))
+
+    def is_locked(self, q: Array, t: float) -> bool:
+        """Whether no motion leads away from a singular position: whatever is closed next to it is itself."""
+        return not self.timed and is_itself(self.neighbours(q, t)[1])
+
+
+def listed(what: str, names: list[str]) -> str:
+    """Names of things in words."""
+    quoted = [repr(x) for x in names]
+    if len(quoted) == 1:
+        return f"{what} {quoted[0]}"
+    return f"{what}s {', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def _largest(rows: Array) -> Array:
     return np.asarray(np.abs(rows).max(axis=-1, initial=0.0))
 
 
-def usual_rank(robot: Robot, q: Array, t: float = 0.0) -> int:
+def usual_rank(now: Structure, q: Array, t: float = 0.0) -> int:
     """How many constraints are independent at closed positions near q, the most of all that are tried.
 
     That is the rank at q, unless q is singular.
     """
-    if not robot.nc:
+    if not now.nc:
         return 0
-    ask = asking(robot)
-    here = t if any(x.type.timed for x in robot.loop_table.loops) else None
-    rank, (N,) = null_motions(ask("loop_jacobian", q[None], t=here))
-    most, f = int(rank[0]), N.shape[1]
-    if most == min(robot.nc, robot.nv) or not f:
+    most = int(decide(now.narrow(q[None], t)).rank[0])
+    if most == min(now.nc, now.robot.nv) or now.robot.nv > _TOO_MANY:
         return most
-    ways = [N[:, k] for k in range(f)] + [
-        N[:, j] + s * N[:, k] for j in range(min(f, 4)) for k in range(j) for s in (1.0, -1.0)
-    ]
-    x = np.array([s * w / np.linalg.norm(w) for w in ways for s in (_NEARBY, -_NEARBY)])
-    near, off = Structure(robot, most).closed(robot.integrate(q, x), t)
-    near = near[off < _ENOUGH]
-    if not len(near):
-        return most
-    return max(most, int(decide(ask("loop_jacobian", near, t=here)).rank.max()))
+    near, _ = now.neighbours(q, t)
+    return max(most, int(decide(now.narrow(near, t)).rank.max(initial=0)))

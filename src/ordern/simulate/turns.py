@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..loops.coordinates import nearest_coordinates
 from ..loops.limits import loop_positions
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Turns:
 
     def renew(self, robot: Robot, q: Array) -> None:
         """The run starts at this position, or goes on there with the loops of this robot."""
-        fresh = loop_positions(robot, q)
+        fresh = loop_positions(robot, q) if robot.loop_table.loops else np.zeros(0)
         found = {}
         for x in robot.loop_table.loops:
             before = self._last.get(x.loop.name)
@@ -49,13 +50,13 @@ class Turns:
         """
         for x in robot.loop_table.loops:
             if x.loop.name == name and name in self._near:
-                found = self._near[name] = _next_to(x, robot.loop_coordinates(q)[x.q], self._near[name])
+                found = self._near[name] = _next_to(x, nearest_coordinates(robot, q)[x.q], self._near[name])
                 return found
         return None
 
     def along(self, robot: Robot, q: Array) -> dict[str, Array]:
         """The coordinates (n, k) at positions (n, nq) that follow the last state, by loop."""
-        at = robot.loop_coordinates(q)
+        at = nearest_coordinates(robot, q) if robot.loop_table.loops else np.zeros((len(q), 0))
         found: dict[str, Array] = {}
         for x in robot.loop_table.loops:
             rows = [self._last[x.loop.name]]
@@ -97,6 +98,6 @@ class Turns:
 def _next_to(x: TracedLoop, at: Array, before: Array) -> Array:
     """Coordinates with the full turns that lead them next to others."""
     found = np.array(at)
-    for k in getattr(x.type, "angles", ()):
+    for k in x.loop.angles:
         found[k] += _TURN * np.round((before[k] - found[k]) / _TURN)
     return found

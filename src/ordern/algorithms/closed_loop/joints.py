@@ -8,7 +8,8 @@ this property may have is taken up by the constraint. The tree's joints feel it 
     inward    tau_i = S_i^T f_i,    f_p += X_i^T f_i        from the two bodies to the loop's top
 
 Angles are found without their full turns; stretches of springs count from the turn that is nearest to the rest. Loops
-that are closed by what is no joint have no coordinates. Cost: order n.
+that are closed by what is no joint, or by joints in series that have a motion in common, have no coordinates. Cost:
+order n.
 
 Reference: Featherstone and Orin 2000, sec. 3.3, eq. (19): tau_a, the active forces in loop-closing joints.
 """
@@ -95,14 +96,14 @@ def _gathered(tree: Tree, q: Any, loads: LoopLoads) -> Any:
 
 
 def _located(loop: Loop, at: Relative) -> Freedoms:
-    if not isinstance(loop.type, Joint):
+    if not isinstance(loop.type, Joint) or not loop.nq:
         return Freedoms(())
     return loop.type.locate(at.pose.rotation, at.pose.position)
 
 
 def _motions(loop: Loop, at: Relative) -> tuple[Motion, ...]:
     """The joint's motions, in the child's frame."""
-    if not isinstance(loop.type, Joint):
+    if not isinstance(loop.type, Joint) or not loop.nv:
         return ()
     S: Subspace = loop.type.subspace(_located(loop, at))
     return tuple(S.columns)

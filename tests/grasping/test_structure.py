@@ -1,0 +1,85 @@
+"""The constraints of a grasp, as a simulation uses them: against each other, and against differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern.grasping.structure import GraspStructure
+from ordern.grasping.whole import to_whole
+from tests.grasping.systems import KINDS, arm, moving, random_system, system
+from tests.grasping.test_closed_arms import pair
+from tests.tolerances import GRASPED
+
+C = on.contacts
+EPS = 1e-6
+
+
+def situation(name: str) -> tuple[GraspStructure, np.ndarray, np.ndarray]:
+    grasp, q = pair((C.Rigid, C.Hinge, C.SoftFinger)) if name == "cranes" else system(name)
+    q, v = to_whole(moving(grasp, q))
+    return GraspStructure.of(grasp, q), q, v
+
+
+@pytest.mark.parametrize("name", [*KINDS, "cranes"])
+def test_rates_and_biases_are_derivatives(name: str) -> None:
+    now, q, v = situation(name)
+    K = now.jacobian(q, 0.0)
+    assert K.shape == (now.nc, now.robot.nv)
+    x = np.random.default_rng(3).normal(size=now.robot.nv)
+    assert np.abs(K @ x - now.rate(q, x, 0.0)).max() < 1e-12 * np.abs(K).max() * np.abs(x).max() * 10.0
+    ahead, behind = (now.robot.integrate(q, s * x) for s in (EPS, -EPS))
+    slope = (now.residual(ahead, 0.0) - now.residual(behind, 0.0)) / (2.0 * EPS)
+    keeps = now._holonomic
+    assert np.abs(slope - now.rate(q, x, 0.0))[keeps].max() < 1e-7 * max(1.0, np.abs(slope).max())
+    assert not slope[~keeps].any()
+    ahead, behind = (now.robot.integrate(q, s * v) for s in (EPS, -EPS))
+    bias = (now.rate(ahead, v, 0.0) - now.rate(behind, v, 0.0)) / (2.0 * EPS)
+    assert np.abs(bias - now.bias(q, v)).max() < 1e-7 * max(1.0, np.abs(bias).max())
+
+
+@pytest.mark.parametrize("name", [*KINDS, "cranes"])
+def test_arm_by_arm_and_all_at_once_agree(name: str) -> None:
+    now, q, v = situation(name)
+    dense = now.with_rank(now.rank)
+    rng = np.random.default_rng(4)
+    force, x = rng.normal(size=(2, now.robot.nv))
+    wanted = now.jacobian(q, 0.0) @ rng.normal(size=now.robot.nv)  # what some motion does
+    for one, other in (
+        (now.solve(q, x, wanted, 0.0), dense.solve(q, x, wanted, 0.0)),
+        (now.acceleration(q, v, force, 0.0, None, None), dense.acceleration(q, v, force, 0.0, None, None)),
+    ):
+        assert np.abs(one - other).max() < 1e2 * GRASPED * max(1.0, np.abs(other).max())
+    assert np.abs(now.jacobian(q, 0.0) @ now.solve(q, x, wanted, 0.0) - wanted).max() < 1e-9 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_narrow_matrices_have_the_same_singular_values(seed: int) -> None:
+    grasp, q = random_system(seed)
+    whole, _ = to_whole(grasp.state(q))
+    now = GraspStructure.of(grasp, whole)
+    K, narrow = now.jacobian(whole[None], 0.0)[0], now.narrow(whole[None], 0.0)[0]
+    assert np.abs(K @ K.T - narrow @ narrow.T).max() < 1e-12 * np.abs(K).max() ** 2 * 10.0
+    assert now.rank == np.linalg.matrix_rank(K, tol=1e-7 * np.linalg.norm(K, 2))
+
+
+def test_many_arms() -> None:
+    """From 60 rows on, values are roots of eigenvalues, and those of regular arms bound them from below."""
+    count, rng = 12, np.random.default_rng(0)
+    q = [arm(7).random(rng) for _ in range(count)]
+    bases: Any = [(rng.normal(size=3), (0, 0, 1.0 * k)) for k in range(count)]
+    held = (2.0, (0.1, 0.2, -0.1), (0.3, 0.4, 0.5))
+    grasp = on.grasp([(arm(7), "tool")] * count, held, C.Rigid(), bases=bases, q=q, pose=(0.3, 0.2, 0.1))
+    whole, _ = to_whole(grasp.state(q))
+    now = GraspStructure.of(grasp, whole)
+    assert now.rank == now.nc == 72
+    sigma = np.linalg.svd(now.jacobian(whole, 0.0), compute_uv=False)
+    assert np.abs(now.sigma(whole, 0.0) - sigma).max() < 1e-7 * sigma[0]
+    least, most = now._of_arms(whole[None])
+    assert least[0] <= sigma[-1] * (1.0 + 1e-9)
+    assert most[0] <= sigma[0]
+    given = now.smallest(whole[None], 0.0)[0]
+    assert given == least[0] if least[0] > 1e-2 * most[0] else given == pytest.approx(sigma[-1], rel=1e-4)
