@@ -745,10 +745,10 @@ class Robot(LoopMethods, Model):
         present = tuple(name for name, value in extra.items() if value is not None)
         plain = not present and threads is None and out is None
         asked = (question, method, *options.values())
-        if plain and _hashable(options.get("frame")):
+        if not present and _hashable(options.get("frame")):
             quick = self._quick.get(asked)
             if quick is not None:
-                known: Array = quick(*arguments)
+                known: Array = quick(*arguments) if plain else quick(*arguments, threads=threads, out=out)
                 return known
         kernel = self.kernel(question, method, present=present, **options)
         given = (self._forces(extra[name]) if name == "external" else extra[name] for name in present)
@@ -783,7 +783,10 @@ class Robot(LoopMethods, Model):
         parameters = list(inspect.signature(general).parameters.values())[1:]
         shown = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
         doc = f"{question}({shown})\n--\n\n{inspect.getdoc(general)}"
-        self.__dict__[question] = kernel.fast(general.__get__(self), self, doc, name=question, **settings)
+        others = general.__get__(self)
+        if not settings:
+            others = _for_batches(kernel, others)
+        self.__dict__[question] = kernel.fast(others, self, doc, name=question, **settings)
 
     def _forces(self, external: External) -> Array:
         """External forces as one array (..., n, 6), each in its body's frame."""
@@ -829,6 +832,18 @@ class Builder(ModelBuilder):
     def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Robot:
         """The robot: checked, in order from the root outward, bodies behind fixed joints merged into their parents."""
         return Robot.of(super().build(floating=floating, merge=merge, snap=snap))
+
+
+def _for_batches(kernel: Kernel, general: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a robot that asks the kernel at once if it is given arrays, as many as the kernel takes."""
+    plain, known = (np.ndarray,) * len(kernel.ports), {"threads", "out"}
+
+    def method(*arguments: Any, **settings: Any) -> Any:
+        if tuple(map(type, arguments)) == plain and settings.keys() <= known:
+            return kernel(*arguments, **settings)
+        return general(*arguments, **settings)
+
+    return method
 
 
 def _hashable(frame: object) -> bool:

@@ -290,3 +290,18 @@ def test_parts_of_a_composite_in_a_file_are_joints() -> None:
         closure_of(composite("knife-edge"))
     with pytest.raises(on.ModelError, match="'distance' cannot be driven; a joint can: composite"):
         closure_of({"type": "driven", "joint": {"type": "distance", "length": 1.0}})
+
+
+def test_limits_of_a_part_behind_a_ball_act_in_a_tree() -> None:
+    """A weight that falls along a slide behind a ball: it bounces off the end, and `assemble` stops there."""
+    joint = on.Composite((on.Spherical(), on.Prismatic((0, 0, -1))))
+    limits = {"lower": [-np.inf] * 4 + [0.0], "upper": [np.inf] * 4 + [0.5]}
+    builder = on.Builder("hanging").body("ground")
+    builder.body("weight", parent="ground", joint=joint, mass=1.0, inertia=(0.1, 0.1, 0.1), **limits)
+    result = builder.build().simulate([1, 0, 0, 0, 0.2], until=0.4, limits="bounce", restitution=0.5)
+    fall = np.sqrt(2.0 * 0.3 / 9.81)
+    assert result.events[0].time == pytest.approx(fall, abs=1e-9)
+    assert result.v[-1, 3] == pytest.approx(-0.5 * 9.81 * fall + 9.81 * (0.4 - fall), abs=1e-9)
+    builder.loop("wire", on.PointOnLine((1, 0, 0)), "ground", "weight", at=(0, 0, -0.9))
+    with pytest.raises(on.LoopError, match=r"coordinate 4, at 0.9, 0.4 above its upper limit 0.5"):
+        builder.build().assemble([1, 0, 0, 0, 0.2])

@@ -37,7 +37,9 @@ CONTEXT = (
 def attributes(target: Target) -> str:
     """The attributes of every function."""
     bits = 8 * target.lanes * target.itemsize
-    return f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
+    # LLVM learns too late that vectors go to the stack to align it for them, and each would lie across two lines
+    stack = f"alignstack={bits // 8} " if bits > 128 else ""
+    return f'attributes #0 = {{ nounwind {stack}"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
 
 
 def loop_function(layout: Layout, target: Target, asking: bool, stage: int) -> str:

@@ -24,12 +24,23 @@ _KEPT = 2
 _ALIGNED = 64
 
 
-def _holders(blocks: list[NDArray[np.uint8]], k: int) -> int:
-    return sys.getrefcount(blocks[k])
+_Block = tuple[NDArray[np.uint8], NDArray[Any]]
+"""Memory, and the result in it."""
 
 
-_NOBODY = _holders([np.empty(1, np.uint8)], 0)
-"""The count of a block that only its list holds."""
+def _fresh(shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Block:
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + _ALIGNED, np.uint8)
+    start = -memory.ctypes.data % _ALIGNED
+    return memory, memory[start : start + size].view(dtype).reshape(shape)
+
+
+def _holders(blocks: list[_Block], k: int) -> int:
+    return sys.getrefcount(blocks[k][0])
+
+
+_NOBODY = _holders([_fresh((1,), np.dtype(float))], 0)
+"""The count of memory that only its shelf holds."""
 _COUNTS = sys.implementation.name == "cpython" and object.__basicsize__ == 16
 """Whether references are counted at once, by all threads; objects of free-threaded Python have a longer header."""
 
@@ -38,24 +49,17 @@ class Shelf:
     """The blocks of a kernel."""
 
     def __init__(self) -> None:
-        self._blocks: list[NDArray[np.uint8]] = []
+        self._blocks: list[_Block] = []
         self._lock = threading.Lock()
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
         """An array for a result, with any contents; None if that is better left to NumPy."""
-        size = math.prod(shape) * dtype.itemsize
-        if not (_COUNTS and FROM_BYTES <= size <= UP_TO_BYTES):
-            return None
         with self._lock:
-            for k in range(len(self._blocks)):  # a variable for the block would be counted too
-                if self._blocks[k].nbytes == size + _ALIGNED and _holders(self._blocks, k) == _NOBODY:
-                    return _part(self._blocks[k], size, dtype, shape)
-            fresh = np.empty(size + _ALIGNED, np.uint8)
-            self._blocks = [*self._blocks[1 - _KEPT :], fresh]
-            return _part(fresh, size, dtype, shape)
-
-
-def _part(block: NDArray[np.uint8], size: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    start = -block.ctypes.data % _ALIGNED
-    found: NDArray[Any] = block[start : start + size].view(dtype).reshape(shape)
-    return found
+            for k in range(len(self._blocks)):
+                result = self._blocks[k][1]  # but not the memory: that would count as held
+                if result.shape == shape and result.dtype == dtype and _holders(self._blocks, k) == _NOBODY:
+                    return result[...]
+            if not (_COUNTS and FROM_BYTES <= math.prod(shape) * dtype.itemsize <= UP_TO_BYTES):
+                return None
+            self._blocks = [*self._blocks[1 - _KEPT :], _fresh(shape, dtype)]
+            return self._blocks[-1][1][...]

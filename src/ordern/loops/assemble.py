@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.closed_loop.equations import flat
 from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
+from ..joints.rates import own_rates
 from ..model import Connection
 from ..records import dataclass
 from .asking import Array, asking, in_single, numbers
@@ -338,9 +339,10 @@ def _bounded(robot: Robot) -> tuple[Array, Array]:
     q: list[int] = []
     v: list[int] = []
     for c in robot.independent:
-        if c.type.nq == c.type.nv and np.isfinite([*c.lower, *c.upper]).any():
-            q += range(c.q_start, c.q_start + c.type.nq)
-            v += range(c.v_start, c.v_start + c.type.nv)
+        limited = np.isfinite([*c.lower, *c.upper]).any()
+        own = [(k, rate) for k, rate in enumerate(own_rates(c.type)) if rate >= 0] if limited else []
+        q += [c.q_start + k for k, _ in own]
+        v += [c.v_start + rate for _, rate in own]
     return np.array(q, int), np.array(v, int)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..joints import Joint
+from ..joints.rates import own_rates
 from ..model import TracedLoop
 from ..records import dataclass
 from ..spatial import Freedoms, Motion
@@ -39,7 +40,7 @@ def limited_coordinates(robot: Robot) -> tuple[LimitedCoordinate, ...]:
     """Those of loops that are closed."""
     found = []
     for x in robot.loop_table.loops:
-        rates = _own_rates(x.type) if x.loop.nq else []
+        rates = own_rates(x.type) if x.loop.nq else []
         for k, rate in enumerate(rates):
             low, high = x.loop.lower[k], x.loop.upper[k]
             if math.isfinite(low) or math.isfinite(high):
@@ -144,21 +145,3 @@ def _middle(x: TracedLoop, k: int) -> float:
     if math.isfinite(low):
         return 0.5 * (low + high) if math.isfinite(high) else low + 0.5 * math.pi
     return high - 0.5 * math.pi
-
-
-def _own_rates(joint: Any) -> list[int]:
-    """For each coordinate of a joint the place of the velocity that it is the integral of; -1 if there is none.
-
-    Of joints in series, each of them has its own places: a ball has one position more than velocities.
-    """
-    rng, found, start = np.random.default_rng(0), [], 0
-    for part, _ in joint.stages():
-        own = [k < part.nv for k in range(part.nq)]
-        for _ in range(2):
-            free = np.full(part.nq, np.inf)
-            q, v = part.random(rng, (), -free, free), rng.normal(size=part.nv)
-            rate = part.rate(Freedoms(q.tolist()), Freedoms(v.tolist()))
-            own = [mine and bool(rate[k] == v[k]) for k, mine in enumerate(own)]
-        found += [start + k if mine else -1 for k, mine in enumerate(own)]
-        start += part.nv
-    return found

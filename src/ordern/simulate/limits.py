@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, unknown_name
+from ..joints.rates import own_rates
 from ..records import dataclass
 from .integrator import StepFailedError
 from .problem import Problem, spread
@@ -73,12 +74,12 @@ class Stop:
 
 def stops_of(robot: Robot) -> list[Stop]:
     """All limits of a robot."""
-    own = _own_rates(robot)
     stops = []
     for c in robot.independent:
-        for i in range(c.type.nq):
+        limited = np.isfinite([*c.lower, *c.upper]).any()
+        for i, rate in enumerate(own_rates(c.type) if limited else ()):
             k = c.q_start + i
-            v = c.v_start + i if own[k] else -1
+            v = c.v_start + rate if rate >= 0 else -1
             for side, bound in ((1, c.lower[i]), (-1, c.upper[i])):
                 if np.isfinite(bound):
                     stops.append(Stop(c.name, k, v, side, float(bound)))
@@ -106,19 +107,6 @@ def check_mode(robot: Robot, mode: str, restitution: float, q0: Array) -> list[S
                 "reversed; use limits='stop' or 'ignore'"
             )
     return stops
-
-
-def _own_rates(robot: Robot) -> NDArray[np.bool_]:
-    """Which coordinates are the integral of the velocity at the same place of their joint."""
-    rng = np.random.default_rng(0)
-    own = np.ones(robot.nq, dtype=bool)
-    for _ in range(2):
-        v = rng.normal(size=robot.nv)
-        rate = robot.position_rate(robot.random(rng), v)
-        for c in robot.independent:
-            same = rate[c.q][: c.type.nv] == v[c.v][: c.type.nq]
-            own[c.q] &= np.pad(same, (0, c.type.nq - len(same)))
-    return own
 
 
 def impact(
