@@ -66,6 +66,9 @@ class Algorithm:
     """Why a model is outside of its reach; empty if it is not."""
     alias_of: str = ""
     """The method that it is another name of."""
+    joints_only: bool = False
+    """Whether all that it tells is of joints, so that bodies may have other inertias which these feel in the same way;
+    and whether its steps can do with bodies that have no mass of their own."""
 
     def accepts(self, question: Question) -> tuple[str, ...]:
         """The names of the question's inputs that the function takes: it may leave out the last optional ones."""
@@ -107,18 +110,20 @@ def algorithm(
     sweeps: bool = True,
     pieces: bool = False,
     refuses: Callable[[Model], str] | None = None,
+    joints_only: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as a method of a question. It is called with the tree, the inputs, and the options.
 
     `sweeps=False` says that it is more than loops over bodies: it runs interpreted or unrolled. `refuses` tells for a
-    model why it is outside of the method's reach.
+    model why it is outside of the method's reach. `joints_only=True` allows for inertias that are moved between bodies
+    where joints do not feel it, which saves operations.
     """
     if question not in _QUESTIONS:
         raise unknown_name("question", question, _QUESTIONS)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         _ALGORITHMS[question, name] = Algorithm(
-            question, name, function, paper, equations, order, sweeps and not pieces, pieces, refuses
+            question, name, function, paper, equations, order, sweeps and not pieces, pieces, refuses, "", joints_only
         )
         return function
 

@@ -114,6 +114,7 @@ def _choose(request: Request) -> str:
 
 def _trace(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:
     try:
-        return tracer(request.model, request.algorithm.function, request.slots, layout, dict(request.options))
+        how = {"joints_only": True} if tracer is trace_unrolled and request.algorithm.joints_only else {}
+        return tracer(request.model, request.algorithm.function, request.slots, layout, dict(request.options), **how)
     except ZeroDivisionError:  # by a number that is zero in every state
         raise ModelError(request.model.singular(request.question.name), request.model.source) from None

@@ -29,12 +29,13 @@ def trace_unrolled(
     slots: Sequence[tuple[str, bool]],
     layout: Layout,
     options: dict[str, Any],
+    joints_only: bool = False,
 ) -> list[Scalar]:
     """Run an algorithm on graph nodes: the result's scalars, constants as floats.
 
     `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in the layout.
     """
-    graph, tree = Graph("unrolled"), ConcreteTree(model)
+    graph, tree = Graph("unrolled"), ConcreteTree(model, joints_only=joints_only)
     operands = enumerate(layout.inputs)
     inputs = []
     for kind, given in slots:

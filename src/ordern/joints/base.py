@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..graph import Jet, Scalar
-from ..spatial import Chain, Freedoms, Motion, Subspace, Transform
+from ..spatial import Chain, Freedoms, Inertia, Motion, Subspace, Transform
 from ..spatial.linear import Matrix3, Vector3
 from .closure import Closure
 from .placement import Placement
@@ -115,6 +115,14 @@ class Joint(Closure, ABC):
         Each comes with its placement in the child's frame at the neutral position, as the parts of a `Composite`.
         """
         return ((self, Placement()),)
+
+    def unfelt(self, inertia: Inertia) -> Inertia | None:
+        """What part of the child's inertia, in its working frame, is the same for the parent in all positions; None if
+        there is none.
+
+        It must be so to every motion of the parent: it might as well be fixed to the parent's side of the joint.
+        """
+        return None
 
     def neutral(self) -> tuple[float, ...]:
         """The position in which the child's frame meets the joint's."""

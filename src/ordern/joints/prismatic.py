@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..records import dataclass
-from ..spatial import Freedoms, Identity, Subspace, Transform, Units
+from ..spatial import Freedoms, Identity, Inertia, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3
 from .axis import turned_frame, unit_axis
 from .base import Array, Joint
@@ -41,6 +41,10 @@ class Prismatic(Joint):
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """The distance along the axis."""
         return Freedoms((p[2],))
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """All of the inertia against turning, since both turn together."""
+        return Inertia(0.0, (0.0, 0.0, 0.0), inertia.I)
 
     def turn(self) -> Array:
         """The frame in which the axis is z."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph import atan2, cos, sin
 from ..records import dataclass
-from ..spatial import About, Freedoms, Subspace, Transform, Units
+from ..spatial import About, Freedoms, Inertia, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3
 from .axis import turned_frame, unit_axis
 from .base import Array, Joint
@@ -46,6 +46,11 @@ class Revolute(Joint):
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """The angle, within half a turn of zero."""
         return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]),))
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """A mass on the axis, and inertia that is alike in all directions across it."""
+        _, _, _, across, _, _ = inertia.I
+        return Inertia(inertia.m, (0.0, 0.0, inertia.h[2]), (across, 0.0, 0.0, across, 0.0, 0.0))
 
     def turn(self) -> Array:
         """The frame in which the axis is z."""

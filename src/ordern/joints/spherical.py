@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..records import dataclass
-from ..spatial import Freedoms, Subspace, Transform, Units
+from ..spatial import Freedoms, Inertia, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3, cross
 from . import quaternion
 from .base import Array, Joint
@@ -26,6 +26,11 @@ class Spherical(Joint):
     def transform(self, q: Freedoms) -> Transform:
         """The rotation of the quaternion."""
         return Transform(quaternion.turn((q[0], q[1], q[2], q[3])), (0.0, 0.0, 0.0))
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """A mass in the middle."""
+        none = (0.0, 0.0, 0.0)
+        return Inertia(inertia.m, none, (*none, *none))
 
     def subspace(self, q: Freedoms) -> Subspace:
         """All rotations."""

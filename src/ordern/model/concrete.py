@@ -13,6 +13,7 @@ from .freedoms import Freedom, FreedomTables
 from .model import Model
 from .parts import BASE
 from .ports import WHOLE, check_block, core_size
+from .regrouped import regrouped
 from .tree import Carry, Index, Numbers, PlacedFrame, Tree
 
 __all__ = ["ConcreteTree"]
@@ -23,11 +24,16 @@ T = TypeVar("T")
 class ConcreteTree(Tree):
     """Bodies one by one: the interpreter's tree, and the unrolling compiler's."""
 
-    def __init__(self, model: Model, number: Callable[[float], Scalar] | None = None) -> None:
-        """A tree whose constants are floats, or what `number` makes of them: more digits need them throughout."""
+    def __init__(
+        self, model: Model, number: Callable[[float], Scalar] | None = None, joints_only: bool = False
+    ) -> None:
+        """A tree whose constants are floats, or what `number` makes of them: more digits need them throughout.
+
+        If only joints are asked about, inertias may be others that these feel in the same way: see `regrouped`.
+        """
         self.model = model
         t = model.tables
-        rows = t.rows.tolist()
+        rows = (regrouped(t) if joints_only else t.rows).tolist()
         if number is not None:
             rows = [[number(x) for x in row] for row in rows]
         self._index = [Index(k, t.kinds[t.kind[k]], _reader(rows[k])) for k in range(len(rows))]

@@ -223,13 +223,16 @@ def page(folder: Path) -> str:
         f"the counts for n = {SIZES[0]} to {SIZES[-1]}, all of which they meet.\n",
         "Counts of multiplications are lower than they would be by matrices, those of additions higher, because a turn "
         "by a constant angle is done as three shears: three products and three sums instead of four and two.\n",
+        "`newton-euler`, `articulated-body` and `composite-body` are counted with inertias that are regrouped as "
+        "Gautier and Khalil do: what a joint cannot feel of its body is given to the parent beforehand, and on a hinge "
+        "seven numbers of ten are left. The other methods have bodies as they are.\n",
         "Where ours differ from the published ones: `newton-euler` needs no linear velocities, and what a frame's own "
-        "zeros make unnecessary is gone, which takes it below all but the customised formulas of the table. `denoc` "
-        "carries mass centres, from and to which every body shifts by a general vector: in inverse dynamics it is at "
-        "Saha's own count, in forward dynamics above it, since inertias are shifted too. `articulated-body` is at the "
-        "published counts in multiplications, and above them in additions by what the shears add. `composite-body` has "
-        "Walker and Orin's cubic term exactly, a smaller quadratic one, and a larger linear one: its bias forces are "
-        "those of full inverse dynamics.\n",
+        "zeros make unnecessary is gone; with regrouped inertias that takes it below all formulas of the table. "
+        "`denoc` carries mass centres, from and to which every body shifts by a general vector: in inverse dynamics it "
+        "is at Saha's own count, in forward dynamics above it, since inertias are shifted too. `articulated-body` "
+        "takes fewer multiplications for each further joint than either formula, and more additions, which the shears "
+        "add. `composite-body` has Walker and Orin's cubic term exactly, a smaller quadratic one, and a larger linear "
+        "one: its bias forces are those of full inverse dynamics.\n",
         "## Inverse dynamics (Saha 1999, Table 1)\n",
         table(head, [*_published(PUBLISHED_INVERSE), *_rows("inverse_dynamics")]),
         "## Forward dynamics (Saha 1999, Table 2)\n",

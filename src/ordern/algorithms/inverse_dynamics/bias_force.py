@@ -11,13 +11,15 @@ from .newton_euler import newton_euler
 __all__ = ["bias_force", "gravity_force"]
 
 
-@algorithm("bias_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.2, (15)")
+@algorithm("bias_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.2, (15)", joints_only=True)
 def bias_force(tree: Tree, q: Any, qd: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint forces C(q, qd) that keep all joint accelerations at zero: Coriolis, centrifugal and gravity forces."""
     return newton_euler(tree, q, qd, tree.zeros("v"), external, v0, a0)
 
 
-@algorithm("gravity_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.1 at rest")
+@algorithm(
+    "gravity_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.1 at rest", joints_only=True
+)
 def gravity_force(tree: Tree, q: Any) -> Any:
     """Joint forces that hold the robot at rest against gravity."""
     still = tree.zeros("motion")

@@ -32,6 +32,7 @@ __all__ = ["newton_euler"]
     "newton-euler",
     paper="Jain 1991; Featherstone-Orin 2000",
     equations="Jain (11), (14)-(17); F-O sec. 3.1",
+    joints_only=True,
 )
 def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint forces tau for a motion (q, qd, qdd) of the joints and (v0, a0) of the base, and forces on the bodies."""
