@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
 import ordern as on
+from ordern.graph import cos, sin
 from ordern.model.regrouped import regrouped
 from ordern.model.tables import INERTIA, PLACEMENT
-from ordern.spatial import Freedoms, Inertia
+from ordern.spatial import About, Columns, Freedoms, Inertia, Motion, Transform
 from tests.random_models import ALL_JOINTS, CUSTOM_JOINTS, random_robot, random_state
 
 QUESTIONS = ("forward_dynamics", "inverse_dynamics", "bias_force", "gravity_force", "mass_matrix")
@@ -84,3 +88,26 @@ def test_forces_between_bodies_and_energies_are_those_of_the_bodies_themselves()
         given = random_state(robot, 1, (3,))[: len(kernel.ports)]
         truth = robot.kernel(question, way="interpreted")(*[x.astype(np.longdouble) for x in given])
         np.testing.assert_allclose(kernel(*given).astype(float), truth.astype(float), rtol=1e-11, atol=1e-11)
+
+
+@dataclass(frozen=True)
+class Thread(on.Revolute):
+    """A hinge that also climbs along its axis: what a hinge says of inertia is not true of it."""
+
+    def transform(self, q: Any) -> Transform:
+        return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, 0.1 * q[0]))
+
+    def subspace(self, q: Any) -> Columns:
+        return Columns((Motion((0.0, 0.0, 1.0), (0.0, 0.0, 0.1)),))
+
+
+def test_a_joint_that_moves_otherwise_does_not_inherit_what_it_does_not_feel() -> None:
+    builder = on.Builder("screwed").body("base")
+    body = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.1, 0.2, 0.3)}
+    builder.body("one", parent="base", joint=on.Revolute((0, 1, 0)), **body)
+    builder.body("two", parent="one", joint=Thread(), at=(0.3, 0, 0), **body)
+    robot = builder.build()
+    np.testing.assert_array_equal(regrouped(robot.tables)[1, INERTIA], robot.tables.rows[1, INERTIA])
+    q, v, tau = random_state(robot, 0, (4,))
+    a = robot.kernel("forward_dynamics", way="unrolled")(q, v, tau)
+    np.testing.assert_allclose(robot.kernel("inverse_dynamics", way="interpreted")(q, v, a), tau, atol=1e-12)

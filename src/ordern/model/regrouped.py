@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..joints import Joint
 from ..spatial import Inertia
 from .parts import BASE
 from .tables import INERTIA, PLACEMENT, Tables
@@ -33,7 +34,8 @@ def regrouped(tables: Tables) -> Array:
     """The rows of all bodies, with other inertias that the joints feel in the same way."""
     rows: Array = tables.rows.copy()
     for k in reversed(range(len(rows))):
-        given = tables.kinds[tables.kind[k]].joint.unfelt(_inertia(rows[k, INERTIA]))
+        joint = tables.kinds[tables.kind[k]].joint
+        given = joint.unfelt(_inertia(rows[k, INERTIA])) if _is_own(type(joint)) else None
         if given is None:
             continue
         numbers = np.array([given.m, *given.h, *given.I], float)
@@ -48,6 +50,12 @@ def regrouped(tables: Tables) -> Array:
         if _cost(left) + _cost(after) < _cost(rows[k, INERTIA]) + _cost(before):
             rows[k, INERTIA], rows[parent, INERTIA] = left, after
     return rows
+
+
+def _is_own(joint: type[Joint]) -> bool:
+    """Whether what a joint says of inertia is said of its own motion, and not inherited by one that moves otherwise."""
+    said, moves = (next(k for k, c in enumerate(joint.__mro__) if name in vars(c)) for name in ("unfelt", "transform"))
+    return said <= moves
 
 
 def _inertia(row: Array) -> Inertia:
