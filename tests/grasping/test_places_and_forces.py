@@ -230,3 +230,11 @@ def test_different_gravities_are_refused() -> None:
     )
     with pytest.raises(on.ArgumentError, match="different gravities"):
         on.grasp([one, other], None)
+
+
+def test_the_area_of_a_contact_that_looks_down_has_its_sides_along_x_and_y() -> None:
+    """A moment about y is pressure along x: within 0.1 m, and across it within 0.2."""
+    for normal in ((0, 0, 1), (0, 0, -1)):
+        surface = C.Surface(normal=normal, area=(0.1, 0.2))
+        np.testing.assert_array_equal(np.abs(surface.axes), np.eye(3))
+        assert np.linalg.det(surface.axes) == 1.0

@@ -36,7 +36,7 @@ class Surface:
     The normal points into the object, in the contact's axes. Forces along it must be positive; those across it at most
     `friction` times as large, moments about it at most `spin` (in metres) times as large. An area of contact with the
     half lengths `area` along two directions across the normal takes moments as long as the pressure's centre is in it;
-    for the normal z these are x and y.
+    for the normals z and -z these are x and y.
     """
 
     friction: float = 0.5
@@ -240,9 +240,11 @@ def _unit(x: ArrayLike, what: str) -> tuple[float, float, float]:
 
 
 def _completed(n: Array) -> Array:
-    """A rotation whose third column is n; one if n is z."""
+    """A rotation whose third column is n; one if n is z, and about x if it is -z."""
     if n[2] > 1.0 - 1e-12:
         return np.eye(3)
+    if n[2] < -1.0 + 1e-12:
+        return np.diag([1.0, -1.0, -1.0])
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(n)))], n)
     x /= np.linalg.norm(x)
     return np.stack([x, np.cross(n, x), n], axis=-1)

@@ -207,6 +207,10 @@ class GraspRun(LoopedRun):
     def _touch(self, after: tuple[Array, Array] | None, shown: bool = False) -> None:
         """An impact: one-sided contacts that cannot take their share of it fail."""
         while after is not None and not self.stopped and (lost := self._overcharged(*after)):
+            if self._breach == "release":  # the others may hold once it is gone
+                worst = max(by for _, by in lost)
+                first = {self._fragile[n][0] for n, by in lost if by == worst}
+                lost = [(n, by) for n, by in lost if self._fragile[n][0] in first]
             for n, by in lost:
                 self.log.events(np.array([self.t]), np.array([self.user + n]), self.q[None], self.v[None])
                 self._write(n, by, struck=True)

@@ -81,7 +81,7 @@ class GraspStructure(Structure):
     def acceleration(self, q: Array, v: Array, force: Array, t: Any, method: str | None, pull: Any) -> Array:
         """Accelerations of the whole robot by such forces."""
         if self.strong:
-            return self._by_pieces(q, force - self.robot.bias_force(q, v), -self.bias(q, v), t)
+            return self._by_pieces(q, force - self.robot.bias_force(q, v), -self.bias(q, v, t), t)
         found = self.motion(q, v, force, method)
         state = self._state(q, v)
         w, u = state.velocity[..., :3], state.velocity[..., 3:]
@@ -89,7 +89,7 @@ class GraspStructure(Structure):
         alpha[..., 3:] -= np.cross(w, u)
         return joined(state, found.accelerations, alpha)
 
-    def bias(self, q: Array, v: Array) -> Array:
+    def bias(self, q: Array, v: Array, t: Any) -> Array:
         """How fast the rates of residuals change while velocities do not, (..., nc)."""
         state = self._state(q, v)
         still = tuple(np.zeros_like(x) for x in state.v)

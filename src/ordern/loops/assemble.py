@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Assembly", "assemble", "close"]
 
+_LITTLE = 1e-6
+"""What is open by less, in rad and m, may be so because digits of the model are missing."""
+
 TOLERANCE = 1e-12
 """The norm of all residuals, in rad and m, below which loops count as closed."""
 _STALLED = 1e-10
@@ -364,7 +367,9 @@ def _report(solver: _Solver, q: Array, steps: Array, ok: Array) -> Assembly:
 
 def _complaint(solver: _Solver, found: Assembly, start: Array, steps: int, restarts: int) -> str:
     robot, far = solver.robot, int(np.sum(~found.ok))
-    each = ", ".join(f"{name!r} by {float(np.max(x)):.3g}" for name, x in found.loops.items() if np.max(x) > 1e-9)
+    each = ", ".join(
+        f"{name!r} by {float(np.max(x)):.3g}" for name, x in found.loops.items() if np.max(x) > solver.tolerance
+    )
     text = f"loop {found.worst!r} of {robot.name!r} cannot be closed from here"
     if found.ok.size > 1:
         text += f", in {far} of {found.ok.size} positions"
@@ -380,6 +385,8 @@ def _complaint(solver: _Solver, found: Assembly, start: Array, steps: int, resta
     if solver.kept.any():
         text += f". Joints that were kept: {', '.join(c.name for c in robot.independent if solver.kept[c.v].any())}"
     advice = ["start from a position nearer to a closed one"]
+    if each and max(float(np.max(x)) for x in found.loops.values()) < _LITTLE:
+        advice.append("accept what is left with a larger `tolerance`")
     if solver.kept.any():
         advice.append("keep fewer joints")
     if restarts:

@@ -125,6 +125,11 @@ def _drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[s
         elif name in loops:
             units = np.eye(robot.loop_table.nv)[loops[name].v]
             mine = np.stack([robot.loop_force(q, unit) for unit in units], axis=-1)
+        elif name in robot.loop_rows:
+            raise ArgumentError(
+                f"actuation: {name!r} of {robot.name!r} has no coordinate of its own that a drive could act along; "
+                f"drive a joint, or a loop that has one ({', '.join(loops) or 'there is none'})"
+            )
         else:
             raise unknown_name("joint or loop", name, (*known, *loops), robot.name)
         m = mine.shape[-1]

@@ -13,7 +13,7 @@ from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups, scales
 from ..errors import ArgumentError
 from ..records import dataclass
 from .asking import Array, asking, numbers, positive
-from .nearby import is_itself, neighbours
+from .nearby import MOST, Constraints, neighbours
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -64,7 +64,7 @@ class Mobility:
     def locked(self) -> bool:
         """Whether this is a singular position from which no motion leads away: its freedoms are those of first
         derivatives only."""
-        return self.singular and is_itself(_neighbours(self.robot, self.q, self.motions, self.t)[1])
+        return self.singular and not len(_neighbours(self.robot, self.q, self.motions, self.t))
 
     def __str__(self) -> str:
         lines = [
@@ -141,17 +141,26 @@ def _independent(robot: Robot, K: Array, rank: int, tolerance: float) -> dict[st
 
 
 def singular_positions(robot: Robot, q: Array, rank: Array, t: Any, tolerance: float) -> Array:
-    """(n,): for each of the positions q (n, nq), whether closed positions nearby have a higher rank."""
+    """(n,): for each of the positions q (n, nq), whether closed positions nearby have a higher rank, or there are none
+    though first derivatives allow motions."""
     found = np.zeros(len(q), bool)
     for i, N in enumerate(null_motions(asking(robot)("loop_jacobian", q, t=t), tolerance)[1]):
         here = t if np.ndim(t) == 0 else t[i]
-        near, _ = _neighbours(robot, q[i], N, here)
+        near = _neighbours(robot, q[i], N, here)
         if len(near):
             K = asking(robot)("loop_jacobian", near, t=here)
             found[i] = bool((decide(K, tolerance).rank > rank[i]).any())
+        else:
+            found[i] = 0 < N.shape[1] <= MOST
     return found
 
 
-def _neighbours(robot: Robot, q: Array, motions: Array, t: Any) -> tuple[Array, Array]:
+def _neighbours(robot: Robot, q: Array, motions: Array, t: Any) -> Array:
     ask = asking(robot)
-    return neighbours(robot, q, motions, lambda x: ask("loop_jacobian", x, t=t), lambda x: ask("loop_residual", x, t=t))
+    of = Constraints(
+        robot,
+        lambda x: ask("loop_jacobian", x, t=t),
+        lambda x: ask("loop_residual", x, t=t),
+        lambda x, v: ask("loop_bias", x, v, t=t),
+    )
+    return neighbours(of, q, motions)

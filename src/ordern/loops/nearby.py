@@ -1,9 +1,14 @@
-"""Closed positions next to one, along what its constraints allow: what they tell of singular positions.
+"""Closed positions next to one: what they tell of singular positions.
 
-In a singular position constraints depend on each other that do not next to it. So small motions are tried along each
-freedom, both ways, and along mixtures of two, and what they leave open is closed by Newton's method. Where constraints
-depend on each other it only halves the distance with each step, so that there are many. If all ways lead back to where
-they came from, the mechanism is locked there: what first derivatives call a freedom is none.
+In a singular position constraints depend on each other that do not next to it. First derivatives allow motions x = N w
+there that lead nowhere. A motion that goes on has accelerations that keep loops closed, K a + k(x) = 0, which is
+possible only if what no accelerations change vanishes, for all u with u^T K = 0:
+
+    u^T k(N w) = 0        with k, the bias of constraints, quadratic in velocities
+
+Such w are looked for from many starts by Newton's method. Along those, and along each freedom, small steps are taken,
+and what they leave open is closed by Newton's method. If none arrives elsewhere than where it came from, the mechanism
+is locked: what first derivatives call a freedom is none.
 """
 
 from __future__ import annotations
@@ -19,51 +24,86 @@ from .asking import Array
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["is_itself", "neighbours"]
-
-Of = Callable[[Array], Array]
-"""What positions (n, nq) have."""
+__all__ = ["MOST", "Constraints", "neighbours"]
 
 _NEARBY = 1e-3
 """How far away neighbours of a position are, in rad and m: far enough that their rank shows, near enough to be so."""
+_ELSEWHERE = 0.1
+"""What is nearer than this part of it is where Newton's method stopped on its way back."""
 _CLOSED, _ENOUGH = 1e-12, 1e-10
 """Residuals that are left as they are, and those that count as none where rounding leaves no more to be gained."""
-_STEPS = 40
-_ITSELF = 0.03
-"""Positions that are nearer than this part of `_NEARBY` are those where Newton's method stopped on its way back."""
+_STEPS, _ROUNDS = 40, 60
+MOST = 60
+"""Freedoms of positions in which motions that go on are looked for; with more, it is not known if there are none."""
 
 
-def neighbours(robot: Robot, q: Array, motions: Array, jacobian: Of, residual: Of) -> tuple[Array, Array]:
-    """Closed positions (n, nq) next to q, along the columns of `motions`, and how far off they are, (n,)."""
-    near = robot.integrate(q, _directions(motions))
-    off = _largest(residual(near)) if len(near) else np.zeros(0)
+class Constraints:
+    """What is asked about: functions of positions (n, nq), and of velocities (n, nv)."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        jacobian: Callable[[Array], Array],
+        residual: Callable[[Array], Array],
+        bias: Callable[[Array, Array], Array],
+    ) -> None:
+        self.robot, self.jacobian, self.residual, self.bias = robot, jacobian, residual, bias
+
+
+def neighbours(of: Constraints, q: Array, motions: Array) -> Array:
+    """Closed positions (n, nq) next to q, along motions that its constraints allow: their basis is in the columns."""
+    robot, f = of.robot, motions.shape[1]
+    if not f:
+        return np.zeros((0, len(q)))
+    ways = np.concatenate([np.eye(f), _going_on(of, q, motions)])
+    x = ways / np.linalg.norm(ways, axis=1, keepdims=True) @ motions.T
+    near = robot.integrate(q, _NEARBY * np.concatenate([x, -x]))
+    off = _largest(of.residual(near))
     todo = np.flatnonzero(off > _CLOSED)
     for _ in range(_STEPS):
         if not todo.size:
             break
-        r = residual(near[todo])
-        x = (np.linalg.pinv(jacobian(near[todo]), rcond=TOLERANCE) @ -r[..., None])[..., 0]
-        new = robot.integrate(near[todo], x)
-        now = _largest(residual(new))
+        r = of.residual(near[todo])
+        change = (np.linalg.pinv(of.jacobian(near[todo]), rcond=TOLERANCE) @ -r[..., None])[..., 0]
+        new = robot.integrate(near[todo], change)
+        now = _largest(of.residual(new))
         better = now < off[todo]
         near[todo[better]], off[todo[better]] = new[better], now[better]
         todo = todo[better & (now > _CLOSED)]
     near = near[off < _ENOUGH]
-    return near, np.linalg.norm(robot.difference(np.broadcast_to(q, near.shape), near), axis=-1)
+    distance = np.linalg.norm(robot.difference(np.broadcast_to(q, near.shape), near), axis=-1)
+    return np.asarray(near[distance > _ELSEWHERE * _NEARBY])
 
 
-def is_itself(distance: Array) -> bool:
-    """Whether no neighbour is another position."""
-    return bool((distance < _ITSELF * _NEARBY).all())
-
-
-def _directions(N: Array) -> Array:
-    """(n, nv): small motions along the columns of N, and along mixtures of two of the first few."""
+def _going_on(of: Constraints, q: Array, N: Array) -> Array:
+    """(n, f): combinations of motions whose second derivatives can keep the constraints."""
     f = N.shape[1]
-    ways = [N[:, k] for k in range(f)]
-    ways += [N[:, j] + s * N[:, k] for j in range(min(f, 4)) for k in range(j) for s in (1.0, -1.0)]
-    found = [s * w / np.linalg.norm(w) for w in ways for s in (_NEARBY, -_NEARBY)]
-    return np.array(found).reshape(-1, N.shape[0])
+    U = np.linalg.svd(of.jacobian(q[None])[0])[0][:, N.shape[0] - f :]
+    if f == 1 or f > MOST or not U.shape[1]:
+        return np.zeros((0, f))
+    one, other = np.triu_indices(f)
+    x = N[:, one].T + np.where(one == other, 0.0, 1.0)[:, None] * N[:, other].T
+    k = of.bias(np.broadcast_to(q, (len(x), len(q))), x) @ U
+    A = np.zeros((k.shape[1], f, f))  # u^T k(N w) = w^T A w
+    A[:, one, other] = k.T
+    plain = np.einsum("kii->ki", A).copy()
+    A[:, one, other] -= np.where(one == other, 0.0, 1.0) * (plain[:, one] + plain[:, other])
+    A = 0.5 * (A + np.swapaxes(A, 1, 2))
+    size = np.abs(A).max(axis=(1, 2), initial=0.0)
+    A = A[size > 1e-9 * max(1.0, float(size.max(initial=0.0)))]
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=(8 + 4 * f, f))
+    if not len(A):
+        return np.asarray(w[:4])
+    for _ in range(_ROUNDS):
+        w = w / np.linalg.norm(w, axis=1, keepdims=True)
+        Aw = np.einsum("kij,nj->nki", A, w)
+        value = np.einsum("nki,ni->nk", Aw, w)
+        slope = 2.0 * (Aw - value[..., None] * w[:, None, :])  # around, for shorter ones do not count
+        w = w - (np.linalg.pinv(slope, rcond=1e-9) @ value[..., None])[..., 0]
+    w = w / np.linalg.norm(w, axis=1, keepdims=True)
+    left = np.abs(np.einsum("kij,ni,nj->nk", A, w, w)).max(axis=1)
+    return np.asarray(w[left < 1e-6 * np.abs(A).max()])
 
 
 def _largest(rows: Array) -> Array:

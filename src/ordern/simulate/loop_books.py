@@ -37,7 +37,8 @@ class LoopBooks:
         self.worst = self.fastest = ""
         self.switches = 0
         self.singular: list[Singularity] = []
-        self.largest, self._before = 0.0, math.nan
+        self.largest, self.begins = 0.0, math.inf
+        """The smallest singular value: the largest so far, and that at the start."""
         self._last: tuple[float, float, float, Array] | None = None
         names = [x.name for x in problem.robot.loops]
         self._beyond = {name: np.array([math.nan, 0.0, math.nan]) for name in names}
@@ -49,7 +50,7 @@ class LoopBooks:
         self._see(np.array([t]), q[None], v[None])
         if now.nc:
             here = float(now.smallest(q[None], t)[0])
-            self.largest = here
+            self.largest = self.begins = here
             if here < 1e-7 * (size := now.size(q, t)):
                 self.largest = 0.1 * size
                 self._found(t, q, here)
@@ -90,7 +91,7 @@ class LoopBooks:
         now, edges = self.problem.usual, chunk.edges
         values = now.smallest(chunk.q, chunk.t)
         self.largest = max(self.largest, float(values.max()))
-        small = np.concatenate([[values[0] if self._last is None else self._last[0]], values])
+        small = np.concatenate([[self.begins if self._last is None else self._last[0]], values])
         for k in range(len(chunk)):
             if inside:
                 self._search(float(edges[k]), float(edges[k + 1]), chunk.dense[k])
@@ -98,10 +99,7 @@ class LoopBooks:
             low = min(small[k], small[k + 1])
             before = small[k - 1] if k else (math.inf if self._last is None else self._last[1])
             after = small[k + 2] if k + 2 < len(small) else math.inf
-            dips = low <= before and low <= after and low < _DIP * self.largest
-            # a straight line from either side must come near zero within the step
-            reach = abs(before - small[k]) if math.isfinite(before) else math.inf
-            if dips and (low < _SINGULAR * self.largest or small[k] < 2.0 * reach or not math.isfinite(after)):
+            if low <= before and low <= after and low < _DIP * self.largest:
                 self._search(float(edges[k]), float(edges[k + 1]), chunk.dense[k])
         self._last = (float(small[-1]), float(small[-2]), float(chunk.t[-1]), chunk.dense[-1])
 
@@ -202,4 +200,4 @@ class LoopBooks:
         self._last = (ends[0], ends[1], ends[2], state["last"]) if ends else None
 
 
-_NUMBERS = ("violation", "rate", "between", "projected", "projected_most", "lost", "switches", "largest")
+_NUMBERS = ("violation", "rate", "between", "projected", "projected_most", "lost", "switches", "largest", "begins")

@@ -296,7 +296,7 @@ class LoopedProblem(Problem):
         """The closed state in which joints are exactly at stops that they touch."""
         hold = Holding(self, stops, t)
         q = hold.set(q)
-        if self.drift != "project" or not self.now.nc:
+        if self.drift != "project" or not self.now.nc or self.beside is not None:
             return q, v
         q = self.now.one(q, t, hold)[0]
         return q, self._kept(t, q, v, ())

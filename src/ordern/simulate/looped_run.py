@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..model import BASE
 from .chunk import Chunk
 from .closing import Closing
-from .crossing import BAND
+from .crossing import BAND, weak_rank
 from .dead_point import dead_point, locked
 from .events import Event, EventFunction, Found
 from .integrator import StepFailedError
@@ -112,10 +112,16 @@ class LoopedRun(Run):
         stop = self.contact.stop(last.index)
         problem.reaching = () if stop is None else (stop,)
         problem.turns.look(problem.usual.robot, np.concatenate([chunk.q[: last.step], last.q[None]]))
+        usual = problem.usual
+        leaped = problem.crossing is None and self._is_near(last.t, last.q)
+        if leaped:  # into the band in one step: weak constraints cannot correct the state there
+            problem.now = usual.with_rank(weak_rank(usual, last.q, last.t, self.loops.largest))
         try:
             chunk = super().shortened(chunk, last)
         finally:
             problem.reaching = ()
+            if leaped:
+                problem.now = usual
         if len(chunk):
             powers = np.arange(chunk.dense.shape[1])
             speeds = chunk.dense[-1, :, problem.nq : problem.nq + problem.nv]
@@ -125,8 +131,10 @@ class LoopedRun(Run):
     def touched(self, index: int) -> None:
         """A joint reached a stop: at a singular position too, all constraints share in the impact."""
         problem, edge = self.problem, BAND * self.loops.largest
-        near = problem.usual.rank and float(problem.usual.smallest(self.q[None], self.t)[0]) < edge
-        if problem.crossing is not None:
+        near = self._is_near(self.t, self.q)
+        if problem.crossing is not None and near:
+            problem.leave_singular()  # and the state as it is: weak constraints cannot correct it there
+        elif problem.crossing is not None:
             self._cross(False)
         if near:
             problem.beside = problem.positions_beside(self.t, self.q, self.v, self._rate, edge)
@@ -137,6 +145,11 @@ class LoopedRun(Run):
                 self.contact.restart(self.t, self.q, self.v)
         finally:
             problem.beside = None
+
+    def _is_near(self, t: float, q: Array) -> bool:
+        """Whether a position is in the band around a singular one."""
+        usual = self.problem.usual
+        return bool(usual.rank) and float(usual.smallest(q[None], t)[0]) < BAND * self.loops.largest
 
     def seen(self, chunk: Chunk) -> None:
         """Steps were taken."""

@@ -98,8 +98,8 @@ class Report:
 
     @property
     def energy_drift(self) -> float:
-        """The energy error relative to `energy_scale`; the error itself if nothing moved."""
-        return self.energy_error / self.energy_scale if self.energy_scale > 0.0 else self.energy_error
+        """The energy error relative to `energy_scale`; the error itself if nothing moved, but for rounding."""
+        return self.energy_error / self.energy_scale if self.energy_scale > _NOTHING else self.energy_error
 
     @property
     def energy_scale(self) -> float:
@@ -149,6 +149,8 @@ class Report:
         return "\n".join([title, *(f"  {name:<15} {text}" for name, text in rows)])
 
 
+_NOTHING = 1e-12
+"""Energies below this, in J, are those of what stands still."""
 _MORE = 10.0
 """Other energies are the scale of the error only if they are this much more than the kinetic one."""
 

@@ -42,7 +42,11 @@ def closed_start(now: Structure, q: Array, v: Array, given_v: bool) -> tuple[Arr
         )
     q, off = now.one(q, 0.0)
     if off > 1e-9:
-        raise ArgumentError(f"q0: loop {name!r} of {robot.name!r} cannot be closed from there, by {off:.3g} (rad, m)")
+        raise ArgumentError(
+            f"q0: loop {name!r} of {robot.name!r} cannot be closed from there, by {off:.3g} (rad, m). If so little is "
+            "left everywhere, loops that are redundant contradict each other, by digits that a file leaves out: open "
+            "one of them, or give its place with more digits"
+        )
     rate = now.rate(q, v, 0.0)
     name, off = now.worst(rate)
     if given_v and not off <= MISFIT * max(1.0, float(np.abs(v).max(initial=0.0))):

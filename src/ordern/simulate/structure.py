@@ -23,7 +23,7 @@ from ..algorithms.closed_loop.rank import TOLERANCE, decide
 from ..loops.asking import asking, worst_of
 from ..loops.dynamics import closed_dynamics, compiles, correction, usual_method
 from ..loops.mobility import null_motions
-from ..loops.nearby import is_itself, neighbours
+from ..loops.nearby import MOST, Constraints, neighbours
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -210,14 +210,24 @@ class Structure:
         """The largest singular value of K at one position."""
         return float(self.sigma(q, t)[0])
 
-    def neighbours(self, q: Array, t: float) -> tuple[Array, Array]:
-        """Closed positions (n, nq) next to one, along what its constraints allow, and how far off they are (n,)."""
-        _, (N,) = null_motions(self.jacobian(q[None], t))
-        return neighbours(self.robot, q, N, lambda x: self.jacobian(x, t), lambda x: self.residual(x, t))
+    def bias(self, q: Array, v: Array, t: Any) -> Array:
+        """How fast the rates of residuals change while velocities do not, (..., nc)."""
+        return self._ask("loop_bias", q, v, t=self.time(t))
+
+    def neighbours(self, q: Array, t: float) -> Array:
+        """Closed positions (n, nq) next to one."""
+        of = Constraints(
+            self.robot,
+            lambda x: self.jacobian(x, t),
+            lambda x: self.residual(x, t),
+            lambda x, v: self.bias(x, v, t),
+        )
+        return neighbours(of, q, null_motions(self.jacobian(q[None], t))[1][0])
 
     def is_locked(self, q: Array, t: float) -> bool:
-        """Whether no motion leads away from a singular position: whatever is closed next to it is itself."""
-        return not self.timed and is_itself(self.neighbours(q, t)[1])
+        """Whether no motion leads away from a singular position."""
+        few = self.robot.nv - int(decide(self.narrow(q[None], t)).rank[0]) <= MOST
+        return few and not self.timed and not len(self.neighbours(q, t))
 
 
 def listed(what: str, names: list[str]) -> str:
@@ -242,5 +252,11 @@ def usual_rank(now: Structure, q: Array, t: float = 0.0) -> int:
     most = int(decide(now.narrow(q[None], t)).rank[0])
     if most == min(now.nc, now.robot.nv) or now.robot.nv > _TOO_MANY:
         return most
-    near, _ = now.neighbours(q, t)
-    return max(most, int(decide(now.narrow(near, t)).rank.max(initial=0)))
+    near = now.neighbours(q, t)
+    if len(near):
+        return max(most, int(decide(now.narrow(near, t)).rank.max()))
+    _, (N,) = null_motions(now.jacobian(q[None], t))
+    if not N.shape[1]:
+        return most
+    beside = now.robot.integrate(q, 1e-3 * N.T)  # it is locked: off the closed position itself, all count
+    return max(most, int(decide(now.narrow(beside, t)).rank.max()))
