@@ -89,8 +89,6 @@ class Kernel:
         )
         self._shapes = [core_shape(model, p.kind) for p in self.ports]
         self._output = core_shape(model, asked.output)
-        self._alone = 0
-        """From so many states on, threads may be worth it."""
         self._ranks = [len(shape) + 1 for shape in self._shapes]
         self._loaded: dict[str, Loaded] = {}
         self._pieces: dict[Any, Kernel] = {}
@@ -106,7 +104,7 @@ class Kernel:
         """The answer, as an array of the batch shape followed by the shape of one state's answer."""
         plain = self._loaded.get("float64")
         states = 0 if plain is None else self._rows(arguments)
-        if plain is None or not states or (threads != 1 and (threads is not None or states >= self._alone)):
+        if plain is None or not states or (threads != 1 and (threads is not None or _threads_worth(states, plain) > 1)):
             return self._call(arguments, out, threads)
         if out is None:
             if states * self._bytes >= FROM_BYTES:
@@ -215,9 +213,7 @@ class Kernel:
             with self._lock:
                 found = self._loaded.get(dtype)
                 if found is None:
-                    found = Loaded(self.request, dtype)
-                    self._alone = int(2.0 * _WORTH_A_THREAD_NS / max(1.0, _nanoseconds(found)))
-                    self._loaded[dtype] = found
+                    found = self._loaded[dtype] = Loaded(self.request, dtype)
         return found
 
     def _arrays(self, arguments: Sequence[ArrayLike]) -> list[Array]:
@@ -340,7 +336,7 @@ class Kernel:
                 states = a.shape[0]
         most = -(-states // loaded.lanes)
         if asked is None:
-            most = min(most, int(states * _nanoseconds(loaded) / _WORTH_A_THREAD_NS))
+            most = min(most, _threads_worth(states, loaded))
         else:
             most = min(most, int(asked))
         if most < 2:
@@ -430,9 +426,9 @@ def _restored(
     return Kernel(model, question, method, present, way, **options)
 
 
-def _nanoseconds(loaded: Loaded) -> float:
-    """A guess of the time that a state takes."""
-    return loaded.code.operations * _NS_PER_OPERATION / loaded.lanes
+def _threads_worth(states: int, loaded: Loaded) -> int:
+    """How many threads have enough to do, by a guess of the time that a state takes."""
+    return int(states * loaded.code.operations * _NS_PER_OPERATION / loaded.lanes / _WORTH_A_THREAD_NS)
 
 
 def _size(shape: tuple[int, ...]) -> int:

@@ -49,7 +49,6 @@ class GraspStructure(Structure):
         self._contacts, self.nc = at, at + robot.nc
         self.rows |= {name: slice(at + s.start, at + s.stop) for name, s in robot.loop_rows.items()}
         self.redundant = rank < self.nc
-        self._holonomic = np.concatenate([*(c.holonomic for c in grasp.contacts), robot.loop_holonomic]).astype(bool)
         self._no_change = np.zeros(self.nc)
         self._loops = [
             np.array([r for name in a.robot.loop_rows for r in _range(self.rows[f"{a.name}/{name}"])], dtype=np.intp)
