@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import ordern as on
-from ordern.compile import shelf, stream
+from ordern.compile import driver, loaded, program, shelf, stream
 from ordern.compile.layout import Layout, Operand, Repeating, sharing
 from ordern.compile.shelf import Shelf
 
@@ -98,6 +98,31 @@ def test_results_with_strides_of_their_own(robot: on.Robot, way: str) -> None:
 def test_threads_share_a_streamed_result(robot: on.Robot) -> None:
     q = states(robot, 3 * enough(robot, "float64"))
     np.testing.assert_array_equal(robot.mass_matrix(q, threads=3), by_few(robot, q))
+
+
+@pytest.mark.parametrize("picking", [True, False], ids=["picking", "rotating"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16])
+def test_vectors_of_every_width_are_streamed(
+    robot: on.Robot, monkeypatch: pytest.MonkeyPatch, lanes: int, dtype: str, picking: bool
+) -> None:
+    """With the instruction that picks numbers from two vectors, if there is one, and as machines without it do."""
+    q = states(robot, 45, dtype)
+    expected = robot.mass_matrix(q, threads=1)
+    monkeypatch.setenv("ORDERN_CACHE", "off")
+    monkeypatch.setattr(driver, "FROM_BYTES", 1)
+    monkeypatch.setattr(loaded, "code_for", lambda request, dtype: program.code_for(request, dtype, lanes))
+    if not picking:
+        monkeypatch.setattr(stream, "_picks", lambda target: "")
+    kernel = on.Kernel(robot, "mass_matrix", way="unrolled")
+    for offset in (0, 1, 3, 6, 9, 15):
+        memory = np.full(expected.size + 32, -7.0, dtype)
+        out = memory[8 + offset :][: expected.size].reshape(expected.shape)
+        kernel(q, out=out, threads=1)
+        np.testing.assert_allclose(out, expected, rtol=1e-3 if dtype == "float32" else 1e-12, atol=1e-3)
+        np.testing.assert_array_equal(memory[: 8 + offset], -7.0)
+        np.testing.assert_array_equal(memory[8 + offset + expected.size :], -7.0)
+    assert kernel._load(dtype).lanes == lanes
 
 
 def test_tiles_hold_each_number_once() -> None:

@@ -42,11 +42,11 @@ def attributes(target: Target) -> str:
     return f'attributes #0 = {{ nounwind {stack}"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
 
 
-def loop_function(layout: Layout, target: Target, asking: bool, stage: int) -> str:
+def loop_function(layout: Layout, target: Target, asking: bool) -> str:
     """IR text of @loop(args, dimensions, steps, data).
 
     Memory of the next tile is asked for ahead: by a body that is `asking`, or before a body that is not. A large result
-    is streamed instead, over a stage in the workspace.
+    is streamed instead, but for the ends of its rows.
     """
     operands = [*layout.inputs, layout.output]
     streams = streamable(layout.output, target)
@@ -82,7 +82,6 @@ def loop_function(layout: Layout, target: Target, asking: bool, stage: int) -> s
         lines += _contiguous(k, operand, target)
     if streams:
         lines += _streaming(len(layout.inputs), layout.output, target)
-        lines.append(f"  %stage = getelementptr {target.vector}, ptr %ws, i64 {stage}")
     lines += [
         "  call void @init(ptr %data, ptr %ws)",
         "  %some = icmp sgt i64 %n, 0",
@@ -97,7 +96,9 @@ def loop_function(layout: Layout, target: Target, asking: bool, stage: int) -> s
             f"  %i{lane} = select i1 %s{lane}_in, i64 %s{lane}, i64 %last",
         ]
     for k, operand in enumerate(layout.inputs):
+        lines += _row_table(k, target)
         lines += _transfer(k, operand, layout.input_tile(k), target, "load")
+    lines += _row_table(len(layout.inputs), target)
     lines.append(f"  %t_next = add i64 %t, {target.lanes}")
     for k, operand in enumerate(operands):
         # the result's place is asked for now, the arguments of the next tile for then
@@ -111,6 +112,8 @@ def loop_function(layout: Layout, target: Target, asking: bool, stage: int) -> s
                 lines.append(f"  %asked = select i1 %streaming, i64 0, i64 {size}")
                 size = "%asked"
             lines.append(f"  call void @expect_{verb}(ptr %a{k}, i64 %o{k}, i64 {when}, i64 %last, i64 {size})")
+    if streams:
+        lines += _ends_wanted(len(layout.inputs), layout.output, target)
     lines.append(f"  call void @body(ptr %data, ptr %ws{', ptr %wanted' if asking else ''})")
     spread = layout.spread_tile if isinstance(layout, Repeating) else None
     lines += _transfer(len(layout.inputs), layout.output, layout.output_tile, target, "store", streams, spread)
@@ -156,6 +159,31 @@ def _wanted(k: int, first: str, target: Target, streamed: bool) -> list[str]:
     return lines
 
 
+def _ends_wanted(k: int, operand: Operand, target: Target) -> list[str]:
+    """Ask for the lines at the ends of a result's rows, operand k: the stores to come wait for those that miss."""
+    lines = []
+    for lane in range(target.lanes):
+        lines += [
+            f"  %end{lane} = getelementptr i8, ptr %p{k}_{lane}, i64 {operand.size * target.itemsize - 1}",
+            f"  call void @llvm.prefetch.p0(ptr %p{k}_{lane}, i32 1, i32 3, i32 1)",
+            f"  call void @llvm.prefetch.p0(ptr %end{lane}, i32 1, i32 3, i32 1)",
+        ]
+    return lines
+
+
+def _row_table(k: int, target: Target) -> list[str]:
+    """Where operand k of this tile's states is: %p{k}_{lane}, and the table %l{k} of them."""
+    lines = []
+    for lane in range(target.lanes):
+        lines += [
+            f"  %x{k}_{lane} = mul i64 %i{lane}, %o{k}",
+            f"  %p{k}_{lane} = getelementptr i8, ptr %a{k}, i64 %x{k}_{lane}",
+            f"  %y{k}_{lane} = getelementptr ptr, ptr %l{k}, i64 {lane}",
+            f"  store ptr %p{k}_{lane}, ptr %y{k}_{lane}",
+        ]
+    return lines
+
+
 def _contiguous(k: int, operand: Operand, target: Target) -> list[str]:
     """%whole{k}: whether one state's numbers lie next to each other."""
     lines, stride, whole = [], target.itemsize, "true"
@@ -178,18 +206,11 @@ def _transfer(
     A result that `streams` may go past the caches. One that has the same numbers in several places is put in order, in
     the vectors from `spread` on, if it has to be picked apart.
     """
-    lines = [f"  %b{k} = getelementptr {target.vector}, ptr %ws, i64 {tile}"]
-    for lane in range(target.lanes):
-        lines += [
-            f"  %x{k}_{lane} = mul i64 %i{lane}, %o{k}",
-            f"  %p{k}_{lane} = getelementptr i8, ptr %a{k}, i64 %x{k}_{lane}",
-            f"  %y{k}_{lane} = getelementptr ptr, ptr %l{k}, i64 {lane}",
-            f"  store ptr %p{k}_{lane}, ptr %y{k}_{lane}",
-        ]
-    lines += [
+    lines = [
+        f"  %b{k} = getelementptr {target.vector}, ptr %ws, i64 {tile}",
         f"  br i1 %whole{k}, label %rows{k}, label %picked{k}",
         f"rows{k}:",
-        *_streamed(k, operand, streams),
+        *_streamed(k, streams),
         f"  call void @{verb}_rows(ptr %l{k}, ptr %b{k}, i64 0, i64 {operand.size})",
         f"  br label %stored{k}",
         f"picked{k}:",
@@ -207,14 +228,14 @@ def _transfer(
     return lines
 
 
-def _streamed(k: int, operand: Operand, streams: bool) -> list[str]:
+def _streamed(k: int, streams: bool) -> list[str]:
     """Stream rows if that is worth it, or go on."""
     if not streams:
         return []
     return [
         f"  br i1 %streaming, label %stream{k}, label %cached{k}",
         f"stream{k}:",
-        f"  call void @stream_rows(ptr %l{k}, ptr %b{k}, ptr %stage, i64 {operand.size})",
+        f"  call void @stream_rows(ptr %l{k}, ptr %b{k})",
         f"  br label %stored{k}",
         f"cached{k}:",
     ]

@@ -120,16 +120,21 @@ class TextEmitter:
         arguments = ", ".join(f"{self._vector} {x}" for x in operands)
         return self.value(f"call {self._vector} @llvm.{name}.{self._suffix}({arguments})")
 
+    def select(self, test: str, x: str, y: str) -> str:
+        """The value x where a test holds, else y."""
+        lanes = self.target.lanes
+        return self.value(f"select <{lanes} x i1> {test}, {self._vector} {x}, {self._vector} {y}")
+
     def select_less(self, a: str, b: str, x: str, y: str) -> str:
         """The value x where a < b, else y."""
         test = self.value(f"fcmp olt {self._vector} {a}, {b}")
-        return self._select(test, x, y)
+        return self.select(test, x, y)
 
     def select_odd(self, n: str, x: str, y: str) -> str:
         """The value x where the integer n is odd, else y."""
         bit = self.integer_binary("and", n, self.integer(1))
         test = self.value(f"icmp ne {self._integers} {bit}, zeroinitializer")
-        return self._select(test, x, y)
+        return self.select(test, x, y)
 
     def bits(self, a: str) -> str:
         """A float's bits as an integer."""
@@ -146,10 +151,6 @@ class TextEmitter:
         return self.value(
             f"shufflevector {self._vector} {first}, {self._vector} poison, <{lanes} x i32> zeroinitializer"
         )
-
-    def _select(self, test: str, x: str, y: str) -> str:
-        lanes = self.target.lanes
-        return self.value(f"select <{lanes} x i1> {test}, {self._vector} {x}, {self._vector} {y}")
 
 
 def declarations(target: Target) -> str:

@@ -16,7 +16,7 @@ from .request import Code, Request, code_for, layout_of
 from .roll import trace_rolled
 from .roll_count import estimate
 from .roll_emit import emit_rolled
-from .stream import stage_size, stream_function, streamable
+from .stream import stream_functions, streamable
 from .target import Target, narrow_target, target
 from .tiles import asks, tile_functions
 from .unroll import emit_unrolled, trace_unrolled
@@ -45,7 +45,7 @@ def _compile(request: Request, dtype: str, lanes: int | None) -> Code:
         body, workspace = emit_rolled(program, layout, on)
         if workspace * on.lanes * on.itemsize < _STREAMED_BYTES:
             break
-    made, workspace = _assembled(body, layout, on, workspace, asking=False)
+    made = _assembled(body, layout, on, asking=False)
     return Code(way, made, workspace, estimate(program).total, on.lanes, program.has_freedoms)
 
 
@@ -57,29 +57,25 @@ def compile_straight(
     layout = sharing(layout_for(on.lanes), [x.index if isinstance(x, Node) else float(x).hex() for x in results])
     body, workspace = emit_unrolled(results, layout, on, asks(layout, on))
     operations = count(x for x in results if isinstance(x, Node)).total
-    made, workspace = _assembled(body, layout, on, workspace, asking=True)
+    made = _assembled(body, layout, on, asking=True)
     return Code("unrolled", made, workspace, operations, on.lanes)
 
 
-def _assembled(body: str, layout: Layout, on: Target, workspace: int, asking: bool) -> tuple[bytes, int]:
-    """Machine code for a kernel's body and the functions around it, and the vectors in the workspace of both.
-
-    See `loop_function` for `asking`.
-    """
-    streams = streamable(layout.output, on)
+def _assembled(body: str, layout: Layout, on: Target, asking: bool) -> bytes:
+    """Machine code for a kernel's body and the functions around it; see `loop_function` for `asking`."""
     text = "\n".join(
         [
             declarations(on),
             tile_functions(on, layout.places),
-            stream_function(on, bool(layout.places)) if streams else "",
+            stream_functions(layout, on) if streamable(layout.output, on) else "",
             body,
             init_function(),
-            loop_function(layout, on, asking, stage=workspace),
+            loop_function(layout, on, asking),
             call_function(layout, on, HEAD, asking),
             attributes(on),
         ]
     )
-    return compile_object(text), workspace + (stage_size(on) if streams else 0)
+    return compile_object(text)
 
 
 def straight_line(request: Request) -> list[Scalar]:

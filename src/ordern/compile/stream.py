@@ -2,174 +2,168 @@
 
 An ordinary store to memory that is not at hand first fetches the line that it is about to overwrite, and what it writes
 drives out what is at hand. For a result that is larger than the processor's caches both are in vain: lines that are
-written as a whole, past the caches, take a third of the time. Such a line must begin at a multiple of 64 bytes, where
-rows begin at any number. So a block of each row is put together in a small stage, from which whole lines leave; what is
-left at both ends of a row is stored as usual.
+written as a whole, past the caches, take a third of the time. Such stores must be aligned, where rows begin at any
+number: what is stored begins in one block of a row and ends in the next. It is put together in registers, not
+in memory: stores are done in order, and what was just stored can be read as a whole only when all those before it, that
+are on their way past the caches, have arrived.
+
+What is left at both ends of a row is stored as usual.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from .emit import TextEmitter
-from .layout import Operand
+from .layout import Layout, Operand
 from .target import Target
-from .tiles import columns, loop, transpose
+from .tiles import columns
+from .transpose import transposed
 
-__all__ = ["FROM_BYTES", "stage_size", "stream_function", "streamable"]
+__all__ = ["FROM_BYTES", "stream_functions", "streamable"]
 
 FROM_BYTES = 8 << 20
 """Results of this size and more are streamed: beyond the caches of one core, where it pays even if the result is read
 at once."""
-_LINE = 64
-_BLOCK = 512
-"""Bytes of a row that are put together at a time."""
+_WORTH_IT = 1024
+"""Bytes of a row from which on most of it is not at its ends."""
 
 
 def streamable(operand: Operand, target: Target) -> bool:
-    """Whether rows are long enough to consist of whole lines for the most part."""
-    return operand.size * target.itemsize >= 2 * _BLOCK
+    """Whether rows are long enough to consist of whole vectors for the most part."""
+    return operand.size * target.itemsize >= _WORTH_IT
 
 
-def stage_size(target: Target) -> int:
-    """Vectors of the stage: of each row the line before a block, and the block."""
-    return (_LINE + _BLOCK) // target.itemsize
+def stream_functions(layout: Layout, target: Target) -> str:
+    """IR text of @stream_rows, which does as @store_rows does, and what it needs; rows are aligned to numbers.
 
-
-def stream_function(target: Target, placed: bool) -> str:
-    """IR text of @stream_rows, which does as @store_rows does; n is at least a block, and rows are aligned to numbers.
-
-    The stage is not on the stack, where some systems give a page at a time.
     After it, and before anybody else may read, there must be a fence.
     """
-    size, lanes, element = target.itemsize, target.lanes, target.element
-    shift = size.bit_length() - 1
-    line, block = _LINE // size, _BLOCK // size
-    width = stage_size(target)  # of one row, in numbers
-    return "\n".join(
-        [
-            _copy_function(target),
-            "define internal void @stream_rows(ptr %lanes, ptr %tile, ptr %stage, i64 %n) #0 {",
-            "entry:",
-            "  br label %block",
-            "block:",
-            "  %k = phi i64 [ 0, %entry ], [ %end, %row_end ]",
-            f"  %end = add i64 %k, {block}",
-            f"  %passed = shl i64 %k, {shift}",
-            "  %first = icmp eq i64 %k, 0",
-            "  br label %turn",
-            "turn:",
-            "  %s = phi i64 [ 0, %block ], [ %s_next, %turn ]",
-            "  %ks = add i64 %k, %s",
-            f"  %s_at = add i64 %s, {line}",
-            f"  %to = getelementptr {element}, ptr %stage, i64 %s_at",
-            *_turned(target, width, placed),
-            f"  %s_next = add i64 %s, {lanes}",
-            f"  %s_more = icmp ult i64 %s_next, {block}",
-            "  br i1 %s_more, label %turn, label %row",
-            "row:",
-            "  %j = phi i64 [ 0, %turn ], [ %j_next, %row_sent ]",
-            *_row_and_stage("j", width * size),
-            "  %far = add i64 %passed, %skip_j",
-            f"  %before = sub i64 %far, {_LINE}",
-            "  %lines = getelementptr i8, ptr %row_j, i64 %before",
-            "  %source = getelementptr i8, ptr %stage_j, i64 %skip_j",
-            "  br i1 %first, label %head, label %next",
-            "head:",
-            f"  %fresh = getelementptr i8, ptr %stage_j, i64 {_LINE}",
-            f"  %heads = lshr i64 %skip_j, {shift}",
-            "  call void @copy_numbers(ptr %row_j, ptr %fresh, i64 %heads)",
-            "  br label %row_sent",
-            "next:",
-            *_lines(target, "%lines", "%source", [0]),
-            "  br label %row_sent",
-            "row_sent:",
-            *_lines(target, "%lines", "%source", range(1, _BLOCK // _LINE), "more"),
-            *_carry(target),
-            "  %j_next = add i64 %j, 1",
-            f"  %j_more = icmp ult i64 %j_next, {lanes}",
-            "  br i1 %j_more, label %row, label %row_end",
-            "row_end:",
-            f"  %end_next = add i64 %end, {block}",
-            "  %k_more = icmp ule i64 %end_next, %n",
-            "  br i1 %k_more, label %block, label %tail",
-            "tail:",
-            "  %i = phi i64 [ 0, %row_end ], [ %i_next, %tail ]",
-            *_row_and_stage("i", width * size),
-            f"  %gone = shl i64 %end, {shift}",
-            f"  %tail_bytes = sub i64 {_LINE}, %skip_i",
-            "  %sent = sub i64 %gone, %tail_bytes",
-            "  %tail_to = getelementptr i8, ptr %row_i, i64 %sent",
-            "  %tail_from = getelementptr i8, ptr %stage_i, i64 %skip_i",
-            f"  %tails = lshr i64 %tail_bytes, {shift}",
-            "  call void @copy_numbers(ptr %tail_to, ptr %tail_from, i64 %tails)",
-            "  %i_next = add i64 %i, 1",
-            f"  %i_more = icmp ult i64 %i_next, {lanes}",
-            "  br i1 %i_more, label %tail, label %remainder",
-            "remainder:",
-            "  call void @store_rows(ptr %lanes, ptr %tile, i64 %end, i64 %n)",
-            "  ret void",
-            "}",
-            "!64 = !{i32 1}",
-        ]
-    )
+    lanes, size = target.lanes, layout.output.size
+    whole = size // lanes * lanes
+    e = _Rows(layout, target)
+    first = e.block("0")
+    for j, x in enumerate(first):
+        e.store_some(x, f"%row{j}", f"%skip{j}")
+    begun = [e.turned(x, j) for j, x in enumerate(first)]
+    e.line("br label %loop")
+    e.lines.append("loop:")
+    e.line(f"%k = phi i64 [ {lanes}, %entry ], [ %next, %loop ]")
+    phis = len(e.lines)
+    fresh = [e.turned(x, j) for j, x in enumerate(e.block("%k"))]
+    for j, x in enumerate(fresh):
+        e.lines.insert(phis, f"  %kept{j} = phi {target.vector} [ {begun[j]}, %entry ], [ {x}, %loop ]")
+        e.stream(e.joined(f"%kept{j}", x, j), e.aligned("%k", j))
+    e.line(f"%next = add i64 %k, {lanes}")
+    e.line(f"%more = icmp ult i64 %next, {whole}")
+    e.line("br i1 %more, label %loop, label %rest")
+    e.lines.append("rest:")
+    rest = [e.turned(x, j) for j, x in enumerate(e.block(str(whole)))] if whole < size else fresh
+    for j, (before, after) in enumerate(zip(fresh, rest, strict=True)):
+        left = e.value(f"sub i64 {size - whole + lanes}, %skip{j}")
+        e.line(f"%full{j} = icmp uge i64 {left}, {lanes}")
+        x, to = e.joined(before, after, j), e.aligned(str(whole), j)
+        e.line(f"br i1 %full{j}, label %one{j}, label %less{j}")
+        e.lines.append(f"one{j}:")
+        e.stream(x, to)
+        to_next = e.value(f"getelementptr {target.vector}, ptr {to}, i64 1")
+        e.store_some(e.joined(after, after, j), to_next, e.value(f"sub i64 {left}, {lanes}"))
+        e.line(f"br label %done{j}")
+        e.lines.append(f"less{j}:")
+        e.store_some(x, to, left)
+        e.line(f"br label %done{j}")
+        e.lines.append(f"done{j}:")
+    signature = "define internal void @stream_rows(ptr %lanes, ptr %tile) #0 {"
+    return "\n".join([_declaration(target), signature, "entry:", *e.lines, "  ret void", "}", "!64 = !{i32 1}"])
 
 
-def _turned(target: Target, width: int, placed: bool) -> list[str]:
-    """Transpose vectors of the tile, from %ks on, into the rows' stages, at %to."""
-    e = TextEmitter(target)
-    vectors = [e.load(at, 0) for at in columns(e, "%ks", target.lanes, placed)]
-    for lane, column in enumerate(transpose(e, vectors)):
-        e.store(column, e.value(f"getelementptr {target.element}, ptr %to, i64 {lane * width}"), 0)
-    return e.lines
+class _Rows(TextEmitter):
+    """Blocks of a tile as vectors of rows; number %skip{j} of row j is the first that is aligned as a vector."""
+
+    def __init__(self, layout: Layout, target: Target) -> None:
+        super().__init__(target)
+        self._placed = bool(layout.places)
+        self._picks = _picks(target)
+        self._shifts = [self._row(j) for j in range(target.lanes)]
+
+    def _row(self, j: int) -> list[str]:
+        """%row{j}, %skip{j}; returns what shifts vectors by so many numbers."""
+        target = self.target
+        bits, size = 8 * target.itemsize, target.itemsize
+        slot = self.value(f"getelementptr ptr, ptr %lanes, i64 {j}")
+        self.line(f"%row{j} = load ptr, ptr {slot}")
+        to_next = self.value(f"sub i64 0, {self.value(f'ptrtoint ptr %row{j} to i64')}")
+        skipped = self.value(f"and i64 {to_next}, {target.lanes * size - 1}")
+        self.line(f"%skip{j} = lshr i64 {skipped}, {size.bit_length() - 1}")
+        skip = f"%skip{j}" if bits == 64 else self.value(f"trunc i64 %skip{j} to i{bits}")
+        skips = self._everywhere(skip, f"i{bits}")
+        indices = self.integer_binary("add", self._counting(f"i{bits}"), skips)
+        if self._picks:
+            return [indices]
+        beyond = self.value(f"icmp uge {target.integers} {indices}, {self.integer(target.lanes)}")
+        powers = [self.integer(1 << power) for power in range(target.lanes.bit_length() - 1)]
+        set_ = [self.integer_binary("and", skips, power) for power in powers]
+        return [beyond, *(self.value(f"icmp ne {target.integers} {bit}, zeroinitializer") for bit in set_)]
+
+    def block(self, k: str) -> list[str]:
+        """The numbers from k on, of each row."""
+        return transposed(self, columns(self, k, self.target.lanes, self._placed))
+
+    def turned(self, x: str, j: int) -> str:
+        """A block of row j as `joined` takes it: rotated, unless numbers can be picked from two vectors at once."""
+        lanes, vector = self.target.lanes, self.target.vector
+        for power, odd in enumerate(self._shifts[j][1:]):
+            pick = ", ".join(f"i32 {(k + (1 << power)) % lanes}" for k in range(lanes))
+            other = self.value(f"shufflevector {vector} {x}, {vector} poison, <{lanes} x i32> <{pick}>")
+            x = self.select(odd, other, x)
+        return x
+
+    def joined(self, before: str, after: str, j: int) -> str:
+        """The aligned vector of row j that begins in one block and ends in the next."""
+        shift, vector = self._shifts[j][0], self.target.vector
+        if not self._picks:
+            return self.select(shift, after, before)
+        arguments = f"{vector} {before}, {self.target.integers} {shift}, {vector} {after}"
+        return self.value(f"call {vector} {self._picks}({arguments})")
+
+    def aligned(self, k: str, j: int) -> str:
+        """Where the vector goes that is completed by the block at k."""
+        element = self.target.element
+        at = self.value(f"getelementptr {element}, ptr %row{j}, i64 %skip{j}")
+        after = self.value(f"getelementptr {element}, ptr {at}, i64 {k}")
+        return self.value(f"getelementptr {self.target.vector}, ptr {after}, i64 -1")
+
+    def stream(self, x: str, to: str) -> None:
+        """Store an aligned vector past the caches."""
+        wide = self.target.lanes * self.target.itemsize
+        self.line(f"store {self.target.vector} {x}, ptr {to}, align {wide}, !nontemporal !64")
+
+    def store_some(self, x: str, to: str, count: str) -> None:
+        """Store the first numbers of a vector as usual."""
+        lanes, size, vector = self.target.lanes, self.target.itemsize, self.target.vector
+        counts = self._everywhere(count, "i64")
+        mask = self.value(f"icmp ult <{lanes} x i64> {self._counting('i64')}, {counts}")
+        name = f"@llvm.masked.store.v{lanes}f{8 * size}.p0"
+        self.line(f"call void {name}({vector} {x}, ptr {to}, i32 {size}, <{lanes} x i1> {mask})")
+
+    def _everywhere(self, number: str, kind: str) -> str:
+        vector = f"<{self.target.lanes} x {kind}>"
+        first = self.value(f"insertelement {vector} poison, {kind} {number}, i32 0")
+        zeros = f"<{self.target.lanes} x i32> zeroinitializer"
+        return self.value(f"shufflevector {vector} {first}, {vector} poison, {zeros}")
+
+    def _counting(self, kind: str) -> str:
+        return f"<{', '.join(f'{kind} {k}' for k in range(self.target.lanes))}>"
 
 
-def _row_and_stage(j: str, stage_bytes: int) -> list[str]:
-    """Of lane j: %row_j and %stage_j, and the bytes from the row's start to the first line in it, %skip_j."""
-    return [
-        f"  %slot_{j} = getelementptr ptr, ptr %lanes, i64 %{j}",
-        f"  %row_{j} = load ptr, ptr %slot_{j}",
-        f"  %address_{j} = ptrtoint ptr %row_{j} to i64",
-        f"  %less_{j} = sub i64 0, %address_{j}",
-        f"  %skip_{j} = and i64 %less_{j}, {_LINE - 1}",
-        f"  %at_{j} = mul i64 %{j}, {stage_bytes}",
-        f"  %stage_{j} = getelementptr i8, ptr %stage, i64 %at_{j}",
-    ]
+def _picks(target: Target) -> str:
+    """The instruction that picks numbers from two vectors by their indices, if this machine has one."""
+    bits = 8 * target.itemsize * target.lanes
+    if target.host.vector_bits < 512 or not (
+        bits == 512 or (bits in (128, 256) and "+avx512vl" in target.host.features)
+    ):
+        return ""
+    return f"@llvm.x86.avx512.vpermi2var.p{'d' if target.itemsize == 8 else 's'}.{bits}"
 
 
-def _lines(target: Target, to: str, source: str, which: Iterable[int], tag: str = "") -> list[str]:
-    """Send lines past the caches."""
-    step = target.lanes * target.itemsize
-    text = []
-    for at in (_LINE * k + part for k in which for part in range(0, _LINE, step)):
-        text += [
-            f"  %from{tag}{at} = getelementptr i8, ptr {source}, i64 {at}",
-            f"  %line{tag}{at} = load {target.vector}, ptr %from{tag}{at}, align {target.itemsize}",
-            f"  %to{tag}{at} = getelementptr i8, ptr {to}, i64 {at}",
-            f"  store {target.vector} %line{tag}{at}, ptr %to{tag}{at}, align {step}, !nontemporal !64",
-        ]
-    return text
-
-
-def _carry(target: Target) -> list[str]:
-    """The last line of a row's stage becomes its first."""
-    step = target.lanes * target.itemsize
-    text = []
-    for at in range(0, _LINE, step):
-        text += [
-            f"  %old{at} = getelementptr i8, ptr %stage_j, i64 {_BLOCK + at}",
-            f"  %kept{at} = load {target.vector}, ptr %old{at}, align {step}",
-            f"  %new{at} = getelementptr i8, ptr %stage_j, i64 {at}",
-            f"  store {target.vector} %kept{at}, ptr %new{at}, align {step}",
-        ]
-    return text
-
-
-def _copy_function(target: Target) -> str:
-    """IR text of @copy_numbers: less than a line of them, one by one."""
-    e = TextEmitter(target)
-    e.line(f"%p = getelementptr {target.element}, ptr %from, i64 %k")
-    e.line(f"%x = load {target.element}, ptr %p, align {target.itemsize}")
-    e.line(f"%to_k = getelementptr {target.element}, ptr %to, i64 %k")
-    e.line(f"store {target.element} %x, ptr %to_k, align {target.itemsize}")
-    return loop("@copy_numbers", "ptr %to, ptr %from, i64 %n", e, step=1)
+def _declaration(target: Target) -> str:
+    name, vector = _picks(target), target.vector
+    return f"declare {vector} {name}({vector}, {target.integers}, {vector})" if name else ""

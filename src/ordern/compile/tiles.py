@@ -13,8 +13,9 @@ from ..records import dataclass
 from .emit import TextEmitter
 from .layout import Layout
 from .target import Target
+from .transpose import transpose, transposed
 
-__all__ = ["MOST_EXPECTED", "Ask", "asks", "columns", "loop", "tile_functions", "transpose"]
+__all__ = ["MOST_EXPECTED", "Ask", "asks", "columns", "loop", "tile_functions"]
 
 MOST_EXPECTED = 4096
 """Bytes of one state's part of an operand that are asked for ahead; beyond it they come in order, unasked."""
@@ -72,21 +73,6 @@ def tile_functions(target: Target, places: Sequence[int] = ()) -> str:
     )
 
 
-def transpose(e: TextEmitter, rows: list[str]) -> list[str]:
-    """Log2(lanes) rounds of interleaving row k with row k + lanes/2 transpose a square block."""
-    lanes, vector = e.target.lanes, e.target.vector
-    half = lanes // 2
-    low = ", ".join(f"i32 {k}, i32 {k + lanes}" for k in range(half))
-    high = ", ".join(f"i32 {k}, i32 {k + lanes}" for k in range(half, lanes))
-    for _ in range(lanes.bit_length() - 1):
-        mixed = []
-        for a, b in zip(rows[:half], rows[half:], strict=True):
-            for pick in (low, high):
-                mixed.append(e.value(f"shufflevector {vector} {a}, {vector} {b}, <{lanes} x i32> <{pick}>"))
-        rows = mixed
-    return rows
-
-
 def columns(e: TextEmitter, k: str, count: int, placed: bool) -> list[str]:
     """Addresses of the vectors in %tile for the result's numbers k, k + 1 ..."""
     vector = e.target.vector
@@ -118,7 +104,7 @@ def _rows(target: Target, store: bool, placed: bool = False) -> str:
         pointers.append(e.value(f"getelementptr {target.element}, ptr {start}, i64 %k"))
     vectors = columns(e, "%k", lanes, placed)
     if store:
-        for column, pointer in zip(transpose(e, [e.load(v, 0) for v in vectors]), pointers, strict=True):
+        for column, pointer in zip(transposed(e, vectors), pointers, strict=True):
             e.line(f"call void @llvm.masked.store.{suffix}({vector} {column}, ptr {pointer}, i32 {size}, {mask} %mask)")
     else:
         rows = [
