@@ -156,8 +156,8 @@ def test_saved_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any], tmp_p
     )
     browser.click(x + width / 2, y)
     browser.until(f"Math.abs({clock} - 1) < 0.05")
-    at = browser.run(clock)
     scrubbed = settled(browser)
+    at = browser.run(clock)  # not before: the clock's messages are applied one after the other, as all others are
     motion = np.interp(at, swing[0], np.arange(41))
     k = int(motion)
     q = swing[1][k] + (motion - k) * (swing[1][min(k + 1, 40)] - swing[1][k])
