@@ -226,6 +226,14 @@ def test_which_joints_close_loops_can_be_said() -> None:
         graph().connect("ba", hinge, "b", "a", armature=1.0).connect("x", hinge, "a", "b", armature=1.0).build()
     with pytest.raises(on.ModelError, match="Spherical cannot be reversed"):
         on.Builder().body("a").body("b", mass=1.0).connect("ball", on.Spherical(), "b", "a").build()
+    apart = on.Builder().body("a").body("b", mass=1.0).body("c", mass=1.0).connect("bc", hinge, "b", "c")
+    with pytest.raises(
+        on.ModelError, match=r"'bc' connects bodies 'b' and 'c', but no joints .* with the root, body 'a'"
+    ):
+        apart.build()
+    beyond = apart.connect("ball", on.Spherical(), "b", "a")  # the joint at fault is named, not what lies behind it
+    with pytest.raises(on.ModelError, match="joint 'ball' leads to it, but a Spherical cannot be reversed"):
+        beyond.build()
     with pytest.raises(on.ModelError, match="connects body 'a' with itself"):
         graph().connect("aa", hinge, "a", "a").build()
     with pytest.raises(on.ModelError, match=r"as its child an unknown body 'z'"):

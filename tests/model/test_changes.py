@@ -40,7 +40,10 @@ class TestReplacedByHand:
             (lambda r: replace(r.bodies[0], com=(1, 2)), "com must be 3 numbers, not 2"),
             (lambda r: replace(r.bodies[0], inertia=(1, 2, float("nan"), 0, 0, 0)), "inertia is not a number"),
             (lambda r: changed(r, armature=-1.0), "armature must be finite and not below zero"),
-            (lambda r: changed(r, damping="x"), "damping must be a number, not 'x'|damping must be . numbers, not 'x'"),
+            (
+                lambda r: changed(r, damping="x"),
+                "damping must be one number, not 'x'|damping must be . numbers, not 'x'",
+            ),
             (lambda r: changed(r, type=3), "its type must be a joint"),
             (lambda r: changed(r, parent=3), "parents come before their children"),
             (lambda r: replace(r, joints=r.joints[:3]), "has 5 bodies and 3 joints"),

@@ -59,12 +59,16 @@ def numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]:
     try:
         a = tuple([float(v) for v in x]) if np.ndim(x) else (float(x),) * n  # type: ignore[union-attr,arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what} must be one number or {n}, not {x!r}") from None
+        raise ModelError(f"{what} must be {_one_or(n)}, not {x!r}") from None
     if len(a) != n:
-        raise ModelError(f"{what} must be one number or {n}, not {len(a)}")
+        raise ModelError(f"{what} must be {_one_or(n)}, not {len(a)}")
     if any(map(math.isnan, a)):
         raise ModelError(f"{what} is not a number")
     return a
+
+
+def _one_or(n: int) -> str:
+    return "one number" if n == 1 else f"one number or {n}"
 
 
 def name_of(name: object, what: str) -> str:

@@ -52,7 +52,7 @@ def _floats(x: Any, n: int, what: str) -> Any:
 
 
 def _many(n: int) -> str:
-    return "a number" if n == 1 else f"{n} numbers"
+    return "one number" if n == 1 else f"{n} numbers"
 
 
 @dataclass(frozen=True, slots=True)

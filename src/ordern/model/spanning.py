@@ -111,8 +111,11 @@ def span(root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodie
     if len(reached) < len(bodies):  # what must be carried by one joint is then better carried by another
         carry, reached = _grown(root, carried, edges, touching, ranks, {})
     loops = tuple(name for name in edges if name not in carry)
-    for name in loops:
-        _check_loop(edges[name], reached)
+    # what ends at a body that is reached tells more than what lies beyond it
+    for edge in sorted(
+        (edges[name] for name in loops), key=lambda e: e.parent not in reached and e.child not in reached
+    ):
+        _check_loop(root, edge, reached)
     return Spanned(carry, loops)
 
 
@@ -172,9 +175,15 @@ def _grown(
     return carry, reached
 
 
-def _check_loop(edge: Edge, reached: set[str]) -> None:
+def _check_loop(root: str, edge: Edge, reached: set[str]) -> None:
     """Raise if a joint that is left over cannot close a loop."""
     lost = [body for body in (edge.parent, edge.child) if body not in reached]
+    if len(lost) == 2:
+        raise ModelError(
+            f"joint {edge.name!r} connects bodies {edge.parent!r} and {edge.child!r}, but no joints connect these with "
+            f"the root, body {root!r}",
+            edge.where,
+        )
     if lost:
         why = "it closes a loop" if edge.closes else f"a {type(edge.type).__name__} cannot be reversed"
         raise ModelError(
