@@ -160,14 +160,15 @@ def _wanted(k: int, first: str, target: Target, streamed: bool) -> list[str]:
 
 
 def _ends_wanted(k: int, operand: Operand, target: Target) -> list[str]:
-    """Ask for the lines at the ends of a result's rows, operand k: the stores to come wait for those that miss."""
+    """Ask for two lines at both ends of a result's rows, operand k: stores past the caches wait for those that miss."""
+    last = operand.size * target.itemsize - 1
     lines = []
     for lane in range(target.lanes):
-        lines += [
-            f"  %end{lane} = getelementptr i8, ptr %p{k}_{lane}, i64 {operand.size * target.itemsize - 1}",
-            f"  call void @llvm.prefetch.p0(ptr %p{k}_{lane}, i32 1, i32 3, i32 1)",
-            f"  call void @llvm.prefetch.p0(ptr %end{lane}, i32 1, i32 3, i32 1)",
-        ]
+        for n, at in enumerate((0, 64, last - 64, last)):
+            lines += [
+                f"  %end{lane}_{n} = getelementptr i8, ptr %p{k}_{lane}, i64 {at}",
+                f"  call void @llvm.prefetch.p0(ptr %end{lane}_{n}, i32 1, i32 3, i32 1)",
+            ]
     return lines
 
 

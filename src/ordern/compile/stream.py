@@ -2,10 +2,10 @@
 
 An ordinary store to memory that is not at hand first fetches the line that it is about to overwrite, and what it writes
 drives out what is at hand. For a result that is larger than the processor's caches both are in vain: lines that are
-written as a whole, past the caches, take a third of the time. Such stores must be aligned, where rows begin at any
-number: what is stored begins in one block of a row and ends in the next. It is put together in registers, not
-in memory: stores are done in order, and what was just stored can be read as a whole only when all those before it, that
-are on their way past the caches, have arrived.
+written as a whole, past the caches, take a third of the time (and parts of lines several times as long). Lines are
+aligned, where rows begin at any number: what is stored begins in one block of a row and ends in the next. It is put
+together in registers, not in memory: stores are done in order, and what was just stored in parts can be read as a whole
+only when all those before it, which are on their way past the caches, have arrived.
 
 What is left at both ends of a row is stored as usual.
 """
@@ -25,10 +25,11 @@ FROM_BYTES = 8 << 20
 at once."""
 _WORTH_IT = 1024
 """Bytes of a row from which on most of it is not at its ends."""
+_LINE = 64
 
 
 def streamable(operand: Operand, target: Target) -> bool:
-    """Whether rows are long enough to consist of whole vectors for the most part."""
+    """Whether rows are long enough to consist of whole lines for the most part."""
     return operand.size * target.itemsize >= _WORTH_IT
 
 
@@ -37,62 +38,112 @@ def stream_functions(layout: Layout, target: Target) -> str:
 
     After it, and before anybody else may read, there must be a fence.
     """
-    lanes, size = target.lanes, layout.output.size
-    whole = size // lanes * lanes
-    e = _Rows(layout, target)
-    first = e.block("0")
-    for j, x in enumerate(first):
-        e.store_some(x, f"%row{j}", f"%skip{j}")
-    begun = [e.turned(x, j) for j, x in enumerate(first)]
-    e.line("br label %loop")
-    e.lines.append("loop:")
-    e.line(f"%k = phi i64 [ {lanes}, %entry ], [ %next, %loop ]")
-    phis = len(e.lines)
-    fresh = [e.turned(x, j) for j, x in enumerate(e.block("%k"))]
-    for j, x in enumerate(fresh):
-        e.lines.insert(phis, f"  %kept{j} = phi {target.vector} [ {begun[j]}, %entry ], [ {x}, %loop ]")
-        e.stream(e.joined(f"%kept{j}", x, j), e.aligned("%k", j))
-    e.line(f"%next = add i64 %k, {lanes}")
-    e.line(f"%more = icmp ult i64 %next, {whole}")
-    e.line("br i1 %more, label %loop, label %rest")
-    e.lines.append("rest:")
-    rest = [e.turned(x, j) for j, x in enumerate(e.block(str(whole)))] if whole < size else fresh
-    for j, (before, after) in enumerate(zip(fresh, rest, strict=True)):
-        left = e.value(f"sub i64 {size - whole + lanes}, %skip{j}")
-        e.line(f"%full{j} = icmp uge i64 {left}, {lanes}")
-        x, to = e.joined(before, after, j), e.aligned(str(whole), j)
-        e.line(f"br i1 %full{j}, label %one{j}, label %less{j}")
-        e.lines.append(f"one{j}:")
-        e.stream(x, to)
-        to_next = e.value(f"getelementptr {target.vector}, ptr {to}, i64 1")
-        e.store_some(e.joined(after, after, j), to_next, e.value(f"sub i64 {left}, {lanes}"))
-        e.line(f"br label %done{j}")
-        e.lines.append(f"less{j}:")
-        e.store_some(x, to, left)
-        e.line(f"br label %done{j}")
-        e.lines.append(f"done{j}:")
-    signature = "define internal void @stream_rows(ptr %lanes, ptr %tile) #0 {"
-    return "\n".join([_declaration(target), signature, "entry:", *e.lines, "  ret void", "}", "!64 = !{i32 1}"])
+    name, vector = _picks(target), target.vector
+    declared = f"declare {vector} {name}({vector}, {target.integers}, {vector})" if name else ""
+    return "\n".join(
+        [
+            declared,
+            "declare i64 @llvm.usub.sat.i64(i64, i64)",
+            "define internal void @stream_rows(ptr %lanes, ptr %tile) #0 {",
+            "entry:",
+            *_Streaming(layout, target).lines,
+            "  ret void",
+            "}",
+            "!64 = !{i32 1}",
+        ]
+    )
 
 
-class _Rows(TextEmitter):
-    """Blocks of a tile as vectors of rows; number %skip{j} of row j is the first that is aligned as a vector."""
+class _Streaming(TextEmitter):
+    """The body of @stream_rows.
+
+    A row is cut into blocks, from its beginning on, and into vectors, which are aligned: the first begins with number
+    %skip{j} of row j, in block 0, and ends in block 1. It is vector %place{j} of its line.
+    """
 
     def __init__(self, layout: Layout, target: Target) -> None:
         super().__init__(target)
         self._placed = bool(layout.places)
         self._picks = _picks(target)
+        self._per_line = max(1, _LINE // (target.lanes * target.itemsize))
         self._shifts = [self._row(j) for j in range(target.lanes)]
+        lanes, size = target.lanes, layout.output.size
+        whole = size // lanes * lanes
+        step = lanes * self._per_line
+        end = lanes + (whole - lanes) // step * step
+        begun = self._begin()
+        kept = self._loop(begun, step, end)
+        self._finish(kept, end, whole, size)
+
+    def _begin(self) -> list[list[str]]:
+        """The numbers before the first vector, and the vectors of the line that it is in; see `_vectors`."""
+        lanes = self.target.lanes
+        first = self._block("0")
+        for j, x in enumerate(first):
+            self._store(x, f"%row{j}", f"%skip{j}")
+        found = self._vectors([self._turned(x, j) for j, x in enumerate(first)], str(lanes))
+        for j, row in enumerate(found):
+            for n, x in enumerate(row[:-1]):
+                mine = self.value(f"icmp ult i64 %place{j}, {self._per_line - n}")
+                self._store(x, self._at(str(lanes * n), j), self.value(f"select i1 {mine}, i64 {lanes}, i64 0"))
+        return found
+
+    def _loop(self, begun: list[list[str]], step: int, end: int) -> list[list[str]]:
+        """Whole lines, as far as there are enough blocks; returns what `_vectors` does for the last of them."""
+        lanes, vector = self.target.lanes, self.target.vector
+        self.line("br label %loop")
+        self.lines.append("loop:")
+        self.line(f"%k = phi i64 [ {lanes + step}, %entry ], [ %next, %loop ]")
+        phis = len(self.lines)
+        kept = [[f"%kept{j}_{n}" for n in range(len(row))] for j, row in enumerate(begun)]
+        found = self._vectors([row[-1] for row in kept], "%k")
+        for j, (old, new) in enumerate(zip(kept, found, strict=True)):
+            back = self.value(f"xor i64 %place{j}, -1")  # the vector begins in the block before, its line earlier yet
+            at = self.value(f"getelementptr {vector}, ptr {self._at('%k', j)}, i64 {back}")
+            for n, x in enumerate(self._line([*old[1:-1], *new[:-1]], j)):
+                to = self.value(f"getelementptr {vector}, ptr {at}, i64 {n}")
+                self.line(f"store {vector} {x}, ptr {to}, align {lanes * self.target.itemsize}, !nontemporal !64")
+        for names, old, new in zip(kept, begun, found, strict=True):
+            for name, x, y in zip(names, old, new, strict=True):
+                self.lines.insert(phis, f"  {name} = phi {vector} [ {x}, %entry ], [ {y}, %loop ]")
+        self.line(f"%next = add i64 %k, {step}")
+        self.line(f"%more = icmp ult i64 %next, {end}")
+        self.line("br i1 %more, label %loop, label %rest")
+        self.lines.append("rest:")
+        return found
+
+    def _finish(self, kept: list[list[str]], end: int, whole: int, size: int) -> None:
+        """Vectors that waited for the rest of their line, further ones, and numbers after the last of them."""
+        lanes = self.target.lanes
+        for j, row in enumerate(kept):
+            for n, x in enumerate(row[1:-1], 1):
+                waits = self.value(f"icmp uge i64 %place{j}, {self._per_line - n}")
+                to = self._at(str(end - lanes * (self._per_line + 1 - n)), j)
+                self._store(x, to, self.value(f"select i1 {waits}, i64 {lanes}, i64 0"))
+        last = [row[-1] for row in kept]
+        for k in range(end, whole, lanes):
+            fresh = [self._turned(x, j) for j, x in enumerate(self._block(str(k)))]
+            for j, (before, after) in enumerate(zip(last, fresh, strict=True)):
+                self._store(self._joined(before, after, j), self._at(str(k - lanes), j), str(lanes))
+            last = fresh
+        rest = [self._turned(x, j) for j, x in enumerate(self._block(str(whole)))] if whole < size else last
+        for j, (before, after) in enumerate(zip(last, rest, strict=True)):
+            left = self.value(f"sub i64 {size - whole + lanes}, %skip{j}")
+            self._store(self._joined(before, after, j), self._at(str(whole - lanes), j), left)
+            left = self.value(f"call i64 @llvm.usub.sat.i64(i64 {left}, i64 {lanes})")
+            self._store(self._joined(after, after, j), self._at(str(whole), j), left)
 
     def _row(self, j: int) -> list[str]:
-        """%row{j}, %skip{j}; returns what shifts vectors by so many numbers."""
+        """%row{j}, %skip{j}, %place{j}; returns what shifts numbers from blocks to vectors."""
         target = self.target
-        bits, size = 8 * target.itemsize, target.itemsize
+        bits, size, wide = 8 * target.itemsize, target.itemsize, target.lanes * target.itemsize
         slot = self.value(f"getelementptr ptr, ptr %lanes, i64 {j}")
         self.line(f"%row{j} = load ptr, ptr {slot}")
-        to_next = self.value(f"sub i64 0, {self.value(f'ptrtoint ptr %row{j} to i64')}")
-        skipped = self.value(f"and i64 {to_next}, {target.lanes * size - 1}")
+        address = self.value(f"ptrtoint ptr %row{j} to i64")
+        skipped = self.value(f"and i64 {self.value(f'sub i64 0, {address}')}, {wide - 1}")
         self.line(f"%skip{j} = lshr i64 {skipped}, {size.bit_length() - 1}")
+        first = self.value(f"lshr i64 {self.value(f'add i64 {address}, {skipped}')}, {wide.bit_length() - 1}")
+        self.line(f"%place{j} = and i64 {first}, {self._per_line - 1}")
         skip = f"%skip{j}" if bits == 64 else self.value(f"trunc i64 %skip{j} to i{bits}")
         skips = self._everywhere(skip, f"i{bits}")
         indices = self.integer_binary("add", self._counting(f"i{bits}"), skips)
@@ -103,12 +154,23 @@ class _Rows(TextEmitter):
         set_ = [self.integer_binary("and", skips, power) for power in powers]
         return [beyond, *(self.value(f"icmp ne {target.integers} {bit}, zeroinitializer") for bit in set_)]
 
-    def block(self, k: str) -> list[str]:
+    def _block(self, k: str) -> list[str]:
         """The numbers from k on, of each row."""
         return transposed(self, columns(self, k, self.target.lanes, self._placed))
 
-    def turned(self, x: str, j: int) -> str:
-        """A block of row j as `joined` takes it: rotated, unless numbers can be picked from two vectors at once."""
+    def _vectors(self, last: list[str], k: str) -> list[list[str]]:
+        """Of each row, the vectors that as many blocks as a line has complete, from k on, and the last of these blocks."""
+        found: list[list[str]] = [[] for _ in last]
+        for n in range(self._per_line):
+            at = self.value(f"add i64 {k}, {n * self.target.lanes}")
+            fresh = [self._turned(x, j) for j, x in enumerate(self._block(at))]
+            for j, row in enumerate(found):
+                row.append(self._joined(last[j], fresh[j], j))
+            last = fresh
+        return [[*row, x] for row, x in zip(found, last, strict=True)]
+
+    def _turned(self, x: str, j: int) -> str:
+        """A block of row j as `_joined` takes it: rotated, unless numbers can be picked from two vectors at once."""
         lanes, vector = self.target.lanes, self.target.vector
         for power, odd in enumerate(self._shifts[j][1:]):
             pick = ", ".join(f"i32 {(k + (1 << power)) % lanes}" for k in range(lanes))
@@ -116,31 +178,34 @@ class _Rows(TextEmitter):
             x = self.select(odd, other, x)
         return x
 
-    def joined(self, before: str, after: str, j: int) -> str:
-        """The aligned vector of row j that begins in one block and ends in the next."""
+    def _joined(self, before: str, after: str, j: int) -> str:
+        """The vector of row j that begins in one block and ends in the next."""
         shift, vector = self._shifts[j][0], self.target.vector
         if not self._picks:
             return self.select(shift, after, before)
         arguments = f"{vector} {before}, {self.target.integers} {shift}, {vector} {after}"
         return self.value(f"call {vector} {self._picks}({arguments})")
 
-    def aligned(self, k: str, j: int) -> str:
-        """Where the vector goes that is completed by the block at k."""
+    def _line(self, vectors: list[str], j: int) -> list[str]:
+        """Of the last vectors of row j those of the line that is complete."""
+        power = self._per_line // 2
+        while power:
+            bit = self.value(f"and i64 %place{j}, {power}")
+            early = self._everywhere(self.value(f"icmp ne i64 {bit}, 0"), "i1")
+            vectors = [self.select(early, a, b) for a, b in zip(vectors, vectors[power:], strict=False)]
+            power //= 2
+        return vectors
+
+    def _at(self, k: str, j: int) -> str:
+        """Where the vector goes that begins in the block at k."""
         element = self.target.element
-        at = self.value(f"getelementptr {element}, ptr %row{j}, i64 %skip{j}")
-        after = self.value(f"getelementptr {element}, ptr {at}, i64 {k}")
-        return self.value(f"getelementptr {self.target.vector}, ptr {after}, i64 -1")
+        first = self.value(f"getelementptr {element}, ptr %row{j}, i64 %skip{j}")
+        return self.value(f"getelementptr {element}, ptr {first}, i64 {k}")
 
-    def stream(self, x: str, to: str) -> None:
-        """Store an aligned vector past the caches."""
-        wide = self.target.lanes * self.target.itemsize
-        self.line(f"store {self.target.vector} {x}, ptr {to}, align {wide}, !nontemporal !64")
-
-    def store_some(self, x: str, to: str, count: str) -> None:
+    def _store(self, x: str, to: str, count: str) -> None:
         """Store the first numbers of a vector as usual."""
         lanes, size, vector = self.target.lanes, self.target.itemsize, self.target.vector
-        counts = self._everywhere(count, "i64")
-        mask = self.value(f"icmp ult <{lanes} x i64> {self._counting('i64')}, {counts}")
+        mask = self.value(f"icmp ult <{lanes} x i64> {self._counting('i64')}, {self._everywhere(count, 'i64')}")
         name = f"@llvm.masked.store.v{lanes}f{8 * size}.p0"
         self.line(f"call void {name}({vector} {x}, ptr {to}, i32 {size}, <{lanes} x i1> {mask})")
 
@@ -162,8 +227,3 @@ def _picks(target: Target) -> str:
     ):
         return ""
     return f"@llvm.x86.avx512.vpermi2var.p{'d' if target.itemsize == 8 else 's'}.{bits}"
-
-
-def _declaration(target: Target) -> str:
-    name, vector = _picks(target), target.vector
-    return f"declare {vector} {name}({vector}, {target.integers}, {vector})" if name else ""
