@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -13,6 +14,7 @@ import ordern as on
 from ordern.compile import driver, loaded, program, shelf, stream
 from ordern.compile.layout import Layout, Operand, Repeating, sharing
 from ordern.compile.shelf import Shelf
+from ordern.compile.target import target
 
 Array = NDArray[Any]
 
@@ -123,6 +125,20 @@ def test_vectors_of_every_width_are_streamed(
         np.testing.assert_array_equal(memory[: 8 + offset], -7.0)
         np.testing.assert_array_equal(memory[8 + offset + expected.size :], -7.0)
     assert kernel._load(dtype).lanes == lanes
+
+
+@pytest.mark.parametrize(("lanes", "stores"), [(2, 8), (4, 8), (8, 8), (16, 16)])
+def test_lines_are_written_as_a_whole(lanes: int, stores: int) -> None:
+    """The parts of a line go out one after the other: a line that is written in parts takes several times as long."""
+    layout = Layout((), Operand("out", (400,)), lanes)
+    text = stream.stream_functions(layout, target("float64", lanes))
+    sent = [line.split("ptr ")[1].split(",")[0] for line in text.splitlines() if "nontemporal" in line]
+    assert len(sent) == stores
+    lines = [re.search(rf"{to} = getelementptr .*, ptr (\S+), i64 (\d+)", text) for to in sent]
+    found = [(m[1], int(m[2])) for m in lines if m]
+    parts = max(1, 8 // lanes)
+    assert [n for _, n in found] == [*range(parts)] * lanes
+    assert len({row for row, _ in found}) == lanes
 
 
 def test_tiles_hold_each_number_once() -> None:

@@ -159,7 +159,7 @@ class _Streaming(TextEmitter):
         return transposed(self, columns(self, k, self.target.lanes, self._placed))
 
     def _vectors(self, last: list[str], k: str) -> list[list[str]]:
-        """Of each row, the vectors that as many blocks as a line has complete, from k on, and the last of these blocks."""
+        """Of each row, the vectors that the blocks from k on complete, as many as a line has, and the last block."""
         found: list[list[str]] = [[] for _ in last]
         for n in range(self._per_line):
             at = self.value(f"add i64 {k}, {n * self.target.lanes}")
