@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError, UnknownNameError, unknown_name
 from ..joints import Fixed, Free, Joint, joint_placement
-from .checks import Numbers, inertia_matrix, name_of, numbers, some, vector
+from .checks import Numbers, are_coefficients, inertia_matrix, name_of, numbers, some, vector
 from .gathered import Carrier, Link, connections, followed_by, merged
 from .graphs import Graph
 from .model import Model
@@ -192,7 +192,10 @@ class ModelBuilder(Graph):
             "stiffness": (stiffness, type.nv, 0.0),
         }
         try:
-            limits = {k: numbers(x, n, default, f"{what}: {k}") for k, (x, n, default) in given.items()}
+            limits = {
+                k: (default,) * n if x is None else numbers(x, n, default, f"{what}: {k}")
+                for k, (x, n, default) in given.items()
+            }
             neutral = type.neutral()
             if len(neutral) != type.nq:
                 kind = type.__class__.__name__
@@ -210,7 +213,7 @@ class ModelBuilder(Graph):
             if low > high:
                 raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}", where)
         for term in ("armature", "damping", "friction", "stiffness"):
-            if any(x < 0.0 or math.isinf(x) for x in limits[term]):
+            if not are_coefficients(limits[term]):
                 raise ModelError(f"{what}: {term} must be finite and not below zero", where)
         self._joints[name] = Carrier(name, type, parent, child, where_to, limits, follows, where)
         self._parent_joint[child] = name

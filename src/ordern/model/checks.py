@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 
-__all__ = ["Numbers", "inertia_matrix", "name_of", "numbers", "some", "vector"]
+__all__ = ["Numbers", "are_coefficients", "inertia_matrix", "name_of", "numbers", "some", "vector"]
 
 Array = NDArray[np.float64]
 Numbers = float | Sequence[float] | None
@@ -40,16 +40,20 @@ def inertia_matrix(x: Any, what: str) -> Array:
     elif a.shape == (6,):
         xx, yy, zz, xy, xz, yz = a
         a = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    good = a.shape == (3, 3) and bool(np.isfinite(a).all())
-    if good:
-        size = abs(a).max()
-        good = all(abs(a[r, c] - a[c, r]) <= 1e-9 * size for r, c in ((0, 1), (0, 2), (1, 2)))
-    if not good:
+    if a.shape != (3, 3) or not _is_symmetric(a):
         raise ModelError(
             f"{what}: inertia must be 3 principal values, 6 values (xx, yy, zz, xy, xz, yz) or a symmetric 3x3 "
             f"matrix, all finite, not {x!r}"
         )
     return a
+
+
+def _is_symmetric(matrix: Array) -> bool:
+    """Whether a 3x3 matrix is symmetric, but for rounding, and finite."""
+    nine = matrix.ravel().tolist()
+    _, xy, xz, yx, _, yz, zx, zy, _ = nine
+    small = 1e-9 * max(map(abs, nine))
+    return all(map(math.isfinite, nine)) and max(abs(xy - yx), abs(xz - zx), abs(yz - zy)) <= small
 
 
 def numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]:
@@ -69,6 +73,11 @@ def numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]:
 
 def _one_or(n: int) -> str:
     return "one number" if n == 1 else f"one number or {n}"
+
+
+def are_coefficients(x: tuple[float, ...]) -> bool:
+    """Whether numbers are finite and not below zero."""
+    return min(x, default=0.0) >= 0.0 and math.inf not in x
 
 
 def name_of(name: object, what: str) -> str:

@@ -111,5 +111,5 @@ def merged(name: str, parts: list[tuple[Link, Placement]]) -> Body:
         if not math.isfinite(m + c.sum() + I.sum()):
             raise ModelError(f"body {name!r} and what is fixed to it have no finite mass and inertia", link.where)
     x, y, z = c.tolist()
-    six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
-    return Body(name, m, (x, y, z), tuple(float(a) for a in six), link.where)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = I.tolist()
+    return Body(name, m, (x, y, z), (xx, yy, zz, xy, xz, yz), link.where)

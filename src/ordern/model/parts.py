@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from ..joints import Closure, Joint, Placement, placement
 from ..records import dataclass
+from .checks import are_coefficients
 
 __all__ = [
     "BASE",
@@ -30,24 +31,25 @@ __all__ = [
 
 Array = NDArray[np.float64]
 _HERE = Placement()
+_FLOATS = frozenset({float})
 _TERMS = ("velocity_limit", "effort_limit", "damping", "friction", "armature", "stiffness")
 BASE = -1
 """The index of the base: what does not move, and has no entry in `Model.bodies`."""
 
 
-def _floats(x: Any, n: int, what: str) -> Any:
-    """n numbers as a tuple of floats; one number stands for n."""
-    if type(x) is tuple and len(x) == n and all(type(y) is float for y in x):
+def _floats(x: Any, n: int, what: str, key: str) -> Any:
+    """n numbers as a tuple of floats, for what has them under this key; one number stands for n."""
+    if type(x) is tuple and len(x) == n and _FLOATS.issuperset(map(type, x)):
         numbers = x
     else:
         try:
             numbers = tuple(float(y) for y in x) if np.ndim(x) else (float(x),) * n
         except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"{what} must be {_many(n)}, not {x!r}") from None
+            raise ModelError(f"{what}: {key} must be {_many(n)}, not {x!r}") from None
         if len(numbers) != n:
-            raise ModelError(f"{what} must be {_many(n)}, not {len(numbers)}")
+            raise ModelError(f"{what}: {key} must be {_many(n)}, not {len(numbers)}")
     if any(map(math.isnan, numbers)):
-        raise ModelError(f"{what} is not a number")
+        raise ModelError(f"{what}: {key} is not a number")
     return numbers
 
 
@@ -69,12 +71,12 @@ class Body:
 
     def __post_init__(self) -> None:
         what = f"body {self.name!r}"
-        (mass,) = _floats(self.mass, 1, f"{what}: mass")
+        (mass,) = _floats(self.mass, 1, what, "mass")
         if mass < 0.0 or math.isinf(mass):
             raise ModelError(f"{what} has mass {mass:g}; a mass is a finite number, not below zero", self.where)
         object.__setattr__(self, "mass", mass)
         for key, n in (("com", 3), ("inertia", 6)):
-            numbers = _floats(getattr(self, key), n, f"{what}: {key}")
+            numbers = _floats(getattr(self, key), n, what, key)
             if not all(map(math.isfinite, numbers)):
                 raise ModelError(f"{what}: {key} must be finite, not {numbers}", self.where)
             object.__setattr__(self, key, numbers)
@@ -132,9 +134,9 @@ class Connection:
             raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {self.type!r}", self.where)
         nq, nv = self.type.nq, self.type.nv
         for key, n in (("lower", nq), ("upper", nq), ("rest", nq), *((term, nv) for term in _TERMS)):
-            object.__setattr__(self, key, _floats(getattr(self, key), n, f"{what}: {key}"))
+            object.__setattr__(self, key, _floats(getattr(self, key), n, what, key))
         for term in ("armature", "damping", "friction", "stiffness"):
-            if any(x < 0.0 or math.isinf(x) for x in getattr(self, term)):
+            if not are_coefficients(getattr(self, term)):
                 raise ModelError(f"{what}: {term} must be finite and not below zero", self.where)
 
     @property
@@ -246,7 +248,7 @@ class Loop:
         ):
             given = getattr(self, key)
             empty = isinstance(given, tuple) and not given
-            object.__setattr__(self, key, _floats(usual if empty else given, n, f"{what}: {key}"))
+            object.__setattr__(self, key, _floats(usual if empty else given, n, what, key))
         for key in ("damping", "friction", "stiffness"):
             if any(x < 0.0 or math.isinf(x) for x in getattr(self, key)):
                 raise ModelError(f"{what}: {key} must be finite and not below zero", self.where)
