@@ -132,7 +132,8 @@ def test_lines_are_written_as_a_whole(lanes: int, stores: int) -> None:
     """The parts of a line go out one after the other: a line that is written in parts takes several times as long."""
     layout = Layout((), Operand("out", (400,)), lanes)
     text = stream.stream_functions(layout, target("float64", lanes))
-    sent = [line.split("ptr ")[1].split(",")[0] for line in text.splitlines() if "nontemporal" in line]
+    loop = text[text.index("\nloop:") : text.index("\nrest:")]
+    sent = [line.split("ptr ")[1].split(",")[0] for line in loop.splitlines() if "nontemporal" in line]
     assert len(sent) == stores
     lines = [re.search(rf"{to} = getelementptr .*, ptr (\S+), i64 (\d+)", text) for to in sent]
     found = [(m[1], int(m[2])) for m in lines if m]

@@ -11,7 +11,7 @@ offsets that `fast_calls_work` has found to be right for this interpreter.
 from __future__ import annotations
 
 from .layout import Layout, Operand, Repeating
-from .stream import FROM_BYTES, streamable
+from .stream import FROM_BYTES, ends, streamable
 from .target import Target
 from .tiles import MOST_EXPECTED
 
@@ -160,15 +160,13 @@ def _wanted(k: int, first: str, target: Target, streamed: bool) -> list[str]:
 
 
 def _ends_wanted(k: int, operand: Operand, target: Target) -> list[str]:
-    """Ask for two lines at both ends of a result's rows, operand k: stores past the caches wait for those that miss."""
-    last = operand.size * target.itemsize - 1
+    """Ask for what of a result's rows, operand k, is not written as whole lines: other stores would wait for it."""
     lines = []
-    for lane in range(target.lanes):
-        for n, at in enumerate((0, 64, last - 64, last)):
-            lines += [
-                f"  %end{lane}_{n} = getelementptr i8, ptr %p{k}_{lane}, i64 {at}",
-                f"  call void @llvm.prefetch.p0(ptr %end{lane}_{n}, i32 1, i32 3, i32 1)",
-            ]
+    for n, (lane, at) in enumerate(ends(operand, target)):
+        lines += [
+            f"  %end{n} = getelementptr i8, ptr %p{k}_{lane}, i64 {at}",
+            f"  call void @llvm.prefetch.p0(ptr %end{n}, i32 1, i32 3, i32 1)",
+        ]
     return lines
 
 

@@ -12,13 +12,15 @@ What is left at both ends of a row is stored as usual.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .emit import TextEmitter
 from .layout import Layout, Operand
 from .target import Target
 from .tiles import columns
 from .transpose import transposed
 
-__all__ = ["FROM_BYTES", "stream_functions", "streamable"]
+__all__ = ["FROM_BYTES", "ends", "stream_functions", "streamable"]
 
 FROM_BYTES = 8 << 20
 """Results of this size and more are streamed: beyond the caches of one core, where it pays even if the result is read
@@ -31,6 +33,19 @@ _LINE = 64
 def streamable(operand: Operand, target: Target) -> bool:
     """Whether rows are long enough to consist of whole lines for the most part."""
     return operand.size * target.itemsize >= _WORTH_IT
+
+
+def ends(operand: Operand, target: Target) -> list[tuple[int, int]]:
+    """Where @stream_rows stores as usual, if rows follow each other: which rows, and bytes from their beginnings."""
+    last = operand.size * target.itemsize - 1
+    if _per_line(target) == 1:
+        return [(0, 0), (target.lanes - 1, last)]
+    return [(j, at) for j in range(target.lanes) for at in (0, _LINE, last - _LINE, last)]
+
+
+def _per_line(target: Target) -> int:
+    """Vectors of a line."""
+    return max(1, _LINE // (target.lanes * target.itemsize))
 
 
 def stream_functions(layout: Layout, target: Target) -> str:
@@ -65,27 +80,49 @@ class _Streaming(TextEmitter):
         super().__init__(target)
         self._placed = bool(layout.places)
         self._picks = _picks(target)
-        self._per_line = max(1, _LINE // (target.lanes * target.itemsize))
+        self._per_line = _per_line(target)
         self._shifts = [self._row(j) for j in range(target.lanes)]
         lanes, size = target.lanes, layout.output.size
-        whole = size // lanes * lanes
+        self._size, self._whole = size, size // lanes * lanes
         step = lanes * self._per_line
-        end = lanes + (whole - lanes) // step * step
-        begun = self._begin()
-        kept = self._loop(begun, step, end)
-        self._finish(kept, end, whole, size)
+        end = lanes + (self._whole - lanes) // step * step
+        self._packed()
+        kept = self._loop(self._begin(), step, end)
+        if self._per_line == 1:
+            self.line("br i1 %packed, label %together, label %apart")
+            self.lines.append("together:")
+            self._finish_together([row[-1] for row in kept])
+            self.line("ret void")
+            self.lines.append("apart:")
+        self._finish_apart(kept, end)
+
+    def _packed(self) -> None:
+        """%packed: whether rows follow each other, and vectors are lines: these may begin in one and end in the next."""
+        last = self.target.lanes - 1
+        start, stop = (self.value(f"ptrtoint ptr %row{j} to i64") for j in (0, last))
+        length = self.value(f"sub i64 {stop}, {start}")
+        packed = self.value(f"icmp eq i64 {length}, {last * self._size * self.target.itemsize}")
+        self.line(f"%packed = and i1 {packed}, {str(self._per_line == 1).lower()}")
 
     def _begin(self) -> list[list[str]]:
         """The numbers before the first vector, and the vectors of the line that it is in; see `_vectors`."""
         lanes = self.target.lanes
         first = self._block("0")
-        for j, x in enumerate(first):
-            self._store(x, f"%row{j}", f"%skip{j}")
+        self._store(first[0], "%row0", "%skip0")
+        self.line("br i1 %packed, label %begun, label %heads")
+        self.lines.append("heads:")
+        for j in range(1, lanes):
+            self._store(first[j], f"%row{j}", f"%skip{j}")
+        self.line("br label %begun")
+        self.lines.append("begun:")
         found = self._vectors([self._turned(x, j) for j, x in enumerate(first)], str(lanes))
         for j, row in enumerate(found):
             for n, x in enumerate(row[:-1]):
-                mine = self.value(f"icmp ult i64 %place{j}, {self._per_line - n}")
-                self._store(x, self._at(str(lanes * n), j), self.value(f"select i1 {mine}, i64 {lanes}, i64 0"))
+                if self._per_line == 1:
+                    self._stream(x, self._at("0", j))
+                else:
+                    mine = self.value(f"icmp ult i64 %place{j}, {self._per_line - n}")
+                    self._store(x, self._at(str(lanes * n), j), self.value(f"select i1 {mine}, i64 {lanes}, i64 0"))
         return found
 
     def _loop(self, begun: list[list[str]], step: int, end: int) -> list[list[str]]:
@@ -93,7 +130,7 @@ class _Streaming(TextEmitter):
         lanes, vector = self.target.lanes, self.target.vector
         self.line("br label %loop")
         self.lines.append("loop:")
-        self.line(f"%k = phi i64 [ {lanes + step}, %entry ], [ %next, %loop ]")
+        self.line(f"%k = phi i64 [ {lanes + step}, %begun ], [ %next, %loop ]")
         phis = len(self.lines)
         kept = [[f"%kept{j}_{n}" for n in range(len(row))] for j, row in enumerate(begun)]
         found = self._vectors([row[-1] for row in kept], "%k")
@@ -101,18 +138,37 @@ class _Streaming(TextEmitter):
             back = self.value(f"xor i64 %place{j}, -1")  # the vector begins in the block before, its line earlier yet
             at = self.value(f"getelementptr {vector}, ptr {self._at('%k', j)}, i64 {back}")
             for n, x in enumerate(self._line([*old[1:-1], *new[:-1]], j)):
-                to = self.value(f"getelementptr {vector}, ptr {at}, i64 {n}")
-                self.line(f"store {vector} {x}, ptr {to}, align {lanes * self.target.itemsize}, !nontemporal !64")
+                self._stream(x, self.value(f"getelementptr {vector}, ptr {at}, i64 {n}"))
         for names, old, new in zip(kept, begun, found, strict=True):
             for name, x, y in zip(names, old, new, strict=True):
-                self.lines.insert(phis, f"  {name} = phi {vector} [ {x}, %entry ], [ {y}, %loop ]")
+                self.lines.insert(phis, f"  {name} = phi {vector} [ {x}, %begun ], [ {y}, %loop ]")
         self.line(f"%next = add i64 %k, {step}")
         self.line(f"%more = icmp ult i64 %next, {end}")
         self.line("br i1 %more, label %loop, label %rest")
         self.lines.append("rest:")
         return found
 
-    def _finish(self, kept: list[list[str]], end: int, whole: int, size: int) -> None:
+    def _finish_together(self, last: list[str]) -> None:
+        """Lines of one vector, up to the one that ends in the next row."""
+        lanes, rest = self.target.lanes, self._size - self._whole
+        heads = self._block("0")
+        tails = self._block(str(self._whole)) if rest else heads
+        self._store_rest(lanes - 1, last[-1], tails[-1])
+        for j in range(lanes - 1):
+            # the block that goes on in the next row, and the one after it
+            both = self._shuffled(tails[j], heads[j + 1], [*range(rest), *range(lanes, 2 * lanes - rest)])
+            next_ = self._shuffled(heads[j + 1], heads[j + 1], range(lanes - rest, 2 * lanes - rest))
+            both, next_ = self._turned(both, j), self._turned(next_, j)
+            self._stream(self._joined(last[j], both, j), self._at(str(self._whole - lanes), j))
+            if rest:
+                self.line(f"%more{j} = icmp ult i64 %skip{j}, {rest}")
+                self.line(f"br i1 %more{j}, label %further{j}, label %ended{j}")
+                self.lines.append(f"further{j}:")
+                self._stream(self._joined(both, next_, j), self._at(str(self._whole), j))
+                self.line(f"br label %ended{j}")
+                self.lines.append(f"ended{j}:")
+
+    def _finish_apart(self, kept: list[list[str]], end: int) -> None:
         """Vectors that waited for the rest of their line, further ones, and numbers after the last of them."""
         lanes = self.target.lanes
         for j, row in enumerate(kept):
@@ -121,17 +177,22 @@ class _Streaming(TextEmitter):
                 to = self._at(str(end - lanes * (self._per_line + 1 - n)), j)
                 self._store(x, to, self.value(f"select i1 {waits}, i64 {lanes}, i64 0"))
         last = [row[-1] for row in kept]
-        for k in range(end, whole, lanes):
+        for k in range(end, self._whole, lanes):
             fresh = [self._turned(x, j) for j, x in enumerate(self._block(str(k)))]
             for j, (before, after) in enumerate(zip(last, fresh, strict=True)):
                 self._store(self._joined(before, after, j), self._at(str(k - lanes), j), str(lanes))
             last = fresh
-        rest = [self._turned(x, j) for j, x in enumerate(self._block(str(whole)))] if whole < size else last
-        for j, (before, after) in enumerate(zip(last, rest, strict=True)):
-            left = self.value(f"sub i64 {size - whole + lanes}, %skip{j}")
-            self._store(self._joined(before, after, j), self._at(str(whole - lanes), j), left)
-            left = self.value(f"call i64 @llvm.usub.sat.i64(i64 {left}, i64 {lanes})")
-            self._store(self._joined(after, after, j), self._at(str(whole), j), left)
+        tails = self._block(str(self._whole)) if self._whole < self._size else last
+        for j, (before, tail) in enumerate(zip(last, tails, strict=True)):
+            self._store_rest(j, before, tail)
+
+    def _store_rest(self, j: int, last: str, tail: str) -> None:
+        """What is left of row j in its last whole block, and in the tail after it, if there is one."""
+        lanes, tail = self.target.lanes, self._turned(tail, j)
+        left = self.value(f"sub i64 {self._size - self._whole + lanes}, %skip{j}")
+        self._store(self._joined(last, tail, j), self._at(str(self._whole - lanes), j), left)
+        left = self.value(f"call i64 @llvm.usub.sat.i64(i64 {left}, i64 {lanes})")
+        self._store(self._joined(tail, tail, j), self._at(str(self._whole), j), left)
 
     def _row(self, j: int) -> list[str]:
         """%row{j}, %skip{j}, %place{j}; returns what shifts numbers from blocks to vectors."""
@@ -171,10 +232,9 @@ class _Streaming(TextEmitter):
 
     def _turned(self, x: str, j: int) -> str:
         """A block of row j as `_joined` takes it: rotated, unless numbers can be picked from two vectors at once."""
-        lanes, vector = self.target.lanes, self.target.vector
+        lanes = self.target.lanes
         for power, odd in enumerate(self._shifts[j][1:]):
-            pick = ", ".join(f"i32 {(k + (1 << power)) % lanes}" for k in range(lanes))
-            other = self.value(f"shufflevector {vector} {x}, {vector} poison, <{lanes} x i32> <{pick}>")
+            other = self._shuffled(x, x, ((k + (1 << power)) % lanes for k in range(lanes)))
             x = self.select(odd, other, x)
         return x
 
@@ -201,6 +261,15 @@ class _Streaming(TextEmitter):
         element = self.target.element
         first = self.value(f"getelementptr {element}, ptr %row{j}, i64 %skip{j}")
         return self.value(f"getelementptr {element}, ptr {first}, i64 {k}")
+
+    def _shuffled(self, a: str, b: str, picks: Iterable[int]) -> str:
+        vector, indices = self.target.vector, ", ".join(f"i32 {k}" for k in picks)
+        return self.value(f"shufflevector {vector} {a}, {vector} {b}, <{self.target.lanes} x i32> <{indices}>")
+
+    def _stream(self, x: str, to: str) -> None:
+        """Store a vector past the caches."""
+        wide = self.target.lanes * self.target.itemsize
+        self.line(f"store {self.target.vector} {x}, ptr {to}, align {wide}, !nontemporal !64")
 
     def _store(self, x: str, to: str, count: str) -> None:
         """Store the first numbers of a vector as usual."""
