@@ -56,7 +56,10 @@ class CompileError(OrdernError, RuntimeError):
 def unknown_name(kind: str, name: object, known: Iterable[str], owner: str = "", hint: str = "") -> UnknownNameError:
     """The error for a name that does not exist, with the likely spelling or a hint first and then all names."""
     names = list(known)
-    close = get_close_matches(str(name), names, n=1)
+    folded = {n.lower(): n for n in reversed(names)}
+    close = get_close_matches(str(name), names, n=1) or [
+        folded[n] for n in get_close_matches(str(name).lower(), folded, n=1)
+    ]
     if hint:
         hint = f" {hint}."
     elif close:

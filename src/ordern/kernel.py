@@ -14,10 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .algorithms import Port, find, methods
-from .compile import WAYS, Code, Counter, Loaded, Pieces, Request, cores, fast_calls_work, interpret, workers
+from .algorithms import CHOICES, Port, find, methods
+from .compile import (
+    WAYS,
+    Code,
+    Counter,
+    Loaded,
+    Pieces,
+    Request,
+    converted,
+    cores,
+    fast_calls_work,
+    interpret,
+    shared_out,
+)
 from .compile.shelf import FROM_BYTES, Shelf
-from .errors import ArgumentError, unknown_name
+from .errors import ArgumentError, ModelError, unknown_name
 from .graph import Counts
 from .model import Model, core_shape
 
@@ -28,7 +40,7 @@ Array = NDArray[Any]
 _NS_PER_OPERATION = 0.3
 """A guess of the time of one vector operation, to decide whether threads are worth it."""
 _WORTH_A_THREAD_NS = 1e6
-_DOUBLE = np.dtype(np.float64)
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _LONGEST_STRAIGHT = 60
 """Freedoms beyond which methods that are no loops over bodies run as compiled pieces."""
 
@@ -63,9 +75,16 @@ class Kernel:
         for name in options:
             if name not in asked.options:
                 raise unknown_name("setting", name, asked.options, question)
+        in_order = [name for name in optional if name in present]
+        if list(present) != in_order:
+            raise ArgumentError(
+                f"{question}: `present` is {list(present)}, but the arguments will be given as {in_order}: name them so"
+            )
         for name in asked.options:
             if name not in options:
                 raise ArgumentError(f"{question} needs the setting {name!r}")
+            if name in CHOICES and not (isinstance(options[name], str) and options[name] in CHOICES[name]):
+                raise unknown_name(name, options[name], CHOICES[name], question)
         if "frame" in options:
             options["frame"] = model.frame(options["frame"])
         reason = algorithm.refuses(model) if algorithm.refuses else ""
@@ -139,15 +158,16 @@ class Kernel:
         arrays = self._arrays(arguments)
         if out is not None:
             self._check_out(out)
+        if threads is not None and not _is_count(threads):
+            raise ArgumentError(f"{self.question.name}: `threads` must be a whole number above 0, not {threads!r}")
         # a plain number takes the precision of the arrays beside it, as in NumPy
         weak = (bool, int, float)
         strong = [a for a, x in zip(arrays, arguments, strict=True) if type(x) not in weak]
-        dtype = np.result_type(*(strong or arrays))
-        if self._interpreted or dtype.kind == "O" or (dtype.kind == "f" and dtype.itemsize > 8):
-            return self._interpret(arrays, out)
-        single = dtype in (np.float32, np.float16)
-        loaded = self._load("float32" if single else "float64")
-        if single:
+        dtype = _common(strong or arrays)
+        if self._interpreted or dtype.kind == "O" or dtype.itemsize > 8:
+            return self._interpret(arrays, dtype, out)
+        loaded = self._load("float32" if dtype is _SINGLE else "float64")
+        if dtype is _SINGLE:
             arrays = [a.astype(np.float32) if type(x) in weak else a for a, x in zip(arrays, arguments, strict=True)]
         count = self._threads(arrays, loaded, out, threads)
         if out is None:
@@ -213,17 +233,34 @@ class Kernel:
             with self._lock:
                 found = self._loaded.get(dtype)
                 if found is None:
-                    found = self._loaded[dtype] = Loaded(self.request, dtype)
+                    found = Loaded(self.request, dtype)
+                    if dtype == "float64" and found.code.way == "rolled":
+                        self._require_answers(found)
+                    self._loaded[dtype] = found
         return found
+
+    def _require_answers(self, loaded: Loaded) -> None:
+        """Raise if there is no acceleration in any state: straight-line code would not even compile, but loops do."""
+        if not self.question.needs_inertia or self.options:
+            return
+        model, rng = self.model, np.random.default_rng(0)
+        for q in (model.neutral, lambda: model.random(rng), lambda: model.random(rng)):
+            ports = zip(self.ports, self._shapes, strict=True)
+            if np.isfinite(loaded.run([q() if p.kind == "q" else np.ones(shape) for p, shape in ports], None)).all():
+                return
+        raise ModelError(model.singular(self.question.name), model.source)
 
     def _arrays(self, arguments: Sequence[ArrayLike]) -> list[Array]:
         if len(arguments) != len(self.ports):
             names = ", ".join(p.name for p in self.ports)
-            raise ArgumentError(
-                f"{self.question.name} takes {len(self.ports)} arguments ({names}), not {len(arguments)}"
-            )
+            many = "1 argument" if len(self.ports) == 1 else f"{len(self.ports)} arguments"
+            raise ArgumentError(f"{self.question.name} takes {many} ({names}), not {len(arguments)}")
         arrays = []
         for port, x in zip(self.ports, arguments, strict=True):
+            if np.any(getattr(x, "mask", False)) and isinstance(x, np.ndarray):
+                raise ArgumentError(
+                    f"{self.question.name}: numbers of argument {port.name!r} are masked; `filled` gives them values"
+                )
             try:
                 array = np.asarray(x)
             except ValueError as e:
@@ -235,27 +272,39 @@ class Kernel:
             arrays.append(array)
         return arrays
 
-    def _interpret(self, arrays: list[Array], out: Array | None) -> Any:
+    def _interpret(self, arrays: list[Array], dtype: np.dtype[Any], out: Array | None) -> Any:
         self._explain(arrays, out)
-        if self.algorithm.pieces:
-            given = dict(zip((p.name for p in self.ports), arrays, strict=True))
-            result = np.asarray(self.algorithm.function(self._piece, **given, **self.options))
-        else:
-            result = interpret(
-                self.model,
-                self.algorithm.function,
-                self.request.slots,
-                arrays,
-                self.question.output,
-                self.options,
-                self._runner,
-            )
+        try:
+            result = self._interpreted_with(converted(arrays, dtype))
+        except (TypeError, AttributeError) as e:
+            if dtype.kind != "O":
+                raise
+            kinds = ", ".join(sorted({type(x).__name__ for a in arrays if a.dtype.kind == "O" for x in a.flat}))
+            raise ArgumentError(
+                f"{self.question.name}: cannot compute with objects of type {kinds}, only with numbers that have sines "
+                f"and cosines, such as those of mpmath: {e}"
+            ) from e
         if out is None:
             return result if result.ndim else result[()]
         if not np.can_cast(result.dtype, out.dtype, "same_kind"):
             raise ArgumentError(f"{self.question.name}: cannot cast the result from {result.dtype} to {out.dtype}")
         out[...] = result
         return out
+
+    def _interpreted_with(self, arrays: list[Array]) -> Array:
+        """The answer for arrays of one data type."""
+        if self.algorithm.pieces:
+            given = dict(zip((p.name for p in self.ports), arrays, strict=True))
+            return np.asarray(self.algorithm.function(self._piece, **given, **self.options))
+        return interpret(
+            self.model,
+            self.algorithm.function,
+            self.request.slots,
+            arrays,
+            self.question.output,
+            self.options,
+            self._runner,
+        )
 
     def _counted(self) -> Counts:
         """What pieces do, found by running them for a state; sums between them are few, and not counted."""
@@ -321,8 +370,6 @@ class Kernel:
 
     def _threads(self, arrays: Sequence[Array], loaded: Loaded, out: Array | None, asked: int | None) -> int:
         """How many threads to use: one unless each has enough to do."""
-        if asked is not None and not _is_count(asked):
-            raise ArgumentError(f"{self.question.name}: `threads` must be a whole number above 0, not {asked!r}")
         states = 1
         for a, shape in zip(arrays, self._shapes, strict=True):
             extra = a.ndim - len(shape)
@@ -369,7 +416,7 @@ class Kernel:
         per = -(-length // count)
         per = -(-per // loaded.lanes) * loaded.lanes
 
-        def piece(start: int) -> None:
+        def compute(start: int) -> None:
             parts = []
             for a, b in zip((*arrays, result), (*batches, batch), strict=True):
                 core = a.ndim - len(b)
@@ -380,10 +427,7 @@ class Kernel:
                 parts.append(a)
             loaded.run(parts[:-1], parts[-1])
 
-        futures = [workers().submit(piece, start) for start in range(per, length, per)]
-        piece(0)
-        for future in futures:
-            future.result()
+        shared_out(compute, range(0, length, per), count)
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -398,7 +442,12 @@ class Kernel:
         )
 
     def __repr__(self) -> str:
-        settings = "".join(f", {k}={getattr(v, 'name', v)!r}" for k, v in self.options.items())
+        shown: dict[str, Any] = {k: getattr(v, "name", v) for k, v in self.options.items()}
+        if self.request.way:
+            shown["way"] = self.request.way
+        if self.request.present:
+            shown["present"] = tuple(p.name for p in self.ports if p.optional)
+        settings = "".join(f", {k}={v!r}" for k, v in shown.items())
         return f"<Kernel {self.question.name} of {self.model.name!r} by {self.algorithm.name!r}{settings}>"
 
 
@@ -443,6 +492,14 @@ def _fits(result: tuple[int, ...], out: tuple[int, ...], core: int) -> bool:
     if len(out) < len(result) or out[len(out) - core :] != result[len(result) - core :]:
         return False
     return all(n in (1, m) for n, m in zip(reversed(result), reversed(out), strict=False))
+
+
+def _common(arrays: Sequence[Array]) -> np.dtype[Any]:
+    """The data type to compute in: the arrays' common one, as NumPy has it, of those that there are."""
+    dtype = np.result_type(*arrays)
+    if dtype.kind == "O" or dtype.itemsize > 8:
+        return dtype
+    return _SINGLE if dtype.kind == "f" and dtype.itemsize <= 4 else _DOUBLE
 
 
 def _is_count(n: Any) -> bool:

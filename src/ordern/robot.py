@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .algorithms import find
-from .errors import ArgumentError, unknown_name
+from .errors import ArgumentError
 from .joints import Joint
 from .loops.methods import LoopMethods
 from .model import BASE, Frame, Model, ModelBuilder
@@ -35,6 +35,7 @@ __all__ = ["Builder", "Robot"]
 
 Array = NDArray[Any]
 External = ArrayLike | Mapping[str, ArrayLike]
+_WORLD = Frame("world", BASE)
 
 
 class Robot(LoopMethods, Model):
@@ -247,11 +248,14 @@ class Robot(LoopMethods, Model):
         self,
         q: ArrayLike,
         v: ArrayLike,
-        frame: str | Frame = "world",
+        frame: str | Frame = _WORLD,
         threads: int | None = None,
         out: Array | None = None,
     ) -> Array:
-        """The momentum (angular, linear) of all bodies about a frame's origin, in its axes, of shape (..., 6)."""
+        """The momentum (angular, linear) of all bodies about a frame's origin, in its axes, of shape (..., 6).
+
+        By default that is the world, which stands still, even if a body has this name.
+        """
         return self._ask("momentum", (q, v), {}, None, threads, out, frame=frame)
 
     def operational_inertia(
@@ -263,7 +267,7 @@ class Robot(LoopMethods, Model):
         out: Array | None = None,
     ) -> Array:
         """The inertia (J M^-1 J^T)^-1 that one feels at a frame, of shape (..., 6, 6)."""
-        return self._ask("operational_inertia", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
+        return self._ask("operational_inertia", (q,), {}, None, threads, out, frame=frame, axes=axes)
 
     def operational_inertia_inverse(
         self,
@@ -274,7 +278,7 @@ class Robot(LoopMethods, Model):
         out: Array | None = None,
     ) -> Array:
         """J M^-1 J^T: how a frame gives way to forces on it, of shape (..., 6, 6); singular positions have one too."""
-        return self._ask("operational_inertia_inverse", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
+        return self._ask("operational_inertia_inverse", (q,), {}, None, threads, out, frame=frame, axes=axes)
 
     def frame_response(
         self,
@@ -285,7 +289,7 @@ class Robot(LoopMethods, Model):
         out: Array | None = None,
     ) -> Array:
         """M^-1 J^T: the joint accelerations that unit forces on a frame cause, of shape (..., nv, 6). In order n."""
-        return self._ask("frame_response", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
+        return self._ask("frame_response", (q,), {}, None, threads, out, frame=frame, axes=axes)
 
     def dynamic_inverse(
         self,
@@ -296,7 +300,7 @@ class Robot(LoopMethods, Model):
         out: Array | None = None,
     ) -> Array:
         """The dynamically consistent inverse M^-1 J^T (J M^-1 J^T)^-1 of a Jacobian, of shape (..., nv, 6)."""
-        return self._ask("dynamic_inverse", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
+        return self._ask("dynamic_inverse", (q,), {}, None, threads, out, frame=frame, axes=axes)
 
     def operational_bias(
         self,
@@ -308,7 +312,7 @@ class Robot(LoopMethods, Model):
         out: Array | None = None,
     ) -> Array:
         """The force at a frame that keeps it from accelerating, against gravity and velocities, of shape (..., 6)."""
-        return self._ask("operational_bias", (q, v), {}, None, threads, out, frame=frame, axes=_axes(axes))
+        return self._ask("operational_bias", (q, v), {}, None, threads, out, frame=frame, axes=axes)
 
     def bias_force(
         self,
@@ -380,7 +384,7 @@ class Robot(LoopMethods, Model):
         `axes` are the frame's own ("frame") or the world's ("world"); the point is the frame's origin in both.
         """
         extra = {"base_velocity": base_velocity}
-        return self._ask("velocity", (q, v), extra, None, threads, out, frame=frame, axes=_axes(axes))
+        return self._ask("velocity", (q, v), extra, None, threads, out, frame=frame, axes=axes)
 
     def acceleration(
         self,
@@ -401,9 +405,7 @@ class Robot(LoopMethods, Model):
         The "classical" kind is the second derivative of the position; the "spatial" kind is the derivative of the
         spatial velocity, as in the papers.
         """
-        if kind not in ("classical", "spatial"):
-            raise unknown_name("kind of acceleration", kind, ("classical", "spatial"))
-        settings = {"frame": frame, "axes": _axes(axes), "kind": kind}
+        settings = {"frame": frame, "axes": axes, "kind": kind}
         extra = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         return self._ask("acceleration", (q, v, a), extra, None, threads, out, **settings)
 
@@ -416,7 +418,7 @@ class Robot(LoopMethods, Model):
         out: Array | None = None,
     ) -> Array:
         """The matrix J with `velocity(q, v, frame) = J v`, of shape (..., 6, nv)."""
-        return self._ask("jacobian", (q,), {}, None, threads, out, frame=frame, axes=_axes(axes))
+        return self._ask("jacobian", (q,), {}, None, threads, out, frame=frame, axes=axes)
 
     def integrate(
         self,
@@ -713,14 +715,17 @@ class Robot(LoopMethods, Model):
     ) -> Kernel:
         """The compiled function behind a question, made on first use.
 
-        `present` names the optional arguments that it takes; `way` is "interpreted", "unrolled", "rolled", or None to
-        let the number of operations decide; `options` are settings such as the frame.
+        `present` names the optional arguments that it takes, in their order; `way` is "interpreted", "unrolled",
+        "rolled", or None to let the number of operations decide; `options` are settings such as the frame.
         """
         algorithm = find(question, method)[1]
         if "frame" in options:
             options["frame"] = self.frame(options["frame"])
-        key = (algorithm, tuple(present), way, *sorted(options.items()))
-        found = self._kernels.get(key)
+        key = (algorithm, present if isinstance(present, str) else tuple(present), way, *sorted(options.items()))
+        try:
+            found = self._kernels.get(key)
+        except TypeError:
+            found = None  # a setting is not what it should be, which the kernel will tell
         if found is None:
             from .kernel import Kernel  # the compiler is not needed before this
 
@@ -745,11 +750,13 @@ class Robot(LoopMethods, Model):
         present = tuple(name for name, value in extra.items() if value is not None)
         plain = not present and threads is None and out is None
         asked = (question, method, *options.values())
-        if not present and _hashable(options.get("frame")):
-            quick = self._quick.get(asked)
-            if quick is not None:
-                known: Array = quick(*arguments) if plain else quick(*arguments, threads=threads, out=out)
-                return known
+        try:
+            quick = None if present else self._quick.get(asked)
+        except TypeError:
+            quick = None  # a setting is not what it should be, which the kernel will tell
+        if quick is not None:
+            known: Array = quick(*arguments) if plain else quick(*arguments, threads=threads, out=out)
+            return known
         kernel = self.kernel(question, method, present=present, **options)
         given = (self._forces(extra[name]) if name == "external" else extra[name] for name in present)
         arguments = (*arguments, *given)
@@ -795,11 +802,17 @@ class Robot(LoopMethods, Model):
         shapes, placed = [], []
         for name, wrench in external.items():
             frame = self.frame(name)
-            w = np.asarray(wrench)
+            try:
+                w = np.asarray(wrench)
+            except ValueError as e:
+                raise ArgumentError(f"external: the force on {name!r} is no array: {e}") from None
+            if w.dtype.kind not in "biufO":
+                raise ArgumentError(f"external: the force on {name!r} has data type {w.dtype}; give real numbers")
             if w.shape[-1:] != (6,):
                 raise ArgumentError(
                     f"external: the force on {name!r} has shape {w.shape}; its last dimension must be 6 (moment, force)"
                 )
+            shapes.append(w.shape[:-1])
             if frame.body == BASE:
                 continue  # the base takes any force
             kind = np.result_type(w, np.float16)  # rotating keeps the kind of number
@@ -807,9 +820,13 @@ class Robot(LoopMethods, Model):
             force = w[..., 3:] @ R.T
             moment = w[..., :3] @ R.T + np.cross(p, force)
             placed.append((frame.body, np.concatenate([moment, force], axis=-1)))
-            shapes.append(w.shape[:-1])
         dtype = np.result_type(np.float16, *(w for _, w in placed))
-        total = np.zeros((*np.broadcast_shapes(*shapes), len(self.bodies), 6), dtype)
+        try:
+            batch = np.broadcast_shapes(*shapes)
+        except ValueError:
+            listed = ", ".join(f"{name} {shape}" for name, shape in zip(external, shapes, strict=True))
+            raise ArgumentError(f"external: the batch shapes of the forces do not broadcast: {listed}") from None
+        total = np.zeros((*batch, len(self.bodies), 6), dtype)
         for body, w in placed:
             total[..., body, :] += w
         return total
@@ -844,13 +861,3 @@ def _for_batches(kernel: Kernel, general: Callable[..., Any]) -> Callable[..., A
         return general(*arguments, **settings)
 
     return method
-
-
-def _hashable(frame: object) -> bool:
-    return isinstance(frame, (str, Frame, type(None)))
-
-
-def _axes(axes: str) -> str:
-    if axes not in ("frame", "world"):
-        raise unknown_name("axes", axes, ("frame", "world"))
-    return axes

@@ -142,7 +142,7 @@ class TestText:
     def test_summary_of_a_floating_robot(self) -> None:
         text = on.Builder("ball").body("ball", mass=1.0, inertia=(1, 1, 1)).build(floating=True).summary()
         assert text.splitlines() == [
-            "ball: 1 bodies, nq 7, nv 6, mass 1 kg",
+            "ball: 1 body, nq 7, nv 6, mass 1 kg",
             "world",
             "└─ ball  1 kg  by root_joint (free, v[0:6])",
         ]

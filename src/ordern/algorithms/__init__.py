@@ -4,11 +4,12 @@ An algorithm knows nothing of batches, data types or machines, and names no join
 """
 
 from . import questions as _questions  # noqa: F401  (declares them)
-from .registry import Algorithm, Port, Question, algorithm, find, methods, questions
+from .registry import CHOICES, Algorithm, Port, Question, algorithm, find, methods, questions
 
 from . import configuration, energy, forward_dynamics, inverse_dynamics, kinematics, mass_matrix  # isort: skip
 
 __all__ = [
+    "CHOICES",
     "Algorithm",
     "Port",
     "Question",

@@ -81,6 +81,8 @@ class Algorithm:
         return tuple(p.name for p in question.inputs[: len(taken) - 1])
 
 
+CHOICES = {"axes": ("frame", "world"), "kind": ("classical", "spatial")}
+"""What settings may be that are words."""
 _QUESTIONS: dict[str, Question] = {}
 _ALGORITHMS: dict[tuple[str, str], Algorithm] = {}
 
@@ -153,19 +155,19 @@ def questions() -> tuple[Question, ...]:
 
 def find(question: str, method: str | None = None) -> tuple[Question, Algorithm]:
     """A question and one of its methods, or its default method; an unknown name lists those that exist."""
+    if not isinstance(question, str):
+        raise unknown_name("question", question, _QUESTIONS)
     if question not in _QUESTIONS:
         import_all()  # some modules declare questions of their own
     if question not in _QUESTIONS:
         raise unknown_name("question", question, _QUESTIONS)
     asked = _QUESTIONS[question]
-    name = asked.default if method is None else method
-    if not any(known == (question, name) for known in _ALGORITHMS):
+    name: Any = asked.default if method is None else method
+    if not isinstance(name, str) or (question, name) not in _ALGORITHMS:
         import_all()
-    try:
-        return asked, _ALGORITHMS[question, name]
-    except (KeyError, TypeError):
-        known = [n for q, n in _ALGORITHMS if q == question]
-        raise unknown_name("method", name, known, question) from None
+    if not isinstance(name, str) or (question, name) not in _ALGORITHMS:
+        raise unknown_name("method", name, [n for q, n in _ALGORITHMS if q == question], question)
+    return asked, _ALGORITHMS[question, name]
 
 
 def methods(question: str | None = None) -> tuple[Algorithm, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import stat
 import sys
@@ -39,16 +40,19 @@ __all__ = [
 _MAGIC = b"ordern kernel 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
+_USUAL_MB = 256.0
+_MOST = 1 << 29
+"""Bytes of an entry: no code is as long."""
 
 
 def cache_directory() -> Path | None:
     """Where entries are kept; None if the cache is turned off or there is no home for it."""
     if os.environ.get("ORDERN_CACHE", "").lower() in ("off", "0", "no", "false"):
         return None
-    given = os.environ.get("ORDERN_CACHE_DIR")
-    if given:
-        return Path(given)
     try:
+        given = os.environ.get("ORDERN_CACHE_DIR")
+        if given:
+            return Path(given).expanduser()
         home = Path.home()
     except RuntimeError:
         return None
@@ -65,21 +69,24 @@ def cache_key(parts: Any) -> str:
 
 
 @cache
-def source_digest() -> str:
-    """A fingerprint of our own sources: other sources may compile to other code.
+def source_digest() -> str | None:
+    """A fingerprint of our own sources: other sources may compile to other code. None if they cannot be seen.
 
     Of where they are, and of the size and time of each file: what Python itself goes by when it runs bytecode that it
     has kept.
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return cache_key([package, sorted(_stamps(package))])
+    try:
+        return cache_key([package, sorted(_stamps(package))])
+    except OSError:
+        return None  # in an archive, for one
 
 
 def _stamps(folder: str) -> Iterator[tuple[str, int, int]]:
     """Path, size and time of all modules in a folder and below."""
     with os.scandir(folder) as found:
         for entry in found:
-            if entry.name.endswith(".py"):
+            if entry.name.endswith(".py") and not entry.name.startswith("."):  # editors leave links to nowhere
                 about = entry.stat()
                 yield entry.path, about.st_size, about.st_mtime_ns
             elif entry.is_dir() and entry.name != "__pycache__":
@@ -93,7 +100,7 @@ def read(key: str) -> tuple[dict[str, Any], bytes] | None:
         return None
     path = directory / (key + _SUFFIX)
     try:
-        content = path.read_bytes()
+        content = path.read_bytes() if _is_file(path) else b""
     except OSError:
         return None
     head = len(_MAGIC) + _DIGEST
@@ -110,6 +117,12 @@ def read(key: str) -> tuple[dict[str, Any], bytes] | None:
     with contextlib.suppress(OSError):
         os.utime(path)  # recently used entries are kept longest
     return meta, body[8 + length :]
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is a plain file of a size that an entry may have: others may never end."""
+    about = path.stat()
+    return stat.S_ISREG(about.st_mode) and about.st_size <= _MOST
 
 
 def write(key: str, meta: dict[str, Any], code: bytes) -> None:
@@ -162,6 +175,8 @@ def entries() -> list[Entry]:
     directory = _usable(create=False)
     for path in sorted(directory.glob("*" + _SUFFIX)) if directory else ():
         try:
+            if not _is_file(path):
+                continue
             with path.open("rb") as file:
                 file.seek(len(_MAGIC) + _DIGEST)
                 meta = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), 100_000)))
@@ -179,9 +194,10 @@ def usable() -> bool:
 def limit() -> float:
     """Bytes that entries may take together."""
     try:
-        return float(os.environ.get("ORDERN_CACHE_MB", "256")) * 1e6
+        megabytes = float(os.environ.get("ORDERN_CACHE_MB", _USUAL_MB))
     except ValueError:
-        return 256e6
+        megabytes = math.nan
+    return 1e6 * (_USUAL_MB if math.isnan(megabytes) else megabytes)
 
 
 def _usable(create: bool) -> Path | None:

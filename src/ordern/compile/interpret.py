@@ -14,9 +14,25 @@ from numpy.typing import NDArray
 
 from ..model import ConcreteTree, Model, Runner, core_shape, core_size, result_scalars
 
-__all__ = ["interpret"]
+__all__ = ["converted", "interpret"]
 
 Array = NDArray[Any]
+
+
+def converted(arrays: Sequence[Array], dtype: np.dtype[Any]) -> list[Array]:
+    """Arrays of one data type, so that nothing is computed in less. Numbers beside objects become such as those are."""
+    if dtype.kind != "O":
+        return [a.astype(dtype, copy=False) for a in arrays]
+    number = _number(arrays, dtype)
+    found = []
+    for a in arrays:
+        objects = a if a.dtype.kind == "O" else a.astype(float if a.dtype.itemsize <= 8 else a.dtype).astype(object)
+        if number is not None and any(type(x) is not number for x in objects.flat):
+            same = np.empty(objects.shape, object)
+            same.reshape(-1)[:] = [number(x) for x in objects.flat]
+            objects = same
+        found.append(objects)
+    return found
 
 
 def interpret(
@@ -28,7 +44,7 @@ def interpret(
     options: dict[str, Any],
     runner: Runner | None = None,
 ) -> Array:
-    """Run an algorithm on arrays with any batch shape.
+    """Run an algorithm on arrays of one data type, with any batch shape.
 
     `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in `arrays`. `runner` runs
     pieces, if it is not Python.
@@ -52,7 +68,7 @@ def interpret(
     batch = np.broadcast_shapes(*batches)
     with np.errstate(all="ignore"):
         scalars = result_scalars(function(tree, *inputs, **options), core_size(model, output))
-    result = np.empty((*batch, len(scalars)), object if dtype.kind == "O" else np.result_type(dtype, np.float32))
+    result = np.empty((*batch, len(scalars)), dtype)
     for k, x in enumerate(scalars):
         result[..., k] = x
     return result.reshape((*batch, *core_shape(model, output)))

@@ -87,10 +87,10 @@ class _Compiled:
         self._parts = [slice(a, b) for a, b in pairwise(ends)]
         inputs = tuple(Operand(str(k), core) for k, core in enumerate(cores) if math.prod(core))
         output = Operand("out", (max(1, ends[-1]),))
-        key = None
-        if piece.function.__module__.startswith("ordern.") and (piece.general or only_ours(model)):
+        key, machine = None, machine_key(dtype, None)
+        if machine and piece.function.__module__.startswith("ordern.") and (piece.general or only_ours(model)):
             of = "all" if piece.general else [model.digest, model.snap]
-            key = ["piece", of, piece.key, cores, *machine_key(dtype, None)]
+            key = ["piece", of, piece.key, cores, *machine]
 
         def compiled() -> Code:
             from .program import compile_straight

@@ -110,15 +110,19 @@ def _ours(x: Any) -> bool:
     return type(x).__module__.startswith("ordern.") and all(map(_ours, mine))
 
 
-def machine_key(dtype: str, lanes: int | None) -> list[Any]:
-    """What all code depends on."""
-    h = host()
-    return [[dtype, lanes], [h.triple, h.cpu, h.features, h.vector_bits, h.llvm], HEAD, cache.source_digest()]
+def machine_key(dtype: str, lanes: int | None) -> list[Any] | None:
+    """What all code depends on; None if that cannot be known."""
+    h, sources = host(), cache.source_digest()
+    if sources is None:
+        return None
+    return [[dtype, lanes], [h.triple, h.cpu, h.features, h.vector_bits, h.llvm], HEAD, sources]
 
 
 def _key(request: Request, dtype: str, lanes: int | None) -> list[Any] | None:
     """All that the code depends on, so that nothing needs to be traced to know it; None if that cannot be known."""
-    if not (request.algorithm.function.__module__.startswith("ordern.") and only_ours(request.model)):
+    machine = machine_key(dtype, lanes)
+    ours = request.algorithm.function.__module__.startswith("ordern.") and only_ours(request.model)
+    if machine is None or not ours:
         return None
     options = [
         (name, (value.body, value.placement) if isinstance(value, Frame) else value) for name, value in request.options
@@ -132,5 +136,5 @@ def _key(request: Request, dtype: str, lanes: int | None) -> list[Any] | None:
         sorted(request.present),
         options,
         request.way,
-        *machine_key(dtype, lanes),
+        *machine,
     ]

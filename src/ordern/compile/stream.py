@@ -97,7 +97,7 @@ class _Streaming(TextEmitter):
         self._finish_apart(kept, end)
 
     def _packed(self) -> None:
-        """%packed: whether rows follow each other, and vectors are lines: these may begin in one and end in the next."""
+        """%packed: whether rows follow each other, and vectors are lines: they may begin in one and end in the next."""
         last = self.target.lanes - 1
         start, stop = (self.value(f"ptrtoint ptr %row{j} to i64") for j in (0, last))
         length = self.value(f"sub i64 {stop}, {start}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["cores", "workers"]
+__all__ = ["cores", "shared_out"]
 
 
 def cores() -> int:
@@ -21,7 +23,36 @@ def cores() -> int:
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
-def workers() -> ThreadPoolExecutor:
+def shared_out(work: Callable[[int], None], pieces: Iterable[int], threads: int) -> None:
+    """Do all pieces of a work, in this thread and in others that help.
+
+    There may be none to help: at the end of a program no new threads start, and a system may have no more to give.
+    """
+    waiting = deque(pieces)
+
+    def help_out() -> None:
+        while True:
+            try:
+                piece = waiting.popleft()
+            except IndexError:
+                return
+            work(piece)
+
+    helpers = []
+    for _ in range(threads - 1):
+        try:
+            helpers.append(_workers().submit(help_out))
+        except RuntimeError:
+            break
+    try:
+        help_out()
+    finally:
+        waiting.clear()  # after an interruption nothing more is begun
+        for helper in helpers:
+            helper.result()
+
+
+def _workers() -> ThreadPoolExecutor:
     """The pool of this process: a forked child has its parent's memory, but not its threads."""
     pid = os.getpid()
     if pid not in _pools:

@@ -37,7 +37,7 @@ def load_builder(source: str | os.PathLike[str], names: Iterable[str] = (), *, c
         opened = open_source(source, _SUFFIXES)
     except MissingFileError as e:
         if names and not os.path.splitext(source)[1]:
-            close = get_close_matches(str(source), list(names), n=1)
+            close = get_close_matches(str(source).lower(), list(names), n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
             raise MissingFileError(
                 f"{e}{'' if str(e).endswith('?') else '.'} Nor is there a bundled robot of this name: "

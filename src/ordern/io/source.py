@@ -59,7 +59,7 @@ def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) ->
         return Source("<string>", _text(source))
     if not isinstance(source, (str, os.PathLike)):
         raise UnreadableError(f"a robot is loaded from the path of a file or from XML text, not from {source!r:.80}")
-    path = Path(source)
+    path = _expanded(Path(source))
     name = str(source)
     if not name.strip():
         raise UnreadableError("the name of the file is empty")
@@ -92,6 +92,14 @@ def _text(text: str) -> str:
     if end and declaration.lstrip(_BLANK).startswith("<?xml"):
         return "\n" * declaration.count("\n") + rest  # it says nothing of a text that is decoded already
     return text.lstrip("\ufeff")
+
+
+def _expanded(path: Path) -> Path:
+    """With ~ for a home, as shells do, unless there is a folder of this name or no home."""
+    try:
+        return path if path.exists() else path.expanduser()
+    except (OSError, RuntimeError, ValueError):
+        return path
 
 
 def _missing(path: Path, name: str, suffixes: Iterable[str]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Placement", "joint_placement", "placement"]
 
 Array = NDArray[np.float64]
+_FLOATS = frozenset({float})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,19 @@ class Placement:
 
     rotation: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
     position: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        for key, n in (("rotation", 9), ("position", 3)):
+            given = getattr(self, key)
+            if type(given) is tuple and len(given) == n and _FLOATS.issuperset(map(type, given)):
+                continue  # as all that is made here
+            try:
+                numbers = tuple(float(x) for x in given)
+            except (TypeError, ValueError, OverflowError):
+                numbers = ()
+            if len(numbers) != n:
+                raise ModelError(f"the {key} of a placement must be {n} numbers in a row, not {given!r}")
+            object.__setattr__(self, key, numbers)
 
     @classmethod
     def of(cls, rotation: ArrayLike, position: ArrayLike) -> Placement:
@@ -38,9 +52,7 @@ class Placement:
             )
         if not (np.isfinite(R).all() and np.isfinite(p).all()):
             raise ModelError("a placement must be finite")
-        if not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
-            raise ModelError(f"not a rotation matrix: {R.tolist()}")
-        return cls(tuple(R.ravel().tolist()), tuple(p.tolist()))
+        return _rigid(cls(tuple(R.ravel().tolist()), tuple(p.tolist())), "placement")
 
     @classmethod
     def xyz_rpy(cls, xyz: Sequence[float], rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Placement:
@@ -90,7 +102,7 @@ class Placement:
 def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placement") -> Placement:
     """A Placement from what people write: one, a position, a (position, rpy) pair, or a 4x4 matrix."""
     if isinstance(at, Placement):
-        return at
+        return _rigid(_finite(at, what), what)
     try:
         if isinstance(at, (tuple, list)) and len(at) == 2 and np.ndim(at[0]) == 1:
             return _finite(Placement.xyz_rpy(*at), what)
@@ -115,4 +127,15 @@ def joint_placement(joint: Joint, q: Sequence[float]) -> Placement:
 def _finite(p: Placement, what: str) -> Placement:
     if not all(map(math.isfinite, (*p.rotation, *p.position))):
         raise ModelError(f"{what}: a placement must be finite")
+    return p
+
+
+def _rigid(p: Placement, what: str) -> Placement:
+    """A placement, if its rotation is one: rows of length one, at right angles, in the right order."""
+    a, b, c, d, e, f, g, h, i = p.rotation
+    rows = (a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0)
+    angles = (a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i)
+    volume = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    if max(map(abs, (*rows, *angles))) > 1e-6 or volume < 0.0:
+        raise ModelError(f"{what}: not a rotation matrix: {[[a, b, c], [d, e, f], [g, h, i]]}")
     return p

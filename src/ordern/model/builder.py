@@ -340,7 +340,7 @@ class ModelBuilder(Graph):
             frames=tuple(frames.values()),
             gravity=(self.gravity[0], self.gravity[1], self.gravity[2]),
             base="world" if floating else root,
-            snap=float(snap),
+            snap=snap,
             loops=tuple(self._looped(on_body)),
             couplings=tuple(self._coupled(joints)),
             shapes=tuple(shapes),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+import operator
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import field, fields
 from functools import cached_property
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError, unknown_name
+from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
 from .lending import moving_together
@@ -24,6 +26,10 @@ from .tables import Tables, tables_of
 __all__ = ["Model"]
 
 Array = NDArray[np.float64]
+_PARTS = {
+    **{"bodies": Body, "joints": Connection, "frames": Frame, "loops": Loop, "couplings": Coupling},
+    **{"shapes": Shape, "notes": Note},
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,8 +67,16 @@ class Model:
         if not math.isfinite(x + y + z):
             raise ModelError(f"gravity must be 3 finite numbers, not {self.gravity!r}")
         object.__setattr__(self, "gravity", (x, y, z))
-        for name in ("bodies", "joints", "frames", "loops", "couplings", "shapes", "notes"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name, kind in _PARTS.items():
+            parts = tuple(getattr(self, name))
+            object.__setattr__(self, name, parts)
+            for part in parts:
+                if not isinstance(part, kind):
+                    raise ModelError(f"{self.name!r}: its {name} must be of type {kind.__name__}, but one is {part!r}")
+        try:
+            object.__setattr__(self, "snap", float(self.snap))
+        except (TypeError, ValueError):
+            raise ModelError(f"{self.name!r}: snap must be a number, not {self.snap!r}") from None
         if len(self.bodies) != len(self.joints):
             raise ModelError(
                 f"{self.name!r} has {len(self.bodies)} bodies and {len(self.joints)} joints; each body has one joint, "
@@ -79,6 +93,19 @@ class Model:
                         f"end at {q} and {v}: to change the type of a joint, use `robot.builder()`"
                     )
                 q, v = q + c.type.nq, v + c.type.nv
+            for low, high in zip(c.lower, c.upper, strict=True):
+                if low > high:
+                    raise ModelError(f"joint {c.name!r}: its lower limit {low:g} is above its upper limit {high:g}")
+        for what, parts in (("body", self.bodies), ("joint", self.joints), ("frame", self.frames)):
+            names = [part.name for part in parts]
+            if len(set(names)) < len(names):
+                twice = next(name for name, n in Counter(names).items() if n > 1)
+                raise ModelError(f"{self.name!r} has several of the name {twice!r}; every {what} needs one of its own")
+        for frame in self.frames:
+            if not BASE <= frame.body < len(self.bodies):
+                raise ModelError(
+                    f"frame {frame.name!r} is on body {frame.body}, but there are {len(self.bodies)} bodies"
+                )
 
     @cached_property
     def nq(self) -> int:
@@ -216,7 +243,10 @@ class Model:
     def random(self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()) -> Array:
         """Random positions within the joint limits, of shape (*shape, nq)."""
         generator = np.random.default_rng(rng)
-        batch = (shape,) if isinstance(shape, int) else tuple(shape)
+        try:
+            batch = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(map(operator.index, shape))  # type: ignore[arg-type]
+        except TypeError:
+            raise ArgumentError(f"random: a shape is a whole number or several, not {shape!r}") from None
         parts = [c.type.random(generator, batch, np.array(c.lower), np.array(c.upper)) for c in self.independent]
         return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
 
@@ -267,7 +297,7 @@ class Model:
 
     def summary(self, most: int = 200) -> str:
         """The tree of bodies and joints, as text; of large robots the first bodies."""
-        lines = [f"{self.name}: {len(self.bodies)} bodies, nq {self.nq}, nv {self.nv}, mass {self.mass:.4g} kg"]
+        lines = [f"{self.name}: {_bodies(self)}, nq {self.nq}, nv {self.nv}, mass {self.mass:.4g} kg"]
         lines.append(self.base)
         lines.extend(islice(self._tree_lines(), most))
         if len(self.bodies) > most:
@@ -301,7 +331,7 @@ class Model:
         counts = (("loop", len(self.loops)), ("coupling", len(self.couplings)))
         more = "".join(f", {n} {what}{'s' * (n != 1)}" for what, n in counts if n)
         return (
-            f"<{type(self).__name__} {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
+            f"<{type(self).__name__} {self.name!r}: {_bodies(self)}, nq={self.nq}, nv={self.nv}, "
             f"{self.mass:.4g} kg{more}>"
         )
 
@@ -338,3 +368,7 @@ def _spatial_inertia(row: Array) -> Array:
     hx = np.array([[0.0, -h[2], h[1]], [h[2], 0.0, -h[0]], [-h[1], h[0], 0.0]])
     I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     return np.block([[I, hx], [hx.T, m * np.eye(3)]])
+
+
+def _bodies(model: Model) -> str:
+    return "1 body" if len(model.bodies) == 1 else f"{len(model.bodies)} bodies"

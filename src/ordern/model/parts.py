@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import field
 from typing import Any
 
@@ -175,6 +176,14 @@ class Frame:
     name: str
     body: int
     placement: Placement = _HERE
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "body", operator.index(self.body))
+        except TypeError:
+            raise ModelError(f"frame {self.name!r}: body must be the index of a body, not {self.body!r}") from None
+        if not isinstance(self.placement, Placement):
+            raise ModelError(f"frame {self.name!r}: placement must be a Placement, not {self.placement!r}")
 
     def __repr__(self) -> str:
         return f"Frame({self.name!r}, body={self.body})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compile import cores, workers
+from ..compile import cores, shared_out
 from ..errors import ArgumentError, unknown_name
 from ..loops.asking import worst_loop
 from ..records import dataclass
@@ -203,27 +202,10 @@ class _Run:
         at_once = max(1, min(asked, tiles))
         per = max(1, min(-(-tiles // at_once), int(_PIECE_NS / max(1.0, tile_ns))))
         rows = max(1, int(_PIECE_NS / (per * step_ns * self.words["every"])))
-        pieces = iter(range(0, self.count, per * lanes))
-        lock = threading.Lock()
-
-        def work() -> None:
-            """Take the next piece, and the next."""
-            while True:
-                with lock:
-                    first = next(pieces, None)
-                if first is None:
-                    return
-                self._piece(first, min(first + per * lanes, self.count), rows)
-
-        futures = [workers().submit(work) for _ in range(at_once - 1)]
-        try:
-            work()
-        finally:
-            with lock:
-                for _ in pieces:  # after an interruption nothing more is begun
-                    pass
-            for future in futures:
-                future.result()
+        size = per * lanes
+        shared_out(
+            lambda first: self._piece(first, min(first + size, self.count), rows), range(0, self.count, size), at_once
+        )
 
     def _piece(self, first: int, end: int, rows: int) -> None:
         """Some trajectories, so many stored rows at a call: each begins with the last row of the one before."""
