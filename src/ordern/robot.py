@@ -432,7 +432,10 @@ class Robot(LoopMethods, Model):
         return self._ask("integrate", (q, v, dt), {}, None, threads, out)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
-        """The constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv)."""
+        """The constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv).
+
+        Of joints that roll, where such a velocity leads to other places, it is what turns the body as far.
+        """
         return self._ask("difference", (q0, q1), {}, None, threads, out)
 
     def position_rate(self, q: ArrayLike, v: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
@@ -788,8 +791,11 @@ class Robot(LoopMethods, Model):
 
         general: Any = getattr(Robot, question)
         parameters = list(inspect.signature(general).parameters.values())[1:]
-        shown = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
-        doc = f"{question}({shown})\n--\n\n{inspect.getdoc(general)}"
+        shown = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters]
+        named = sum(p.kind is p.KEYWORD_ONLY for p in parameters)
+        if named:
+            shown.insert(len(shown) - named, "*")
+        doc = f"{question}({', '.join(shown)})\n--\n\n{inspect.getdoc(general)}"
         others = general.__get__(self)
         if not settings:
             others = _for_batches(kernel, others)

@@ -422,3 +422,58 @@ def test_a_pickled_robot_finds_its_code(directory: Path, compiled: list[str]) ->
     again = pickle.loads(pickle.dumps(one))
     assert again.forward_dynamics(x, x, x) == before
     assert len(compiled) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has none")
+def test_entries_that_never_end(directory: Path, compiled: list[str]) -> None:
+    ask()
+    (entry,) = entries(directory)
+    entry.unlink()
+    os.mkfifo(entry)
+    ask()
+    entry.unlink()
+    entry.symlink_to("/dev/zero")
+    ask()
+    entry.unlink()
+    with entry.open("wb") as f:
+        f.truncate(1 << 42)  # takes no space on disk
+    ask()
+    assert len(compiled) == 4
+    assert not [e for e in cache.entries() if e.size > 1 << 30]
+
+
+def test_sources_that_cannot_be_seen(directory: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a package in an archive: then nothing is kept."""
+
+    def fail(folder: str) -> Any:
+        raise NotADirectoryError(folder)
+
+    cache.source_digest.cache_clear()
+    monkeypatch.setattr(cache, "_stamps", fail)
+    try:
+        ask()
+        ask()
+    finally:
+        cache.source_digest.cache_clear()
+    assert compiled == ["forward_dynamics"] * 2
+    assert not directory.exists()
+
+
+def test_links_of_editors_are_no_sources(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("")
+    (tmp_path / ".#a.py").symlink_to("user@host.1234")
+    assert [Path(path).name for path, _, _ in cache._stamps(str(tmp_path))] == ["a.py"]
+
+
+def test_a_home_in_the_name_of_the_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.delenv("ORDERN_CACHE", raising=False)
+    monkeypatch.setenv("ORDERN_CACHE_DIR", "~/kept")
+    assert cache.cache_directory() == tmp_path / "kept"
+
+
+@pytest.mark.parametrize("bad", ["nan", "abc", ""])
+def test_nonsense_bounds_are_the_usual_one(monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
+    monkeypatch.setenv("ORDERN_CACHE_MB", bad)
+    assert cache.limit() == 256e6

@@ -47,6 +47,13 @@ class TestReplacedByHand:
             (lambda r: changed(r, type=3), "its type must be a joint"),
             (lambda r: changed(r, parent=3), "parents come before their children"),
             (lambda r: replace(r, joints=r.joints[:3]), "has 5 bodies and 3 joints"),
+            (lambda r: replace(r, bodies=(r.bodies[0],) * 5), "has several of the name .*; every body needs one"),
+            (lambda r: replace(r, frames=(*r.frames, on.Frame("x", 99))), "frame 'x' is on body 99, but there are 5"),
+            (lambda r: replace(r, frames=[1]), "its frames must be of type Frame, but one is 1"),
+            (lambda r: replace(r, snap="x"), "snap must be a number, not 'x'"),
+            (lambda r: changed(r, lower=2.0, upper=1.0), "its lower limit 2 is above its upper limit 1"),
+            (lambda r: on.Frame("x", 2.0), "frame 'x': body must be the index of a body, not 2.0"),
+            (lambda r: on.Frame("x", 0, (1, 2, 3)), "frame 'x': placement must be a Placement"),
             (
                 lambda r: replace(r, joints=(replace(r.joints[0], q_start=4), *r.joints[1:])),
                 "use `robot.builder\\(\\)`",
@@ -110,3 +117,33 @@ class TestLock:
     def test_an_unknown_joint(self) -> None:
         with pytest.raises(on.UnknownNameError, match="unknown joint 'joint9'"):
             on.load("puma560").lock("joint9")
+
+
+class TestPlacement:
+    def test_arrays_become_numbers_that_do_not_change(self) -> None:
+        p = np.array([1.0, 0.0, 0.0])
+        at = on.Placement(np.eye(3).ravel(), p)  # type: ignore[arg-type]
+        p[0] = 5.0
+        assert at == on.Placement(position=(1.0, 0.0, 0.0))
+        assert hash(at) == hash(on.Placement(position=(1.0, 0.0, 0.0)))
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"position": (np.nan, 0, 0)}, "joint 'b_joint': a placement must be finite"),
+            ({"rotation": (2, 0, 0, 0, 1, 0, 0, 0, 1)}, "joint 'b_joint': not a rotation matrix"),
+            ({"rotation": (1, 0, 0, 0, 1, 0, 0, 0, -1)}, "joint 'b_joint': not a rotation matrix"),
+            ({"rotation": (0, 0, 0)}, "the rotation of a placement must be 9 numbers in a row"),
+            ({"position": "abc"}, "the position of a placement must be 3 numbers in a row"),
+        ],
+    )
+    def test_what_cannot_be(self, given: dict[str, tuple[float, ...]], message: str) -> None:
+        with pytest.raises(on.ModelError, match=message):
+            on.Builder("x").body("a").body("b", parent="a", joint=on.Revolute((0, 0, 1)), at=on.Placement(**given))
+
+
+def test_sizes_of_random_positions(robot: on.Robot) -> None:
+    assert robot.random(0, np.int64(3)).shape == (3, robot.nq)
+    assert robot.random(0, (np.int8(2), 1)).shape == (2, 1, robot.nq)
+    with pytest.raises(on.ArgumentError, match="a shape is a whole number or several, not 'x'"):
+        robot.random(0, "x")  # type: ignore[arg-type]
