@@ -188,7 +188,7 @@ def test_many_findings_of_a_kind_are_cut_short(tmp_path: Path, capsys: pytest.Ca
 def test_info(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", good]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("arm: 1 bodies, nq 1, nv 1, mass 1 kg\na\n")
+    assert out.startswith("arm: 1 body, nq 1, nv 1, mass 1 kg\na\n")
     head, row = (line for line in out.split("\n") if line.startswith("j"))
     assert head.split() == ["joint", "type", "q", "v", "range", "velocity", "effort"]
     assert row.split() == ["j", "revolute", "0", "0", "-1", "..", "1", "2", "3"]
@@ -300,7 +300,7 @@ def test_standard_input_and_output(
         monkeypatch.setattr(sys, "stdin", Input(data))
         assert main(arguments) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("<string>: nothing to remark\narm: 1 bodies")
+    assert out.startswith("<string>: nothing to remark\narm: 1 body")
     assert ordern.load(out[out.index("<?xml") :]).name == "arm"
     assert err == "ordern: left out: velocity limit of joint 'j'\n"
     for wrong, message in ((b"", "is empty"), (b"{}", "begins with '{}'"), (b"<\xff", "is not in UTF-8")):

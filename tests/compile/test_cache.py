@@ -477,3 +477,20 @@ def test_a_home_in_the_name_of_the_directory(monkeypatch: pytest.MonkeyPatch, tm
 def test_nonsense_bounds_are_the_usual_one(monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
     monkeypatch.setenv("ORDERN_CACHE_MB", bad)
     assert cache.limit() == 256e6
+
+
+def test_the_directory_is_not_looked_through_after_every_write(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Path] = []
+    real = cache._trim
+
+    def trim(where: Path) -> int:
+        looks.append(where)
+        return real(where)
+
+    monkeypatch.setattr(cache, "_trim", trim)
+    for mass in (1.0, 2.0, 3.0):
+        ask(mass)
+    assert len(entries(directory)) == 3
+    assert looks == [directory]

@@ -48,7 +48,10 @@ class TestReplacedByHand:
             (lambda r: changed(r, parent=3), "parents come before their children"),
             (lambda r: replace(r, joints=r.joints[:3]), "has 5 bodies and 3 joints"),
             (lambda r: replace(r, bodies=(r.bodies[0],) * 5), "has several of the name .*; every body needs one"),
-            (lambda r: replace(r, frames=(*r.frames, on.Frame("x", 99))), "frame 'x' is on body 99, but there are 5"),
+            (
+                lambda r: replace(r, frames=(*r.frames, on.Frame("x", 99))),
+                "frame 'x' is on body 99, but .* has 5 bodies",
+            ),
             (lambda r: replace(r, frames=[1]), "its frames must be of type Frame, but one is 1"),
             (lambda r: replace(r, snap="x"), "snap must be a number, not 'x'"),
             (lambda r: changed(r, lower=2.0, upper=1.0), "its lower limit 2 is above its upper limit 1"),

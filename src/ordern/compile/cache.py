@@ -41,6 +41,10 @@ _MAGIC = b"ordern kernel 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
 _USUAL_MB = 256.0
+_ROOM = 0.9
+"""How full the cache is after it was too full."""
+_taken: dict[str, float] = {}
+"""What entries take together in a directory, as far as this process knows."""
 _MOST = 1 << 29
 """Bytes of an entry: no code is as long."""
 
@@ -144,7 +148,10 @@ def write(key: str, meta: dict[str, Any], code: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        _trim(directory)
+        where = str(directory)
+        _taken[where] = _taken.get(where, math.inf) + len(body)
+        if _taken[where] > limit():
+            _taken[where] = _trim(directory)
 
 
 def clear() -> int:
@@ -218,8 +225,12 @@ def _usable(create: bool) -> Path | None:
     return directory
 
 
-def _trim(directory: Path) -> None:
-    """Remove the entries that were not used for longest until the rest fits."""
+def _trim(directory: Path) -> int:
+    """If entries take too much, remove those that were not used for longest until there is some room again.
+
+    Returns what the rest takes. A look at thousands of entries takes a tenth of a second, so there should not be one
+    after every write.
+    """
     entries = []
     with os.scandir(directory) as files:  # there may be thousands: a scan is much faster than a look at each path
         for file in files:
@@ -230,9 +241,11 @@ def _trim(directory: Path) -> None:
                 elif file.name.endswith(".part") and time.time() - file.stat().st_mtime > 3600.0:
                     os.unlink(file.path)  # left by a process that was killed while it wrote
     total = sum(size for _, size, _ in entries)
+    enough = limit() if total <= limit() else _ROOM * limit()
     for _, size, path in sorted(entries):
-        if total <= limit():
+        if total <= enough:
             break
         with contextlib.suppress(OSError):
             os.unlink(path)
             total -= size
+    return total

@@ -103,9 +103,7 @@ class Model:
                 raise ModelError(f"{self.name!r} has several of the name {twice!r}; every {what} needs one of its own")
         for frame in self.frames:
             if not BASE <= frame.body < len(self.bodies):
-                raise ModelError(
-                    f"frame {frame.name!r} is on body {frame.body}, but there are {len(self.bodies)} bodies"
-                )
+                raise ModelError(f"frame {frame.name!r} is on body {frame.body}, but {self.name!r} has {_bodies(self)}")
 
     @cached_property
     def nq(self) -> int:
