@@ -31,7 +31,7 @@ from .compile import (
 from .compile.shelf import FROM_BYTES, Shelf
 from .errors import ArgumentError, ModelError, unknown_name
 from .graph import Counts
-from .model import Model, core_shape
+from .model import Model, Runner, core_shape
 
 __all__ = ["Kernel"]
 
@@ -296,30 +296,19 @@ class Kernel:
         if self.algorithm.pieces:
             given = dict(zip((p.name for p in self.ports), arrays, strict=True))
             return np.asarray(self.algorithm.function(self._piece, **given, **self.options))
-        return interpret(
-            self.model,
-            self.algorithm.function,
-            self.request.slots,
-            arrays,
-            self.question.output,
-            self.options,
-            self._runner,
-        )
+        return self._run_by(self._runner, arrays)
+
+    def _run_by(self, runner: Runner | None, arrays: list[Array]) -> Array:
+        """The answer of the interpreter, with something else for pieces."""
+        r = self.request
+        return interpret(self.model, r.algorithm.function, r.slots, arrays, r.question.output, self.options, runner)
 
     def _counted(self) -> Counts:
         """What pieces do, found by running them for a state; sums between them are few, and not counted."""
         counter = Counter()
         values = {"q": self.model.neutral()}
         arrays = [np.asarray(values.get(p.kind, np.zeros(s))) for p, s in zip(self.ports, self._shapes, strict=True)]
-        interpret(
-            self.model,
-            self.algorithm.function,
-            self.request.slots,
-            arrays,
-            self.question.output,
-            self.options,
-            counter,
-        )
+        self._run_by(counter, arrays)
         return counter.counts
 
     def _piece(self, question: str, *arguments: Any, method: str | None = None, **options: Any) -> Array:

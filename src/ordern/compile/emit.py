@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
 from ..graph import OPS, Node
 from .target import Target
@@ -124,6 +125,13 @@ class TextEmitter:
         """The value x where a test holds, else y."""
         lanes = self.target.lanes
         return self.value(f"select <{lanes} x i1> {test}, {self._vector} {x}, {self._vector} {y}")
+
+    def shuffle(self, a: str, b: str, picks: Iterable[int]) -> str:
+        """Numbers of two vectors, those of the second counted on."""
+        indices = ", ".join(f"i32 {k}" for k in picks)
+        return self.value(
+            f"shufflevector {self._vector} {a}, {self._vector} {b}, <{self.target.lanes} x i32> <{indices}>"
+        )
 
     def select_less(self, a: str, b: str, x: str, y: str) -> str:
         """The value x where a < b, else y."""

@@ -12,8 +12,6 @@ What is left at both ends of a row is stored as usual.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from .emit import TextEmitter
 from .layout import Layout, Operand
 from .target import Target
@@ -156,8 +154,8 @@ class _Streaming(TextEmitter):
         self._store_rest(lanes - 1, last[-1], tails[-1])
         for j in range(lanes - 1):
             # the block that goes on in the next row, and the one after it
-            both = self._shuffled(tails[j], heads[j + 1], [*range(rest), *range(lanes, 2 * lanes - rest)])
-            next_ = self._shuffled(heads[j + 1], heads[j + 1], range(lanes - rest, 2 * lanes - rest))
+            both = self.shuffle(tails[j], heads[j + 1], [*range(rest), *range(lanes, 2 * lanes - rest)])
+            next_ = self.shuffle(heads[j + 1], heads[j + 1], range(lanes - rest, 2 * lanes - rest))
             both, next_ = self._turned(both, j), self._turned(next_, j)
             self._stream(self._joined(last[j], both, j), self._at(str(self._whole - lanes), j))
             if rest:
@@ -234,7 +232,7 @@ class _Streaming(TextEmitter):
         """A block of row j as `_joined` takes it: rotated, unless numbers can be picked from two vectors at once."""
         lanes = self.target.lanes
         for power, odd in enumerate(self._shifts[j][1:]):
-            other = self._shuffled(x, x, ((k + (1 << power)) % lanes for k in range(lanes)))
+            other = self.shuffle(x, x, ((k + (1 << power)) % lanes for k in range(lanes)))
             x = self.select(odd, other, x)
         return x
 
@@ -261,10 +259,6 @@ class _Streaming(TextEmitter):
         element = self.target.element
         first = self.value(f"getelementptr {element}, ptr %row{j}, i64 %skip{j}")
         return self.value(f"getelementptr {element}, ptr {first}, i64 {k}")
-
-    def _shuffled(self, a: str, b: str, picks: Iterable[int]) -> str:
-        vector, indices = self.target.vector, ", ".join(f"i32 {k}" for k in picks)
-        return self.value(f"shufflevector {vector} {a}, {vector} {b}, <{self.target.lanes} x i32> <{indices}>")
 
     def _stream(self, x: str, to: str) -> None:
         """Store a vector past the caches."""

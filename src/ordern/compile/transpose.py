@@ -43,7 +43,7 @@ def _interleaved(e: TextEmitter, rows: list[str], piece: int) -> list[str]:
     low = [k for start in range(0, lanes, piece) for n in range(start, start + half) for k in (n, n + lanes)]
     high = [k + half for k in low]
     for _ in range(piece.bit_length() - 1):
-        rows = [_shuffle(e, a, b, pick) for a, b in zip(rows[:half], rows[half:], strict=True) for pick in (low, high)]
+        rows = [e.shuffle(a, b, pick) for a, b in zip(rows[:half], rows[half:], strict=True) for pick in (low, high)]
     return rows
 
 
@@ -51,7 +51,7 @@ def _sorted_out(e: TextEmitter, first: list[str], second: list[str], piece: int)
     """Of vectors that have pieces of two columns by turns, those of the one, and those of the other."""
     even = [start + k for start in range(0, 2 * e.target.lanes, 2 * piece) for k in range(piece)]
     odd = [k + piece for k in even]
-    return [_shuffle(e, a, b, pick) for pick in (even, odd) for a, b in zip(first, second, strict=True)]
+    return [e.shuffle(a, b, pick) for pick in (even, odd) for a, b in zip(first, second, strict=True)]
 
 
 def _halves(e: TextEmitter, a: str, b: str, start: int) -> str:
@@ -63,8 +63,3 @@ def _halves(e: TextEmitter, a: str, b: str, start: int) -> str:
         loaded.append(e.value(f"load {half}, ptr {at}, align {e.align // 2}"))
     order = ", ".join(f"i32 {k}" for k in range(lanes))
     return e.value(f"shufflevector {half} {loaded[0]}, {half} {loaded[1]}, <{lanes} x i32> <{order}>")
-
-
-def _shuffle(e: TextEmitter, a: str, b: str, picks: Sequence[int]) -> str:
-    vector, indices = e.target.vector, ", ".join(f"i32 {k}" for k in picks)
-    return e.value(f"shufflevector {vector} {a}, {vector} {b}, <{e.target.lanes} x i32> <{indices}>")
