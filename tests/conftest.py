@@ -1,0 +1,34 @@
+"""Which tests run: the quick ones by default, all of them with `--all`, the campaigns at full size with `--soak`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("ordern")
+    group.addoption("--all", action="store_true", help="run the slow tests and a sample of every campaign too")
+    group.addoption("--soak", action="store_true", help="run only the campaigns, at full size")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    def runs(item: pytest.Item) -> bool:
+        campaign = item.get_closest_marker("campaign") is not None
+        if config.getoption("--soak"):
+            return campaign
+        return everything or not (campaign or item.get_closest_marker("slow"))
+
+    # a test that is named runs, slow or not
+    everything = config.getoption("--all") or any("::" in argument for argument in config.args)
+    left_out = [item for item in items if not runs(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if runs(item)]
+
+
+@pytest.fixture
+def campaign(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
+    """Return the size of a campaign: `campaign(sample, full)` is `full` under `--soak`, otherwise `sample`."""
+    return lambda sample, full: full if request.config.getoption("--soak") else sample
