@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import forking as _forking  # a fork must wait for imports that other threads have begun
+
 if TYPE_CHECKING:
     from .algorithms import Algorithm, algorithm, methods
     from .check import Finding, Report
@@ -209,6 +211,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'ordern' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
     return value
+
+
+_forking.install()
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,6 @@ first needed, and it pickles as what it is, not as code.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +29,7 @@ from .compile import (
 )
 from .compile.shelf import FROM_BYTES, Shelf
 from .errors import ArgumentError, ModelError, unknown_name
+from .forking import COMPILING
 from .graph import Counts
 from .model import Model, Runner, core_shape
 
@@ -111,7 +111,6 @@ class Kernel:
         self._ranks = [len(shape) + 1 for shape in self._shapes]
         self._loaded: dict[str, Loaded] = {}
         self._pieces: dict[Any, Kernel] = {}
-        self._lock = threading.Lock()
         self._shelf, self._bytes = Shelf(), 8 * _size(self._output)
         # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
         empty = any(0 in shape for shape in (*self._shapes, self._output))
@@ -230,7 +229,7 @@ class Kernel:
     def _load(self, dtype: str) -> Loaded:
         found = self._loaded.get(dtype)
         if found is None:
-            with self._lock:
+            with COMPILING:
                 found = self._loaded.get(dtype)
                 if found is None:
                     found = Loaded(self.request, dtype)

@@ -79,6 +79,7 @@ def apart(robot: on.Robot, method: Algorithm, way: str | None, count: int = 2) -
     return relative(kernel(*given), expected)
 
 
+@pytest.mark.slow
 @choices
 def test_on_random_trees(method: Algorithm) -> None:
     found = [apart(tree(seed), method, "interpreted") for seed in range(TREES)]
@@ -87,6 +88,7 @@ def test_on_random_trees(method: Algorithm) -> None:
     assert max(accepted) <= METHODS
 
 
+@pytest.mark.slow
 @choices
 def test_in_every_way_of_running(method: Algorithm) -> None:
     if method.pieces:
@@ -98,6 +100,7 @@ def test_in_every_way_of_running(method: Algorithm) -> None:
         assert found is not None and found <= METHODS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "floating"),
     [

@@ -69,6 +69,7 @@ def test_joint_forces(pair: tuple[on.Robot, on.Robot], method: str) -> None:
     agree(pair, "inverse_dynamics", *states(pair[0]), method=method, tolerance=ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [m.name for m in on.methods("forward_dynamics") if not m.alias_of])
 def test_accelerations(pair: tuple[on.Robot, on.Robot], method: str) -> None:
     q, v, tau = states(pair[0])
@@ -85,6 +86,7 @@ def test_accelerations(pair: tuple[on.Robot, on.Robot], method: str) -> None:
         assert_close(ask(pair[0], "forward_dynamics", q, v, tau, external=f, method=method), expected, INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["unrolled", "rolled"])
 def test_compiled(pair: tuple[on.Robot, on.Robot], way: str) -> None:
     q, v, tau = states(pair[0])

@@ -10,6 +10,7 @@ from tests.random_models import random_robot, random_state
 from tests.tolerances import INVERSION, ROUNDING, assert_close
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_base_that_is_moved_is_a_free_one_with_that_motion(seed: int, way: str) -> None:

@@ -36,6 +36,7 @@ def expected(robot: on.Robot, *arguments: Any) -> np.ndarray:
     return robot.kernel("forward_dynamics", present=present, way="interpreted")(*arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("robot", TREES.values(), ids=TREES)
 def test_agrees_with_the_articulated_body_recursion(robot: on.Robot, method: str) -> None:

@@ -71,6 +71,7 @@ def test_every_type_of_joint_is_there() -> None:
         assert {type(c.type) for robot in robots.values() for c in robot.joints} >= set(ALL_JOINTS)
 
 
+@pytest.mark.slow
 @cases(METHODS)
 def test_accelerations_and_wrenches_are_those_of_the_recursions(method: str, name: str) -> None:
     robot = ROBOTS[name]
@@ -94,6 +95,7 @@ COMPILED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "name"), [*((m, "chain") for m in METHODS), *((m, "tree") for m in LOOPS)])
 def test_compiled_code_gives_the_same(method: str, name: str) -> None:
     robot = COMPILED[name]
@@ -297,6 +299,7 @@ def test_links_can_be_split() -> None:
     assert most_neighbours(split) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arms", [2, 3, 12])
 def test_links_are_split_on_request(arms: int) -> None:
     robot = hub(arms, split=False)

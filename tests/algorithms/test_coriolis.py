@@ -121,6 +121,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "name"), [("saha", "tree"), ("saha", "coupled"), *(("christoffel", name) for name in SMALL)]
 )

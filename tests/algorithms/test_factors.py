@@ -183,6 +183,7 @@ COMPILED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question, method", COMPILED)
 def test_compiled_as_interpreted(question: str, method: str) -> None:
     asked, _ = on.algorithms.find(question, method)

@@ -66,6 +66,7 @@ def answer(robot: on.Robot, method: str | None, *arguments: Any, way: str = "int
     return robot.kernel("forward_dynamics", method, present=present, way=way)(*arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TREES)
 def test_methods_agree(name: str) -> None:
     robot = robot_of(name)
@@ -86,6 +87,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", SMALL.values(), ids=SMALL)
 @pytest.mark.parametrize("method", METHODS)
 def test_ways_of_running_agree(robot: on.Robot, method: str) -> None:

@@ -73,6 +73,7 @@ def test_every_type_of_joint_and_followers_are_there() -> None:
     assert sum(any(c.mimic for c in r.joints) for r in TREES.values()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "robot"), cases())
 def test_accelerations_are_those_of_articulated_bodies(method: str, robot: on.Robot) -> None:
     given = inputs(robot)
@@ -87,6 +88,7 @@ def test_they_solve_the_equation_of_motion(method: str) -> None:
     assert_close(ask(robot, "inverse_dynamics", q, v, a, external=f), tau, INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("name", "way"), [("tree", "rolled"), ("floating", "unrolled")])
 def test_compiled(method: str, name: str, way: str) -> None:
@@ -95,6 +97,7 @@ def test_compiled(method: str, name: str, way: str) -> None:
     assert_close(solve(robot, method, given, way), solve(robot, method, given), ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, "armstrong"])
 def test_every_way_of_running(method: str) -> None:
     robot = SMALL["balls"]

@@ -29,6 +29,7 @@ def test_every_type_of_joint_is_there() -> None:
     assert seen == set(ALL_JOINTS)
 
 
+@pytest.mark.slow
 @every_method("inverse_dynamics")
 def test_mass_matrix_is_the_derivative_of_inverse_dynamics(robot: on.Robot, method: str) -> None:
     q, v, _ = states(robot)
@@ -58,6 +59,7 @@ def test_armature_adds_to_the_diagonal() -> None:
     assert_close(ask(robot, "mass_matrix", q), ask(bare, "mass_matrix", q) + np.diag(armature), ROUNDING)
 
 
+@pytest.mark.slow
 @every_method("forward_dynamics")
 def test_forward_dynamics_inverts_inverse_dynamics(robot: on.Robot, method: str) -> None:
     q, v, a = states(robot)
@@ -68,6 +70,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(robot: on.Robot, method: str)
     assert_close(ask(robot, "forward_dynamics", q, v, tau, method=method), a, INVERSION)
 
 
+@pytest.mark.slow
 @every_method("forward_dynamics")
 def test_forward_dynamics_solves_the_equation_of_motion(robot: on.Robot, method: str) -> None:
     q, v, tau = states(robot)

@@ -40,6 +40,7 @@ def tree(seed: int) -> on.Robot:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(15))
 def test_all_methods_agree(seed: int, method: str) -> None:
@@ -58,6 +59,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", SMALL.values(), ids=SMALL)
 @pytest.mark.parametrize(
     ("question", "method"), [*(("inverse_dynamics", m) for m in METHODS), ("joint_wrenches", "newton-euler")]

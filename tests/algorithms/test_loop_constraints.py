@@ -46,6 +46,7 @@ def state(robot: on.Robot, shape: tuple[int, ...] = ()) -> tuple[np.ndarray, np.
     return q, v, rng.uniform(0.0, 1.0, shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("closure", [*JOINTS, *OTHERS], ids=named)
 def test_rate_jacobian_and_bias_are_derivatives(closure: Closure, floating: bool) -> None:
@@ -63,6 +64,7 @@ def test_rate_jacobian_and_bias_are_derivatives(closure: Closure, floating: bool
     assert_allclose((rates[1] - rates[0]) / (2 * h), bias, atol=LOOP_DIFFERENCE * (1.0 + abs(bias).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closure", SOME, ids=named)
 def test_every_way_of_running_gives_the_same(closure: Closure) -> None:
     robot = mechanism(closure, floating=True, **({"damping": 0.3, "stiffness": 0.5} if _moves(closure) else {}))
@@ -128,6 +130,7 @@ def test_rows_of_the_jacobian_are_wrenches_on_both_bodies() -> None:
     assert not W[robot.loop_rows["cubic"]].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joint", [j for j in JOINTS if j.nv], ids=named)
 def test_a_closed_loop_has_its_joints_coordinates(joint: Joint) -> None:
     """A body on a joint, and the same joint as a loop beside it: coordinates, velocities and forces agree."""

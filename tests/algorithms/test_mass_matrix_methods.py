@@ -27,6 +27,7 @@ def tree(seed: int) -> on.Robot:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(12))
 def test_all_methods_agree(seed: int, method: str) -> None:
@@ -43,6 +44,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", SMALL.values(), ids=SMALL)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_way_of_running(method: str, robot: on.Robot) -> None:

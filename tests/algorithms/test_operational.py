@@ -72,6 +72,7 @@ def test_the_answers_to_compare_with_are_there() -> None:
     assert sum(found(seed) == 4 for seed in SEEDS) >= 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", AXES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_operational_space_of_a_frame(seed: int, axes: str) -> None:
@@ -138,6 +139,7 @@ def test_a_frame_that_cannot_move_in_all_ways(way: str) -> None:
 SMALL = random_robot(1, 3, (on.Revolute, on.Helical), floating=True, armature=True, mimic=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["unrolled", "rolled"])
 @pytest.mark.parametrize("question", SIX)
 def test_compiled_as_interpreted(question: str, way: str) -> None:

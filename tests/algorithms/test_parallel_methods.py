@@ -52,6 +52,7 @@ def test_random_trees(method: str, seed: int) -> None:
     assert relative(ask(robot, given, method, present), ask(robot, given, None, present)) <= INVERSION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("robot", SMALL.values(), ids=SMALL)
 def test_every_way_of_running(method: str, robot: on.Robot) -> None:
@@ -250,6 +251,7 @@ def test_depth_is_the_longest_way() -> None:
     assert depth([in_turn * 2.0, pairs[0]]) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_depth_grows_with_the_logarithm(method: str) -> None:
     """Each doubling of the chain adds as much as the one before; one link after the other, it adds twice as much."""

@@ -86,6 +86,7 @@ MORE = {"double-parallelogram": 1, "bricard": 1, "door": 5}
 """Freedoms beyond Gruebler's count."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_freedoms_are_those_that_gruebler_counts(name: str) -> None:
     """But for three mechanisms, which have redundant constraints; the governor has two freedoms, and two springs."""
@@ -266,6 +267,7 @@ def test_chain_of_four_bars(n: int) -> None:
         assert (found.freedoms, found.singular) == (n + 1, True)
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_four_bars() -> None:
     n = 40
     robot = on.load(f"four-bar-chain-{n}")

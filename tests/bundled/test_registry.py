@@ -53,6 +53,7 @@ def test_a_robot_has_its_name_and_is_new_each_time(name: str) -> None:
     assert robots.known(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_mass_matrix_is_positive_definite(name: str) -> None:
     arm = robot(name)

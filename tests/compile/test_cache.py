@@ -392,6 +392,7 @@ def test_clear(directory: Path) -> None:
     assert cache.clear() == 0
 
 
+@pytest.mark.slow
 def test_processes_at_once(directory: Path) -> None:
     """Both compile, both write, and what stays is sound: a third loads it."""
     text = (

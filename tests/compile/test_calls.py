@@ -56,6 +56,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "free-top", "four-bar", "yamane-branched-30"])
 def test_calls_fit(name: str, texts: list[str]) -> None:
     robot = on.load(name)

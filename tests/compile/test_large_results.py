@@ -102,6 +102,7 @@ def test_threads_share_a_streamed_result(robot: on.Robot) -> None:
     np.testing.assert_array_equal(robot.mass_matrix(q, threads=3), by_few(robot, q))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picking", [True, False], ids=["picking", "rotating"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16])

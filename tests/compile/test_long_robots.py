@@ -45,6 +45,7 @@ def robot(name: str) -> on.Robot:
     raise AssertionError(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "spherical", "floating"])
 @pytest.mark.parametrize("method", [*FORWARD, *SCANS])
 def test_forward_dynamics_of_long_robots(name: str, method: str) -> None:
@@ -59,6 +60,7 @@ def test_forward_dynamics_of_long_robots(name: str, method: str) -> None:
     assert relative(kernel(*given), long.forward_dynamics(*given)) <= METHODS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "floating"])
 @pytest.mark.parametrize(("question", "method"), OTHERS)
 def test_matrices_of_long_robots(name: str, question: str, method: str) -> None:
@@ -76,6 +78,7 @@ def test_matrices_of_long_robots(name: str, question: str, method: str) -> None:
         assert_close(F @ D @ F.swapaxes(-1, -2), M, ROUNDING)
 
 
+@pytest.mark.slow
 def test_a_batch_does_not_depend_on_what_was_before() -> None:
     """Memory of matrices is used again by the next states, and those of a smaller batch."""
     tree = random_robot(5, 8, (on.Revolute, on.Prismatic), mimic=True)
@@ -139,6 +142,7 @@ def test_operations_of_pieces_are_counted(method: str) -> None:
     assert find("forward_dynamics", method)[1].order == "n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_above_a_freedom(seed: int) -> None:
     """The paths upwards have all that elimination fills in, found here by eliminating zeros and ones."""

@@ -42,6 +42,7 @@ def test_robots_have_every_type_of_joint() -> None:
     assert sum(c.mimic is not None for c in ROBOTS["coupled tree"].joints) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", EVERYTHING, ids=name_of)
 def test_compiled_is_interpreted(robot: on.Robot, asked: Any) -> None:
     question, present, options = asked
@@ -55,6 +56,7 @@ def test_compiled_is_interpreted(robot: on.Robot, asked: Any) -> None:
         assert kernel.code.way == way
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", EVERYTHING, ids=name_of)
 def test_single_precision_is_double_precision_rounded(robot: on.Robot, asked: Any) -> None:
     question, present, options = asked
@@ -77,6 +79,7 @@ def test_double_precision_is_longdouble_rounded(robot: on.Robot, asked: Any) -> 
     assert relative(kernel(*given), extended) <= tolerance(question)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("question", ["forward_dynamics", "mass_matrix", "jacobian"])
 def test_more_trees(seed: int, question: str) -> None:
@@ -88,6 +91,7 @@ def test_more_trees(seed: int, question: str) -> None:
         assert relative(robot.kernel(question, way=way, **options)(*given), expected) <= tolerance(question), way
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("asked", [a for a in EVERYTHING if "frame" in a[2]], ids=name_of)
 def test_frames_on_the_base(asked: Any, way: str) -> None:
@@ -175,6 +179,7 @@ def _distance(a: np.ndarray, b: np.ndarray) -> Any:
 LANES = (1, 2, 4, 8, 16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("lanes", LANES)
@@ -229,6 +234,7 @@ def test_answers_do_not_depend_on_the_place_in_a_batch(robot: on.Robot, dtype: s
             assert (fast(*(np.ascontiguousarray(x[k]) for x in given)) == whole[k]).all()
 
 
+@pytest.mark.slow
 def test_the_emitted_function_answers_every_question_as_batches_do(robot: on.Robot) -> None:
     for question, present, options in EVERYTHING:
         if present or question in ("integrate", "passive_force"):  # a number of their own has no fast path
@@ -270,6 +276,7 @@ def long_chain() -> on.Robot:
     return chain(300, revolute)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["inverse_dynamics", "forward_dynamics"])
 @pytest.mark.parametrize("n", [300, 1000])
 def test_dynamics_of_long_chains(n: int, question: str) -> None:
@@ -281,6 +288,7 @@ def test_dynamics_of_long_chains(n: int, question: str) -> None:
     assert kernel.code.way == "rolled"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [a for a in EVERYTHING if "frame" in a[2] or "energy" in a[0]], ids=name_of)
 def test_kinematics_and_energies_of_a_long_chain(long_chain: on.Robot, asked: Any) -> None:
     question, present, options = asked

@@ -55,6 +55,7 @@ def test_computed_torque_makes_the_error_linear(puma: on.Robot) -> None:
     assert_close(puma.difference(q, goal(0.8).q), decayed(e, -v, 3.0, 0.8), CLOSED_LOOP)
 
 
+@pytest.mark.slow
 def test_also_where_bodies_turn(creature: on.Robot) -> None:
     """Rotation vectors and screws to a moving target decay as numbers do; damping and friction do not matter."""
     rng = np.random.default_rng(1)
@@ -116,6 +117,7 @@ def test_pd_turns_a_floating_body_the_short_way(creature: on.Robot) -> None:
     assert_close(damped, -1.5 * v, ROUNDING)
 
 
+@pytest.mark.slow
 def test_feed_forward_is_exact_on_the_trajectory(panda: on.Robot) -> None:
     q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.7])
     goal = tr.cycloidal(panda, q0, q0 + np.array([0.8, 0.4, -0.6, 0.5, 0.3, -0.4, 1.0]), 1.5)
@@ -227,6 +229,7 @@ def test_a_controller_of_ones_own(puma: on.Robot) -> None:
     assert_close(whole(0.0, q, v), puma.gravity_force(q) - 2.0 * v, ROUNDING)
 
 
+@pytest.mark.slow
 def test_a_panda_follows_a_cycloid_in_simulation(panda: on.Robot) -> None:
     """The library's own simulation, with a load in the hand that the controller does not know."""
     goal = tr.sequence(tr.cycloidal(panda, HOME, HOME + 0.4, 1.0), tr.hold(panda, HOME + 0.4, 0.3))

@@ -30,6 +30,7 @@ def load(name: str, floating: bool = False) -> on.Robot:
     return on.load(ROBOTS / file if file.endswith(".urdf") else file, floating=floating)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_reachable_targets_are_reached(name: str) -> None:
     """More than 99.9 % of random targets, within limits; by Pinocchio's logarithm of what is left."""
@@ -45,6 +46,7 @@ def test_reachable_targets_are_reached(name: str) -> None:
     assert_close(np.hypot(info.angle, info.distance)[info.reached], error, REACHED)
 
 
+@pytest.mark.slow
 def test_a_floating_robot_reaches_from_where_it_is() -> None:
     robot = load("talos", True)
     T = {}
@@ -59,6 +61,7 @@ def test_a_floating_robot_reaches_from_where_it_is() -> None:
     assert_close(np.linalg.norm(q[:, :4], axis=1), np.ones(20), 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_derivatives_of_the_residuals(seed: int) -> None:
     from ordern.control.targets import targets

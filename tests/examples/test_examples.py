@@ -93,12 +93,14 @@ def test_every_example_is_listed() -> None:
     assert {p.name for p in EXAMPLES.glob("[0-9]*.py")} == set(SAYS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", SAYS)
 def test_example(example: str, tmp_path: Path) -> None:
     expect(run(example, folder=tmp_path), SAYS[example])
     assert len((EXAMPLES / example).read_text(encoding="utf-8").splitlines()) < 60
 
 
+@pytest.mark.slow
 def test_demo(tmp_path: Path) -> None:
     output = run("demo.py", "demo.png", folder=tmp_path)
     said = [

@@ -16,6 +16,7 @@ EXAMPLES = int(os.environ.get("ORDERN_FUZZ", "60"))
 """For each format; the environment variable ORDERN_FUZZ asks for more."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_documents_become_robots_or_errors(format: str) -> None:
     @settings(

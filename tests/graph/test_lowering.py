@@ -57,6 +57,7 @@ def _spacing(exact: Sequence[mpmath.mpf], dtype: str) -> np.ndarray:
     return np.spacing(np.abs(np.array([float(e) for e in exact])).astype(dtype)).astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("angles", _angles("float64"))
 def test_sin_and_cos(compiled, dtype, angles) -> None:

@@ -62,6 +62,7 @@ def same(a: np.ndarray, b: np.ndarray) -> None:
     assert np.abs(a - b).max() <= GRASPED * max(1.0, np.abs(b).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closure", ["hinge", "ball"])
 @pytest.mark.parametrize("kinds", [(C.Point, C.Point, C.Rigid), (C.Rigid, C.Rigid, C.Hinge), (C.SoftFinger,) * 3])
 def test_against_maximal_coordinates(kinds: Any, closure: str) -> None:
@@ -141,6 +142,7 @@ def test_loops_that_are_open_are_named() -> None:
         on.grasp([(driven, "tool")], None, q=q)
 
 
+@pytest.mark.slow
 def test_energy_loops_and_contacts_are_kept() -> None:
     grasp, q = pair((C.Rigid, C.Point, C.Point))
     result = grasp.simulate(q, until=0.3, rtol=1e-9, atol=1e-9)
@@ -154,6 +156,7 @@ def test_energy_loops_and_contacts_are_kept() -> None:
     assert np.abs(result.robot.loop_residual(between)).max() < 1e-11
 
 
+@pytest.mark.slow
 def test_a_crane_that_holds_falls_as_one_robot() -> None:
     """The same closed mechanism as one robot with a loop: the object is a body that is fixed to the hand."""
     q = position(0.3, 0.2, 0.4, -0.3)
@@ -178,6 +181,7 @@ def test_a_crane_that_holds_falls_as_one_robot() -> None:
     assert (passed.usual - passed.rank, theirs.usual - theirs.rank) == (1, 1)
 
 
+@pytest.mark.slow
 def test_limits_of_a_joint_that_closes_a_loop_act() -> None:
     """The pin of the parallelogram strikes its stop, and rests on it in the end, as in one robot with a loop."""
     q = position(0.3, 0.2, 0.4, -0.3)

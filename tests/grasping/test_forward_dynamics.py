@@ -29,6 +29,7 @@ def same(a: np.ndarray, b: np.ndarray) -> None:
     assert np.abs(a - b).max() <= GRASPED * max(1.0, np.abs(b).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_against_maximal_coordinates(name: str) -> None:
     grasp, q = system(name)
@@ -46,6 +47,7 @@ def test_against_maximal_coordinates(name: str) -> None:
         same(about_origin(grasp, state, motion.forces), truth["forces"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(15))
 def test_random_systems_against_maximal_coordinates(seed: int) -> None:
     """One to five arms of 2, 3 or 7 joints, any contacts, often singular: accelerations, ranks, and equal forces."""
@@ -64,6 +66,7 @@ def test_random_systems_against_maximal_coordinates(seed: int) -> None:
         same(motion.forces, least)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_all_methods_agree(name: str) -> None:
     grasp, q = system(name)
@@ -83,6 +86,7 @@ def test_all_methods_agree(name: str) -> None:
                 same(x, y) if x.size else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm_method", ["composite-body", "fd2", "divide-and-conquer"])
 def test_any_forward_dynamics_of_the_arms(arm_method: str) -> None:
     grasp, q = system("rigid")
@@ -91,6 +95,7 @@ def test_any_forward_dynamics_of_the_arms(arm_method: str) -> None:
     same(numbers(grasp.dynamics(state, tau, "general", arm_method=arm_method)), numbers(truth))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixed", "few"])
 @pytest.mark.parametrize("method", METHODS)
 def test_batches(name: str, method: str) -> None:
@@ -124,6 +129,7 @@ def test_forces_are_the_least_ones() -> None:
     same(omega.inverse @ (omega.full @ f), f)
 
 
+@pytest.mark.slow
 def test_one_robot_that_holds_with_two_frames() -> None:
     robot = walker()
     leaves = [b.name for k, b in enumerate(robot.bodies) if k not in {c.parent for c in robot.joints}]

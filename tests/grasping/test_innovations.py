@@ -10,6 +10,7 @@ from tests.random_models import random_robot, random_state
 from tests.tolerances import INVERSION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled"])
 @pytest.mark.parametrize("axes", ["frame", "world"])
 def test_filter_and_smoothers(way: str, axes: str) -> None:

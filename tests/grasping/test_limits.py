@@ -39,6 +39,7 @@ def slide(grasp: on.Grasp, tau: Any = None, until: Any = 1.0, **more: Any) -> An
     return grasp.simulate(np.zeros(2), [1.0, 1.0], tau, until, pose=np.eye(4), velocity=ALONG, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 def test_a_bounce_goes_through_all_of_it(e: float) -> None:
     """Closed form: all three bodies turn around together, and lose what the restitution says."""
@@ -65,6 +66,7 @@ def test_a_limit_stops_the_run() -> None:
     assert seen.report.violations[0].most == pytest.approx(0.7)
 
 
+@pytest.mark.slow
 def test_a_joint_rests_on_its_stop() -> None:
     """3 N push the three bodies onto the stop of the first slider's joint, which holds them in the end."""
     grasp = sliders(both=False)
@@ -93,6 +95,7 @@ def planar_arms(lower: float = -np.inf, upper: float = np.inf) -> tuple[on.Grasp
     return on.grasp(arms, held, C.Point(), bases=[(0, 0, 0), (1.3, 0.05, 0)], q=q, pose=(0.6, 0, 0.1)), q
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("e", [0.0, 0.6, 1.0])
 def test_an_impact_against_bodies_one_by_one(e: float) -> None:
     """The velocities after an impact, by an impulse balance of bodies that knows neither joints nor arms."""
@@ -116,6 +119,7 @@ def test_an_impact_against_bodies_one_by_one(e: float) -> None:
     assert lost == pytest.approx(0.0, abs=1e-9) if e == 1.0 else lost > 0.0
 
 
+@pytest.mark.slow
 def test_several_bounces_as_one_robot_with_loops() -> None:
     """The same mechanism as one robot, whose contacts are loops that are closed by balls, in Robot.simulate."""
     grasp, q = planar_arms(lower=0.9, upper=1.25)
@@ -136,6 +140,7 @@ def test_several_bounces_as_one_robot_with_loops() -> None:
     assert result.report.dissipated == pytest.approx(truth.report.dissipated, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_an_impact_that_one_sided_contacts_cannot_take() -> None:
     """Closed form: to stop at once, 2.5 kg would have to be pulled back through one contact, 0.5 through the other."""
     normals = [C.Rigid(surface=C.Surface(0.5, normal=n)) for n in ((1, 0, 0), (-1, 0, 0))]
@@ -183,6 +188,7 @@ def falling(contact: Any, until: Any, **more: Any) -> Any:
     return slide(sliders(contact, both=False), fading, until, **way, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [1, 9])
 def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, steps: int) -> None:
     one_sided = [C.Rigid(surface=C.Surface(0.5, normal=n)) for n in ((1, 0, 0), (-1, 0, 0))]
@@ -203,6 +209,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, steps: int) -> None:
         falling(one_sided, 0.9, checkpoint=file)
 
 
+@pytest.mark.slow
 def test_events_progress_and_the_motion_between_steps() -> None:
     grasp, q = planar_arms()
     done: list[float] = []
@@ -225,6 +232,7 @@ def _object(grasp: on.Grasp, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, 
     return X, V
 
 
+@pytest.mark.slow
 def test_a_stiff_finger_by_radau() -> None:
     """A stiff damped spring in a joint: the implicit method and the explicit one agree."""
     b = on.Builder("finger").body("base")

@@ -85,6 +85,7 @@ def test_a_result_in_a_file_keeps_what_happened(tmp_path: Path) -> None:
     assert np.array_equal(again["force.finger-2"], result["force.finger-2"])
 
 
+@pytest.mark.slow
 def test_energy_and_contacts_are_kept() -> None:
     arm = on.load("puma560")
     q0 = np.array([0.3, 1.2, -0.9, 0.2, 0.4, 0.0])
@@ -108,6 +109,7 @@ def test_energy_and_contacts_are_kept() -> None:
         assert np.abs(loose.q[-1] - result.q[-1]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_work_of_forces_on_arms_and_object_is_counted() -> None:
     body = on.Builder("ball", gravity=(0, 0, 0)).body("ball", mass=3.0, inertia=(0.1, 0.1, 0.1)).build(floating=True)
     grasp = on.grasp([body], (2.0, (0, 0, 0), (0.1, 0.1, 0.1)), bases=[(1.0, 0, 0)])

@@ -64,6 +64,7 @@ def test_a_locked_start_is_told_at_once() -> None:
     assert np.isfinite(result.a).all()
 
 
+@pytest.mark.slow
 def test_robots_with_loops_tell_it_too() -> None:
     builder = on.Builder("lock").body("ground").body("first", parent="ground", joint=on.Revolute(Y), **BAR)
     builder.body("rod", parent="first", joint=on.Revolute(Y), at=(0.4, 0, 0), **BAR)
@@ -74,6 +75,7 @@ def test_robots_with_loops_tell_it_too() -> None:
         assert robot.simulate(np.zeros(3), until=0.4).report.stopped == "locked"
 
 
+@pytest.mark.slow
 def test_contacts_pass_singular_positions_as_loops_do() -> None:
     """A bar on two cranks that turn: at each half turn another motion branches off, and is not taken."""
     grasp, start = parallelogram(1.2, 12.0)
@@ -90,6 +92,7 @@ def test_contacts_pass_singular_positions_as_loops_do() -> None:
     assert "contacts" in str(result.report)
 
 
+@pytest.mark.slow
 def test_forces_of_contacts_go_on_through_a_singular_position() -> None:
     """Without gravity a bar that is held on both sides of its mass centre is carried by a force that only turns."""
     c, s = np.cos(1.2), np.sin(1.2)
@@ -116,6 +119,7 @@ def test_forces_of_contacts_go_on_through_a_singular_position() -> None:
     assert np.linalg.norm(both[..., 3:], axis=-1).max() < centripetal
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_a_checkpoint_inside_of_a_singular_position(tmp_path: Any) -> None:
     grasp, start = parallelogram(1.2, 12.0)
     whole = grasp.simulate(**start, until=0.25)
@@ -127,6 +131,7 @@ def test_a_run_goes_on_from_a_checkpoint_inside_of_a_singular_position(tmp_path:
         assert grasp.simulate(**start, until=0.25, checkpoint=file) == whole
 
 
+@pytest.mark.slow
 def test_a_start_from_which_two_motions_lead_is_no_lock() -> None:
     """The bar and both cranks on one line, at rest: they fall, and the run says where it started."""
     grasp, start = parallelogram(0.0, 0.0)

@@ -24,6 +24,7 @@ def situation(name: str) -> tuple[GraspStructure, np.ndarray, np.ndarray]:
     return GraspStructure.of(grasp, q), q, v
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*KINDS, "cranes"])
 def test_rates_and_biases_are_derivatives(name: str) -> None:
     now, q, v = situation(name)
@@ -42,6 +43,7 @@ def test_rates_and_biases_are_derivatives(name: str) -> None:
     assert np.abs(bias - now.bias(q, v, 0.0)).max() < 1e-7 * max(1.0, np.abs(bias).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*KINDS, "cranes"])
 def test_arm_by_arm_and_all_at_once_agree(name: str) -> None:
     now, q, v = situation(name)
@@ -57,6 +59,7 @@ def test_arm_by_arm_and_all_at_once_agree(name: str) -> None:
     assert np.abs(now.jacobian(q, 0.0) @ now.solve(q, x, wanted, 0.0) - wanted).max() < 1e-9 * np.abs(wanted).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_narrow_matrices_have_the_same_singular_values(seed: int) -> None:
     grasp, q = random_system(seed)
@@ -67,6 +70,7 @@ def test_narrow_matrices_have_the_same_singular_values(seed: int) -> None:
     assert now.rank == np.linalg.matrix_rank(K, tol=1e-7 * np.linalg.norm(K, 2))
 
 
+@pytest.mark.slow
 def test_many_arms() -> None:
     """From 60 rows on, values are roots of eigenvalues, and those of regular arms bound them from below."""
     count, rng = 12, np.random.default_rng(0)

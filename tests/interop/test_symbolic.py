@@ -15,6 +15,7 @@ def arm() -> on.Robot:
     return on.load("planar-3r")
 
 
+@pytest.mark.slow
 def test_mass_matrix_of_the_planar_arm_in_closed_form(arm: on.Robot) -> None:
     """Against the derivation by hand: kinetic energy of three links in a plane."""
     M = on.symbolic(arm, "mass_matrix", parameters=True)
@@ -46,6 +47,7 @@ def test_torques_of_the_planar_arm_are_lagranges(arm: on.Robot) -> None:
         assert abs(difference(*rng.uniform(0.5, 1.5, len((wanted - tau[k]).free_symbols)))) < 1e-12
 
 
+@pytest.mark.slow
 def test_methods_agree_as_expressions() -> None:
     robot = on.load("double-pendulum")
     one, other = (

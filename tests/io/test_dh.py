@@ -109,6 +109,7 @@ def dynamics(table: list[DHRow], q: np.ndarray, convention: str) -> tuple[np.nda
     return M, load
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convention", CONVENTIONS)
 @QUICK
 @given(tables, st.randoms(use_true_random=False))

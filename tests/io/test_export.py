@@ -109,6 +109,7 @@ def arm(joint: on.Joint | None = None, name: str = "elbow", **more: Any) -> on.R
 
 
 class TestUrdf:
+    @pytest.mark.slow
     @pytest.mark.parametrize("file", FILES)
     def test_real_robots(self, file: str) -> None:
         robot = load(file, floats(file))
@@ -265,6 +266,7 @@ class TestUrdf:
 
 
 class TestMjcf:
+    @pytest.mark.slow
     @pytest.mark.parametrize("file", FILES)
     def test_real_robots(self, file: str) -> None:
         robot = load(file, floats(file))

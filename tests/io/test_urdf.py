@@ -554,6 +554,7 @@ UNBOUNDED = {"centauro.urdf", "quadruped.urdf"}
 """Have joints without bounds: zero to Pinocchio, infinite to us."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", urdf_files(), ids=lambda p: p.relative_to(ROBOTS).with_suffix("").as_posix())
 def test_a_real_robot_is_what_pinocchio_makes_of_it(file: Path) -> None:
     ours = load_builder(file).build()

@@ -116,6 +116,7 @@ def _quaternions(joint: on.Composite) -> list[tuple[Joint, slice]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNIQUE)
 def test_residuals_vanish_nowhere_else(name: str) -> None:
     """From anywhere, Newton's method leads to poses without residual: all of them are poses of the joint."""
@@ -144,6 +145,7 @@ def test_residuals_vanish_nowhere_else(name: str) -> None:
     assert closed >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOCATED)
 def test_what_is_closed_but_not_reached_is_told(name: str) -> None:
     """There is slack in all poses of the joint; and in poses without residual, exactly where coordinates lead there."""
@@ -174,6 +176,7 @@ BOUNDED = (
 """They reach only some of the poses that they have no residual against."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_jets_are_derivatives_along_a_motion(name: str) -> None:
     """Against 50-digit central differences along a screw motion whose velocity changes linearly."""

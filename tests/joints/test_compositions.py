@@ -59,6 +59,7 @@ PAIRS = {
 INNER = on.Placement.xyz_rpy(*SHIFTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n, (_, parts) in PAIRS.items() if parts])
 def test_a_joint_is_its_parts_in_series(name: str) -> None:
     joint, parts = PAIRS[name]

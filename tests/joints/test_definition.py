@@ -149,6 +149,7 @@ def zoo() -> on.Robot:
 
 
 class TestEveryWayOfRunning:
+    @pytest.mark.slow
     @pytest.mark.parametrize("question", QUESTIONS)
     def test_custom_joints(self, zoo, question) -> None:
         q, v, a = random_state(zoo, 0, (5,))
@@ -210,6 +211,7 @@ class TestCache:
         assert done.returncode == 0, done.stderr.decode()
         return float(done.stdout)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("changed", ["user_joint", "user_constants"])
     def test_a_change_in_a_users_module_is_noticed(self, tmp_path, changed) -> None:
         """In the module of the joint, or in one that it takes its numbers from."""

@@ -43,6 +43,7 @@ def change_of_columns(joint: on.Joint, q: Freedoms, j: int, k: int) -> Array:
     return rate(column, step=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("type", JOINTS, ids=lambda t: t.__name__)
 def test_it_is_that_of_lagranges_equations(type: type[on.Joint], seed: int) -> None:

@@ -108,6 +108,7 @@ def test_they_trace(type) -> None:
         assert_close(as_float(numbers), as_float(wanted), ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled"])
 def test_of_a_robot(way) -> None:
     """By differences of steps, for every joint, with joints that follow others."""

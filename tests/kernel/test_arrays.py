@@ -22,6 +22,7 @@ def drawn(kinds: Kinds, shape: tuple[int, ...] = ()) -> list[np.ndarray]:
     return [draw(ARM, kind, shape) for kind in kinds]
 
 
+@pytest.mark.slow
 @every_function
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (19,), (2, 3), (2, 1, 4)])
 def test_any_leading_shape(kinds: Kinds, call: Call, shape: tuple[int, ...]) -> None:
@@ -225,6 +226,7 @@ def test_whole_numbers_are_doubles(dtype: Any) -> None:
     assert np.array_equal(answer, ARM.inverse_dynamics([1.0, 0, 0, 0, 1, 1], np.ones(5), np.ones(5)))
 
 
+@pytest.mark.slow
 @every_function
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_single_precision_in_and_out(kinds: Kinds, call: Call, dtype: Any) -> None:

@@ -220,6 +220,7 @@ def test_other_methods_of_a_question_do_not_take_its_place() -> None:
     assert np.array_equal(robot.mass_matrix(q), ARM.mass_matrix(q))
 
 
+@pytest.mark.slow
 def test_first_calls_of_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both find that there is no shortcut yet, and set out to make it; both get their answers, and one stays."""
     robot, q, both = make_arm("contended"), draw(ARM, "q"), threading.Barrier(2)

@@ -28,6 +28,7 @@ def test_small_numbers_beside_long_doubles(body: on.Robot, kind: str) -> None:
     np.testing.assert_allclose(body.kernel("bias_force", way="interpreted")(q, v), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled", None])
 @pytest.mark.parametrize(
     ("kind", "result"),

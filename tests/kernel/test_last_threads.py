@@ -27,6 +27,7 @@ def work():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("start", ["threading.Thread(target=work).start()", "atexit.register(work)"])
 def test_batches_do_without_help(start: str, warm: bool) -> None:

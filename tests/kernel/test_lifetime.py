@@ -17,22 +17,13 @@ import numpy as np
 import pytest
 
 import ordern as on
-from tests.kernel.arm import ARM, CALLS, draw, make_arm
+from tests.kernel.arm import ARM, CALLS, draw, make_arm, resident
 from tests.random_models import random_robot
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def resident() -> int:
-    """Bytes of memory in use; where the system does not say, the most that ever were."""
-    current = Path("/proc/self/statm")
-    if current.exists():
-        return int(current.read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
+@pytest.mark.slow
 def test_single_calls_leave_nothing() -> None:
     q, v, a = (draw(ARM, kind) for kind in ("q", "v", "a"))
     objects = [q, v, a, np.ndarray, np.dtype(float), ARM, 0.123]
@@ -60,6 +51,7 @@ def test_single_calls_leave_nothing() -> None:
     assert max(abs(x - y) for x, y in zip(counts, after, strict=True)) <= 5
 
 
+@pytest.mark.slow
 def test_failing_and_general_calls_leave_nothing() -> None:
     q, v, a = (draw(ARM, kind, (3,)) for kind in ("q", "v", "a"))
 
@@ -119,6 +111,7 @@ def test_large_batches_are_not_copied() -> None:
     assert peak < 1.05 * out.nbytes + 100_000
 
 
+@pytest.mark.slow
 def test_robots_go_when_they_are_dropped() -> None:
     """With their compiled functions, of every kind, and with the machine code."""
     from ordern.compile.engine import Engine
@@ -142,6 +135,7 @@ def test_robots_go_when_they_are_dropped() -> None:
     assert sum(isinstance(x, Engine) for x in gc.get_objects()) == engines
 
 
+@pytest.mark.slow
 def test_functions_outlive_their_robot() -> None:
     """A function that was taken from a robot keeps all that it needs, also after everything else is collected."""
     q, v, a = (draw(ARM, kind) for kind in ("q", "v", "a"))
@@ -196,6 +190,7 @@ def test_kernels_pickle(way: str | None) -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(framed))(q, v), framed(q, v))
 
 
+@pytest.mark.slow
 def test_a_pickled_robot_works_in_another_process(tmp_path: Path) -> None:
     robot = random_robot(61, 5)
     q, v = robot.random(0, 4), np.ones((4, robot.nv))

@@ -92,6 +92,7 @@ def test_finite_numbers_do_not_warn(kinds: tuple[str, ...], call: Callable[..., 
         assert np.abs(ARM.difference(same, same)).max() < 1e-15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["interpreted", *WAYS])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_type_of_joint_passes_nan_on(way: str, dtype: Any) -> None:

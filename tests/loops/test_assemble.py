@@ -17,6 +17,7 @@ MECHANISMS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_mechanisms_close_again_after_a_push(name):
     robot = on.load(name)
@@ -31,6 +32,7 @@ def test_mechanisms_close_again_after_a_push(name):
     assert ok.all() and np.abs(robot.loop_residual(near)).max() < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LOOP_TYPES)
 def test_every_kind_of_loop_closes(kind):
     robot, q = closed_robot(7, 7, (kind,), floating=True)

@@ -24,6 +24,7 @@ def test_its_loops_are_closed_where_the_file_has_it(cassie: on.Robot) -> None:
     assert_close(cassie.loop_residual(cassie.neutral()), np.zeros(12), ROUNDING)
 
 
+@pytest.mark.slow
 def test_it_is_assembled_within_its_limits(cassie: on.Robot) -> None:
     """Where the file has it, feet and cranks are beyond their limits, by 35 degrees."""
     outside = (cassie.neutral() < cassie.lower) | (cassie.neutral() > cassie.upper)

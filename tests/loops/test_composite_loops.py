@@ -94,6 +94,7 @@ def pose(joint: on.Joint, q: Array) -> Array:
     return joint_placement(joint, q.tolist()).matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_it_does_not_matter_which_joint_closes_the_loop(name: str) -> None:
     joint = on.Composite(LOCATED[name])
@@ -120,6 +121,7 @@ def test_it_does_not_matter_which_joint_closes_the_loop(name: str) -> None:
         np.testing.assert_allclose(ask(both.closing, "loop_velocities", q1, v1), v0[6:], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_dampers_and_springs_in_series_do_the_same_in_a_loop() -> None:
     terms: dict[str, Any] = {"damping": (0.5, 0.3, 2.0), "stiffness": (3.0, 2.0, 40.0), "rest": (0.1, -0.2, 0.05)}
     both = TwoWays(on.Composite(LOCATED["U P"]), 5, **terms)
@@ -133,6 +135,7 @@ def test_dampers_and_springs_in_series_do_the_same_in_a_loop() -> None:
     np.testing.assert_allclose(a1[:6], a0[:6], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_simulation_stays_closed() -> None:
     both = TwoWays(on.Composite(LOCATED["R R, skew"]), 7)
     runs = [
@@ -191,6 +194,7 @@ SDF = """<sdf version="1.9"><model name="m">
 </model></sdf>"""
 
 
+@pytest.mark.slow
 def test_a_bent_cross_closes_a_loop_of_sdf(tmp_path: Path) -> None:
     file = tmp_path / "m.sdf"
     file.write_text(SDF.format(first=""), encoding="utf-8")

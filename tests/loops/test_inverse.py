@@ -65,6 +65,7 @@ def test_drives_of_a_stewart_platform_and_of_random_systems():
     assert not np.abs(found.tau[passive]).any()
 
 
+@pytest.mark.slow
 def test_all_joints_and_batches():
     robot, q = closed_robot(41, 6, ("spherical",))
     rng = np.random.default_rng(0)

@@ -81,6 +81,7 @@ def test_trees_have_all_their_freedoms():
         arm.mobility(np.zeros((2, 6)))
 
 
+@pytest.mark.slow
 def test_a_stretched_chain_is_locked() -> None:
     """To first order the middle of two bars between pins can move; but no motion leads there."""
     bar = {"mass": 1.0, "com": (0.25, 0, 0), "inertia": (0.01, 0.01, 0.01)}

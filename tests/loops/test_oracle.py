@@ -19,6 +19,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda c: "-".join(c[2]))
 def test_methods_agree_with_maximal_coordinates(case):
     seed, n, kinds, floating = case
@@ -47,6 +48,7 @@ def test_methods_agree_with_maximal_coordinates(case):
         assert np.abs(motion.multipliers - least.multipliers).max() < LEAST_NORM * (1.0 + np.abs(shortest).max())
 
 
+@pytest.mark.slow
 def test_batches_are_state_by_state():
     robot, q = closed_robot(5, 6, ("universal",))
     rng = np.random.default_rng(0)

@@ -78,6 +78,7 @@ def in_mujoco(name: str) -> Twin:
     return Twin(on.Robot.of(MECHANISMS[name](closure=BALL).build()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_accelerations_in_motion(name: str) -> None:
     """With springs and dampers, where the mechanism has such (the governor)."""
@@ -88,6 +89,7 @@ def test_accelerations_in_motion(name: str) -> None:
     assert np.abs(a - known).max() < HARD_PEER * np.abs(a).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in MECHANISMS if n not in ("andrews-squeezer", "flyball-governor")])
 def test_motions(name: str) -> None:
     robot, q, v = moving(name)
@@ -97,6 +99,7 @@ def test_motions(name: str) -> None:
     assert_approaches(robot, ours.q[-1], in_mujoco(name), q, v)
 
 
+@pytest.mark.slow
 def test_motion_of_a_governor_with_rigid_couplers() -> None:
     """That with springs is too stiff for explicit steps of this length."""
     robot, balls = (on.Robot.of(flyball_governor.flyball_governor(rigid=True, closure=c).build()) for c in (None, BALL))
@@ -144,6 +147,7 @@ def held(how: str) -> tuple[on.Grasp, Any, on.Robot]:
     return grasp, state, robot
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HOLDS)
 def test_accelerations_of_a_grasp(how: str) -> None:
     grasp, state, robot = held(how)
@@ -157,6 +161,7 @@ def test_accelerations_of_a_grasp(how: str) -> None:
         assert np.abs(a - known).max() < HARD_PEER * np.abs(a).max(), method
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HOLDS)
 def test_motions_of_a_grasp(how: str) -> None:
     grasp, state, robot = held(how)

@@ -53,6 +53,7 @@ def pinocchio_accelerations(robot, q, v, tau):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "kinds"), [(51, ("spherical",)), (52, ("fixed",)), (53, ("spherical", "spherical"))])
 def test_pinocchio(seed, kinds):
     robot, q = closed_robot(seed, 9, kinds, joints=(on.Revolute, on.Prismatic))
@@ -79,6 +80,7 @@ MJCF = """<mujoco model="loops"><option gravity="1 -2 -9.81"/><worldbody>
 </worldbody><equality>%s</equality></mujoco>"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "equality",
     [
@@ -100,6 +102,7 @@ def test_equalities_of_mujoco(equality):
     assert_mujoco_agrees(robot, Twin(robot, text), q, v, tau, plain="<joint" not in equality)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "n", "kinds", "floating", "joints"),
     [

@@ -71,6 +71,7 @@ def test_a_graph_keeps_springs_in_the_tree_that_have_no_coordinates_elsewhere() 
     assert [c.name for c in robot.joints] == ["rod"] and [x.name for x in robot.loops] == ["a"]
 
 
+@pytest.mark.slow
 def test_a_loop_without_coordinates_does_not_hide_those_of_others() -> None:
     q = LINKAGE.assemble(START, keep="a").q
     rod = on.Composite((S((0.0, 0.0, -0.2)), S()))  # from the crank's hinge to its end
@@ -85,6 +86,7 @@ def test_a_loop_without_coordinates_does_not_hide_those_of_others() -> None:
     assert run.report.ok and len(robot.loop_velocities(q, STILL)) == 1
 
 
+@pytest.mark.slow
 def test_coordinates_are_not_a_number_where_parts_do_not_reach() -> None:
     elbow = on.Composite((R(Y), R(Y, (0.2, 0, 0)), R(Y, (0.5, 0, 0))))
     robot = held(elbow, stiffness=1.0)
@@ -104,6 +106,7 @@ def test_coordinates_are_not_a_number_where_parts_do_not_reach() -> None:
     assert run.report.ok and np.isfinite(run["q.e"]).all()
 
 
+@pytest.mark.slow
 def test_a_reach_does_not_stand_in_the_way_of_closing() -> None:
     elbow = on.Composite((R(Y), R(Y, (0.2, 0, 0)), R(Y, (0.5, 0, 0))))
     robot = held(elbow, lower=(-3.0, 0.5, -3.0), upper=3.0)
@@ -112,6 +115,7 @@ def test_a_reach_does_not_stand_in_the_way_of_closing() -> None:
     assert at[1] >= 0.5 - 1e-9 and np.isfinite(at).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [1e-6, -3e-7, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_hinges_that_are_parallel_but_for_rounding_are_parallel(angle: float, sign: float) -> None:
@@ -134,6 +138,7 @@ def test_hinges_that_are_parallel_but_for_rounding_are_parallel(angle: float, si
     assert held(on.Composite((R(Y), P(near)))).nc == 4  # a cylinder
 
 
+@pytest.mark.slow
 def test_limits_behind_a_ball_are_those_of_their_own_part() -> None:
     joint = on.Composite((S(), P(X)))
     free = -np.inf
@@ -159,6 +164,7 @@ def test_answers_are_of_single_precision_where_all_that_is_given_is() -> None:
     assert LINKAGE.opened().project_velocity(single.q, v).dtype == np.float32
 
 
+@pytest.mark.slow
 def test_a_joint_that_closes_a_loop_has_series_in_a_result() -> None:
     q = LINKAGE.assemble(START, keep="a").q
     motor = on.Driven(HINGE, coefficients=(float(q[0]), 40.0))
@@ -178,6 +184,7 @@ def test_a_joint_that_closes_a_loop_has_series_in_a_result() -> None:
         run["q.motor"]
 
 
+@pytest.mark.slow
 def test_series_of_several_coordinates_have_names() -> None:
     robot = held(on.Composite((R(Y), S((0.2, 0, 0)))))
     run = robot.simulate(robot.assemble([1.0, 0, 0, 0, 0.1, 0, 0]).q, until=0.02)
@@ -197,6 +204,7 @@ def test_a_loop_where_a_joint_is_asked_for_is_told_apart() -> None:
         coupled.joint("gear")
 
 
+@pytest.mark.slow
 def test_an_event_at_the_limit_of_a_loop() -> None:
     robot = linkage(lower=0.9, upper=3.0)
     q = robot.assemble(LINKAGE.assemble(START, keep="a").q).q
@@ -207,6 +215,7 @@ def test_an_event_at_the_limit_of_a_loop() -> None:
         LINKAGE.simulate(q, until=0.1, events=[on.Event.limit("pin")])
 
 
+@pytest.mark.slow
 def test_a_report_says_before_when_limits_were_left() -> None:
     robot = linkage(lower=0.9, upper=3.0)
     q = robot.assemble(LINKAGE.assemble(START, keep="a").q).q
@@ -218,6 +227,7 @@ def test_a_report_says_before_when_limits_were_left() -> None:
     assert run.t[k - 1] <= moment <= left.time
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [None, "kkt"])
 def test_errors_of_forward_dynamics_say_so(method: str | None) -> None:
     q = LINKAGE.assemble(START, keep="a").q
@@ -292,6 +302,7 @@ def test_parts_of_a_composite_in_a_file_are_joints() -> None:
         closure_of({"type": "driven", "joint": {"type": "distance", "length": 1.0}})
 
 
+@pytest.mark.slow
 def test_limits_of_a_part_behind_a_ball_act_in_a_tree() -> None:
     """A weight that falls along a slide behind a ball: it bounces off the end, and `assemble` stops there."""
     joint = on.Composite((on.Spherical(), on.Prismatic((0, 0, -1))))

@@ -52,6 +52,7 @@ def test_parallelogram_against_the_pendulum_that_it_is(method):
     np.testing.assert_allclose(robot.forward_dynamics(q, v, np.zeros(3), method=method), motion.a, rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_hinge_in_space_closes_a_flat_mechanism_with_three_redundant_rows(method):
     flat, spatial = planar_four_bar(None), planar_four_bar(on.Revolute(ABOUT))
@@ -67,6 +68,7 @@ def test_hinge_in_space_closes_a_flat_mechanism_with_three_redundant_rows(method
     np.testing.assert_allclose(motion.multipliers, shortest[0], atol=LEAST_NORM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_door_with_two_hinges(method):
     door = on.load("door")
@@ -77,6 +79,7 @@ def test_door_with_two_hinges(method):
     assert int(motion.rank) == 0 and np.abs(motion.multipliers).max() < 1e-9 and not bool(motion.singular)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_bricard(method):
     robot = on.load("bricard")
@@ -123,6 +126,7 @@ def test_near_singular_positions_keep_the_constraint():
             np.testing.assert_allclose(motion.a, [alpha, -alpha, alpha], rtol=1e-14 / angle**2 + 1e-11)
 
 
+@pytest.mark.slow
 def test_couplings_between_coordinates_are_rows_too():
     builder = parallelogram().builder()
     builder.body(
@@ -143,6 +147,7 @@ def test_couplings_between_coordinates_are_rows_too():
         np.testing.assert_allclose(motion.coupling_forces["gear"], 0.3 * 3 * alpha, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_followers_and_loops_together():
     """Joints that follow others are no rows, and compiled multipliers leave them to the general code."""
     base, q = closed_robot(31, 6, ("spherical",))
@@ -161,6 +166,7 @@ def test_followers_and_loops_together():
         np.testing.assert_allclose(a, known, rtol=CLOSED_DYNAMICS, atol=CLOSED_DYNAMICS)
 
 
+@pytest.mark.slow
 def test_massless_coupler():
     """A rod without mass in a loop: trees cannot have it, null-space and kkt can; the usual method is one of them."""
     robot = parallelogram()
@@ -197,6 +203,7 @@ def test_stabilisation_is_baumgartes():
             robot.closed_dynamics(q, v, tau, stabilise=bad)
 
 
+@pytest.mark.slow
 def test_drives_in_loops():
     """A motor in the pin, between top and right bar, and one of the opposite turning where it is a tree's joint."""
     robot = parallelogram(on.Revolute(ABOUT))
@@ -216,6 +223,7 @@ def test_drives_in_loops():
         parallelogram().closed_dynamics(q, v, np.zeros(3), loop_forces={"pin": [2.0]})
 
 
+@pytest.mark.slow
 def test_ground_and_inner_loops_from_either_side():
     """The proximal method treats loops to the ground apart: with the base as parent or as child it is the same."""
     robot = parallelogram()
@@ -295,6 +303,7 @@ def test_known_rank_keeps_motion_off_the_manifold():
     np.testing.assert_allclose(coarse, good, atol=1e-2)
 
 
+@pytest.mark.slow
 def test_compiled_multipliers_in_every_way_of_running():
     """Interpreted in double and extended precision, unrolled, in float32; the last number is the smallest pivot."""
     robot = on.load("five-bar")
@@ -315,6 +324,7 @@ def test_compiled_multipliers_in_every_way_of_running():
     np.testing.assert_allclose(single[:, :4], known[:, :4], rtol=2e-3, atol=2e-3 * np.abs(known[:, :4]).max())
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_loops_by_pieces():
     """Too many constraints for straight-line code: the same answers, from the multipliers by pieces."""
     robot = on.load("four-bar-chain-14")

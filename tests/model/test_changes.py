@@ -88,6 +88,7 @@ class TestBuilderOfARobot:
 
 
 class TestLock:
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(3))
     def test_a_locked_joint_does_not_move(self, seed: int) -> None:
         robot = random_robot(seed, 6)

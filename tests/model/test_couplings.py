@@ -42,6 +42,7 @@ def _freed(robot: on.Robot) -> on.Robot:
     return on.Robot.of(replace(on.Model(**robot.__getstate__()), joints=tuple(joints)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(3))
 def test_everything(seed: int, way: str) -> None:

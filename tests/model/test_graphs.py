@@ -73,6 +73,7 @@ def test_equalities_of_a_file_may_have_names_of_joints() -> None:
     assert [(x.name, x.active) for x in again.constraints] == [(x.name, x.active) for x in robot.constraints]
 
 
+@pytest.mark.slow
 def test_a_coupling_that_is_not_active_binds_nothing() -> None:
     free, bound = (arm().couple("gear", "two", "one", (0.0, -2.0), active=on_).build() for on_ in (False, True))
     assert (free.nc, bound.nc) == (0, 1)

@@ -47,6 +47,7 @@ def check(both: Both, way: str = "interpreted", tolerance: float = INVERSION) ->
     assert_close(robot.kernel("kinetic_energy", way=way)(q, v), np.einsum("ni,nij,nj->n", v, M, v) / 2, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_followers_without_inertia(seed: int, way: str) -> None:
@@ -55,6 +56,7 @@ def test_followers_without_inertia(seed: int, way: str) -> None:
     check(both, way)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_leaders_without_inertia(seed: int) -> None:
     both = Light(seed, leaders=True, floating=seed == 1)
@@ -82,6 +84,7 @@ def test_nothing_is_lent_where_all_have_inertia() -> None:
 METHODS = [m.name for m in on.methods("forward_dynamics") if not (m.alias_of or m.refuses)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method(method: str) -> None:
     robot = Light(0).robot
@@ -90,6 +93,7 @@ def test_every_method(method: str) -> None:
     assert_close(robot.kernel("forward_dynamics", method, way="interpreted")(q, v, tau), expected, INVERSION)
 
 
+@pytest.mark.slow
 def test_what_else_needs_inertia() -> None:
     robot = Light(0).robot
     q, _, tau = random_state(robot, 1)
@@ -120,6 +124,7 @@ def finger(*light: int) -> Both:
     return both
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("light", [(1,), (2,), (1, 2), (0,), (0, 1), (0, 2)], ids=str)
 def test_links_without_inertia_anywhere_in_a_finger(light: tuple[int, ...]) -> None:
     both = finger(*light)

@@ -56,6 +56,7 @@ def test_a_robot(robot, state) -> None:
     assert _elsewhere(attrgetter("digest"), robot) == robot.digest
 
 
+@pytest.mark.slow
 def test_a_kernel(robot, state) -> None:
     kernel = robot.kernel("forward_dynamics")
     wanted = kernel(*state)
@@ -88,6 +89,7 @@ def test_a_function_of_a_robot_before_and_after_its_first_call(robot, state) -> 
         fresh.mass_matrix(state[0][0])
 
 
+@pytest.mark.slow
 def test_a_pool_of_processes(robot, state) -> None:
     wanted = robot.gravity_force(state[0])
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

@@ -38,6 +38,7 @@ def test_what_a_joint_does_not_feel_is_the_same_in_all_positions(joint: on.Joint
     np.testing.assert_allclose(seen[2], seen[0], atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("floating", [False, True])
 def test_answers_stay_the_same(seed: int, floating: bool) -> None:

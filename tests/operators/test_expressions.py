@@ -179,6 +179,7 @@ def test_tips(ops: Operators) -> None:
     assert ops.J.shape == (6 * len(leaves), robot.nv)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000, 4_000])
 def test_order_n(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One block product for each body, joint and step, whatever n is; no more is done than `cost` says."""

@@ -60,6 +60,7 @@ def test_order_n_pays_from_some_length_on() -> None:
     assert costs.crossover("articulated-body", "composite-body") in range(5, 14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["costs"])
 def test_a_page_is_made(tmp_path: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from ordern.papers import generate

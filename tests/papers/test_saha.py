@@ -73,6 +73,7 @@ def test_stanford_torques() -> None:
     assert_close(tau[0, 1], right, PEER)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "until"), [("planar-3r", 10.0), ("stanford-arm", 1.0)])
 def test_energy_is_kept_in_free_fall(name: str, until: float) -> None:
     result = saha.free_fall(name, until)
@@ -92,6 +93,7 @@ def test_free_fall_is_that_of_scipy_around_pinocchio(name: str) -> None:
     assert_close(result.v, v, FREE_FALL)
 
 
+@pytest.mark.slow
 def test_planar_free_fall_is_that_of_fifty_digits() -> None:
     exact = falling(SAHA, (0, 0, 0), TIMES[:2]).astype(float)
     result = saha.free_fall("planar-3r", TIMES[:2])
@@ -99,11 +101,13 @@ def test_planar_free_fall_is_that_of_fifty_digits() -> None:
     assert result.q[0, 0] < 0.0  # as the paper notes
 
 
+@pytest.mark.slow
 def test_fifty_digits_do_not_depend_on_the_digits() -> None:
     one, other = (falling(SAHA, (0, 0, 0), [0.3], digits) for digits in (50, 60))
     assert max(abs(float(a - b)) for a, b in zip(one[0], other[0], strict=True)) < 1e-23
 
 
+@pytest.mark.slow
 def test_stanford_free_fall_is_that_of_fifty_digits() -> None:
     start = on.robots.positions("stanford-arm")["initial"]
     exact, left = extrapolated(on.load("stanford-arm"), start, 0.05, 2, columns=5)
@@ -112,6 +116,7 @@ def test_stanford_free_fall_is_that_of_fifty_digits() -> None:
     assert_close(np.concatenate([result.q[0], result.v[0]]), exact.astype(float), REQUESTED)
 
 
+@pytest.mark.slow
 def test_the_paper_s_arms_take_as_many_steps_by_every_method() -> None:
     """Rounding apart, which is far below these tolerances."""
     found = step_counts.cases()
@@ -122,6 +127,7 @@ def test_the_paper_s_arms_take_as_many_steps_by_every_method() -> None:
         assert all(r.drift < 1e-5 for run in runs for r in run)
 
 
+@pytest.mark.slow
 def test_a_heavy_tip_takes_more_steps_with_a_factorised_mass_matrix() -> None:
     case = next(x for name, x in step_counts.cases().items() if "heavy" in name)
     one, other = (step_counts.step_counts(*case, m, [1e-12])[0] for m in ("articulated-body", "composite-body"))

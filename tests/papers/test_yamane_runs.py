@@ -9,6 +9,7 @@ from ordern.papers import yamane_runs
 from tests.tolerances import FREE_FALL, KEPT_ENERGY, assert_close
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", yamane_runs.ROBOTS)
 def test_motion_is_that_of_pinocchio(name: str) -> None:
     times = [0.25, 0.5]

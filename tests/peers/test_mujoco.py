@@ -163,6 +163,7 @@ JOINTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joints", JOINTS.values(), ids=JOINTS.keys())
 def test_joints(joints: str) -> None:
     Pair(arm(joints)).check()
@@ -550,6 +551,7 @@ def random_model(rng: np.random.Generator) -> str:
     return f'<mujoco><compiler angle="{unit}" eulerseq="{seq}"/><worldbody>{bodies}</worldbody></mujoco>'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 def test_random_trees(seed: int) -> None:
     Pair(random_model(np.random.default_rng(seed))).check(1, seed)

@@ -20,6 +20,7 @@ def _by_name(case: Case) -> str:
     return case.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=_by_name)
 def test_every_function_agrees(case: Case) -> None:
     """Robots with many joints run as loops here, which compile faster; see also below, and `tests.peers.full`."""
@@ -35,6 +36,7 @@ def test_every_function_agrees(case: Case) -> None:
     assert asked == CORE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["talos", "tiago"])
 def test_dynamics_of_many_joints_agree(name: str) -> None:
     pair = Pair(next(case for case in CASES if case.name == name))
@@ -44,6 +46,7 @@ def test_dynamics_of_many_joints_agree(name: str) -> None:
     assert pair.robot.kernel("forward_dynamics").code.way == "unrolled"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=_by_name)
 def test_placements_as_loaded_agree(case: Case) -> None:
     """`on.load` rounds the entries of placements that are nearly 0 or 1; what that changes stays within bounds."""
@@ -56,6 +59,7 @@ def test_placements_as_loaded_agree(case: Case) -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ill_posed, ids=_by_name)
 def test_forward_dynamics_where_it_is_ill_posed(case: Case) -> None:
     """The condition number of the mass matrix is 1e13: the judge computes in longdouble."""
@@ -74,6 +78,7 @@ def _name(path: Path) -> str:
     return path.stem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", urdf_files(), ids=_name)
 def test_every_robot_description_agrees(path: Path) -> None:
     """Masses, placements, axes and names of every file, as inverse dynamics and the pose of the last link see them."""

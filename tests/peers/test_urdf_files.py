@@ -118,6 +118,7 @@ def _name(path: Path) -> str:
     return path.relative_to(ROBOTS).with_suffix("").as_posix()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", urdf_files(), ids=_name)
 def test_a_robot_agrees(path: Path) -> None:
     both = Both(path, floating="floating" not in path.read_text())
@@ -170,6 +171,7 @@ UNREADABLE = {"romeo", "talos_full_v2", "talos_full_v2_box"}
 """Of them, those in which a joint comes before the one that it follows: Pinocchio cannot couple these."""
 
 
+@pytest.mark.slow
 def test_robots_with_joints_that_follow_others_are_among_them() -> None:
     found = {path.stem: sum(c.mimic is not None for c in on.load(path).joints) for path in urdf_files()}
     assert {name: count for name, count in found.items() if count} == FOLLOWERS

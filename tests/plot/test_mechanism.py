@@ -42,6 +42,7 @@ def test_one_in_space_is_drawn_in_space() -> None:
     assert_close(marks(axes, "o", "#D55E00"), hands + np.array([0, 0, stewart_platform.HEIGHT]), ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*MECHANISMS, "four-bar-chain-3", "puma560", "double-pendulum", "free-top"])
 def test_all_can_be_drawn_and_saved(name: str, tmp_path: Any) -> None:
     robot = on.load(name)

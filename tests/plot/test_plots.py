@@ -63,6 +63,7 @@ def test_curves_between_samples_are_the_motion(fall: on.Result) -> None:
     np.testing.assert_array_equal(y, fall.at(t)[0][:, 1])
 
 
+@pytest.mark.slow
 def test_usual_panels(fall: on.Result) -> None:
     assert titles(fall.plot()) == ["Position", "Velocity", "Energy"]
     driven = fall.robot.simulate(tau=np.ones(6), until=0.1)
@@ -132,6 +133,7 @@ def test_very_many_coordinates_are_an_image() -> None:
     assert bar.get_ylabel() == "rad"
 
 
+@pytest.mark.slow
 def test_phase_portrait(fall: on.Result) -> None:
     figure = fall.plot("phase", joints=["waist", "elbow"])
     assert titles(figure) == ["waist", "elbow"]
@@ -208,6 +210,7 @@ def test_compare(puma: on.Robot) -> None:
         plot.compare({str(k): run for k in range(8)}, "drift")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_grey_entries_are_zero_and_others_are_not(seed: int) -> None:
     robot = random_robot(seed, 7)
@@ -253,6 +256,7 @@ def test_units_fit_every_joint() -> None:
 # ---------------------------------------------------------------- files, errors, manners
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 def test_save(fall: on.Result, tmp_path: Path, suffix: str, start: bytes) -> None:
     path = tmp_path / f"fall{suffix}"
@@ -291,6 +295,7 @@ def test_numbers_that_are_not_known_are_gaps(fall: on.Result) -> None:
     assert np.isnan(curve(figure.axes[1], "elbow")[1]).all()
 
 
+@pytest.mark.slow
 def test_no_global_state(tmp_path: Path) -> None:
     """No pyplot, no backend, no changed settings; and no matplotlib at all before it is needed."""
     code = (

@@ -70,6 +70,7 @@ def test_appending_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert_holds(path, 5)
 
 
+@pytest.mark.slow
 def test_a_frame_that_is_cut_short_anywhere_is_cut_off(tmp_path: Path) -> None:
     path, cut = tmp_path / "log", tmp_path / "cut"
     sizes = filled(path, 4)
@@ -127,6 +128,7 @@ def test_other_files_are_left_alone(tmp_path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with Checkpoint.open(path, KEY):
@@ -220,6 +222,7 @@ def test_hostile_frames_are_refused(tmp_path: Path) -> None:
             Checkpoint.open(path, KEY)
 
 
+@pytest.mark.slow
 def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
     blocks, (t, y), (t0, y0) = kill_writer(8, tmp_path)
     assert t.shape == (blocks * BLOCK,)
@@ -227,6 +230,7 @@ def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
     np.testing.assert_array_equal(y, y0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [False, True], ids=["from Python", "as machine code"])
 def test_a_killed_simulation_ends_as_an_unbroken_one(tmp_path: Path, native: bool) -> None:
     runs, _ = kill_simulation(3, tmp_path, native)

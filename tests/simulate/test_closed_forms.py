@@ -39,6 +39,7 @@ def body(joint: on.Joint, gravity: tuple[float, float, float] = (0.0, 0.0, -G), 
     return made.body("body", parent="base", joint=joint, joint_name="joint", **options).build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*ADAPTIVE, "radau"])
 def test_double_pendulum(method: str) -> None:
     result = on.load("double-pendulum").simulate(DOUBLE_PENDULUM_START, until=2.0, method=method)
@@ -46,6 +47,7 @@ def test_double_pendulum(method: str) -> None:
     assert result.report.ok and result.t[-1] == 2.0
 
 
+@pytest.mark.slow
 def test_projectile_with_spin() -> None:
     """A ball that spins: its centre goes along a parabola, and turns at a constant rate."""
     robot = body(on.Free(), mass=2.0, inertia=(0.3, 0.3, 0.3))
@@ -61,6 +63,7 @@ def test_projectile_with_spin() -> None:
     assert_close(np.linalg.norm(result.q[:, :4], axis=1), np.ones(31), ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*ADAPTIVE, "radau"])
 def test_symmetric_free_top(method: str) -> None:
     """Without torques the axis of a symmetric body goes round its angular momentum at the rate |L| / A."""
@@ -80,6 +83,7 @@ def test_symmetric_free_top(method: str) -> None:
     assert_close(result.pose("body")[:, :3, 2], precessed, kept(method))
 
 
+@pytest.mark.slow
 def test_asymmetric_free_top() -> None:
     """Euler's top by Jacobi's elliptic functions (Landau and Lifshitz, Mechanics, sec. 37)."""
     I = np.array([0.2, 0.5, 0.6])
@@ -100,6 +104,7 @@ def test_asymmetric_free_top() -> None:
     assert_close(result.v, expected, REQUESTED)
 
 
+@pytest.mark.slow
 def test_pendulum_of_any_amplitude() -> None:
     """sin(angle / 2) = k cd(w t), with k the sine of half of the amplitude."""
     m, r, I, start = 1.3, 0.7, 0.2, 2.5
@@ -113,6 +118,7 @@ def test_pendulum_of_any_amplitude() -> None:
     assert_close(result.q[:, 0], 2 * np.arcsin(k * np.array(cd)), REQUESTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*ADAPTIVE, "radau"])
 def test_damped_oscillator(method: str) -> None:
     m, d, k, x0, rest = 2.0, 1.5, 30.0, 0.4, 0.1
@@ -130,6 +136,7 @@ def test_damped_oscillator(method: str) -> None:
     assert result.report.energy_drift < kept(method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [None, False])
 def test_constant_force_on_a_slider(native: bool | None) -> None:
     robot = body(on.Prismatic((0, 0, 1)), mass=2.0)
@@ -141,6 +148,7 @@ def test_constant_force_on_a_slider(native: bool | None) -> None:
     assert result.report.native == (native is None)
 
 
+@pytest.mark.slow
 def test_disc_rolls_steadily_in_a_circle() -> None:
     """A disc that leans at a constant angle goes round at a constant rate, if its spin n about the axle fits.
 

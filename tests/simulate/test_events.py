@@ -27,6 +27,7 @@ def slider(lower: float = -np.inf, upper: float = np.inf, mass: float = 2.0) -> 
 FREE = slider()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [None, False])
 @pytest.mark.parametrize("method", ["dormand-prince-8", "dormand-prince", "cash-karp", "rk4"])
 def test_time_of_a_fall(method: str, native: bool | None) -> None:
@@ -153,6 +154,7 @@ def test_no_restitution_is_a_hard_stop() -> None:
     assert result.q[-1, 0] == 0.0 and result.v[-1, 0] == 0.0 and result.a[-1, 0] == 0.0
 
 
+@pytest.mark.slow
 def test_impact_goes_through_the_mass_matrix() -> None:
     """One joint of several strikes: v+ = v - (1 + e) M^-1 e_j v_j / (M^-1)_jj."""
     base = on.load("double-pendulum")
@@ -174,6 +176,7 @@ def test_impact_goes_through_the_mass_matrix() -> None:
     assert result.q[:, 1].min() > -0.2 - EVENT_TIME
 
 
+@pytest.mark.slow
 def test_joints_at_rest_on_two_stops() -> None:
     """Two stacked sliders fall onto their stops, and both rest."""
     made = on.Builder("stack").body("base")
@@ -211,6 +214,7 @@ def three_stops() -> on.Robot:
     return made.build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dormand-prince-8", "cash-karp", "radau"])
 def test_joints_that_rest_stay_when_another_strikes(method: str) -> None:
     """An impact leaves velocities of rounding size at joints on their stops: they must not get through."""
@@ -225,6 +229,7 @@ def test_joints_that_rest_stay_when_another_strikes(method: str) -> None:
     assert result.report.violations == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_no_joint_gets_through_its_stop(seed: int, restitution: float) -> None:
@@ -236,6 +241,7 @@ def test_no_joint_gets_through_its_stop(seed: int, restitution: float) -> None:
     assert result.report.energy_drift < 1e-8
 
 
+@pytest.mark.slow
 def test_two_joints_strike_at_once() -> None:
     """Two equal weights side by side: one impact of both, and neither is lost."""
     made = on.Builder("pair").body("base")

@@ -33,6 +33,7 @@ def test_table_by_itself() -> None:
     assert [float(held(t)[0]) for t in (-1.0, 0.0, 0.999, 1.0, 5.0)] == [1.0, 1.0, 1.0, 2.0, 2.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [None, False])
 @pytest.mark.parametrize("method", ["dormand-prince-8", "dormand-prince", "rk4", "radau"])
 def test_linear_table(method: str, native: bool | None) -> None:
@@ -118,6 +119,7 @@ def test_function_of_time_and_state() -> None:
     assert result.report.energy_drift < REQUESTED and not result.report.native
 
 
+@pytest.mark.slow
 def test_external_forces() -> None:
     """A push in the world's axes on a floating ball that spins: given in its own axes, by a function."""
     made = on.Builder("ball", gravity=(0, 0, 0)).body("base")
@@ -141,6 +143,7 @@ def test_external_forces() -> None:
     assert_close(result.v[:, 2], 2.0 * times, REQUESTED)
 
 
+@pytest.mark.slow
 def test_energy_balance_with_everything() -> None:
     """Dampers, springs, friction and a drive: what goes in is kept or lost, to the tolerance."""
     made = on.Builder("all").body("base")

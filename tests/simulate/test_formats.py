@@ -68,6 +68,7 @@ def bits(result: Result) -> list[bytes]:
     return [np.where(np.isnan(x), np.nan, x).tobytes() for x in found if x is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_what_is_read_is_what_was_written(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"motion.{suffix}"
@@ -209,6 +210,7 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_damaged_files_are_told(tmp_path: Path, suffix: str) -> None:
     """Cut anywhere, with bits flipped, with pieces of other files: an error that names the file, or the same motion."""
@@ -252,6 +254,7 @@ def hostile(**change: Any) -> dict[str, Any]:
     return about
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -326,6 +329,7 @@ class Trap:
         return (exec, ("raise SystemExit('a file was executed')",))
 
 
+@pytest.mark.slow
 def test_hostile_archives_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "motion.npz"
     trap = io.BytesIO()
@@ -381,6 +385,7 @@ def everywhere() -> list[on.Robot]:
     return found + [on.load(ROBOTS / file) for file in files]
 
 
+@pytest.mark.slow
 def test_robots_as_data_are_the_same_robots() -> None:
     for robot in everywhere():
         text = json.dumps(to_plain(robot), allow_nan=False)

@@ -54,6 +54,7 @@ def run(cut: str, limits: dict[str, dict[str, float]], restitution: float, until
 # ---- bounces
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("restitution", "until"), [(1.0, 1.0), (0.6, 1.0)])
 def test_where_the_loop_is_cut_does_not_change_its_bounces(restitution: float, until: float) -> None:
     """The joint in the tree, and the same joint as the one that closes the loop; another joint has stops too."""
@@ -103,6 +104,7 @@ def planar(at: dict[str, float], v: dict[str, float]) -> tuple[np.ndarray, np.nd
     return M, np.concatenate(rows), speed
 
 
+@pytest.mark.slow
 def test_an_impact_is_a_balance_of_impulses() -> None:
     """Free bars in the plane, held together by impulses at their pins, and one couple between the bars of the pin."""
     restitution = 0.7
@@ -126,6 +128,7 @@ def test_an_impact_is_a_balance_of_impulses() -> None:
         assert impulses[-1] > 0.0  # the stop pushes, away from the lower limit
 
 
+@pytest.mark.slow
 def test_a_joint_rests_on_its_stop_and_leaves_it() -> None:
     """A bead that falls, comes to rest, and is pulled up again by a growing force: a closed form of pieces."""
     builder = on.Builder("bead").body("ground")
@@ -142,6 +145,7 @@ def test_a_joint_rests_on_its_stop_and_leaves_it() -> None:
     assert result.report.dissipated == pytest.approx(G, rel=1e-6) and not result.report.violations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drift", ["baumgarte", "none"])
 def test_rest_without_projection(drift: str) -> None:
     limits = {"pin": {"lower": start()["pin"] - 0.25}}  # it rests from 0.08 s to 0.68 s, while the others move
@@ -159,6 +163,7 @@ def test_angles_of_joints_that_close_loops_are_counted_through_full_turns() -> N
     assert turned.min() < turned[0] - 1.5 * math.pi + 0.25  # the tree's angles do count
 
 
+@pytest.mark.slow
 def test_a_bounce_at_a_singular_position_goes_back_the_way_it_came() -> None:
     """Restitution 1: after twice the time the flat chain is where it was, at the opposite velocity."""
     robot = on.load("four-bar-chain-1")
@@ -172,6 +177,7 @@ def test_a_bounce_at_a_singular_position_goes_back_the_way_it_came() -> None:
         assert back.v[-1] == pytest.approx(-np.asarray(v, float), abs=tol.LOOP_TURNED)
 
 
+@pytest.mark.slow
 def test_what_time_drives_into_a_limit_is_told() -> None:
     builder = on.Builder("driven").body("ground")
     builder.body("mass", parent="ground", joint=on.Prismatic((0, 0, 1)), joint_name="z", mass=2.0, upper=1.0)
@@ -215,6 +221,7 @@ def test_a_loop_that_closes_at_its_stop_strikes_it_and_beyond_it_does_not_close(
         robot.simulate([0.0], until=0.6, limits="bounce", switches=on.Switch(at=0.5, close="wire"))
 
 
+@pytest.mark.slow
 def test_springs_of_open_loops_store_nothing() -> None:
     builder = on.Builder("sprung").body("ground")
     builder.body("mass", parent="ground", joint=on.Prismatic((1, 0, 0)), mass=1.0)
@@ -231,6 +238,7 @@ def test_springs_of_open_loops_store_nothing() -> None:
 # ---- what a run says
 
 
+@pytest.mark.slow
 def test_a_dead_point_is_named() -> None:
     """A rocker that time turns farther than crank and coupler let it."""
     hinge = on.Revolute((0, 1, 0))
@@ -260,6 +268,7 @@ def test_a_dead_point_is_named() -> None:
         driven.simulate(q, v, until=2.0, method="rk4", step=1e-3)
 
 
+@pytest.mark.slow
 def test_energy_drift_of_slow_motions_has_a_scale() -> None:
     """A weight lifted by time within 100 s: what its kinetic energy is does not matter."""
     builder = on.Builder("lift").body("ground")
@@ -286,6 +295,7 @@ def test_the_mistake_that_matters_is_told_first() -> None:
 # ---- external forces, files, checkpoints
 
 
+@pytest.mark.slow
 def test_external_forces_act_on_closed_loops() -> None:
     """A force up that is the weight of the point at the end of a rod: it keeps its speed along the circle."""
     builder = on.Builder("held point").body("ground")
@@ -318,6 +328,7 @@ def test_series_and_tables_of_mechanisms(tmp_path: Path) -> None:
     assert any(name.startswith("loop_force") for name in table.column_names) and table.num_rows == len(result)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_a_checkpoint_inside_of_a_singular_band(tmp_path: Path) -> None:
     robot = on.load("four-bar-chain-1")
     q, v = four_bar_chain.assembled_position(1), four_bar_chain.initial_velocity(1)
@@ -334,6 +345,7 @@ def test_a_run_goes_on_from_a_checkpoint_inside_of_a_singular_band(tmp_path: Pat
         assert np.array_equal(again.v, whole.v) and again.report.loops == whole.report.loops
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0.3, 0.8])
 def test_a_run_goes_on_from_a_checkpoint_between_bounces_and_at_rest(part: float, tmp_path: Path) -> None:
     options = {"until": 1.6, "limits": "bounce", "restitution": 0.5}

@@ -34,6 +34,7 @@ def swing(q: float, until: float) -> float:
     return float(2 * mp.asin(k * sn))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drift", ["project", "baumgarte", "none", (5.0, 10.0)])
 def test_a_held_point_swings_like_a_pendulum(drift: object) -> None:
     result = pendulum().simulate(HELD, until=2.0, drift=drift)
@@ -44,6 +45,7 @@ def test_a_held_point_swings_like_a_pendulum(drift: object) -> None:
     assert loops is not None and loops.violation < (1e-11 if drift == "project" else 1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dormand-prince", "cash-karp", "radau"])
 def test_adaptive_methods_swing_alike(method: str) -> None:
     result = pendulum().simulate(HELD, until=1.0, method=method, rtol=1e-8, atol=1e-8)
@@ -51,6 +53,7 @@ def test_adaptive_methods_swing_alike(method: str) -> None:
     assert result.report.loops.violation < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "error"), [("rk4", 1e-8), ("semi-implicit-euler", 2e-2)])
 def test_fixed_steps_stay_closed(method: str, error: float) -> None:
     result = pendulum().simulate(HELD, until=1.0, method=method, step=2e-3)
@@ -58,6 +61,7 @@ def test_fixed_steps_stay_closed(method: str, error: float) -> None:
     assert result.report.loops.violation < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dynamics", ["multipliers", "kkt", "null-space"])
 def test_methods_of_dynamics_move_alike(dynamics: str) -> None:
     result = pendulum().simulate(HELD, until=0.5, dynamics=dynamics)
@@ -85,6 +89,7 @@ def test_force_of_a_loop_is_the_tension() -> None:
         result.loop_forces("rods")
 
 
+@pytest.mark.slow
 def test_springs_and_dampers_of_loops_are_in_the_books() -> None:
     builder = on.Builder("sprung").body("ground")
     builder.body("mass", parent="ground", joint=on.Prismatic((0, 0, 1)), mass=1.0)
@@ -123,6 +128,7 @@ def test_redundant_constraints_do_not_lock() -> None:
     assert result.report.energy_drift < tol.LOOP_ENERGY and loops.violation < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3])
 def test_chain_of_four_bars_passes_its_singular_position(n: int) -> None:
     """It stays a chain of parallelograms: all posts turn alike, as the physical pendulum that they are."""
@@ -173,6 +179,7 @@ def test_what_cannot_be_is_refused() -> None:
         robot.simulate(HELD, native=True)
 
 
+@pytest.mark.slow
 def test_four_bar_as_one_freedom() -> None:
     """Against the same linkage in its crank's angle alone: energy gives the speed at each angle."""
     robot = on.load("four-bar")
@@ -188,6 +195,7 @@ def test_four_bar_as_one_freedom() -> None:
     assert not result.report.native and result.report.loops.violation < 1e-9
 
 
+@pytest.mark.slow
 def test_couplings_are_kept() -> None:
     builder = on.Builder("geared").body("ground")
     for name in ("one", "two"):

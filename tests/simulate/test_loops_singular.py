@@ -27,6 +27,7 @@ def beam(*places: float) -> on.Robot:
     return builder.build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("places", [(1.0,), (0.5, 1.0), (0.3, 0.6, 1.0)])
 def test_a_flat_beam_on_cranks_swings(places: tuple[float, ...]) -> None:
     """Motions that lead on are none of those that a basis of first-order freedoms happens to have."""
@@ -44,6 +45,7 @@ def test_a_flat_beam_on_cranks_swings(places: tuple[float, ...]) -> None:
     assert abs(fallen.q[-1, 0]) > 0.3
 
 
+@pytest.mark.slow
 def test_a_grasp_of_three_cranks_swings_too() -> None:
     crank = on.Builder("crank").body("ground").body("bar", parent="ground", joint=HINGE, **bar(0.4))
     arm = crank.frame("tip", "bar", at=(0.4, 0, 0)).build()
@@ -63,6 +65,7 @@ def test_a_grasp_of_three_cranks_swings_too() -> None:
     assert np.abs(result.q[:, 0] - result.q[:, 2]).max() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closure", [HINGE, ON_LINE])
 def test_a_stop_that_is_struck_where_all_is_flat(closure: on.Joint) -> None:
     """Whether the loop is closed by a hinge, with three redundant constraints, or without: the same blow."""
@@ -85,6 +88,7 @@ def test_a_stop_that_is_struck_where_all_is_flat(closure: on.Joint) -> None:
     assert slow.report.energy_drift < 1e-4
 
 
+@pytest.mark.slow
 def test_what_stands_still_has_no_drift() -> None:
     builder = on.Builder("truss").body("ground").body("left", parent="ground", joint=HINGE, **bar(0.5))
     builder.body("right", parent="left", joint=HINGE, at=(0.5, 0, 0), **bar(0.5))
@@ -93,6 +97,7 @@ def test_what_stands_still_has_no_drift() -> None:
     assert result.report.energy_drift < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [-0.03, -0.1, -0.15, -0.2, -0.22, -0.25])
 def test_every_passage_is_told(start: float) -> None:
     """Also one in the second step, which is long."""

@@ -57,6 +57,7 @@ def test_a_loop_that_closes_takes_the_velocity_along_it() -> None:
     assert np.abs(np.linalg.norm(q, axis=1) - 1.0).max() < 1e-11
 
 
+@pytest.mark.slow
 def test_couplings_are_switched_too() -> None:
     """Two wheels and a gear, which lets go: closed forms, as the axes are upright."""
     builder = on.Builder("geared").body("base")
@@ -81,6 +82,7 @@ def test_couplings_are_switched_too() -> None:
     assert caught.report.loops.switches == 1
 
 
+@pytest.mark.slow
 def test_switches_act_once_or_each_time() -> None:
     """A ball on a table at 0.2 m height is held each time that it comes down to it, and let go 0.1 s later."""
     builder = on.Builder("ball").body("ground")
@@ -128,6 +130,7 @@ def test_unknown_loops_are_named() -> None:
         point().simulate([1.0, 0.0], switches=on.Switch(at=0.1, open="rope"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0.1, 0.6, 0.95])
 def test_a_checkpoint_has_the_switches(part: float, tmp_path: Path) -> None:
     robot, path = point().with_loops({"rod": False}), tmp_path / "run.ckpt"

@@ -66,6 +66,7 @@ def on_arrays(method, equations, q, v, h, end):
     return steps, rejected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLEAUS)
 @pytest.mark.parametrize("robot", [ARM, MIXED], ids=["arm", "mixed"])
 def test_both_machines_agree(robot, name) -> None:
@@ -142,6 +143,7 @@ def test_in_pieces_as_in_one(name) -> None:
     assert h == whole.h
 
 
+@pytest.mark.slow
 def test_energy_balance() -> None:
     """Work done by the drives, less what dampers took, is what the robot has gained: springs are left out here."""
     robot = (
@@ -226,6 +228,7 @@ class TestTrouble:
         assert len(before.t) < len(other.advance(0.0, q, v, 1e-3, 0.1, tau, slant).t)
 
 
+@pytest.mark.slow
 def test_rolled(monkeypatch) -> None:
     """Long robots run as loops; here all are long."""
     robot = random_robot(13, n=13, joints=ALL_JOINTS, floating=True, passive=True)

@@ -82,6 +82,7 @@ def test_coefficients() -> None:
     assert_close(inverse.real @ A, np.eye(3), CLOSED_FORM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [0.0, 3.0, 1e4])
 @pytest.mark.parametrize("tolerance", [1e-5, 1e-8, 1e-10])
 def test_damped_oscillator(damping: float, tolerance: float) -> None:
@@ -106,6 +107,7 @@ def test_damped_oscillator(damping: float, tolerance: float) -> None:
         assert abs(balance) < 1e3 * tolerance
 
 
+@pytest.mark.slow
 def test_stiff_joint_takes_few_steps() -> None:
     robot, q, v, end = stiff_arm(), np.array([0.8, 0.0]), np.zeros(2), 1.0
     steps = run(started(Radau, robot, q, v, rtol=1e-6, atol=1e-6), end)
@@ -117,6 +119,7 @@ def test_stiff_joint_takes_few_steps() -> None:
     assert explicit > 500.0 * len(steps)
 
 
+@pytest.mark.slow
 def test_stiff_joint_against_an_explicit_run() -> None:
     """Softer, so that the explicit one ends: both with their own tolerances."""
     robot, q, v, end = stiff_arm(1e4, 1e2), np.array([0.8, 0.1]), np.zeros(2), 0.5
@@ -126,6 +129,7 @@ def test_stiff_joint_against_an_explicit_run() -> None:
         assert apart(robot, last, exact.q[-1], exact.v[-1]) < 100.0 * tolerance
 
 
+@pytest.mark.slow
 def test_pendulum_on_a_stiff_spring() -> None:
     robot, q, v, end = spring_pendulum(), np.array([1.0, 0.0]), np.zeros(2), 1.5
     steps = run(started(Radau, robot, q, v, rtol=1e-7, atol=1e-7), end)
@@ -134,6 +138,7 @@ def test_pendulum_on_a_stiff_spring() -> None:
     assert len(steps) < 400
 
 
+@pytest.mark.slow
 def test_observed_order() -> None:
     """With steps of one length: nothing is rejected, and the error falls with the fifth power."""
     q, v, _ = random_state(FLOATING, 1)
@@ -178,6 +183,7 @@ def test_between_the_steps() -> None:
         assert_close(evaluate(step.dense, np.float64(1.0)), ends, 1e-6)
 
 
+@pytest.mark.slow
 def test_forces() -> None:
     """A table, a function, external forces: as the explicit method has them."""
     robot = on.load("planar-3r")
@@ -220,6 +226,7 @@ def test_jacobian_and_its_elimination() -> None:
     assert n == FLOATING.nv + 2  # two quaternions
 
 
+@pytest.mark.slow
 def test_continues_to_the_bit() -> None:
     robot = stiff_arm(1e4, 1e2)
     one = started(Radau, robot, [0.8, 0.1], [0.0, 0.0], rtol=1e-7, atol=1e-7)

@@ -13,6 +13,7 @@ RUNS = [(m, t) for m in ADAPTIVE for t in (1e-6, 1e-9, 1e-12) if m != "radau" or
 """Radau at 1e-12 takes thousands of steps from Python: it is in docs/papers/simulations.md only."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", KNOWN, ids=lambda f: f.__name__)
 @pytest.mark.parametrize(("method", "tolerance"), RUNS)
 def test_error(known: object, method: str, tolerance: float) -> None:
@@ -42,6 +43,7 @@ def test_the_top_keeps_what_it_should() -> None:
     assert_close(vertical, np.full(len(q), robot.momentum(known.q0, known.v0)[2]), ROUNDING)
 
 
+@pytest.mark.slow
 def test_the_double_pendulum_is_that_of_another_derivation() -> None:
     """60 digits, by other series: two references that share nothing."""
     import mpmath

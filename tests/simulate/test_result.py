@@ -44,6 +44,7 @@ def test_energies_of_a_ball() -> None:
     assert not r.elastic.any()
 
 
+@pytest.mark.slow
 def test_momenta_of_a_ball() -> None:
     r = falling(T)
     p = MASS * (SPEED + GRAVITY * T[:, None])
@@ -78,6 +79,7 @@ def test_springs_that_follow_and_springs_that_turn() -> None:
     assert_close((ends[1] - ends[0]) / (2 * h), -power, FINITE_DIFFERENCE)
 
 
+@pytest.mark.slow
 def test_the_mass_centre_is_that_of_the_bodies() -> None:
     robot = random_robot(5, 8, floating=True)
     q = robot.random(1, 4)
@@ -89,6 +91,7 @@ def test_the_mass_centre_is_that_of_the_bodies() -> None:
     assert_close(Result(robot, np.arange(4.0), q, zero, zero, zero).mass_centre, expected / robot.mass, ROUNDING)
 
 
+@pytest.mark.slow
 def test_series_have_names() -> None:
     r, s = falling(T), eventful(T)
     root = r.robot.joints[0].name

@@ -53,6 +53,7 @@ def stepped(robot, q, v, tau, steps, dt, method):
     return np.array(qs), np.array(vs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", TABLEAUS)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_as_step_by_step(name, method) -> None:
@@ -96,6 +97,7 @@ def test_a_projectile() -> None:
     assert_close(found.q[:, 4:], np.stack([3.0 * t, 0.0 * t, height], axis=1), ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["semi-implicit-euler", "rk4"])
 def test_rolled(method, monkeypatch) -> None:
     """Long robots run as loops; here all are long. Every kernel of the step, for every joint."""
@@ -113,6 +115,7 @@ def test_rolled(method, monkeypatch) -> None:
         assert_close(found.v[k], wanted[1], METHODS)
 
 
+@pytest.mark.slow
 def test_other_dynamics() -> None:
     q, v, tau = random_state(ARM, 0, (3,))
     usual = ARM.rollout(q, v, tau, steps=20)
@@ -124,6 +127,7 @@ def test_other_dynamics() -> None:
         ARM.rollout(q, v, steps=1, dynamics="conjugate-gradient")
 
 
+@pytest.mark.slow
 def test_feedback() -> None:
     """kp (target - q) - kd v at every stage, along the manifold."""
     robot, dt, steps = MIXED, 1e-3, 15

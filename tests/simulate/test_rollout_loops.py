@@ -53,6 +53,7 @@ def test_what_compiled_steps_cannot_do_is_refused() -> None:
         driven.rollout([0.0], [1.0], steps=1)
 
 
+@pytest.mark.slow
 def test_springs_and_dampers_in_loops_act() -> None:
     """A bar on a hinge, and on a second one of the same axis with a spring and a damper, which bears nothing else."""
     bar = {"mass": 1.0, "inertia": (0.2, 0.2, 0.2), "joint": on.Revolute((0, 1, 0))}

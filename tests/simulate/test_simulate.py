@@ -53,6 +53,7 @@ def test_energy_of_a_free_fall_at_default_settings(name: str, seconds: float) ->
     assert result.report.ok and result.report.stopped == "end" and result.report.native
 
 
+@pytest.mark.slow
 def test_both_machines_agree() -> None:
     """The same steps, whose lengths differ by rounding in the estimates of tiny errors, and the same motion."""
     tau = np.array([0, 0, 0, 0, 0, 0, 0.3, -0.2, 0.1, 0.5])
@@ -76,6 +77,7 @@ def test_both_machines_agree() -> None:
             assert_close(*(getattr(r, name) for r in runs), ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_order_of_convergence(method: str) -> None:
     """With a free base and a ball joint, at the end and between the steps."""
@@ -98,6 +100,7 @@ def test_order_of_convergence(method: str) -> None:
         assert math.log2(inside[0] / inside[1]) > min(order, 7) - ORDER
 
 
+@pytest.mark.slow
 def test_momentum_is_kept() -> None:
     result = FLOATING.simulate(v0=FLOATING_V, tau=[0] * 6 + [0.3, -0.2, 0.1, 0.5], until=2.0)
     assert result.report.momentum_drift is not None and result.report.momentum_drift < 1e-9
@@ -173,6 +176,7 @@ def cart() -> on.Robot:
     return made.body("cart", parent="base", joint=on.Prismatic((1, 0, 0)), joint_name="rail", mass=1.0).build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dormand-prince-8", "cash-karp"])
 def test_a_motion_that_ends_in_infinity(method: str) -> None:
     with pytest.warns(SimulationWarning, match=r"rail.*kept|kept"):
@@ -186,6 +190,7 @@ def test_a_motion_that_ends_in_infinity(method: str) -> None:
     assert np.isfinite(result.q).all() and np.isfinite(result.v).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [True, False])
 def test_fixed_steps_that_run_away(native: bool) -> None:
     """A spring that is far too stiff for the step."""
@@ -226,6 +231,7 @@ def test_interrupted() -> None:
     assert_close(result.t[-1] / 50.0, stop.fractions[-1], ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dormand-prince-8", "radau"])
 def test_interrupted_within_a_step(method: str, tmp_path: Path) -> None:
     """Also within the user's own function: the steps before are kept, and a checkpoint goes on from there."""
@@ -272,6 +278,7 @@ CASES: dict[str, tuple[on.Robot, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_that_was_broken_off_goes_on(case: str, tmp_path: Path) -> None:
     """Interrupted several times and resumed: the result is that of an unbroken run, bit by bit."""
@@ -324,6 +331,7 @@ def drive(gain: float, shift: Any = 0.0, times: list[float] | None = None) -> An
     return push
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second", "part"),
     [
@@ -360,6 +368,7 @@ def test_what_a_function_remembers_does_not_make_it_another() -> None:
     assert times and fingerprint(one) == before == fingerprint(two)
 
 
+@pytest.mark.slow
 def test_a_function_is_the_same_in_another_process(tmp_path: Path) -> None:
     text = """
         import numpy as np, ordern as on
@@ -387,6 +396,7 @@ def test_a_function_is_the_same_in_another_process(tmp_path: Path) -> None:
     assert runs[0] == runs[1] and len(set(runs[0].split())) == 4
 
 
+@pytest.mark.slow
 def test_accelerations_by_any_method_move_the_robot_the_same_way() -> None:
     runs = [
         PENDULUM.simulate([1.0, 0.3], until=2.0, dynamics=d)

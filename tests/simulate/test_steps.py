@@ -164,6 +164,7 @@ class Free:
         return self.robot.forward_dynamics(q, v, passive), 0.0, -float(passive @ v)
 
 
+@pytest.mark.slow
 def test_a_step_over_h_is_two_texts_alike() -> None:
     """`fixed_step` and `attempt` are the same step."""
     robot = random_robot(4, n=5, joints=(on.Spherical, on.Planar, on.Revolute), floating=True, passive=True)
@@ -176,6 +177,7 @@ def test_a_step_over_h_is_two_texts_alike() -> None:
         assert_close(end.v, v1, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", TABLEAUS.values(), ids=lambda t: t.name)
 def test_order_on_the_manifold(method) -> None:
     """Quaternions, planes, screws and rolling keep the order, and their constraints."""

@@ -62,6 +62,7 @@ def slopes(robot: on.Robot, function: Any, q: Array, delta: float = 1e-4) -> Arr
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", [TREE, SPINNING], ids=["tree", "spinning"])
 def test_momenta_are_derivatives_of_the_discrete_lagrangian(robot: on.Robot) -> None:
     q, x, _ = random_state(robot, 3)
@@ -93,6 +94,7 @@ def arm(**more: float) -> on.Robot:
     return builder.build()
 
 
+@pytest.mark.slow
 def test_drives_springs_dampers_and_friction_enter_the_momenta() -> None:
     plain, robot = arm(), arm(armature=0.4, damping=0.7, friction=0.3, stiffness=5.0)
     h, s = 0.1, 0.02
@@ -108,6 +110,7 @@ def test_drives_springs_dampers_and_friction_enter_the_momenta() -> None:
     assert_close(finish - plainly, 0.4 * x + 0.5 * h * forces[1], CLOSED_FORM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", [TREE, FLAT, COUPLED], ids=["tree", "flat", "coupled"])
 @pytest.mark.parametrize("way", ["unrolled", "rolled"])
 def test_compiled_is_interpreted(robot: on.Robot, way: str) -> None:
@@ -123,6 +126,7 @@ def test_compiled_is_interpreted(robot: on.Robot, way: str) -> None:
         assert_close(robot.kernel(question, way=way)(*given), expected, tolerance)
 
 
+@pytest.mark.slow
 def test_the_step_departs_with_the_given_momentum() -> None:
     for robot in (TREE, FLAT, COUPLED):
         q, v, _ = random_state(robot, 6)
@@ -132,6 +136,7 @@ def test_the_step_departs_with_the_given_momentum() -> None:
         assert_close(robot.kernel("departure_momentum")(q, x, 0.01, 0.01), p, CLOSED_FORM)
 
 
+@pytest.mark.slow
 def test_energy_of_a_double_pendulum_stays_in_its_band() -> None:
     """In 30,000 steps; a million are in the documentation."""
     robot = on.load("double-pendulum")
@@ -150,6 +155,7 @@ def test_energy_of_a_double_pendulum_stays_in_its_band() -> None:
     assert 2.5 < widths[0] / widths[1] < 6.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joints", [(on.Revolute, on.Prismatic), ALL_JOINTS], ids=["arms", "all joints"])
 def test_momentum_of_a_floating_robot_is_conserved(joints: Any) -> None:
     robot = without_gravity(random_robot(67, 6, joints, floating=True))
@@ -162,6 +168,7 @@ def test_momentum_of_a_floating_robot_is_conserved(joints: Any) -> None:
     assert np.abs(after - before).max() <= DISCRETE_MOMENTUM * np.abs(before).max()
 
 
+@pytest.mark.slow
 def test_the_mass_centre_moves_with_the_momentum_exactly() -> None:
     robot = without_gravity(SPINNING)
     q, v, _ = random_state(robot, 8)
@@ -176,6 +183,7 @@ def mass_centre(robot: on.Robot, q: Array) -> Array:
     return np.sum(parts, axis=0) / sum(b.mass for b in robot.bodies)
 
 
+@pytest.mark.slow
 def test_a_ball_flies_and_spins_exactly() -> None:
     """Its closed form: the centre falls on a parabola, the rate of turning is constant."""
     inertia = (0.3, 0.3, 0.3, 0.0, 0.0, 0.0)
@@ -190,6 +198,7 @@ def test_a_ball_flies_and_spins_exactly() -> None:
     assert_close(last.v1[:3], v[:3], CLOSED_FORM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["spinning", "coupled", "flat"])
 def test_second_order(name: str) -> None:
     robot = {"spinning": SPINNING, "coupled": COUPLED, "flat": FLAT}[name]
@@ -220,6 +229,7 @@ def oscillator(damping: float, stiffness: float) -> on.Robot:
     ).build()
 
 
+@pytest.mark.slow
 def test_a_strong_damper_is_stable_and_its_loss_is_booked() -> None:
     """A step multiplies the velocity by (m - h d / 2) / (m + h d / 2), of magnitude below one for any step."""
     robot, h = oscillator(500.0, 0.0), 0.1
@@ -232,6 +242,7 @@ def test_a_strong_damper_is_stable_and_its_loss_is_booked() -> None:
     assert_close(lost, 1.0 - float(step.v1[0]) ** 2, CLOSED_FORM)
 
 
+@pytest.mark.slow
 def test_work_of_forces_that_depend_on_time_and_state() -> None:
     """The energy that is there is what was put in, to second order; with a strong gain, too."""
     robot = on.load("planar-3r")
@@ -304,6 +315,7 @@ def test_a_step_that_is_too_long_says_so() -> None:
     assert failed.value.kind == "not-converged"
 
 
+@pytest.mark.slow
 def test_drives_of_a_body_that_turns_keep_their_order() -> None:
     """Unequal armatures along axes that turn with the body: their momentum turns along, to second order."""
     builder = on.Builder("spun").body("base").body("a", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.2, 0.25))

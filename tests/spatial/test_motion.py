@@ -26,6 +26,7 @@ def test_motions_and_forces_are_vectors(a, b, f, g, s) -> None:
     assert (f6(f * s) == f6(f) * s).all()
 
 
+@pytest.mark.slow
 @QUICK
 @given(motions, forces)
 def test_power(m, f) -> None:

@@ -47,6 +47,7 @@ def test_transform(X, v) -> None:
     assert_close((X @ Spin(v.angular)).w, m6(X @ v)[:3], ROUNDING)
 
 
+@pytest.mark.slow
 @QUICK
 @given(transforms, motions, motions, motions)
 def test_accelerations_are_those_of_the_spatial_algebra(X, v, relative, a) -> None:

@@ -42,6 +42,7 @@ class TestRotation:
         assert_close(rotation.back(x), E.T @ x, ROUNDING)
         assert_close(rotation.back(rotation.apply(x)), x, ROUNDING)
 
+    @pytest.mark.slow
     @QUICK
     @given(rotations, st.tuples(vectors, vectors, vectors))
     def test_matrices(self, rotation, A) -> None:
@@ -74,11 +75,13 @@ class TestRotation:
 
 
 class TestTransform:
+    @pytest.mark.slow
     @QUICK
     @given(either, motions)
     def test_motions_go_to_the_child(self, X, m) -> None:
         assert_close(m6(X @ m), X66(X) @ m6(m), ROUNDING)
 
+    @pytest.mark.slow
     @QUICK
     @given(either, forces)
     def test_forces_go_back_to_the_parent(self, X, f) -> None:
@@ -87,11 +90,13 @@ class TestTransform:
         to_child = np.linalg.inv(X66(X)).T
         assert_close(to_child @ f6(X.T @ f), f6(f), ROUNDING)
 
+    @pytest.mark.slow
     @QUICK
     @given(either, forces, forces)
     def test_several_forces_go_one_by_one(self, X, f, g) -> None:
         assert X.T @ Forces((f, g)) == Forces((X.T @ f, X.T @ g))
 
+    @pytest.mark.slow
     @QUICK
     @given(either, st.one_of(inertias, articulated))
     def test_inertias_go_back_to_the_parent(self, X, I) -> None:
@@ -99,18 +104,21 @@ class TestTransform:
         assert type(found) is type(I)
         assert_close(I66(found), X66(X).T @ I66(I) @ X66(X), ROUNDING)
 
+    @pytest.mark.slow
     @QUICK
     @given(either, inertias)
     def test_a_rigid_inertia_is_an_articulated_one_wherever_it_is_seen_from(self, X, I) -> None:
         rigid, free = (X.T @ I @ X).articulated(), X.T @ I.articulated() @ X
         assert_close(I66(rigid), I66(free), ROUNDING)
 
+    @pytest.mark.slow
     @QUICK
     @given(either, inertias, motions)
     def test_kinetic_energy_is_the_same_in_every_frame(self, X, I, v) -> None:
         there = X @ v
         assert_close((I @ there).dot(there), ((X.T @ I @ X) @ v).dot(v), ROUNDING)
 
+    @pytest.mark.slow
     @QUICK
     @given(transforms, transforms, motions, forces)
     def test_a_chain_is_one_transform_after_the_other(self, first, then, m, f) -> None:
@@ -127,6 +135,7 @@ class TestTransform:
         assert_close(m6(pieces @ m), m6(X @ m), ROUNDING)
         assert_close(pieces.origin, r, ROUNDING)
 
+    @pytest.mark.slow
     @QUICK
     @given(rotations, st.sampled_from(range(3)), st.sampled_from(range(3)), motions)
     def test_factors_shift_where_it_costs_less(self, rotation, direction, more, m) -> None:
@@ -172,11 +181,13 @@ class TestTransform:
 
 
 class TestPose:
+    @pytest.mark.slow
     @QUICK
     @given(either, poses)
     def test_of_the_child(self, X, P) -> None:
         assert_close(pose44(X.child(P)), pose44(P) @ T44(X), ROUNDING)
 
+    @pytest.mark.slow
     @QUICK
     @given(either, poses)
     def test_of_the_parent(self, X, P) -> None:
@@ -189,6 +200,7 @@ class TestPose:
     def test_points(self, P, x) -> None:
         assert_close(P.point(x), (pose44(P) @ [*x, 1.0])[:3], ROUNDING)
 
+    @pytest.mark.slow
     @QUICK
     @given(poses, motions)
     def test_motions_in_the_reference_frame(self, P, m) -> None:

@@ -18,6 +18,7 @@ from tests.tolerances import ROUNDING, assert_close
 UP = np.array([0.0, 0.0, 1.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["four-bar", "delta-robot"])
 def test_a_page_can_be_saved(name: str, tmp_path: Path) -> None:
     file = tmp_path / "page.html"

@@ -21,6 +21,7 @@ from tests.random_models import ALL_JOINTS, random_robot
 from tests.tolerances import ROUNDING, assert_close
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_poses_are_the_robots(seed: int) -> None:
     robot = random_robot(seed, 14, mimic=True)
@@ -53,6 +54,7 @@ def test_twists_are_screws() -> None:
         assert_close(logarithm(exponential(twist)), twist, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "joint", [t for t in ALL_JOINTS if t is not on.Fixed], ids=lambda t: f"{t.__module__}.{t.__name__}"
 )
@@ -140,6 +142,7 @@ def test_no_box_of_nothing() -> None:
     assert equivalent(Body("b", 1.0, (0, 0, 0), (0,) * 6)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*robots.names(), "spherical-star-4"])
 def test_every_bundled_robot_has_looks(name: str) -> None:
     robot = on.load(name)
@@ -176,6 +179,7 @@ def robot_with(folder: Path, *visuals: str) -> on.Robot:
     return on.load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["meshes/t.stl", "package://mine/meshes/t.stl", "file"])
 @pytest.mark.parametrize(("scale", "size"), [("1 1 1", 1 / 6), ("2 1 1", 1 / 3), ("-1 1 1", 1 / 6)])
 def test_meshes_are_found_and_face_outward(tmp_path: Path, name: str, scale: str, size: float) -> None:
@@ -221,6 +225,7 @@ def test_edges_are_kept_and_round_surfaces_are_smooth() -> None:
     assert abs(volume(smooth) - volume(ball)) < ROUNDING
 
 
+@pytest.mark.slow
 def test_long_chains_are_quick_to_draw() -> None:
     looks = Looks(on.load("spherical-chain-300"))
     assert {part.body for part in looks.parts} == {BASE, *range(300)}

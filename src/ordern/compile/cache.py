@@ -17,7 +17,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,9 @@ __all__ = [
     "cache_key",
     "clear",
     "entries",
+    "is_count",
+    "is_flag",
+    "is_lanes",
     "limit",
     "read",
     "source_digest",
@@ -47,6 +50,8 @@ _taken: dict[str, float] = {}
 """What entries take together in a directory, as far as this process knows."""
 _MOST = 1 << 29
 """Bytes of an entry: no code is as long."""
+_OBJECT_FILES = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
+"""The first bytes of the object files that LLVM makes here: ELF, and Mach-O on macOS."""
 
 
 def cache_directory() -> Path | None:
@@ -97,8 +102,11 @@ def _stamps(folder: str) -> Iterator[tuple[str, int, int]]:
                 yield from _stamps(entry.path)
 
 
-def read(key: str) -> tuple[dict[str, Any], bytes] | None:
-    """The entry's description and code, if there is a sound one."""
+def read(key: str, expected: Mapping[str, Callable[[Any], bool]]) -> tuple[dict[str, Any], bytes] | None:
+    """Return the entry's description and code, if there is a sound one.
+
+    Its description must have the `expected` fields, each with a value that the field's test accepts.
+    """
     directory = _usable(create=False)
     if directory is None:
         return None
@@ -114,13 +122,31 @@ def read(key: str) -> tuple[dict[str, Any], bytes] | None:
     length = int.from_bytes(body[:8], "little")
     try:
         meta = json.loads(body[8 : 8 + length])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    if not isinstance(meta, dict) or meta.get("key") != key:
+    code = body[8 + length :]
+    if not isinstance(meta, dict) or meta.get("key") != key or not code.startswith(_OBJECT_FILES):
+        return None
+    if not all(name in meta and fits(meta[name]) for name, fits in expected.items()):
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # recently used entries are kept longest
-    return meta, body[8 + length :]
+    return meta, code
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether a field is a whole number that is not negative."""
+    return type(value) is int and 0 <= value < 2**40
+
+
+def is_lanes(value: Any) -> bool:
+    """Tell whether a field is a number of states that a vector can have."""
+    return type(value) is int and value in (1, 2, 4, 8, 16)
+
+
+def is_flag(value: Any) -> bool:
+    """Tell whether a field is true or false."""
+    return type(value) is bool
 
 
 def _is_file(path: Path) -> bool:
@@ -188,7 +214,7 @@ def entries() -> list[Entry]:
                 file.seek(len(_MAGIC) + _DIGEST)
                 meta = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), 100_000)))
             found.append(Entry(str(meta.get("robot", "")), str(meta.get("question", "")), path.stat().st_size))
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, RecursionError):
             continue  # damaged, or removed by another process meanwhile
     return found
 

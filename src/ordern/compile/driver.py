@@ -18,8 +18,10 @@ from .tiles import MOST_EXPECTED
 __all__ = ["CONTEXT", "attributes", "call_function", "init_function", "loop_function"]
 
 CONTEXT = (
+    "get_attribute",
     "fallback",
     "vectorcall",
+    "release",
     "ndarray_type",
     "dtype",
     "new_array",
@@ -31,7 +33,11 @@ CONTEXT = (
     "numbers",
     "floor",
 )
-"""The words that `@bind` is given: what @call needs, addresses but for `numbers`."""
+"""The words that `@bind` is given: what @call needs, addresses but for `numbers`.
+
+`fallback` is a name: the method of that name is looked up in `self` for every call that it takes, so that @call holds
+no reference that the collector cannot see.
+"""
 
 
 def attributes(target: Target) -> str:
@@ -349,7 +355,12 @@ def call_function(layout: Layout, target: Target, head: int, asking: bool) -> st
         "fail:",
         "  ret ptr null",
         "slow:",
-        "  %told = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kwnames)",
+        "  %general = call ptr %get_attribute(ptr %self, ptr %fallback)",
+        "  %lost = icmp eq ptr %general, null",
+        "  br i1 %lost, label %fail, label %hand_over",
+        "hand_over:",
+        "  %told = call ptr %vectorcall(ptr %general, ptr %args, i64 %nargs, ptr %kwnames)",
+        "  call void %release(ptr %general)",
         "  ret ptr %told",
         "}",
     ]

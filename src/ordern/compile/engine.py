@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import CompileError
+from ..forking import COMPILING
+from .keeper import keeper
 from .target import host
 
 __all__ = ["Engine", "compile_object"]
@@ -33,20 +36,25 @@ def compile_object(text: str) -> bytes:
 
 
 class Engine:
-    """A loaded object: owns its code, which lives as long as the engine."""
+    """A loaded object. Its code lives as long as `keeper`, which everything that can run the code must hold."""
 
-    def __init__(self, code: bytes) -> None:
+    def __init__(self, code: bytes, functions: Sequence[str]) -> None:
+        """Load an object that has these functions."""
         import llvmlite.binding as llvm
 
-        machine = _machine()
-        empty = llvm.parse_assembly(f'target triple = "{host().triple}"')
-        self._engine = llvm.create_mcjit_compiler(empty, machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+        with COMPILING:
+            machine = _machine()
+            empty = llvm.parse_assembly(f'target triple = "{host().triple}"')
+            engine = llvm.create_mcjit_compiler(empty, machine)
+            # LLVM's own engine frees the code when the collector finalises it: only the keeper may refer to it
+            self.keeper = keeper("machine code", engine)
+            engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            engine.finalize_object()
+            self._addresses = {name: int(engine.get_function_address(name)) for name in functions}
 
     def address(self, name: str) -> int:
-        """The address of a function."""
-        found = int(self._engine.get_function_address(name))
+        """Return the address of a function."""
+        found = self._addresses[name]
         if not found:
             raise CompileError(f"compiled code has no function {name!r}")
         return found

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..forking import COMPILING
 from ..model import Frame
 from .data import Data
 from .engine import Engine
@@ -20,6 +21,8 @@ __all__ = ["Loaded", "Machine"]
 
 Array = NDArray[Any]
 
+_FUNCTIONS = ("loop", "call", "prepare", "bind")
+
 
 class Machine:
     """Machine code in memory for one data type: owns the code, its tables and its workspaces."""
@@ -27,7 +30,7 @@ class Machine:
     def __init__(self, code: Code, layout: Layout, data: Data | None, name: str, dtype: str) -> None:
         self.dtype = np.dtype(dtype)
         self.code, self.lanes = code, code.lanes
-        self._engine = Engine(code.object)
+        self._engine = Engine(code.object, _FUNCTIONS)
         self._data = data
         self._address = data.address if data is not None else 0
         self._bytes = max(64, code.workspace * self.lanes * self.dtype.itemsize)
@@ -36,9 +39,7 @@ class Machine:
         self._shape = layout.output.shape
         inputs, output = layout.signature.split("->")
         signature = f"{inputs},({self._bytes // self.dtype.itemsize})->{output}"
-        self._ufunc, self._kept = make_ufunc(
-            self._engine.address("loop"), self._address, len(layout.inputs) + 1, signature, name, dtype
-        )
+        self._ufunc = make_ufunc(self._engine, self._address, data, len(layout.inputs) + 1, signature, name, dtype)
 
     def run(self, arrays: Sequence[Array], out: Array | None) -> Any:
         """Call the ufunc, in this thread."""
@@ -71,8 +72,9 @@ class Machine:
 
         The code has one place for what its function needs, so every function but the first gets code of its own.
         """
-        engine = self._engine if self._free else Engine(self.code.object)
-        self._free = False
+        with COMPILING:
+            engine = self._engine if self._free else Engine(self.code.object, _FUNCTIONS)
+            self._free = False
         shape = self._shape if first is None else (first,)
         workspace = self._new_workspace()
         function = Function(engine, workspace, self._data, self._address, self.dtype.name, shape, floor)

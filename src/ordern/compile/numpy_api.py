@@ -11,7 +11,6 @@ import importlib
 import math
 import struct
 import sys
-import weakref
 from functools import cache
 from types import MethodType
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 
 from .driver import CONTEXT
 from .engine import Engine
+from .keeper import keeper
 
 __all__ = ["BYTES_HEAD", "HEAD", "Function", "fast_calls_work", "make_ufunc"]
 
@@ -43,8 +43,8 @@ def _api(name: str) -> Any:
     return ctypes.cast(get(getattr(umath, name), None), ctypes.POINTER(ctypes.c_void_p))
 
 
-def make_ufunc(address: int, data: int, inputs: int, signature: str, name: str, dtype: str) -> tuple[Any, Any]:
-    """A generalized ufunc with one output, and what must live as long as it."""
+def make_ufunc(engine: Engine, data: int, tables: Any, inputs: int, signature: str, name: str, dtype: str) -> np.ufunc:
+    """Return a generalized ufunc with one output, which owns all that it needs."""
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,
         *[ctypes.c_void_p] * 3,
@@ -53,11 +53,11 @@ def make_ufunc(address: int, data: int, inputs: int, signature: str, name: str, 
         ctypes.c_int,
         ctypes.c_char_p,
     )(_api("_UFUNC_API")[_UFUNC_FROM_SIGNATURE])
-    functions = (ctypes.c_void_p * 1)(address)
+    functions = (ctypes.c_void_p * 1)(engine.address("loop"))
     datas = (ctypes.c_void_p * 1)(data)
     types = (ctypes.c_byte * (inputs + 1))(*[_TYPE_NUMBER[dtype]] * (inputs + 1))
     texts = (name.encode(), b"", signature.encode())
-    ufunc = make(
+    ufunc: np.ufunc = make(
         *(ctypes.addressof(x) for x in (functions, datas, types)),
         1,
         inputs,
@@ -68,7 +68,32 @@ def make_ufunc(address: int, data: int, inputs: int, signature: str, name: str, 
         0,
         texts[2],
     )
-    return ufunc, (functions, datas, types, texts)
+    _hold(ufunc, keeper(name, engine.keeper, tables, functions, datas, types, texts))
+    return ufunc
+
+
+def _hold(ufunc: np.ufunc, kept: str) -> None:
+    """Let a ufunc hold a keeper: NumPy gives ufuncs a field for an object that must live as long as they do."""
+    at = _place_of_object()
+    field = None if at is None else ctypes.c_void_p.from_address(id(ufunc) + at)
+    if field is None or field.value is not None:
+        _immortal.append(kept)  # a NumPy that is not known: rather keep too much than free too early
+        return
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    field.value = id(kept)
+
+
+@cache
+def _place_of_object() -> int | None:
+    """Find the field of a ufunc's structure for its object, in a ufunc whose object is known."""
+    probe: Any = [].append
+    ufunc = np.frompyfunc(probe, 1, 1)
+    size = struct.calcsize("P")
+    places = range(HEAD, HEAD + 16 * size, size)
+    return next((at for at in places if ctypes.c_void_p.from_address(id(ufunc) + at).value == id(probe)), None)
+
+
+_immortal: list[str] = []
 
 
 @cache
@@ -102,9 +127,8 @@ _PROBE = 0.5 + len(CONTEXT)
 class Function:
     """A Python function that runs compiled code, or calls a fallback if its arguments are not plain arrays.
 
-    The function appears as a method of `owner`, which keeps what the function needs: this object, and in it the code,
-    the fallback, and the words that the code reads. `shape` is that of the answer; it may be shorter than the result.
-    With a `floor` the fallback is called too if the result's last number is not above it.
+    `shape` is that of the answer; it may be shorter than the result. With a `floor` the fallback is called too if the
+    result's last number is not above it.
     """
 
     def __init__(
@@ -112,9 +136,8 @@ class Function:
     ) -> None:
         least = None if floor is None else np.array(floor, dtype)
         dims = np.array(shape or (0,), np.int64)
-        self._kept = (engine, workspace, tables, least, dims)
-        self._fallback: Any = None
-        self._engine = engine
+        self._engine, self._workspace, self._data = engine, workspace, data
+        self._kept = (engine.keeper, workspace, tables, least, dims)
         words = {
             "ndarray_type": id(np.ndarray),
             "dtype": id(np.dtype(dtype)),
@@ -126,51 +149,56 @@ class Function:
             "dims": dims.ctypes.data,
             "numbers": math.prod(shape),
             "floor": None if least is None else least.ctypes.data,
+            "get_attribute": _python("PyObject_GetAttr"),
+            "vectorcall": _vectorcall(),
+            "release": _python("Py_DecRef"),
         }
         self._words = (ctypes.c_void_p * len(CONTEXT))(*(words.get(name) for name in CONTEXT))
-        prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.address("prepare"))
-        prepare(data, workspace.ctypes.data)
 
     def make(self, fallback: Any, owner: Any, name: str, doc: str) -> Any:
-        """The function. `doc` may begin with a signature, as those of Python's own functions do."""
-        # a bound method can be called without building a tuple of arguments, in every version of Python
-        method = fallback if isinstance(fallback, MethodType) else MethodType(_call, fallback)
-        self._fallback = method
-        self._words[CONTEXT.index("fallback")] = id(method)
-        self._words[CONTEXT.index("vectorcall")] = _vectorcall(method)
-        bind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address("bind"))
-        bind(ctypes.addressof(self._words))
-        owner.__dict__.setdefault("_functions", []).append(self)
-        definition = _definition(name, doc, self._engine.address("call"))
+        """Return the function, as a method of `owner`. `doc` may begin with a signature, as Python's own functions do.
+
+        The owner keeps the fallback. All else belongs to a keeper in the place of the function's `__module__`, which
+        is the last thing that a function lets go of when it dies; and the collector cannot take it away before.
+        """
+        key = "__call__"
+        if fallback is not owner:
+            key = f"_general_{name}"
+            # a bound method can be called without building a tuple of arguments, in every version of Python
+            method = fallback if isinstance(fallback, MethodType) else MethodType(_call, fallback)
+            owner.__dict__[key] = method
+        self._words[CONTEXT.index("fallback")] = id(key)
+        # the contents of a bytes object end with a zero, as C wants its texts
+        texts = [_texts.setdefault(text, text.encode()) for text in (name, doc)]
+        c_name, c_doc = (id(text) + BYTES_HEAD for text in texts)
+        definition = struct.pack("=4Q", c_name, self._engine.address("call"), _METH_FASTCALL_KEYWORDS, c_doc)
+        module = keeper(type(owner).__module__, *self._kept, self._words, key, definition, *texts)
         new = ctypes.pythonapi.PyCFunction_NewEx
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-        function = new(id(definition) + BYTES_HEAD, owner, type(owner).__module__)
-        weakref.finalize(function, _retired.append, definition).atexit = False
-        return function
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._engine.address("prepare"))(
+            self._data, self._workspace.ctypes.data
+        )
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address("bind"))(ctypes.addressof(self._words))
+        return new(id(definition) + BYTES_HEAD, owner, module)
 
 
 def _call(function: Any, *arguments: Any, **keywords: Any) -> Any:
     return function(*arguments, **keywords)
 
 
-def _vectorcall(method: MethodType) -> int | None:
-    """The address of what calls a bound method: the last word of its structure, where Python does not export it."""
+@cache
+def _python(name: str) -> int | None:
+    """Return the address of a function of Python's C interface."""
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+
+
+@cache
+def _vectorcall() -> int | None:
+    """Return the address that calls a bound method: the last word of its structure, where Python does not export it."""
     if hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):
-        return ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
-    return ctypes.c_void_p.from_address(id(method) + MethodType.__basicsize__ - 8).value
+        return _python("PyObject_Vectorcall")
+    return ctypes.c_void_p.from_address(id(MethodType(_call, _call)) + MethodType.__basicsize__ - 8).value
 
 
 _texts: dict[str, bytes] = {}
-_retired: list[bytes] = []
-
-
-def _definition(name: str, doc: str, address: int) -> bytes:
-    """A PyMethodDef, as the contents of a bytes object.
-
-    It must outlive its function, whose last act is to look at it, after all that is told of its end. So a definition is
-    kept until the next one is made.
-    """
-    _retired.clear()
-    # the contents of a bytes object end with a zero, as C wants its texts
-    c_name, c_doc = (id(_texts.setdefault(text, text.encode())) + BYTES_HEAD for text in (name, doc))
-    return struct.pack("=4Q", c_name, address, _METH_FASTCALL_KEYWORDS, c_doc)
+"""Names and descriptions of functions: many robots have the same."""

@@ -7,7 +7,6 @@ states. It does not matter how many there are: code for a chain of a thousand li
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..forking import COMPILING
 from ..graph import Counts
 from ..model import Model, Piece
 from .layout import Layout, Operand
@@ -37,7 +37,6 @@ class Pieces:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._made: dict[Any, _Compiled] = {}
-        self._lock = threading.Lock()
 
     def __call__(self, piece: Piece, *values: Any) -> tuple[Array, ...]:
         """What the piece makes of these arrays."""
@@ -49,7 +48,7 @@ class Pieces:
         key, known = (piece, cores, dtype), _GENERAL if piece.general else self._made
         made = known.get(key)
         if made is None:
-            with self._lock:
+            with COMPILING:
                 made = known.get(key)
                 if made is None:
                     made = known[key] = _Compiled(self._model, piece, values, cores, dtype.name)

@@ -59,6 +59,16 @@ class Code:
     """Whether it needs the tables for loops over freedoms."""
 
 
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "way": WAYS.__contains__,
+    "workspace": cache.is_count,
+    "operations": cache.is_count,
+    "lanes": cache.is_lanes,
+    "freedoms": cache.is_flag,
+}
+"""What the cache keeps of code beside the object."""
+
+
 def layout_of(request: Request, lanes: int) -> Layout:
     """The arguments and the result of a request."""
     ports = [p for p in request.question.inputs if not p.optional or p.name in request.present]
@@ -77,12 +87,12 @@ def kept_code(key: list[Any] | None, about: dict[str, Any], compiled: Callable[[
     if key is None:
         return compiled()
     name = cache.cache_key(key)
-    found = cache.read(name)
+    found = cache.read(name, _FIELDS)
     if found is not None:
         meta, code = found
-        return Code(meta["way"], code, meta["workspace"], meta["operations"], meta["lanes"], meta["freedoms"])
+        return Code(object=code, **{word: meta[word] for word in _FIELDS})
     made = compiled()
-    meta = {word: getattr(made, word) for word in ("way", "workspace", "operations", "lanes", "freedoms")}
+    meta = {word: getattr(made, word) for word in _FIELDS}
     cache.write(name, {**meta, **about}, made.object)
     return made
 

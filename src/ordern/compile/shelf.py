@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..forking import RESULTS
 
 __all__ = ["FROM_BYTES", "UP_TO_BYTES", "Shelf"]
 
@@ -50,11 +51,10 @@ class Shelf:
 
     def __init__(self) -> None:
         self._blocks: list[_Block] = []
-        self._lock = threading.Lock()
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
         """An array for a result, with any contents; None if that is better left to NumPy."""
-        with self._lock:
+        with RESULTS:
             for k in range(len(self._blocks)):
                 result = self._blocks[k][1]  # but not the memory: that would count as held
                 if result.shape == shape and result.dtype == dtype and _holders(self._blocks, k) == _NOBODY:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..forking import COMPILING
 from ..records import dataclass
 from . import cache
 from .data import Data
@@ -54,25 +55,37 @@ class LoopCode:
     """Whether these need the tables for loops over freedoms."""
 
 
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "workspace": cache.is_count,
+    "operations": cache.is_count,
+    "lanes": cache.is_lanes,
+    "freedoms": cache.is_flag,
+}
+"""What the cache keeps of a time loop beside the object and the names of rolled kernels."""
+
+
+def _are_names(value: Any, requests: Mapping[str, Request]) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) and name in requests for name in value)
+
+
 def loop_code(
     kind: list[Any], requests: Mapping[str, Request], dtype: str, lanes: int | None, make: Callable[[], LoopCode]
 ) -> LoopCode:
     """Compiled code, from the cache or made now. `kind` is all that it depends on beside the kernels."""
-    parts = [[name, _key(request, dtype, lanes)] for name, request in sorted(requests.items())]
-    if any(part is None for _, part in parts):
-        return make()
-    key = cache.cache_key(["time loop", kind, parts])
-    found = cache.read(key)
-    if found is not None:
-        meta, code = found
-        return LoopCode(
-            code, meta["workspace"], meta["operations"], meta["lanes"], tuple(meta["rolled"]), meta["freedoms"]
-        )
-    made = make()
-    meta = {name: getattr(made, name) for name in ("workspace", "operations", "lanes", "rolled", "freedoms")}
-    robot = next(iter(requests.values())).model.name
-    cache.write(key, {**meta, "robot": robot, "question": str(kind[0])}, made.object)
-    return made
+    with COMPILING:
+        parts = [[name, _key(request, dtype, lanes)] for name, request in sorted(requests.items())]
+        if any(part is None for _, part in parts):
+            return make()
+        key = cache.cache_key(["time loop", kind, parts])
+        found = cache.read(key, {**_FIELDS, "rolled": lambda value: _are_names(value, requests)})
+        if found is not None:
+            meta, code = found
+            return LoopCode(object=code, rolled=tuple(meta["rolled"]), **{name: meta[name] for name in _FIELDS})
+        made = make()
+        meta = {name: getattr(made, name) for name in (*_FIELDS, "rolled")}
+        robot = next(iter(requests.values())).model.name
+        cache.write(key, {**meta, "robot": robot, "question": str(kind[0])}, made.object)
+        return made
 
 
 class LoadedLoop:
@@ -82,7 +95,7 @@ class LoadedLoop:
         self, code: LoopCode, requests: Mapping[str, Request], dtype: str, function: str, words: Sequence[str]
     ) -> None:
         self.code, self.dtype, self._words = code, np.dtype(dtype), tuple(words)
-        self._engine = Engine(code.object)
+        self._engine = Engine(code.object, [function])
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address(function))
         model = next(iter(requests.values())).model
         self._tables = Data(model, dtype, None, code.freedoms) if code.rolled else None

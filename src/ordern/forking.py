@@ -1,0 +1,58 @@
+"""The locks of compiled code, and forks that wait for them.
+
+A child process has its parent's memory but only the thread that forked. If another thread was compiling, the child
+would wait for ever: for LLVM's lock, for ours, or for Python's lock of a module that was being imported. So a fork
+waits until no thread compiles, imports a part of this package, or is inside LLVM.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from contextlib import ExitStack
+
+__all__ = ["COMPILING", "RESULTS", "install"]
+
+COMPILING = threading.RLock()
+"""Hold this to compile and to load machine code. The same thread may take it again, as a `__del__` may."""
+RESULTS = threading.Lock()
+"""Hold this to hand out memory for large results."""
+
+_MOST_SECONDS = 10.0
+"""How long a fork waits for imports: the thread that imports may itself wait for a lock that this one holds."""
+_held = ExitStack()
+
+
+def _before_fork() -> None:
+    _held.enter_context(COMPILING)
+    ffi = sys.modules.get("llvmlite.binding.ffi")  # other packages use LLVM too, beside our lock
+    lock = getattr(getattr(ffi, "lib", None), "_lock", None)
+    if lock is not None:
+        _held.enter_context(lock)
+    _held.enter_context(RESULTS)
+    patience = time.monotonic() + _MOST_SECONDS
+    while _importing() and time.monotonic() < patience:
+        time.sleep(0.001)
+
+
+def _importing() -> bool:
+    """Tell whether another thread is in the middle of importing a part of this package or of LLVM's."""
+    locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
+    for name, reference in list(locks.items()):
+        if name.partition(".")[0] in ("ordern", "llvmlite"):
+            owner = getattr(reference(), "owner", None)
+            if owner is not None and owner != threading.get_ident():
+                return True
+    return False
+
+
+def _after_fork() -> None:
+    _held.close()
+
+
+def install() -> None:
+    """Let forks wait from now on. Importing the package calls this once."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
