@@ -166,7 +166,10 @@ class Function:
             key = f"_general_{name}"
             # a bound method can be called without building a tuple of arguments, in every version of Python
             method = fallback if isinstance(fallback, MethodType) else MethodType(_call, fallback)
-            owner.__dict__[key] = method
+            n = 0
+            while owner.__dict__.setdefault(key, method) is not method:  # another function of this name
+                n += 1
+                key = f"_general_{name}_{n}"
         self._words[CONTEXT.index("fallback")] = id(key)
         # the contents of a bytes object end with a zero, as C wants its texts
         texts = [_texts.setdefault(text, text.encode()) for text in (name, doc)]

@@ -1,0 +1,26 @@
+"""A good part of the tests, run where freed memory is filled with a pattern and blocks are checked for overruns."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.memory.test_ownership import POISONED, ROOT
+
+PART = ["tests/kernel", "tests/memory/test_ownership.py", "tests/compile", "tests/simulate/test_native.py"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("allocator", [POISONED, {"PYTHONMALLOC": "debug"}], ids=["poisoned", "debug"])
+def test_a_good_part_of_the_tests_passes(allocator: dict[str, str]) -> None:
+    command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, *PART], cwd=ROOT, env={**os.environ, **allocator}, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed and int(passed[1]) > 500, done.stdout[-300:]
