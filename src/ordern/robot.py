@@ -7,7 +7,8 @@ call compiles the algorithm for this robot; the machine code is kept on disk for
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -602,6 +603,19 @@ class Robot(LoopMethods, Model):
         for name, q in {**dict.fromkeys(joints), **(at or {})}.items():
             builder.lock(name, q)  # type: ignore[arg-type]
         return builder.build(snap=self.snap)
+
+    def with_actuated(self, joints: Iterable[str] | None) -> Robot:
+        """The same robot with motors at these joints, by their names; None stands for what is usual.
+
+        See `actuated`. What was compiled serves both robots.
+
+        >>> import ordern as on
+        >>> on.load("planar-3r").with_actuated(["joint1", "joint2"]).actuated
+        ('joint1', 'joint2')
+        """
+        found = Robot.of(replace(self, motors=joints))  # type: ignore[arg-type]
+        found.__dict__["_kernels"] = self._kernels
+        return found
 
     def inverse_kinematics(
         self,

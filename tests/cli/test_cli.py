@@ -190,8 +190,8 @@ def test_info(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.startswith("arm: 1 body, nq 1, nv 1, mass 1 kg\na\n")
     head, row = (line for line in out.split("\n") if line.startswith("j"))
-    assert head.split() == ["joint", "type", "q", "v", "range", "velocity", "effort"]
-    assert row.split() == ["j", "revolute", "0", "0", "-1", "..", "1", "2", "3"]
+    assert head.split() == ["joint", "type", "q", "v", "motor", "range", "velocity", "effort"]
+    assert row.split() == ["j", "revolute", "0", "0", "yes", "-1", "..", "1", "2", "3"]
     assert head.index("range") == row.index("-1")
 
 
@@ -199,6 +199,7 @@ def test_info_as_json(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", "--json", "--floating", good]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["name"], data["nq"], data["nv"], data["base"]) == ("arm", 8, 7, "world")
+    assert data["actuated"] == ["j"]
     free, j = data["joints"]
     assert (free["type"], free["q"], free["lower"][0]) == ("Free", [0, 7], None)
     assert (j["parent"], j["child"], j["lower"], j["effort_limit"], j["where"]) == (

@@ -43,6 +43,18 @@ def test_rates_and_biases_are_derivatives(name: str) -> None:
     assert np.abs(bias - now.bias(q, v, 0.0)).max() < 1e-7 * max(1.0, np.abs(bias).max())
 
 
+def test_motors_of_arms_are_those_of_the_whole() -> None:
+    grasp, q = system("rigid")
+    usual = tuple(f"{a.name}/{name}" for a in grasp.arms for name in a.robot.actuated)
+    assert usual and grasp.robot.actuated == usual  # and none at the object
+    first, *rest = grasp.arms
+    one = first.robot.actuated[0]
+    arms = [(first.robot.with_actuated([one]), first.tips[0]), *((a.robot, a.tips[0]) for a in rest)]
+    partly = on.grasp(arms, grasp.object, bases=[a.base for a in grasp.arms], q=q)
+    assert partly.robot.actuated[0].endswith(f"/{one}")
+    assert len(partly.robot.actuated) == 1 + len(usual) - len(first.robot.actuated)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*KINDS, "cranes"])
 def test_arm_by_arm_and_all_at_once_agree(name: str) -> None:

@@ -47,13 +47,15 @@ def _lines(m: Model) -> list[str]:
     lines = m.summary(most).split("\n")
     lines[0] = paint(lines[0], "bold")
     lines.append("")
-    rows = [("joint", "type", "q", "v", "range", "velocity", "effort")]
+    driven = set(m.actuated)
+    rows = [("joint", "type", "q", "v", "motor", "range", "velocity", "effort")]
     rows.extend(
         (
             c.name,
             type(c.type).__name__.lower() + (f" = {_followed(m, c)}" if c.mimic else ""),
             _slots(c.q_start, c.nq),
             _slots(c.v_start, c.nv),
+            "yes" if c.name in driven else "-",
             _range(c),
             _limit(c.velocity_limit),
             _limit(c.effort_limit),
@@ -61,7 +63,7 @@ def _lines(m: Model) -> list[str]:
         for c in m.joints
     )
     rows.extend(
-        (x.name, f"{type(x.type).__name__.lower()} (loop)" + ("" if x.active else ", open"), "-", "-",
+        (x.name, f"{type(x.type).__name__.lower()} (loop)" + ("" if x.active else ", open"), "-", "-", "-",
          _range(x), _limit(x.velocity_limit), _limit(x.effort_limit))
         for x in m.loops
     )  # fmt: skip
@@ -110,6 +112,7 @@ def _described(m: Model) -> dict[str, Any]:
         "mass": m.mass,
         "gravity": list(m.gravity),
         "base": m.base,
+        "actuated": list(m.actuated),
         "bodies": [
             {"name": b.name, "mass": b.mass, "com": list(b.com), "inertia": list(b.inertia), "where": b.where}
             for b in m.bodies

@@ -29,6 +29,7 @@ def whole_robot(grasp: Grasp) -> Robot:
     shapes: list[Shape] = []
     loops: list[Loop] = []
     couplings: list[Coupling] = []
+    motors: list[str] = []
     for arm in grasp.arms:
         first, robot = len(bodies), arm.robot
 
@@ -50,6 +51,7 @@ def whole_robot(grasp: Grasp) -> Robot:
                     mimic=follows,
                 )
             )
+        motors += [f"{arm.name}/{name}" for name in robot.actuated]
         for f in robot.frames:
             body, place = at(f.body, f.placement)
             frames.append(Frame(f"{arm.name}/{f.name}", body, place))
@@ -83,6 +85,7 @@ def whole_robot(grasp: Grasp) -> Robot:
             loops=tuple(loops),
             couplings=tuple(couplings),
             shapes=tuple(shapes),
+            motors=tuple(motors) if any(arm.robot.motors is not None for arm in grasp.arms) else None,
         )
     )
 

@@ -113,6 +113,7 @@ def mjcf_of(model: Model, *, lossy: bool = False) -> tuple[str, Losses]:
     for k in bodies:
         for shape in shapes[k]:
             _geom(nodes[k], k, shape, model, assets, meshes, taken, losses)
+    _motors(model, root.add("actuator"), names, losses)
     losses.check()
     root.children = [n for n in root.children if n is world or n.children or n.attributes]
     return document(root, losses.comments), losses
@@ -362,6 +363,20 @@ def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sit
             losses.notes.append(
                 f"joint {c.name!r} follows {followed!r} by a constraint, which in MuJoCo gives way a little"
             )
+
+
+def _motors(model: Model, actuators: Node, names: dict[int, list[str]], losses: Losses) -> None:
+    """Which joints have motors, if that was said: one for each freedom, which its gear picks."""
+    if model.motors == () and model.joints:
+        losses.remark("the word that no joint has a motor", "the robot")
+    for k, c in enumerate(model.joints):
+        if c.name not in (model.motors or ()):
+            continue
+        for name, part in zip(names[k], _parts(c, c.type), strict=True):
+            n = part.v.stop - part.v.start
+            for i in range(n):
+                gear = None if n == 1 else " ".join("1" if j == i else "0" for j in range(n))
+                actuators.add("motor", joint=name, gear=gear)
 
 
 def _geom(

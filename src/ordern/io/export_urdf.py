@@ -92,6 +92,7 @@ def urdf_of(model: Model, *, lossy: bool = False) -> tuple[str, Losses]:
         joint.add("parent", link=base if frame.body == BASE else links[frame.body])
         joint.add("child", link=frame.name)
 
+    _transmissions(root, model, losses)
     if model.gravity != _GRAVITY:
         losses.add(f"gravity {numbers(model.gravity)} (readers take 0 0 -9.81)", "the robot", model.source)
     for loop in model.loops:
@@ -156,6 +157,18 @@ def _joint(root: Node, c: Connection, parent: str, child: str, model: Model, los
     for key, term in (("armature", c.armature), ("spring", c.stiffness)):
         if any(term):
             losses.add(key, what, c.where)
+
+
+def _transmissions(root: Node, model: Model, losses: Losses) -> None:
+    """Which joints have motors, if that was said, as simple transmissions without a gear."""
+    if model.motors == () and model.joints:
+        losses.remark("the word that no joint has a motor", "the robot")
+    for name in model.motors or ():
+        transmission = root.add("transmission", name=f"{name}_transmission")
+        transmission.add("type").text = "transmission_interface/SimpleTransmission"
+        interface = transmission.add("joint", name=name).add("hardwareInterface")
+        interface.text = "hardware_interface/EffortJointInterface"
+        transmission.add("actuator", name=f"{name}_motor").add("mechanicalReduction").text = "1"
 
 
 def _limit(joint: Node, c: Connection, kind: str) -> None:

@@ -1,6 +1,7 @@
 """URDF, the Unified Robot Description Format; see http://wiki.ros.org/urdf/XML and docs/formats/urdf.md.
 
-Read are links with their inertials and shapes, and joints with their origins, axes, limits, dynamics and mimics.
+Read are links with their inertials and shapes, and joints with their origins, axes, limits, dynamics and mimics; of
+transmissions, which joints they drive.
 
 Differs: what describes the motion must be right, or the file is refused, also if a name looks misspelt; what describes
 only looks, or means nothing here, is left out, and a note of the model says so. A revolute or prismatic joint may have
@@ -84,6 +85,8 @@ _KNOWN: dict[str, tuple[str, str]] = {
 _CHILDREN = {tag: frozenset(children.split()) for tag, (children, _) in _KNOWN.items()}
 _ATTRIBUTES = {tag: frozenset(attributes.split()) for tag, (_, attributes) in _KNOWN.items()}
 _REPEATED = ("link", "joint", "frame", "visual", "collision", "material")
+_DRIVEN = ("joint", "rollJoint", "flexJoint", "gap_joint")
+"""What names the joints of a <transmission>; the last three are those of the PR2's wrists and grippers."""
 _LOOKS = ("visual", "collision", "material")
 """What is in these has no part in the motion."""
 
@@ -115,6 +118,7 @@ def build_urdf(root: Element) -> ModelBuilder:
         name = required(frame, "name")
         what = f"frame {name!r}"
         builder.frame(name, required(frame, "link", what), _placement(frame, what), frame.where)
+    _motors(builder, root, types, remarks)
     _world(builder, root, remarks)
     note_repeats([root], _CHILDREN, _REPEATED, remarks)
     if left:
@@ -135,7 +139,7 @@ def unread(root: Element) -> dict[str, list[Element]]:
         for child in element.children:
             if child.tag in children:
                 stack.append(child)
-            else:
+            elif child.tag != "transmission" or element is not root or not _driven(child):
                 inside = "" if element is root else f" in <{element.tag}>"
                 found.setdefault(f"<{child.tag}>{inside}", []).append(child)
         if not element.attributes.keys() <= attributes:
@@ -331,6 +335,24 @@ def _dynamics(joint: Element, what: str, remarks: Remarks) -> dict[str, Any]:
             remarks.add("taken as zero, because it is below", f"{key} {value:g} of {what}", dynamics.where)
             found[key] = 0.0
     return found
+
+
+def _motors(builder: ModelBuilder, root: Element, types: dict[str, str], remarks: Remarks) -> None:
+    """Tell the builder which joints transmissions name: those have motors."""
+    named = [(name, element) for element in root.all("transmission") for name in _driven(element)]
+    for name, element in named:
+        if name not in types:
+            close = get_close_matches(name, types, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            remarks.add("left out: transmissions of joints that the robot has not", f"{name!r}{hint}", element.where)
+    known = dict.fromkeys(name for name, _ in named if name in types)
+    if known:
+        builder.actuated = tuple(known)
+
+
+def _driven(transmission: Element) -> list[str]:
+    """The joints that a transmission names."""
+    return [x.attributes["name"] for x in transmission.children if x.tag in _DRIVEN and x.attributes.get("name")]
 
 
 def _world(builder: ModelBuilder, root: Element, remarks: Remarks) -> None:

@@ -202,6 +202,8 @@ class Node:
     tag: str
     attributes: dict[str, str | None]
     children: list[Node] = field(default_factory=list)
+    text: str = ""
+    """Inside of an element without children."""
 
     def add(self, tag: str, **attributes: str | None) -> Node:
         """A new child. An underscore at the end of a name is for Python's own words (class_)."""
@@ -227,6 +229,8 @@ def document(root: Node, comments: Iterable[str] = ()) -> str:
             lines.append(f"{'  ' * depth}<{start}>")
             stack.append((f"</{node.tag}>", depth))
             stack.extend((child, depth + 1) for child in reversed(node.children))
+        elif node.text:
+            lines.append(f"{'  ' * depth}<{start}>{_escaped(node.text)}</{node.tag}>")
         else:
             lines.append(f"{'  ' * depth}<{start}/>")
     return "\n".join(lines) + "\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -16,7 +16,8 @@ from .checks import Numbers, are_coefficients, inertia_matrix, name_of, numbers,
 from .gathered import Carrier, Link, connections, followed_by, merged
 from .graphs import Graph
 from .model import Model
-from .parts import BASE, SHAPES, Frame, Note, Placement, Shape, placement
+from .motors import chosen, names_of
+from .parts import BASE, SHAPES, Connection, Coupling, Frame, Note, Placement, Shape, placement
 
 __all__ = ["ModelBuilder"]
 
@@ -27,14 +28,21 @@ class ModelBuilder(Graph):
     """Collects bodies, joints, frames, shapes and loops; `build()` makes the model.
 
     The one body that is no joint's child is the root: it is fixed to the ground, or floats with
-    `build(floating=True)`.
+    `build(floating=True)`. `actuated` are the names of the joints that have motors; `joint` can say so of each, too.
     """
 
-    def __init__(self, name: str = "robot", gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
+    def __init__(
+        self,
+        name: str = "robot",
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        actuated: Iterable[str] | None = None,
+    ) -> None:
         super().__init__()
         self.name = str(name)
         self.gravity = vector(gravity, 3, "gravity")
         self.source = ""
+        self.actuated = None if actuated is None else names_of(actuated, self.name)
+        """The names of the joints that have motors; None if that is not said."""
         self.grounded = ""
         """Why the root cannot float, if it cannot."""
         self._links: dict[str, Link] = {}
@@ -48,7 +56,7 @@ class ModelBuilder(Graph):
     def of(cls: type[B], model: Model) -> B:
         """A builder with the parts of a model, to be changed and built again."""
         builder = cls(model.name, model.gravity)
-        builder.source = model.source
+        builder.source, builder.actuated = model.source, model.motors
         names = {BASE: model.base, **{k: body.name for k, body in enumerate(model.bodies)}}
         builder.body(model.base)
         for k, (body, c) in enumerate(zip(model.bodies, model.joints, strict=True)):
@@ -79,6 +87,12 @@ class ModelBuilder(Graph):
     def joints(self) -> tuple[str, ...]:
         """The names of the joints so far, those of a graph included."""
         return (*self._joints, *self._edges)
+
+    def freedoms(self, joint: str) -> int:
+        """The number of freedoms of a joint of the tree."""
+        if joint not in self._joints:
+            raise unknown_name("joint", joint, self._joints, self.name)
+        return self._joints[joint].type.nv
 
     def lock(self: B, joint: str, q: Numbers = None) -> B:
         """Fix a joint at a position, which is neutral unless given; joints that follow it are fixed with it."""
@@ -159,6 +173,7 @@ class ModelBuilder(Graph):
         stiffness: Numbers = None,
         rest: Numbers = None,
         mimic: str | tuple[str, float, float] | None = None,
+        actuated: bool | None = None,
         where: str = "",
     ) -> B:
         """Connect two bodies. Limits and coefficients are one number, or one for each coordinate.
@@ -167,6 +182,8 @@ class ModelBuilder(Graph):
         the spring (`stiffness`, and the position `rest` in which it is slack) make the robot's `passive_force`; the
         forces in `tau` are what acts on the joint in total. With `mimic`, the name of another joint or (name, ratio,
         offset), the joint has no coordinate of its own: its position is ratio times that joint's, plus offset.
+        `actuated` says whether the joint has a motor. As soon as one is said to have one, joints of which nothing is
+        said have none; see `Model.actuated`.
         """
         what = f"joint {name!r}"
         try:
@@ -207,6 +224,8 @@ class ModelBuilder(Graph):
                 raise ModelError(f"{what}: rest must be finite, not {rest!r}")
             where_to = placement(at, what)
             follows = followed_by(mimic, type, what)
+            if actuated is not None and not isinstance(actuated, (bool, np.bool_)):
+                raise ModelError(f"{what}: actuated must be True, False or None, not {actuated!r}")
         except ModelError as e:
             raise ModelError(str(e), where) from None
         for low, high in zip(limits["lower"], limits["upper"], strict=True):
@@ -215,7 +234,8 @@ class ModelBuilder(Graph):
         for term in ("armature", "damping", "friction", "stiffness"):
             if not are_coefficients(limits[term]):
                 raise ModelError(f"{what}: {term} must be finite and not below zero", where)
-        self._joints[name] = Carrier(name, type, parent, child, where_to, limits, follows, where)
+        motor = None if actuated is None else bool(actuated)
+        self._joints[name] = Carrier(name, type, parent, child, where_to, limits, follows, where, motor)
         self._parent_joint[child] = name
         return self
 
@@ -333,6 +353,7 @@ class ModelBuilder(Graph):
         joints = tuple(connections(carriers))
         for f in (*extra, Frame("world", BASE)):
             frames.setdefault(f.name, f)
+        couplings = tuple(self._coupled(joints))
         return Model(
             name=self.name,
             bodies=tuple(merged(name, parts) for name, parts in zip(bodies, masses, strict=True)),
@@ -342,11 +363,25 @@ class ModelBuilder(Graph):
             base="world" if floating else root,
             snap=snap,
             loops=tuple(self._looped(on_body)),
-            couplings=tuple(self._coupled(joints)),
+            couplings=couplings,
             shapes=tuple(shapes),
             notes=tuple(self._notes),
             source=self.source,
+            motors=self._motors(joints, couplings, not isinstance(floating, (bool, Free))),
         )
+
+    def _motors(
+        self, joints: tuple[Connection, ...], couplings: tuple[Coupling, ...], loose: bool
+    ) -> tuple[str, ...] | None:
+        """The joints that have motors; None if nothing was said. `loose` is whether the first joint is the root's."""
+        said = {c.name: c.actuated for c in self._joints.values() if c.actuated is not None}
+        given = None if self.actuated is None else names_of(self.actuated, self.name)
+        for name in given or ():
+            if name not in self._joints and all(c.name != name for c in joints):
+                loop = f"{name!r} closes a loop: let another joint close it" if name in self._loops else ""
+                known = unknown_name("actuated joint", name, (c.name for c in joints), self.name, loop)
+                raise ModelError(str(known), self.source)
+        return chosen(given, said, joints, couplings, loose)
 
     def _ordered(self) -> tuple[str, list[Carrier]]:
         """The root, and the joints with parents before children, each subtree in one piece."""

@@ -42,6 +42,8 @@ class Carrier:
     limits: dict[str, tuple[float, ...]]
     mimic: tuple[str, float, float] | None
     where: str
+    actuated: bool | None = None
+    """Whether it has a motor; None if that was not said."""
 
 
 def connections(found: list[tuple[Carrier, int, Placement]]) -> Iterable[Connection]:

@@ -31,6 +31,7 @@ class Graph(ABC):
     _links: dict[str, Link]
     _joints: dict[str, Carrier]
     _parent_joint: dict[str, str]
+    actuated: tuple[str, ...] | None
 
     def __init__(self) -> None:
         self._loops: dict[str, tuple[Loop, str, str]] = {}
@@ -203,7 +204,9 @@ class Graph(ABC):
         root = next((name for name in self._links if name not in carried), None)
         if root is None:
             return built  # there is nothing, or a ring: `_ordered` says what is wrong
-        found = span(root, carried, self._edges, self._links)
+        driven = {name: replace(self._edges[name], terms={**self._edges[name].terms, "actuated": True})
+                  for name in self.actuated or () if name in self._edges}  # fmt: skip
+        found = span(root, carried, {**self._edges, **driven}, self._links)
         for name, backwards in found.carry.items():
             edge = self._edges[name]
             joint, at = carrying(edge, backwards)
@@ -211,7 +214,7 @@ class Graph(ABC):
             built._carry(name, joint, *ends, {"at": at, "where": edge.where, **edge.terms})
         for name in found.loops:
             edge = self._edges[name]
-            terms = {key: x for key, x in edge.terms.items() if key not in ("armature", "mimic")}
+            terms = {key: x for key, x in edge.terms.items() if key not in ("armature", "mimic", "actuated")}
             ends = (edge.parent, edge.child)
             built.loop(name, edge.type, *ends, at=edge.at, child_at=edge.child_at, where=edge.where, **terms)
         return built

@@ -20,6 +20,7 @@ from ..records import dataclass
 from ..spatial import Freedoms
 from .lending import moving_together
 from .loops import LoopTable, loop_digest, loop_table
+from .motors import listed, usual
 from .parts import BASE, Body, Connection, Coupling, Frame, Loop, Note, Shape
 from .tables import Tables, tables_of
 
@@ -57,6 +58,8 @@ class Model:
     """What the loader noticed and went on from."""
     source: str = field(default="", compare=False)
     """The file it came from."""
+    motors: tuple[str, ...] | None = None
+    """The joints that have motors, if that was said; `actuated` has them in any case."""
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together: they may have been replaced by hand."""
@@ -104,6 +107,9 @@ class Model:
         for frame in self.frames:
             if not BASE <= frame.body < len(self.bodies):
                 raise ModelError(f"frame {frame.name!r} is on body {frame.body}, but {self.name!r} has {_bodies(self)}")
+        if self.motors is not None:
+            hints = {x.name: self.constraint_hint(x.name) for x in self.constraints}
+            object.__setattr__(self, "motors", listed(self.motors, self.joints, self.name, hints))
 
     @cached_property
     def nq(self) -> int:
@@ -119,6 +125,15 @@ class Model:
     def independent(self) -> tuple[Connection, ...]:
         """The joints that follow no other."""
         return tuple(c for c in self.joints if c.mimic is None)
+
+    @cached_property
+    def actuated(self) -> tuple[str, ...]:
+        """The names of the joints that have motors, in the order of the model; controllers push no others.
+
+        They are those that the file or the builder named. Where nothing was said, they are all joints but free ones
+        and those that follow another, by a mimic or by a coupling. A joint has a motor for each of its freedoms.
+        """
+        return usual(self.joints, self.couplings) if self.motors is None else self.motors
 
     @property
     def constraints(self) -> tuple[Loop | Coupling, ...]:

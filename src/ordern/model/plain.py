@@ -268,6 +268,7 @@ _MODEL: dict[str, Read] = {
     ),
     "notes": _list(_part(Note, message=_text, where=_text, suggestion=_text)),
     "source": _text,
+    "motors": _maybe(_list(_text)),
 }
 """How each field is read."""
 

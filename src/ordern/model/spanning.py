@@ -1,10 +1,10 @@
 """Which of a graph's joints carry bodies, and which close loops.
 
 The tree grows from the root. Of the joints that lead from it to a body that is not in it yet, the next is one that
-cannot close a loop (a joint with an armature, one that follows another, one of a type without a closure, or one with a
-spring or the like that would have no coordinates there); then one with limits, drives, dampers or springs; then any;
-and of these one whose child is the new body, before one that has to be reversed. What cannot close a loop and cannot be
-reversed either carries its child, and no other joint does. What is left over closes loops.
+cannot close a loop (a joint with a motor or an armature, one that follows another, one of a type without a closure, or
+one with a spring or the like that would have no coordinates there); then one with limits, drives, dampers or springs;
+then any; and of these one whose child is the new body, before one that has to be reversed. What cannot close a loop and
+cannot be reversed either carries its child, and no other joint does. What is left over closes loops.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["Edge", "Spanned", "carrying", "says", "span"]
 
 _REVERSIBLE = (Fixed, Revolute, Continuous, Prismatic, Helical, Cylindrical)
 """Types whose inverse is one of them, about the opposite axis, with the same coordinates."""
-_IN_TREE = ("armature", "mimic")
+_IN_TREE = ("armature", "mimic", "actuated")
 """What a joint that closes a loop cannot have."""
 
 

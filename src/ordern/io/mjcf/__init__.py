@@ -1,7 +1,7 @@
 """MJCF, the format of MuJoCo: the part of it that says how a robot moves, as MuJoCo's compiler understands it.
 
 Read are the tree of bodies with their joints, inertias (given, or those of their geoms) and sites, equality
-constraints, and gravity. See https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+constraints, which joints actuators drive, and gravity. See https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 
 Differs: MuJoCo has one body with several joints; here each joint has a body of its own, massless but for the last. A
 joint turns about its own origin here, and about any point of its body there: where the two differ, a massless body
@@ -15,6 +15,7 @@ from pathlib import PurePath
 from ...errors import ModelError
 from ...model import ModelBuilder
 from ..xml import Element
+from .actuators import add_motors
 from .bodies import add_bodies
 from .document import Document, assembled
 from .equality import add_equalities
@@ -35,5 +36,6 @@ def build_mjcf(root: Element) -> ModelBuilder:
     tree = Tree(document)
     add_bodies(builder, document, tree)
     add_equalities(builder, document, tree)
+    add_motors(builder, document, tree)
     document.unread.note(builder)
     return builder

@@ -1,18 +1,31 @@
-"""What actuators add to their joints: armature and damping. Nothing else of them is read."""
+"""What actuators say of joints: which are driven, and the armature and damping that is added to them.
+
+Nothing else of them is read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from ...errors import ModelError, unknown_name
+from ...model import ModelBuilder
+from ..xml import Element
 from .document import ACTUATORS, Document, numbers
 from .tree import Tree
 
-__all__ = ["drives_of"]
+__all__ = ["add_motors", "drives_of"]
+
+_DRIVES_NOTHING = ("damper",)
+"""What only brakes a joint."""
+_DRIVES_ALL = ("orientation",)
+"""What drives all freedoms of its joint."""
 
 
 def drives_of(document: Document, tree: Tree) -> dict[str, dict[str, float]]:
     """By joint: the armature and damping that its actuators add, seen through their gears."""
-    joints = {part.name for body in tree.bodies for part in body.joints}
-    found: dict[str, dict[str, float]] = {}
+    joints, found = _joint_names(tree), dict[str, dict[str, float]]()
     for element in document.section("actuator"):
         if element.tag not in ACTUATORS:
             continue
@@ -26,10 +39,66 @@ def drives_of(document: Document, tree: Tree) -> dict[str, dict[str, float]]:
         if not name:
             document.unread.add(f"armature or damping of <{element.tag}> on other things than joints")
             continue
-        for suffix in [""] if name in joints else tree.suffixes.get(("joint", name), [""]):
-            if name + suffix not in joints:
-                raise ModelError(str(unknown_name("joint", name + suffix, joints, f"<{element.tag}>")), element.where)
-            here = found.setdefault(name + suffix, {})
+        for joint in _joints_of(name, element, tree, joints):
+            here = found.setdefault(joint, {})
             for key, more in added.items():
                 here[key] = here.get(key, 0.0) + more
     return found
+
+
+def add_motors(builder: ModelBuilder, document: Document, tree: Tree) -> None:
+    """Tell the builder which joints actuators drive, if they name any.
+
+    An actuator of a ball or a free joint pushes along one direction of it, its gear: such a joint counts as driven if
+    its actuators push along all of its freedoms.
+    """
+    joints, gears = _joint_names(tree), dict[str, list[tuple[float, ...]]]()
+    whole: set[str] = set()
+    others = 0
+    for element in document.section("actuator"):
+        e = document.resolved(element, tag="actuator") if element.tag in ACTUATORS else element
+        name = e.attributes.get("joint", e.attributes.get("jointinparent", ""))
+        if not name:
+            others += 1
+        if not name or element.tag in _DRIVES_NOTHING:
+            continue
+        gear = numbers(e, "gear", 1, 6, f"an actuator of joint {name!r}") or (1.0,)
+        for joint in _joints_of(name, element, tree, joints):
+            gears.setdefault(joint, []).append((*gear, *(0.0,) * (6 - len(gear))))
+            if element.tag in _DRIVES_ALL:
+                whole.add(joint)
+    if not gears:
+        return
+    driven: list[str] = []
+    for name, rows in gears.items():
+        nv = builder.freedoms(name)
+        rank = np.linalg.matrix_rank(np.array(rows)[:, :nv])
+        if rank == nv or name in whole:
+            driven.append(name)
+        elif rank:
+            builder.note(
+                f"the actuators of joint {name!r} push along {rank} of its {nv} freedoms, so that it does not count as "
+                "actuated",
+                builder.source,
+                "give `actuated` to say otherwise",
+            )
+    builder.actuated = tuple(driven)
+    if others:
+        builder.note(
+            f"{others} actuator{'s act' if others > 1 else ' acts'} on other things than joints (tendons, sites, "
+            "bodies); joints that only these move do not count as actuated",
+            builder.source,
+            "give `actuated` to say otherwise",
+        )
+
+
+def _joint_names(tree: Tree) -> set[str]:
+    return {part.name for body in tree.bodies for part in body.joints}
+
+
+def _joints_of(name: str, element: Element, tree: Tree, joints: set[str]) -> Iterator[str]:
+    """The joints that a name stands for: one, or one in each replica."""
+    for suffix in [""] if name in joints else tree.suffixes.get(("joint", name), [""]):
+        if name + suffix not in joints:
+            raise ModelError(str(unknown_name("joint", name + suffix, joints, f"<{element.tag}>")), element.where)
+        yield name + suffix

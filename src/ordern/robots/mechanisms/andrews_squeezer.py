@@ -53,7 +53,7 @@ _START = (
 
 def andrews_squeezer(*, closure: Closure | None = None) -> ModelBuilder:
     """Bodies "K1" to "K7", joints by the source's letters, loops "pin3", "pin4", "pin6", the frame "F"; one freedom."""
-    builder = ModelBuilder("andrews-squeezer", gravity=(0.0, 0.0, 0.0)).body("ground")
+    builder = ModelBuilder("andrews-squeezer", gravity=(0.0, 0.0, 0.0), actuated=["beta"]).body("ground")
 
     def add(k: int, joint: str, parent: str, at: Point, com: Point) -> None:
         I = INERTIAS[k - 1]

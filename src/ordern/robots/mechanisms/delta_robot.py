@@ -47,7 +47,7 @@ def delta_robot(
     lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "upper": upper, "forearm": forearm}
     sizes("delta-robot", **lengths, width=width, platform=platform, arm=arm, rod=rod)
     half = platform * platform_radius**2 / 4.0
-    builder = ModelBuilder("delta-robot").body("ground")
+    builder = ModelBuilder("delta-robot", actuated=[f"drive{k}" for k in (1, 2, 3)]).body("ground")
     builder.body(
         "platform", parent="ground", joint=Free(), joint_name="pose", mass=platform, inertia=(half, half, 2.0 * half)
     )

@@ -28,7 +28,7 @@ def five_bar(
 ) -> ModelBuilder:
     """Joints "left_drive", "left_elbow", "right_drive", "right_elbow"; the loop "tool_pin"; two freedoms."""
     sizes("five-bar", span=span, upper=upper, forearm=forearm, density=density)
-    builder = ModelBuilder("five-bar").body("ground")
+    builder = ModelBuilder("five-bar", actuated=["left_drive", "right_drive"]).body("ground")
     for side, x in (("left", -span / 2.0), ("right", span / 2.0)):
         one, other = f"{side}_upper", f"{side}_forearm"
         builder.body(

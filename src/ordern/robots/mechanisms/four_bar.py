@@ -35,7 +35,7 @@ def four_bar(
     sizes("four-bar", ground=ground, crank=crank, coupler=coupler, rocker=rocker, density=density)
     end = (crank, 0.0, 0.0)
     return (
-        ModelBuilder("four-bar")
+        ModelBuilder("four-bar", actuated=["drive"])
         .body("ground")
         .body("crank", parent="ground", joint=hinge(), joint_name="drive", **bar(density * crank, crank))
         .body("coupler", parent="crank", joint=hinge(), joint_name="elbow", at=end, **bar(density * coupler, coupler))

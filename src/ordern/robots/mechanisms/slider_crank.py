@@ -36,7 +36,7 @@ def slider_crank(
     sizes("slider-crank", crank=crank, rod=rod, slider=slider, density=density)
     side = 0.4 * crank
     return (
-        ModelBuilder("slider-crank")
+        ModelBuilder("slider-crank", actuated=["drive"])
         .body("ground")
         .body("crank", parent="ground", joint=hinge(), joint_name="drive", **bar(density * crank, crank))
         .body(

@@ -43,7 +43,7 @@ def spatial_slider_crank(
     back["com"] = (-rod / 2.0, 0.0, 0.0)
     side, cross = 0.4 * crank, Universal((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
     return (
-        ModelBuilder("spatial-slider-crank")
+        ModelBuilder("spatial-slider-crank", actuated=["drive"])
         .body("ground")
         .body(
             "crank",

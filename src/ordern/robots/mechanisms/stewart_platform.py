@@ -49,7 +49,7 @@ def stewart_platform(
     sizes("stewart-platform", base_radius=base_radius, platform_radius=platform_radius, **given)
     across = platform * (3.0 * platform_radius**2 + _THICK**2) / 12.0
     disc: dict[str, Any] = {"mass": platform, "inertia": (across, across, platform * platform_radius**2 / 2.0)}
-    builder = ModelBuilder("stewart-platform").body("ground")
+    builder = ModelBuilder("stewart-platform", actuated=[f"leg{k}_drive" for k in range(1, 7)]).body("ground")
     builder.body("platform", parent="ground", joint=Free(), joint_name="pose", **disc)
     piston = bar(rod, _HALF, "z", 0.03)
     piston["com"] = (0.0, 0.0, -_HALF / 2.0)

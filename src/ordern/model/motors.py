@@ -1,0 +1,74 @@
+"""Which joints have motors.
+
+A model lists their names in `Model.motors`, or says nothing. Then every joint counts as one with a motor, but for those
+that no motor moves by itself: free joints, which are floating bases and loose bodies, and joints that follow another
+one, by a mimic or by a coupling. A joint has a motor for each of its freedoms, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..errors import ModelError, unknown_name
+from ..joints import Composite, Free, Joint
+from .parts import Connection, Coupling
+
+__all__ = ["chosen", "listed", "names_of", "usual"]
+
+
+def usual(joints: Sequence[Connection], couplings: Iterable[Coupling]) -> tuple[str, ...]:
+    """Return the joints that have motors where nothing was said."""
+    bound = {x.joint for x in couplings if x.active}
+    return tuple(c.name for k, c in enumerate(joints) if c.nv and k not in bound and not _is_free(c.type))
+
+
+def listed(names: Iterable[str], joints: Sequence[Connection], owner: str, hints: dict[str, str]) -> tuple[str, ...]:
+    """Return the joints that these names stand for, in the order of the model.
+
+    A joint that follows another stands for that one, whose coordinate its motor drives. A joint without a freedom drops
+    out. `hints` say more of names that are none of a joint.
+    """
+    index = {c.name: c for c in joints}
+    found: set[str] = set()
+    for name in names_of(names, owner):
+        c = index.get(name)
+        if c is None:
+            raise unknown_name("actuated joint", name, index, owner, hints.get(name, ""))
+        leader = c if c.mimic is None else joints[c.mimic.joint]
+        found |= {leader.name} if leader.nv else set()
+    return tuple(c.name for c in joints if c.name in found)
+
+
+def chosen(
+    given: tuple[str, ...] | None,
+    said: Mapping[str, bool],
+    joints: Sequence[Connection],
+    couplings: Iterable[Coupling],
+    loose: bool,
+) -> tuple[str, ...] | None:
+    """Return the joints that have motors by what a builder was told; None if it was told nothing.
+
+    `given` is its list. What is `said` of single joints counts more; if one is said to have a motor, and there is no
+    list, the others have none. With `loose`, the first joint is that of a floating base, and has none by itself.
+    """
+    if given is None and not said and not loose:
+        return None
+    if given is None:
+        base = joints[0].name if loose else ""
+        given = () if any(said.values()) else tuple(name for name in usual(joints, couplings) if name != base)
+    return listed((c.name for c in joints if said.get(c.name, c.name in given)), joints, "", {})
+
+
+def names_of(names: object, owner: str) -> tuple[str, ...]:
+    """Return names of joints from what was given, checked."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ModelError(f"{owner!r}: actuated must be a list of names of joints, not {names!r}")
+    given = tuple(names)
+    for name in given:
+        if not isinstance(name, str):
+            raise ModelError(f"{owner!r}: actuated must be names of joints, but one is {name!r}")
+    return given
+
+
+def _is_free(joint: Joint) -> bool:
+    return isinstance(joint, Free) or (isinstance(joint, Composite) and any(_is_free(part) for part, _ in joint.parts))
