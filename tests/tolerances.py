@@ -256,3 +256,10 @@ errors of the default tolerances of 1e-10."""
 LOOP_TURNED = 5e-5
 """Positions and velocities after a bounce at a singular position: forces of weak constraints are held constant in the
 band around it, of 5e-4, and as that is left where it was entered, errors do not cancel: some 1e-5."""
+
+LOOPS_KEPT = 1e-10
+"""What trajectories leave of loops (m, rad), and of their rates and accelerations relative to these: Newton's method
+stops at 1e-13, and rates multiply the rounding of that by the inverse of the loops' matrix, below a hundred here."""
+MOTORS = 1e-10
+"""Accelerations of mechanisms by forward dynamics with forces from their inverse: ROUNDING, times the ratio of the
+largest acceleration of a passive joint to those of the motors, which divide it: up to a hundred."""

@@ -31,7 +31,9 @@ def panda() -> on.Robot:
 
 @pytest.fixture(scope="module")
 def creature() -> on.Robot:
-    return random_robot(1, 5, (on.Spherical, on.Revolute, on.Planar, on.Prismatic), floating=True, passive=True)
+    """A floating robot, with thrusters at its base."""
+    robot = random_robot(1, 5, (on.Spherical, on.Revolute, on.Planar, on.Prismatic), floating=True, passive=True)
+    return robot.with_actuated([c.name for c in robot.joints])
 
 
 def decayed(e: Array, rate: Array, w: float, t: float) -> Array:

@@ -1,4 +1,4 @@
-"""Does a motion keep the limits of a robot?"""
+"""Does a motion keep the limits of a robot, and its loops?"""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, LoopError
+from ..loops.asking import asking, worst_loop
 from ..records import dataclass
 from .arguments import Array, unlike
+from .drives import Drives
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -19,6 +21,22 @@ __all__ = ["Exceeded", "check", "exceeded"]
 
 _UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or N"}
 _ROUNDING = 1e-9
+_OPEN = 1e-9
+"""Loops count as closed below this, in rad and m."""
+_OPENS = 1e-6
+"""Velocities and accelerations keep loops closed if they open them by less than this part of their terms."""
+_STEP, _UNLIKE = 1e-5, 1e-3
+"""The part of the duration over which positions are compared, and how much of the largest velocity may be missing."""
+
+_SAID = {
+    "loop": "loop {joint!r} is open by {value:.3g} rad or m at t = {time:.6g} s",
+    "loop velocity": "the velocities open loop {joint!r} by {value:.3g} rad/s or m/s at t = {time:.6g} s",
+    "loop acceleration": "the accelerations open loop {joint!r} by {value:.3g} rad/s^2 or m/s^2 at t = {time:.6g} s",
+    "rate": "the velocity of joint {joint!r} is {value:.6g} at t = {time:.6g} s, but its position changes by "
+    "{limit:.6g} per second",
+    "motor": "no forces of the motors ({joint}) cause the motion at t = {time:.6g} s",
+}
+"""What to say of what is no limit of a joint."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +44,17 @@ class Exceeded:
     """A limit that a motion exceeds: of which joint, which quantity, when it is worst, and by how much."""
 
     joint: str
+    """Its name; that of the loop, if it is one that opens."""
     kind: str
-    """"position", "velocity" or "effort"."""
+    """"position", "velocity" or "effort"; "loop", "loop velocity" or "loop acceleration" of a loop that opens; "rate"
+    of a velocity that is not the rate of its position; "motor" of a motion that the motors cannot cause."""
     time: float
     value: float
     limit: float
 
     def __str__(self) -> str:
+        if self.kind in _SAID:
+            return _SAID[self.kind].format(joint=self.joint, value=self.value, time=self.time, limit=self.limit)
         return (
             f"joint {self.joint!r} exceeds its {self.kind} limit at t = {self.time:.6g} s: {self.value:.6g} instead of "
             f"{self.limit:.6g} {_UNITS[self.kind]}"
@@ -51,8 +73,64 @@ def check(trajectory: Trajectory, robot: Robot, samples: int) -> tuple[Exceeded,
     after = trajectory._motion(t[: samples + len(breaks)], False)
     before = trajectory._motion(breaks, True)
     q, v, a = (np.concatenate([x, y]) for x, y in zip(after, before, strict=True))
-    tau = robot.inverse_dynamics(q, v, a) - robot.passive_force(q, v)
-    return tuple(exceeded(robot, t, q, v, tau))
+    return (*opened(robot, t, q, v, a), *_unlike_rates(trajectory, robot, samples), *_efforts(robot, t, q, v, a))
+
+
+def _efforts(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[Exceeded]:
+    """The limits that the motion exceeds; of a robot with loops, those of effort are of the motors."""
+    drives = Drives(robot)
+    if not drives.looped:
+        tau = robot.inverse_dynamics(q, v, a) - robot.passive_force(q, v)
+    else:
+        passive = drives.passive(q, v, 0.01)
+        try:
+            tau = drives.forces(q, v, a, t, passive)
+        except LoopError:
+            tau = np.zeros(v.shape)
+            for k in range(len(t)):  # to find out when
+                try:
+                    tau[k] = drives.forces(q[k], v[k], a[k], t[k], passive[k])
+                except LoopError:
+                    yield Exceeded(", ".join(robot.actuated), "motor", float(t[k]), np.nan, np.nan)
+                    break
+    yield from exceeded(robot, t, q, v, tau)
+
+
+def opened(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[Exceeded]:
+    """The loops that samples of a motion open: by positions, velocities or accelerations, where it is worst."""
+    if not robot.nc:
+        return
+    ask, time = asking(robot), t if Drives(robot).timed else None
+    K = ask("loop_jacobian", q, t=time)
+    k = ask("loop_bias", q, v, t=time)
+    terms = [np.abs(K) @ np.abs(x)[..., None] for x in (v, a)]
+    sizes = [1.0 + x[..., 0].max(axis=-1) for x in terms]
+    for kind, rows, most in (
+        ("loop", ask("loop_residual", q, t=time), np.full(len(t), _OPEN)),
+        ("loop velocity", ask("loop_rate", q, v, t=time), _OPENS * sizes[0]),
+        ("loop acceleration", (K @ a[..., None])[..., 0] + k, _OPENS * (sizes[1] + np.abs(k).max(axis=-1))),
+    ):
+        over = np.abs(rows).max(axis=-1) / most
+        i = int(np.argmax(over))
+        if over[i] > 1.0:
+            name, off = worst_loop(robot, rows[i])
+            yield Exceeded(name, kind, float(t[i]), off, float(most[i]))
+
+
+def _unlike_rates(trajectory: Trajectory, robot: Robot, samples: int) -> Iterator[Exceeded]:
+    """Velocities that are not the rates of positions, at a few of the times, away from breaks."""
+    h = _STEP * trajectory.duration
+    t = np.linspace(0.0, trajectory.duration, max(3, samples // 8))[1:-1]
+    t = t[[all(abs(x - b) > 2.0 * h for b in trajectory.breaks) for x in t]]
+    if not t.size or not robot.nv:
+        return
+    (q, v, _), ahead, behind = (trajectory._motion(x, False) for x in (t, t + h, t - h))
+    rate = (robot.difference(q, ahead.q) - robot.difference(q, behind.q)) / (2.0 * h)
+    off = np.abs(rate - v)
+    i, j = np.unravel_index(np.argmax(off), off.shape)
+    if off[i, j] > _UNLIKE * np.abs(v).max() + 1e-6:
+        name = next(c.name for c in robot.independent if c.v_start <= j < c.v_start + c.nv)
+        yield Exceeded(name, "rate", float(t[i]), float(v[i, j]), float(rate[i, j]))
 
 
 def exceeded(robot: Robot, t: Array, q: Array, v: Array, tau: Array) -> Iterator[Exceeded]:

@@ -12,6 +12,7 @@ from ..errors import ArgumentError
 from ..records import dataclass
 from .arguments import Array, freedoms, of_robot, positive
 from .controller import Controller, Modelled
+from .drives import Drives
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -78,7 +79,7 @@ class Saturation:
 
 
 class Saturated(Modelled):
-    """A controller whose forces end at the effort limits of the model, or at those given.
+    """A controller whose forces end at the effort limits of the model, or at those given; without a motor, at zero.
 
     `report` lists the joints whose drives were asked for more, since the last `start`; an integrator also tries states
     that it does not keep.
@@ -91,7 +92,7 @@ class Saturated(Modelled):
         self.robot, self.controller = robot, _law(controller)
         if limits is None:
             limits = np.array([x for c in robot.independent for x in c.effort_limit])
-        self.limits = freedoms(robot, limits, "limits", infinite=True)
+        self.limits = np.where(Drives(robot).at, freedoms(robot, limits, "limits", infinite=True), 0.0)
         self.period, self.breaks = getattr(controller, "period", None), getattr(controller, "breaks", ())
         self._forget()
 

@@ -1,4 +1,7 @@
-"""Controllers of positions: PD, gravity compensation, computed torque, feed-forward."""
+"""Controllers of positions: PD, gravity compensation, computed torque, feed-forward.
+
+All of them push the joints that have motors, `robot.actuated`, and no others.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import Array, freedoms, of_robot
+from .arguments import Array, freedoms
 from .controller import Goal, Modelled, Target, gains, sampled
+from .drives import Drives
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -23,7 +27,8 @@ Gains = ArrayLike | Mapping[str, ArrayLike]
 class PD(Modelled):
     """tau = kp e + kd e', with e the difference to a position or a trajectory, and e' that of velocities.
 
-    With `gravity`, the force that holds the robot where it is comes on top.
+    With `gravity`, the forces that hold the robot where it is come on top: see `GravityCompensation`. Joints without
+    motors are not pushed.
     """
 
     def __init__(
@@ -38,25 +43,30 @@ class PD(Modelled):
     ) -> None:
         self.robot, self.goal, self.gravity, self.period = robot, Goal(robot, target), gravity, sampled(period)
         self.kp, self.kd = gains(robot, kp, kd, False)
-        self.breaks = self.goal.breaks
+        self.breaks, self.drives = self.goal.breaks, Drives(robot)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """The joint forces."""
         e, rate = self.goal.error(self.goal(t), q, v)
-        tau = self.kp * e + self.kd * rate
-        return np.asarray(tau + self.robot.gravity_force(q) if self.gravity else tau)
+        tau = self.drives.only(self.kp * e + self.kd * rate)
+        return np.asarray(tau + self.drives.gravity(q, t) if self.gravity else tau)
 
 
 class GravityCompensation(Modelled):
-    """tau = gravity_force(q) - damping v: the robot rests wherever it is, and can be led by hand."""
+    """tau = gravity_force(q) - damping v: the robot rests wherever it is, and can be led by hand.
+
+    Of a robot with loops, tau are the forces of the motors alone that hold it. If some joints have no motors, tau are
+    the entries of the others: the robot rests if something else holds the joints without motors, as the ground holds
+    the floating base of a legged robot.
+    """
 
     def __init__(self, robot: Robot, damping: Gains = 0.0, *, period: float | None = None) -> None:
-        of_robot(robot)
+        self.drives = Drives(robot)
         self.robot, self.damping, self.period = robot, freedoms(robot, damping, "damping"), sampled(period)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """The joint forces."""
-        return np.asarray(self.robot.gravity_force(q) - self.damping * v)
+        return np.asarray(self.drives.gravity(q, t) - self.drives.only(self.damping * v))
 
 
 class ComputedTorque(Modelled):
@@ -66,6 +76,10 @@ class ComputedTorque(Modelled):
     this needs: a_d + kd (v_d - v) + kp e where positions are plain numbers. For spherical, free and planar joints e is
     the rotation vector (or screw) to the target in the axes of the body, and the equation holds for it exactly, up to
     half a turn. Without kd the damping is critical: kd = 2 sqrt(kp).
+
+    Every freedom needs a motor, so that a floating base is an error. Of a robot with loops the equation holds for the
+    errors of the joints that have motors; their forces alone cause the accelerations, and the loops move the others.
+    With more motors than freedoms it holds in the least squares.
     """
 
     def __init__(
@@ -82,7 +96,8 @@ class ComputedTorque(Modelled):
         self.robot, self.goal, self.period = robot, Goal(robot, target), sampled(period)
         self.goal.space.known()
         self.kp, self.kd = gains(robot, kp, kd, True)
-        self.breaks = self.goal.breaks
+        self.breaks, self.drives = self.goal.breaks, Drives(robot)
+        self.drives.require("ComputedTorque", self.goal(0.0).q if robot.nc else None)
         self.passive, self.smoothing = passive, smoothing
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
@@ -90,14 +105,15 @@ class ComputedTorque(Modelled):
         goal, space = self.goal(t), self.goal.space
         e = space.difference(q, goal.q)
         a = space.feedback(e, np.asarray(v, float), goal.v, goal.a, self.kp, self.kd)
-        tau = self.robot.inverse_dynamics(q, v, a)
-        return tau - self.robot.passive_force(q, v, self.smoothing) if self.passive else tau
+        passive = self.drives.passive(q, v, self.smoothing) if self.passive else None
+        return self.drives.forces(q, v, self.drives.reached(q, v, a, t), t, passive)
 
 
 class FeedForward(Modelled):
     """The forces that the wanted motion needs, by inverse dynamics, and a PD for what is left.
 
-    They depend on the trajectory alone, and could be computed before: nothing but the PD's part uses the state.
+    They depend on the trajectory alone, and could be computed before: nothing but the PD's part uses the state. They
+    are forces of the motors; a motion that these cannot cause is an error.
     """
 
     def __init__(
@@ -113,14 +129,18 @@ class FeedForward(Modelled):
     ) -> None:
         self.robot, self.goal, self.period = robot, Goal(robot, target), sampled(period)
         self.kp, self.kd = gains(robot, kp, kd, False)
-        self.breaks = self.goal.breaks
+        self.breaks, self.drives = self.goal.breaks, Drives(robot)
         self.passive, self.smoothing = passive, smoothing
+        if not self.drives.whole:
+            self._forward(0.0)  # a motion that the motors cannot cause is found before it begins
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """The joint forces."""
+        e, rate = self.goal.error(self.goal(t), q, v)
+        return np.asarray(self._forward(t) + self.drives.only(self.kp * e + self.kd * rate))
+
+    def _forward(self, t: float) -> Array:
+        """The forces of the wanted motion."""
         goal = self.goal(t)
-        e, rate = self.goal.error(goal, q, v)
-        tau = self.robot.inverse_dynamics(*goal)
-        if self.passive:
-            tau = tau - self.robot.passive_force(goal.q, goal.v, self.smoothing)
-        return np.asarray(tau + self.kp * e + self.kd * rate)
+        passive = self.drives.passive(goal.q, goal.v, self.smoothing) if self.passive else None
+        return self.drives.forces(*goal, t, passive, check=True)

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame
-from .arguments import Array, numbers, of_robot, pose, position
+from .arguments import Array, numbers, pose, position
 from .controller import Modelled, gains, sampled
+from .drives import Drives
 from .pose_paths import Function, PosePath
 from .spaces import Configurations, Lines
 from .tip import TASKS, TipTrajectory
@@ -35,6 +36,9 @@ class OperationalSpace(Modelled):
     axes. `task` is "pose", "position" or "orientation"; gains are a number, or
     six, (angular, linear). The rotation's error is the rotation vector to the target, for which the equation holds
     exactly. In singular positions, where L does not exist, directions with an inertia above `heaviest` are let go.
+
+    Every freedom needs a motor, so that a floating base is an error. Of a robot with loops J and M are those of the
+    motions that its loops allow, and tau are forces of the motors alone.
     """
 
     def __init__(
@@ -54,7 +58,8 @@ class OperationalSpace(Modelled):
         smoothing: float = 0.01,
         period: float | None = None,
     ) -> None:
-        of_robot(robot)
+        self.drives = Drives(robot)
+        self.drives.require("OperationalSpace")
         if task not in TASKS:
             raise unknown_name("task", task, TASKS)
         self.robot, self.frame, self.rows, self.period = robot, robot.frame(frame), TASKS[task], sampled(period)
@@ -89,6 +94,9 @@ class OperationalSpace(Modelled):
         u = -self.null_kd * v
         if self.posture is not None:
             u = u + self.null_kp * self.space.difference(q, self.posture)
+        if self.drives.looped:
+            passive = self.drives.passive(q, v, self.smoothing) if self.passive else None
+            return self.drives.forces(q, v, self._closed(t, q, v, u), t, passive)
         bent = robot.acceleration(q, v, u, self.frame, axes="world")
         rest = (self.wanted(t, q, v) - bent)[..., rows]  # what the null space's wish does not give by itself
         J = robot.jacobian(q, self.frame, axes="world")[..., rows, :]
@@ -96,6 +104,22 @@ class OperationalSpace(Modelled):
         force = self._inertia(soft) @ rest[..., None]
         tau = robot.inverse_dynamics(q, v, u) + (J.swapaxes(-1, -2) @ force)[..., 0]
         return np.asarray(tau - robot.passive_force(q, v, self.smoothing) if self.passive else tau)
+
+    def _closed(self, t: float, q: Array, v: Array, u: Array) -> Array:
+        """The accelerations of a robot with loops: of those that move the frame so, the nearest to u in energy."""
+        robot, rows = self.robot, self.rows
+        a, motions = self.drives.allowed(q, v, t)
+        J = robot.jacobian(q, self.frame, axes="world")[..., rows, :]
+        M = robot.mass_matrix(q)
+        wanted = self.wanted(t, q, v)[..., rows]
+        bent = robot.acceleration(q, v, a, self.frame, axes="world")[..., rows]
+        for i in np.ndindex(a.shape[:-1]):
+            N = motions[i]
+            reduced, Jr = N.T @ M[i] @ N, J[i] @ N
+            w = np.linalg.solve(reduced, N.T @ M[i] @ (u - a)[i])
+            response = np.linalg.solve(reduced, Jr.T)
+            a[i] += N @ (w + response @ self._inertia(Jr @ response) @ (wanted[i] - bent[i] - Jr @ w))
+        return a
 
     def _inertia(self, soft: Array) -> Array:
         """The inverse of J M^-1 J^T, without the directions that are too heavy to be moved."""

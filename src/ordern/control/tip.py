@@ -8,6 +8,10 @@ path by inverse kinematics. Its derivative, with J^+ = J^T (J J^T)^-1,
 
 is the acceleration at the knots; between them the motion is that of `Segments`. Knots are added until the frame is on
 its path between them, too.
+
+Of a robot with loops, the rows K of the loops stand below those of the task: K v = 0, K a = -k. Rows may depend on
+others, so the inverse is that of a rank which is known from the start; the formula above holds for it all the same, as
+long as the rank stays. Between the knots leaders move as in `Segments`, and loops are closed.
 """
 
 from __future__ import annotations
@@ -21,10 +25,11 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame
 from .arguments import Array, of_robot, pose, positive
+from .closing import Closing, closings
 from .inverse_kinematics import Reach, inverse_kinematics
 from .pose_paths import PosePath, pose_path
 from .spaces import Configurations, Lines
-from .trajectory import Segments
+from .trajectory import Motion, Segments
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -35,17 +40,28 @@ TASKS = {"pose": slice(0, 6), "orientation": slice(0, 3), "position": slice(3, 6
 """What of a frame's six velocities a task is about."""
 _MOST = 20_000
 """Knots, beyond which a path counts as one that cannot be followed as accurately as asked for."""
+_DEPENDENT, _SINGULAR = 1e-9, 1e-7
+"""Parts of the largest singular value: rows with less depend on others, and one that comes to less gets lost."""
+_CONSISTENT = 1e-6
+"""What loops may take away of a velocity that a path asks for, relative to it."""
 
 
 class TipTrajectory(Segments):
     """A motion of the joints in which a frame follows a path of poses.
 
-    `path` is that of the frame, `error` the largest angle (rad) and distance (m) from it, midway between the knots.
+    `path` is that of the frame, `error` the largest angle (rad) and distance (m) from it, midway between the knots. If
+    a loop is open by more than this distance, in rad or m, it is that instead.
     """
 
     frame: Frame
     path: PosePath
     error: tuple[float, float]
+    closing: Closing | None = None
+    """Of a robot with loops, what closes them."""
+
+    def _motion(self, t: Array, left: bool) -> Motion:
+        tree = super()._motion(t, left)
+        return tree if self.closing is None else self.closing.motion(tree.q, tree, t)
 
 
 def tip(
@@ -72,11 +88,18 @@ def tip(
     rest at each pose and a `duration` for each piece or for all; or "spline", which passes the poses at `times`. `law`
     is "cycloidal", "minimum-jerk", or "trapezoidal" (with `velocity` and `acceleration` as limits (angular, linear)).
     With `task` "position" or "orientation" the rest of the pose is free. Redundant arms move as little as possible.
-    Limits of position are kept, or the error says where they stand in the way; so it does at singular positions.
+    Limits of position are kept, or the error says where they stand in the way; so it does at singular positions. Loops
+    are closed all along.
     """
     of_robot(robot)
     if task not in TASKS:
         raise unknown_name("task", task, TASKS)
+    driven = [x.loop.name for x in robot.loop_table.loops if x.type.timed]
+    if driven:
+        raise ArgumentError(
+            f"tip: loop {driven[0]!r} of {robot.name!r} is driven by time, which inverse kinematics does not know; "
+            "drive a joint of the tree instead"
+        )
     if not callable(poses) and np.ndim(poses) == 2:
         if q0 is None:
             raise ArgumentError("one pose is reached from the position q0: give q0, or at least two poses")
@@ -107,6 +130,8 @@ class _Follower:
         self.weights = np.zeros(6)
         self.weights[rows] = 1.0
         self.tolerance = min(1e-9, 1e-3 * accuracy)
+        self.closing: Closing | None = None
+        self.rank = 0
 
     def reach(self, T: Array, q0: ArrayLike | None, restarts: int = 0, steps: int = 30) -> tuple[Array, Reach]:
         """The position in which the frame has the pose T."""
@@ -120,16 +145,48 @@ class _Follower:
         q, info = self.reach(self.path.at(np.zeros(1))[0][0], q0, 20 if q0 is None else 0, 100)
         if not info.reached:
             raise ArgumentError(f"the start of the path is not reached: {info}".replace("\n", "; "))
+        if self.robot.nc:
+            self.closing = next(closings(self.robot, q[None], np.zeros(1)), None)
+            if self.closing is None:
+                raise ArgumentError(f"the path starts in a singular position of the robot, {q}")
+            q = self.closed(q)
+            s = np.linalg.svd(self.system(q), compute_uv=False)
+            self.rank = int((s > _DEPENDENT * s[0]).sum())
         return q
+
+    def closed(self, q: Array) -> Array:
+        """The position with its loops closed to rounding; leaders stay."""
+        if self.closing is None:
+            return q
+        return np.asarray(self.closing.position(q[None], q[None], np.zeros(1))[0][0])
 
     def jacobian(self, q: Array) -> Array:
         """Of the task, in the world's axes."""
         return self.robot.jacobian(q, self.frame, axes="world")[..., self.rows, :]
 
+    def system(self, q: Array) -> Array:
+        """The Jacobian of the task, and that of the loops below it."""
+        J = self.jacobian(q)
+        return J if self.closing is None else np.concatenate([J, self.robot.loop_jacobian(q)], axis=-2)
+
+    def wanted(self, V: Array) -> Array:
+        """What the system times the velocity should be: that of the frame; and loops stay closed."""
+        return np.concatenate([V, np.zeros((*V.shape[:-1], self.robot.nc))], axis=-1)
+
+    def inverse(self, A: Array) -> Array:
+        """A^+: of the velocities that give the same, the least."""
+        if self.closing is None:
+            return np.asarray(np.linalg.solve(A @ A.swapaxes(-1, -2), A).swapaxes(-1, -2))
+        U, s, Vt = np.linalg.svd(A, full_matrices=False)
+        r = self.rank
+        if (s[..., r - 1] < _SINGULAR * s[..., 0]).any():
+            raise np.linalg.LinAlgError
+        Vs = Vt[..., :r, :].swapaxes(-1, -2) / s[..., None, :r]
+        return np.asarray(Vs @ U[..., :r].swapaxes(-1, -2))
+
     def velocity(self, q: Array, V: Array) -> Array:
         """The least velocity that moves the frame so."""
-        J = self.jacobian(q)
-        return np.asarray(J.T @ np.linalg.solve(J @ J.T, V))
+        return np.asarray(self.inverse(self.system(q)) @ self.wanted(V))
 
     def step(self, t0: float, t1: float, q: Array) -> Array:
         """The position at t1, from that at t0, by a step of Runge and Kutta, brought onto the path."""
@@ -146,7 +203,7 @@ class _Follower:
         after, info = self.reach(T[2], self.robot.integrate(q, h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)))
         if not info.reached:
             raise ArgumentError(f"the path is not followed beyond t = {t0:.6g} s: {info}".replace("\n", "; "))
-        return after
+        return self.closed(after)
 
     def follow(self, q: Array, count: int) -> TipTrajectory:
         """The motion with so many knots at equal times, and one at each break."""
@@ -159,28 +216,44 @@ class _Follower:
         knots = np.stack(at)
         v, (after, before) = self.rates(knots, t)
         found = TipTrajectory(Configurations(self.robot), t, knots, v, after, before)
-        found.frame, found.path = self.frame, self.path
+        found.frame, found.path, found.closing = self.frame, self.path, self.closing
         middle = 0.5 * (t[:-1] + t[1:])
-        apart = Lines().difference(self.robot.pose(found(middle).q, self.frame), self.path.at(middle)[0]) * self.weights
-        found.error = tuple(float(np.linalg.norm(x, axis=1).max()) for x in (apart[:, :3], apart[:, 3:]))  # type: ignore[assignment]
+        between = found(middle).q
+        apart = Lines().difference(self.robot.pose(between, self.frame), self.path.at(middle)[0]) * self.weights
+        angle, distance = (float(np.linalg.norm(x, axis=1).max()) for x in (apart[:, :3], apart[:, 3:]))
+        if self.closing is not None:
+            distance = max(distance, float(np.abs(self.robot.loop_residual(between)).max()))
+        found.error = angle, distance
         return found
 
     def rates(self, q: Array, t: Array) -> tuple[Array, list[Array]]:
         """Velocities at the knots, and the accelerations after and before each."""
-        robot, J = self.robot, self.jacobian(q)
-        Jt = J.swapaxes(1, 2)
-        _, V, A = self.path.at(t)
-        _, _, A_before = self.path.at(t, left=True)
-        y = np.linalg.solve(J @ Jt, V[:, self.rows, None])
-        v = (Jt @ y)[..., 0]
+        robot, A = self.robot, self.system(q)
+        P = self.inverse(A)
+        _, V, after = self.path.at(t)
+        _, _, before = self.path.at(t, left=True)
+        b = self.wanted(V[:, self.rows])
+        v = (P @ b[..., None])[..., 0]
+        self.require_kept(A, v, b, t)
+        y = P.swapaxes(1, 2) @ v[..., None]
         bent = robot.acceleration(q, v, np.zeros(robot.nv), self.frame, axes="world")[:, self.rows]
+        asked = [x[:, self.rows] - bent for x in (after, before)]
+        if self.closing is not None:
+            k = robot.loop_bias(q, v)
+            asked = [np.concatenate([x, -k], axis=-1) for x in asked]
         h = 1e-5 / np.maximum(1.0, np.abs(v).max(axis=1, initial=0.0))[:, None, None]
-        rate = (self.jacobian(robot.integrate(q, h[:, 0] * v)) - self.jacobian(robot.integrate(q, -h[:, 0] * v))) / (
-            2.0 * h
-        )
-        free = rate.swapaxes(1, 2) @ y
-        free = free - Jt @ np.linalg.solve(J @ Jt, J @ free)
-        each = [
-            (Jt @ np.linalg.solve(J @ Jt, (x[:, self.rows] - bent)[..., None]) + free)[..., 0] for x in (A, A_before)
-        ]
-        return v, each
+        ahead, behind = (self.system(robot.integrate(q, x[:, 0] * v)) for x in (h, -h))
+        free = ((ahead - behind) / (2.0 * h)).swapaxes(1, 2) @ y
+        free = free - P @ (A @ free)
+        return v, [(P @ x[..., None] + free)[..., 0] for x in asked]
+
+    def require_kept(self, A: Array, v: Array, b: Array, t: Array) -> None:
+        """Raise unless velocities move the frame as the path asks, with all loops closed."""
+        off = np.linalg.norm((A @ v[..., None])[..., 0] - b, axis=-1)
+        k = int(np.argmax(off))
+        if self.closing is not None and off[k] > _CONSISTENT * (1.0 + np.linalg.norm(b[k])):
+            raise ArgumentError(
+                f"at t = {t[k]:.6g} s the loops of {self.robot.name!r} do not let frame {self.frame.name!r} move as "
+                f"the path asks (off by {off[k]:.3g}); ask for a path that they allow, or for a part of the pose "
+                "(`task`)"
+            )

@@ -13,11 +13,14 @@ joint along its short rotation or screw, and v and a are those of the joints: in
 | `through` | through positions, resting at each |
 | `hold`, `sequence` | rest; one after the other |
 | `tip` | a frame along straight lines, screws or a spline of poses, by inverse kinematics |
+
+Of a robot with loops, all positions that are given must be closed ones. As many joints lead as it has freedoms, those
+with motors first: these move as they would without loops. The others are where the loops put them, at every time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -25,8 +28,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
-from .arguments import freedoms, positive
+from .arguments import Array, freedoms, positive
 from .checks import Exceeded
+from .closed_trajectory import closed
+from .closing import require_kept
 from .laws import Cycloidal, MinimumJerk, Trapezoidal
 from .motions import freedom_name, meet, spline_in, straight, through_in, vector
 from .motions import way as way_between
@@ -67,12 +72,12 @@ def cycloidal(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Tr
     >>> q.tolist(), v.tolist()
     ([0.5, 0.5, 1.0], [0.5, 0.5, 1.0])
     """
-    return straight(Configurations(robot), q0, q1, Cycloidal(positive(duration, "duration")))
+    return _between(straight(Configurations(robot), q0, q1, Cycloidal(positive(duration, "duration"))), q0, q1)
 
 
 def minimum_jerk(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Trajectory:
     """From rest to rest with the least integral of squared jerk: by 10 x^3 - 15 x^4 + 6 x^5 with x = t/T."""
-    return straight(Configurations(robot), q0, q1, MinimumJerk(positive(duration, "duration")))
+    return _between(straight(Configurations(robot), q0, q1, MinimumJerk(positive(duration, "duration"))), q0, q1)
 
 
 def trapezoidal(
@@ -98,7 +103,7 @@ def trapezoidal(
     if not moving.any():
         if duration is None:
             raise ArgumentError("q0 and q1 are the same: there is no shortest time; give a duration, or use `hold`")
-        return Straight(space, start, way, MinimumJerk(positive(duration, "duration")))
+        return _between(Straight(space, start, way, MinimumJerk(positive(duration, "duration"))), q0, q1)
     for limit, what in zip(most, ("velocity", "acceleration"), strict=True):
         if (limit[moving] == 0.0).any():
             name = freedom_name(robot, int(np.flatnonzero(moving & (limit == 0.0))[0]))
@@ -116,7 +121,7 @@ def trapezoidal(
                 f"{law.duration:.6g} s; joint {slow!r} is the slowest"
             )
         law = Trapezoidal.lasting(max(longer, law.duration), rise)
-    return Straight(space, start, way, law)
+    return _between(Straight(space, start, way, law), q0, q1)
 
 
 def quintic(
@@ -140,7 +145,8 @@ def quintic(
     v, a = (
         np.stack([vector(space, x, f"{s}{k}") for k, x in enumerate(y)]) for s, y in (("v", (v0, v1)), ("a", (a0, a1)))
     )
-    return Segments(space, np.array([0.0, positive(duration, "duration")]), q, v, a)
+    _keep_loops(robot, q, (v0, v1), (a0, a1), (0.0, positive(duration, "duration")))
+    return _between(Segments(space, np.array([0.0, positive(duration, "duration")]), q, v, a), q0, q1)
 
 
 def spline(
@@ -163,18 +169,46 @@ def spline(
     positions it is the classical spline, with two or four continuous derivatives. Others (spherical, free, planar) pass
     through the points with continuous velocity and acceleration.
     """
-    return spline_in(Configurations(robot), times, points, degree, ends, (v0, v1), (a0, a1))
+    found = spline_in(Configurations(robot), times, points, degree, ends, (v0, v1), (a0, a1))
+    assert isinstance(found, Segments)
+    _keep_loops(robot, found.q[[0, -1]], (v0, v1), (a0, a1), (0.0, found.duration))
+    return closed(found, found.t.tolist(), list(found.q), [f"point {k}" for k in range(len(found.q))])
 
 
 def through(robot: Robot, points: ArrayLike, durations: ArrayLike, *, law: str = "cycloidal") -> Trajectory:
     """Through points (n, nq), resting at each; `durations` is that of each piece, or of all; `law` is a time law."""
-    return through_in(Configurations(robot), points, durations, law)
+    found = through_in(Configurations(robot), points, durations, law)
+    parts = found.parts if isinstance(found, _Sequence) else (found,)
+    times = [0.0, *np.cumsum([p.duration for p in parts]).tolist()]
+    return closed(found, times, list(np.asarray(points, float)), [f"point {k}" for k in range(len(times))])
 
 
 def hold(robot: Robot, q: ArrayLike, duration: float) -> Trajectory:
     """Rest at q."""
     space = Configurations(robot)
-    return Straight(space, space.point(q, "q"), np.zeros(robot.nv), MinimumJerk(positive(duration, "duration")))
+    rest = Straight(space, space.point(q, "q"), np.zeros(robot.nv), MinimumJerk(positive(duration, "duration")))
+    return closed(rest, [0.0], [rest.start], ["q"])
+
+
+def _between(tree: Trajectory, q0: ArrayLike, q1: ArrayLike) -> Trajectory:
+    """The motion of the tree from one position to another, with loops closed all along."""
+    return closed(tree, [0.0, tree.duration], [np.asarray(q0, float), np.asarray(q1, float)], ["q0", "q1"])
+
+
+def _keep_loops(
+    robot: Robot,
+    q: Array,
+    v: Sequence[ArrayLike | None],
+    a: Sequence[ArrayLike | None],
+    times: Sequence[float],
+) -> None:
+    """Raise unless velocities and accelerations that were given at the ends keep loops closed."""
+    for k in (0, 1) if robot.nc else ():
+        rate = np.zeros(robot.nv) if v[k] is None else np.asarray(v[k], float)
+        if v[k] is not None:
+            require_kept(robot, f"v{k}", q[k], rate, None, times[k])
+        if a[k] is not None:
+            require_kept(robot, f"a{k}", q[k], rate, np.asarray(a[k], float), times[k])
 
 
 def sequence(*parts: Trajectory | Iterable[Trajectory]) -> Trajectory:

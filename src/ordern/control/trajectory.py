@@ -94,8 +94,10 @@ class Trajectory(ABC):
     def check(self, robot: Robot | None = None, samples: int = 1000) -> tuple[Exceeded, ...]:
         """The limits of position, velocity and effort that the motion exceeds: joint by joint, where it is worst.
 
-        The effort is what the drives must give besides damping, friction and springs. An empty tuple says that all is
-        well, at so many times. Another robot of the same joints may be given, with other limits or a load.
+        The effort is what the drives must give besides damping, friction and springs; of a robot with loops, what its
+        motors must. Loops that open are told as well, and velocities that are not the rates of positions. An empty
+        tuple says that all is well, at so many times. Another robot of the same joints may be given, with other limits
+        or a load.
         """
         from .checks import check
 

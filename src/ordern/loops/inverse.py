@@ -70,12 +70,19 @@ def actuation(
     t: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
     check: bool = True,
+    given: Array | None = None,
+    held: Array | None = None,
 ) -> Actuation:
-    """See `Robot.actuation`."""
+    """See `Robot.actuation`. `given` are joint forces (..., nv) that act besides, and need no drive.
+
+    Velocities that are `held`, (nv,), are kept at zero by something else, whose forces are not asked for.
+    """
     q, v, a = numbers("q", q, robot.nq), numbers("v", v, robot.nv), numbers("a", a, robot.nv)
     ask = asking(robot)
     forces = None if external is None else robot._forces(external)
     g = ask("inverse_dynamics", q, v, a, external=forces)
+    if given is not None:
+        g = g - given
     batch = g.shape[:-1]
     n = int(np.prod(batch))
     q, v, a, g = flat(q, batch, n), flat(v, batch, n), flat(a, batch, n), flat(g, batch, n)
@@ -85,11 +92,16 @@ def actuation(
     if check and robot.nc:
         require_closed(robot, "actuation", q, time)
         _consistent(robot, ask, q, v, a, K, time)
-    names = tuple(c.name for c in robot.independent if c.nv) if actuated is None else _listed(actuated)
+    names = robot.actuated if actuated is None else _listed(actuated)
     B, parts, labels = _drives(robot, q, names)
     W = _weights(weights, parts, len(labels))
     u, lam, internal = np.zeros((n, len(labels))), np.zeros((n, robot.nc)), []
-    _, motions = null_motions(K, tolerance)
+    kept = (
+        K
+        if held is None
+        else np.concatenate([K, np.broadcast_to(np.eye(robot.nv)[held], (n, int(held.sum()), robot.nv))], axis=1)
+    )
+    _, motions = null_motions(kept, tolerance)
     for i in range(n):
         u[i], free = _forces(robot, motions[i], B[i], g[i], W, tolerance, names)
         internal.append(free)

@@ -145,7 +145,7 @@ class LoopMethods(LoopQuestions):
     ) -> Actuation:
         """The forces of the `actuated` joints that cause a motion, when all others are moved by the loops alone.
 
-        `actuated` are names of joints, and of loops whose joints have drives; all joints of the tree unless given. With
+        `actuated` are names of joints, and of loops whose joints have drives; `robot.actuated` unless given. With
         more drives than freedoms the forces of least u^T W u are chosen, `weights` being the diagonal of W, and the
         result has a basis of the internal forces that may be added. A motion that the drives cannot cause is an error
         that names what they cannot move.

@@ -1,0 +1,215 @@
+"""Motions that keep loops closed: some joints lead, and the loops tell how the others move.
+
+A robot with loops has fewer freedoms than its tree has velocities. Of these as many lead, and move as they are told;
+the others, F, follow. Their positions are those of Newton's method from near ones, and with K_F the columns of the
+loops' matrix K that belong to them
+
+    r(q, t) = 0,    K_F v_F = -(K_L v_L + dr/dt),    K_F a_F = -(K_L a_L + k(q, v)).
+
+Joints with motors lead where they can. Where loops depend on each other, K_F has more rows than columns, and the least
+squares are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ArgumentError, LoopError
+from ..joints.rates import own_rates
+from ..loops.asking import asking, worst_loop
+from ..loops.mobility import null_motions
+from .arguments import Array
+from .trajectory import Motion
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Closing", "Leaders", "closings", "require_closed_point", "require_kept"]
+
+_ROUNDS = 12
+_CLOSED, _ENOUGH = 1e-13, 1e-10
+"""Residuals, in rad and m, at which Newton's method stops, and those that count as closed."""
+_OPEN = 1e-6
+"""What given positions may be open by: digits that were not written."""
+_LEADS = 1e-3
+"""A joint leads if it moves by at least this in a motion of length one that those before it do not tell."""
+_SINGULAR = 1e-7
+"""Followers that move so much faster than leaders, inversely, are at a singular position."""
+
+Leaders = Array
+"""(nv,): which velocities lead."""
+
+
+class Closing:
+    """Positions, velocities and accelerations of followers, for given leaders."""
+
+    def __init__(self, robot: Robot, leads: Leaders) -> None:
+        self.robot, self.leads, self.follows = robot, leads, np.flatnonzero(~leads)
+        self.leads_q = np.zeros(robot.nq, bool)
+        for c in robot.independent:
+            own = own_rates(c.type)
+            if c.type.nv and leads[c.v].all():
+                self.leads_q[c.q] = True
+            elif leads[c.v].any():
+                self.leads_q[c.q] = [rate >= 0 and leads[c.v_start + rate] for rate in own]
+        self.timed = any(x.type.timed for x in robot.loop_table.loops)
+        self.ask = asking(robot)
+
+    def times(self, t: Array) -> Array | None:
+        """The times, if loops depend on them."""
+        return t if self.timed else None
+
+    def position(self, guess: Array, wanted: Array, t: Array) -> tuple[Array, Array]:
+        """Closed positions (n, nq) near a guess, with leaders where they are wanted; and what is left open (n,)."""
+        q = np.where(self.leads_q, wanted, guess)
+        time = self.times(t)
+        r = self.ask("loop_residual", q, t=time)
+        off, todo = _largest(r), np.arange(len(q))
+        for _ in range(_ROUNDS):
+            todo = todo[off[todo] > _CLOSED]
+            if not todo.size:
+                break
+            at = None if time is None else time[todo]
+            K = self.ask("loop_jacobian", q[todo], t=at)
+            x = np.zeros((len(todo), self.robot.nv))
+            x[:, self.follows] = -self._solved(K, r[todo])
+            new = np.where(self.leads_q, q[todo], self.robot.integrate(q[todo], x))
+            left = self.ask("loop_residual", new, t=at)
+            better = (now := _largest(left)) < off[todo]  # at the end rounding takes turns
+            here = todo[better]
+            q[here], r[here], off[here] = new[better], left[better], now[better]
+            todo = here
+        return q, off
+
+    def rates(self, q: Array, v: Array, a: Array, t: Array) -> tuple[Array, Array]:
+        """Velocities and accelerations (n, nv) that keep loops closed, with those of the leaders as they are wanted."""
+        time = self.times(t)
+        K = self.ask("loop_jacobian", q, t=time)
+        v, a = np.where(self.leads, v, 0.0), np.where(self.leads, a, 0.0)
+        v[:, self.follows] = -self._solved(K, self.ask("loop_rate", q, v, t=time))
+        k = self.ask("loop_bias", q, v, t=time)
+        a[:, self.follows] = -self._solved(K, (K @ a[..., None])[..., 0] + k)
+        return v, a
+
+    def motion(self, guess: Array, wanted: Motion, t: Array) -> Motion:
+        """The motion next to a guess (n, nq) in which the leaders move as they are wanted to."""
+        q, off = self.position(guess, wanted.q, t)
+        if off.size and not off.max() <= _ENOUGH:
+            k = int(np.argmax(off))
+            raise LoopError(self.complaint(q[k], float(t[k])))
+        return Motion(q, *self.rates(q, wanted.v, wanted.a, t))
+
+    def regular(self, q: Array, t: Array) -> Array:
+        """(n,): whether leaders tell the motion of followers in these positions."""
+        K = self.ask("loop_jacobian", q, t=self.times(t))[..., self.follows]
+        s = np.linalg.svd(K, compute_uv=False)
+        m = len(self.follows)
+        return np.ones(len(q), bool) if not m else np.asarray(s[:, m - 1] > _SINGULAR * s[:, 0])
+
+    def complaint(self, q: Array, t: float) -> str:
+        """What to say of a time at which loops are not closed."""
+        name, off = worst_loop(self.robot, self.ask("loop_residual", q[None], t=self.times(np.array([t]))))
+        led = ", ".join(c.name for c in self.robot.independent if self.leads[c.v].any())
+        if off <= _ENOUGH:
+            return (
+                f"at t = {t:.6g} s {self.robot.name!r} is in a singular position: the joints that lead "
+                f"({led or 'none'}) do not tell how the others move; take another way, or lead by other joints "
+                "(`robot.with_actuated`)"
+            )
+        return (
+            f"at t = {t:.6g} s loop {name!r} of {self.robot.name!r} cannot be kept closed (it is open by {off:.3g} rad "
+            f"or m) while {led or 'no joint'} leads: the mechanism ends there, or passes a singular position"
+        )
+
+    def _solved(self, K: Array, right: Array) -> Array:
+        """(n, m): K_F^+ right."""
+        F = K[..., self.follows]
+        if F.shape[1] == F.shape[2]:
+            try:
+                return np.asarray(np.linalg.solve(F, right[..., None])[..., 0])
+            except np.linalg.LinAlgError:
+                pass  # a singular position, of which the next one tells more
+        return np.asarray((np.linalg.pinv(F, rcond=1e-9) @ right[..., None])[..., 0])
+
+
+def closings(robot: Robot, q: Array, t: Array, way: Array | None = None) -> Iterator[Closing]:
+    """Choices of leaders that tell all motions in closed positions q (n, nq), those with motors first.
+
+    Joints with motors come first; of these, the ones that move most in the motions that loops allow, or that have most
+    of a `way` (nv,) to go.
+    """
+    for name, rows in robot.loop_rows.items():
+        if not all(robot.loop_holonomic[rows]):
+            raise ArgumentError(
+                f"{name!r} of {robot.name!r} binds velocities only, as rolling does, so that positions do not tell a "
+                "trajectory: simulate the robot, or open the loop (`robot.with_loops`)"
+            )
+    time = t if any(x.type.timed for x in robot.loop_table.loops) else None
+    rank, motions = null_motions(asking(robot)("loop_jacobian", q, t=time))
+    seen: list[bytes] = []
+    weights = [np.ones(robot.nv)] if way is None else [np.ones(robot.nv), np.abs(way)]
+    for weight in weights:
+        for k in np.flatnonzero(rank == rank.max()):
+            leads = _leaders(robot, motions[k], weight)
+            if leads is not None and leads.tobytes() not in seen:
+                seen.append(leads.tobytes())
+                yield Closing(robot, leads)
+
+
+def _leaders(robot: Robot, N: Array, weight: Array) -> Leaders | None:
+    """Velocities that tell all motions N (nv, f); None if there are no such joints."""
+    leads = np.zeros(robot.nv, bool)
+    Q = np.zeros((0, N.shape[1]))  # orthonormal rows: what leaders tell
+    driven = set(robot.actuated)
+    single = {c.name for c in robot.independent if c.type.nq == c.type.nv and own_rates(c.type) == [*range(c.nv)]}
+    for group in (
+        [slice(k, k + 1) for c in robot.independent if c.name in single & driven for k in range(c.v_start, c.v.stop)],
+        [slice(k, k + 1) for c in robot.independent if c.name in single - driven for k in range(c.v_start, c.v.stop)],
+        [c.v for c in robot.independent if c.nv and c.name not in single],
+    ):
+        left = list(group)
+        while left and len(Q) < N.shape[1]:
+            rest = [N[at] - N[at] @ Q.T @ Q for at in left]
+            size = [float(np.linalg.svd(x, compute_uv=False)[-1]) if len(x) <= x.shape[1] else 0.0 for x in rest]
+            best = max(range(len(left)), key=lambda j: (size[j] > _LEADS, size[j] * weight[left[j]].max()))
+            if not size[best] > _LEADS or len(Q) + len(rest[best]) > N.shape[1]:
+                break
+            leads[left[best]] = True
+            Q = np.concatenate([Q, np.linalg.qr(rest[best].T)[0].T])
+            del left[best]
+    return leads if len(Q) == N.shape[1] else None
+
+
+def require_closed_point(robot: Robot, q: Array, t: float, what: str) -> None:
+    """Raise unless a given position is closed, but for digits that were not written."""
+    timed = any(x.type.timed for x in robot.loop_table.loops)
+    name, off = worst_loop(robot, asking(robot)("loop_residual", q[None], t=np.array([t]) if timed else None))
+    if not off <= _OPEN:
+        raise LoopError(
+            f"{what}: loop {name!r} of {robot.name!r} is open by {off:.3g} (rad, m) there; robot.assemble({what}).q is "
+            "a closed position near it"
+        )
+
+
+def require_kept(robot: Robot, what: str, q: Array, v: Array, a: Array | None, t: float) -> None:
+    """Raise unless a velocity that was given, or an acceleration at it, keeps loops closed."""
+    ask, time = asking(robot), t if any(x.type.timed for x in robot.loop_table.loops) else None
+    if a is None:
+        opening, terms = ask("loop_rate", q, v, t=time), ask("loop_jacobian", q, t=time) * v
+    else:
+        terms = ask("loop_jacobian", q, t=time) * a
+        opening = terms.sum(axis=-1) + ask("loop_bias", q, v, t=time)
+    name, off = worst_loop(robot, opening)
+    if off > _OPEN * (1.0 + np.abs(terms).max(initial=0.0)):
+        hint = "project_velocity(q, v)" if a is None else "closed_dynamics(q, v, tau).a"
+        raise ArgumentError(
+            f"{what} would open loop {name!r} of {robot.name!r} (by {off:.3g}); `robot.{hint}` gives such as keep it "
+            "closed"
+        )
+
+
+def _largest(rows: Array) -> Array:
+    return np.asarray(np.abs(rows).max(axis=-1, initial=0.0))

@@ -1,0 +1,151 @@
+"""Forces of the joints that have motors: what controllers may use, and what they do where others would be needed.
+
+Of the joint forces g that a motion needs, a robot with loops bears a part by itself. The forces tau of the motors,
+which are zero at all other joints, do the same as g if N^T tau = N^T g for all motions N that the loops allow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError, LoopError
+from ..joints import Free
+from ..loops.asking import asking
+from ..loops.inverse import actuation
+from ..loops.mobility import joint_parts, null_motions
+from ..model import BASE
+from .arguments import Array, of_robot
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Drives"]
+
+
+class Drives:
+    """The motors of a robot."""
+
+    def __init__(self, robot: Robot) -> None:
+        of_robot(robot)
+        self.robot, self.looped = robot, bool(robot.nc)
+        self.at = np.zeros(robot.nv, bool)
+        for name in robot.actuated:
+            self.at[robot.joint(name).v] = True
+        self.everywhere = bool(self.at.all())
+        self.whole = self.everywhere and not self.looped
+        """Whether every joint has a motor, and no loop binds them."""
+        self.passive_loops = any(x.active and x.is_passive for x in robot.loops)
+        self.timed = any(x.type.timed for x in robot.loop_table.loops)
+        self.held = self._floating()
+
+    def _floating(self) -> Array:
+        """(nv,): the velocities of floating bases: of free joints without motors that no loop binds to the ground."""
+        robot = self.robot
+        found = np.zeros(robot.nv, bool)
+        loose = [
+            c for c in robot.independent if isinstance(c.type, Free) and c.parent == BASE and not self.at[c.v].any()
+        ]
+        if not loose or not self.looped:
+            return found
+        K = asking(robot)("loop_jacobian", robot.random(0), t=0.0 if self.timed else None)
+        for c in loose:
+            found[c.v] = not np.abs(K[:, c.v]).max(initial=0.0) > 1e-9
+        return found
+
+    @property
+    def without(self) -> list[str]:
+        """The joints that have no motor."""
+        return [c.name for c in self.robot.independent if c.nv and not self.at[c.v].any()]
+
+    def only(self, tau: Array) -> Array:
+        """Joint forces, without those of joints that have no motor."""
+        return tau if self.everywhere else np.where(self.at, tau, 0.0)
+
+    def require(self, who: str, q: Array | None = None) -> None:
+        """Raise unless the motors can cause every motion; of a robot with loops, in the position q."""
+        robot = self.robot
+        if not self.looped and not self.whole:
+            raise ArgumentError(self._refusal(who, f"a motor at every joint, but {_some(self.without)}"))
+        if self.held.any():
+            base = [c.name for c in robot.independent if self.held[c.v].any()]
+            raise ArgumentError(self._refusal(who, f"motors for all freedoms, but {_some(base)}"))
+        if q is None or not self.looped:
+            return
+        K = asking(robot)("loop_jacobian", q[None], t=np.zeros(1) if self.timed else None)
+        N = null_motions(K)[1][0]
+        U, s, _ = np.linalg.svd(N[self.at].T, full_matrices=True)
+        r = int((s > 1e-9).sum())
+        if r < N.shape[1]:
+            raise ArgumentError(
+                f"{who} needs motors for all {N.shape[1]} freedoms of {robot.name!r}, but its actuated joints "
+                f"({', '.join(robot.actuated) or 'none'}) drive {r}; the motion {joint_parts(robot, N @ U[:, r])} has "
+                "none. If there are other motors, say so: robot.with_actuated([...])"
+            )
+
+    def _refusal(self, who: str, needs: str) -> str:
+        return (
+            f"{who} needs {needs} of {self.robot.name!r} has none: no forces of the others make such a motion. Use "
+            "PD(..., gravity=True), which pushes the joints that have motors; or, if there are more motors, say so: "
+            "robot.with_actuated([...])"
+        )
+
+    def forces(self, q: Array, v: Array, a: Array, t: Any, passive: Array | None, *, check: bool = False) -> Array:
+        """The forces of the motors that cause a motion; an error names what they cannot move."""
+        if self.whole:
+            tau = self.robot.inverse_dynamics(q, v, a)
+            return tau if passive is None else tau - passive
+        time = t if self.timed else None
+        return actuation(self.robot, q, v, a, self.robot.actuated, t=time, check=check, given=passive).tau
+
+    def passive(self, q: Array, v: Array, smoothing: float) -> Array:
+        """The joint forces of damping, friction and springs, those in loops included."""
+        tau = self.robot.passive_force(q, v, smoothing)
+        return tau + self.robot.loop_passive_force(q, v, smoothing) if self.passive_loops else tau
+
+    def gravity(self, q: Array, t: float = 0.0) -> Array:
+        """The forces of the motors that hold the robot at rest; a floating base is held by something else."""
+        if not self.looped:
+            return self.only(self.robot.gravity_force(q))
+        still = np.zeros(self.robot.nv)
+        held = self.held if self.held.any() else None
+        time = t if self.timed else None
+        return actuation(self.robot, q, still, still, self.robot.actuated, t=time, check=False, held=held).tau
+
+    def reached(self, q: Array, v: Array, wanted: Array, t: float) -> Array:
+        """The accelerations that keep loops closed, with those of the motors as wanted.
+
+        With more motors than freedoms they are as near as can be, in the least squares.
+        """
+        if not self.looped:
+            return wanted
+        a, N = self.allowed(q, v, t)
+        rest = (wanted - a)[..., self.at]
+        for i in np.ndindex(a.shape[:-1]):
+            n = N[i]
+            x, _, rank, _ = np.linalg.lstsq(n[self.at], rest[i], rcond=1e-9)
+            if rank < n.shape[1]:
+                raise LoopError(
+                    f"{self.robot.name!r} is in a position in which its actuated joints "
+                    f"({', '.join(self.robot.actuated)}) move {rank} of its {n.shape[1]} freedoms: their accelerations "
+                    "do not tell those of the others"
+                )
+            a[i] += n @ x
+        return a
+
+    def allowed(self, q: Array, v: Array, t: float) -> tuple[Array, Any]:
+        """Some accelerations (..., nv) that keep loops closed, and an array of matrices N of the motions to add."""
+        ask, time = asking(self.robot), t if self.timed else None
+        K, k = ask("loop_jacobian", q, t=time), ask("loop_bias", q, v, t=time)
+        a = np.array(-(np.linalg.pinv(K, rcond=1e-9) @ k[..., None])[..., 0])
+        N = np.empty(a.shape[:-1], object)
+        found = null_motions(np.broadcast_to(K, (*a.shape[:-1], *K.shape[-2:])).reshape(-1, *K.shape[-2:]))[1]
+        for i, n in zip(np.ndindex(a.shape[:-1]), found, strict=True):
+            N[i] = n
+        return a, N
+
+
+def _some(names: list[str]) -> str:
+    listed = ", ".join(repr(name) for name in names[:5])
+    return listed + (f", ... ({len(names)} in all)" if names[5:] else "")
