@@ -56,7 +56,8 @@ def chosen(
     if given is None:
         base = joints[0].name if loose else ""
         given = () if any(said.values()) else tuple(name for name in usual(joints, couplings) if name != base)
-    return listed((c.name for c in joints if said.get(c.name, c.name in given)), joints, "", {})
+    names = set(given)
+    return listed((c.name for c in joints if said.get(c.name, c.name in names)), joints, "", {})
 
 
 def names_of(names: object, owner: str) -> tuple[str, ...]:
