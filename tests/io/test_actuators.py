@@ -43,6 +43,7 @@ BALL, FREE = motors("wrist", 3), motors("base", 6)
         ('<motor joint="hip" gear="0"/><motor joint="lift"/>', ("lift",)),
         (f'{BALL}<motor joint="lift"/>', ("lift", "wrist")),
         (FREE, ("base",)),
+        ('<orientation joint="wrist" kp="3"/>', ("wrist",)),  # a servo of all three
         ('<motor tendon="cable"/><motor site="nozzle"/>', ("hip", "lift", "wrist")),
     ],
 )
