@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import ordern as on
 from ordern.robots.mechanisms import (
     delta_robot,
     five_bar,
@@ -44,3 +45,14 @@ def ends(name: str) -> tuple[Array, Array]:
     """Two closed positions."""
     one, other = _ENDS[name]
     return np.array(one), np.array(other)
+
+
+def floating_four_bar(floating: bool) -> on.Robot:
+    """A four-bar on a trunk."""
+    linkage = four_bar.four_bar()
+    builder = on.Builder("walker", actuated=["drive"]).body("ground", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    builder._links |= {name: link for name, link in linkage._links.items() if name != "ground"}
+    builder._joints |= linkage._joints
+    builder._parent_joint |= linkage._parent_joint
+    builder._loops |= linkage._loops
+    return builder.build(floating=floating)

@@ -12,7 +12,7 @@ from ordern import robots
 from ordern.control.closing import Closing
 from ordern.control.trajectory import Motion
 from ordern.robots.mechanisms import five_bar, four_bar
-from tests.control.mechanisms import FRAMES, NAMES, ends
+from tests.control.mechanisms import FRAMES, NAMES, ends, floating_four_bar
 from tests.control.moving import slopes
 from tests.tolerances import LOOPS_KEPT, ROUNDING, SECOND_DIFFERENCE, assert_close
 
@@ -89,6 +89,17 @@ def test_without_motors_a_joint_that_can_lead_is_found() -> None:
     robot = on.load("four-bar").with_actuated(None)
     assert len(robot.actuated) == 3
     assert_moves(robot, tr.cycloidal(robot, *ends("four-bar"), 2.0))
+
+
+def test_a_floating_base_leads_as_well() -> None:
+    robot = floating_four_bar(True)
+    q0, q1, q2 = (
+        np.concatenate([robot.random(k)[:7], four_bar.assembled_position(x)]) for k, x in enumerate((0.3, 1.9, 1.0))
+    )
+    assert_moves(robot, tr.minimum_jerk(robot, q0, q1, 1.0))
+    trajectory = tr.spline(robot, [0.0, 1.0, 2.0], [q0, q1, q2])
+    assert_moves(robot, trajectory)
+    assert_close(robot.difference(trajectory(1.0).q, q1), np.zeros(robot.nv), 1e-12)
 
 
 def test_a_loop_that_time_drives() -> None:

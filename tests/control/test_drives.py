@@ -12,7 +12,7 @@ import pytest
 
 import ordern as on
 from ordern.robots.mechanisms import four_bar
-from tests.control.mechanisms import FRAMES, NAMES, ends
+from tests.control.mechanisms import FRAMES, NAMES, ends, floating_four_bar
 from tests.control.moving import move
 from tests.robots import ROBOTS
 from tests.tolerances import CLOSED_LOOP, MOTORS, ROUNDING, assert_close
@@ -184,17 +184,6 @@ def test_feed_forward_of_a_motion_that_few_motors_can_cause() -> None:
     assert_close(tau, [2.0, 0.0], 1e-9)
     with pytest.raises(on.LoopError, match=r"\(shoulder\) drive 1"):
         co.FeedForward(arm, lambda t: (q, v, a + 1.0), 0.0, 0.0, passive=False)
-
-
-def floating_four_bar(floating: bool) -> on.Robot:
-    """A four-bar on a trunk."""
-    linkage = four_bar.four_bar()
-    builder = on.Builder("walker", actuated=["drive"]).body("ground", mass=2.0, inertia=(0.1, 0.1, 0.1))
-    builder._links |= {name: link for name, link in linkage._links.items() if name != "ground"}
-    builder._joints |= linkage._joints
-    builder._parent_joint |= linkage._parent_joint
-    builder._loops |= linkage._loops
-    return builder.build(floating=floating)
 
 
 def test_a_floating_base_with_loops() -> None:

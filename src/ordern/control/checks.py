@@ -77,19 +77,22 @@ def check(trajectory: Trajectory, robot: Robot, samples: int) -> tuple[Exceeded,
 
 
 def _efforts(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[Exceeded]:
-    """The limits that the motion exceeds; of a robot with loops, those of effort are of the motors."""
+    """The limits that the motion exceeds; of a robot with loops, those of effort are of the motors.
+
+    A floating base is moved by something else.
+    """
     drives = Drives(robot)
     if not drives.looped:
         tau = robot.inverse_dynamics(q, v, a) - robot.passive_force(q, v)
     else:
         passive = drives.passive(q, v, 0.01)
         try:
-            tau = drives.forces(q, v, a, t, passive)
+            tau = drives.forces(q, v, a, t, passive, held=drives.held)
         except LoopError:
             tau = np.zeros(v.shape)
             for k in range(len(t)):  # to find out when
                 try:
-                    tau[k] = drives.forces(q[k], v[k], a[k], t[k], passive[k])
+                    tau[k] = drives.forces(q[k], v[k], a[k], t[k], passive[k], held=drives.held)
                 except LoopError:
                     yield Exceeded(", ".join(robot.actuated), "motor", float(t[k]), np.nan, np.nan)
                     break

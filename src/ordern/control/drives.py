@@ -91,13 +91,26 @@ class Drives:
             "robot.with_actuated([...])"
         )
 
-    def forces(self, q: Array, v: Array, a: Array, t: Any, passive: Array | None, *, check: bool = False) -> Array:
-        """The forces of the motors that cause a motion; an error names what they cannot move."""
+    def forces(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        t: Any,
+        passive: Array | None,
+        *,
+        check: bool = False,
+        held: Array | None = None,
+    ) -> Array:
+        """The forces of the motors that cause a motion; an error names what they cannot move.
+
+        Velocities (nv,) that are `held` are those of something else, such as the ground under a floating base.
+        """
         if self.whole:
             tau = self.robot.inverse_dynamics(q, v, a)
             return tau if passive is None else tau - passive
         time = t if self.timed else None
-        return actuation(self.robot, q, v, a, self.robot.actuated, t=time, check=check, given=passive).tau
+        return actuation(self.robot, q, v, a, self.robot.actuated, t=time, check=check, given=passive, held=held).tau
 
     def passive(self, q: Array, v: Array, smoothing: float) -> Array:
         """The joint forces of damping, friction and springs, those in loops included."""
@@ -109,9 +122,7 @@ class Drives:
         if not self.looped:
             return self.only(self.robot.gravity_force(q))
         still = np.zeros(self.robot.nv)
-        held = self.held if self.held.any() else None
-        time = t if self.timed else None
-        return actuation(self.robot, q, still, still, self.robot.actuated, t=time, check=False, held=held).tau
+        return self.forces(q, still, still, t, None, held=self.held)
 
     def reached(self, q: Array, v: Array, wanted: Array, t: float) -> Array:
         """The accelerations that keep loops closed, with those of the motors as wanted.

@@ -96,11 +96,9 @@ def actuation(
     B, parts, labels = _drives(robot, q, names)
     W = _weights(weights, parts, len(labels))
     u, lam, internal = np.zeros((n, len(labels))), np.zeros((n, robot.nc)), []
-    kept = (
-        K
-        if held is None
-        else np.concatenate([K, np.broadcast_to(np.eye(robot.nv)[held], (n, int(held.sum()), robot.nv))], axis=1)
-    )
+    kept = K
+    if held is not None and held.any():
+        kept = np.concatenate([K, np.broadcast_to(np.eye(robot.nv)[held], (n, int(held.sum()), robot.nv))], axis=1)
     _, motions = null_motions(kept, tolerance)
     for i in range(n):
         u[i], free = _forces(robot, motions[i], B[i], g[i], W, tolerance, names)
