@@ -40,7 +40,11 @@ def legged() -> on.Robot:
     return on.load(ROBOTS / "solo_description/robots/solo12.urdf", floating=True)
 
 
-@pytest.mark.parametrize("name", NAMES)
+LARGE = ("delta-robot", "stewart-platform")
+"""Those that take seconds to compile."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.slow] * (x in LARGE)) for x in NAMES])
 def test_mechanisms(name: str) -> None:
     """Computed torque, gravity, feed-forward and PD: nothing at passive joints, and the wanted acceleration."""
     robot, (q0, q1) = on.load(name), ends(name)
