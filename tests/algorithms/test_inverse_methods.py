@@ -15,7 +15,7 @@ from tests.peers_util import CASES, Pair, relative_errors
 from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import INVERSION, PEER, ROUNDING, SINGLE, assert_close
 
-METHODS = ["composite-inertia", "denoc", "newton-euler-vector"]
+METHODS = ["composite-inertia", "denoc", "newton-euler-vector", "newton-euler-absolute"]
 ALL_GIVEN = ("external", "base_velocity", "base_acceleration")
 STATES = 3
 

@@ -10,7 +10,7 @@ from tests.algorithms.trees import ask
 from tests.random_models import random_robot, random_state
 from tests.tolerances import ROUNDING, SINGLE, assert_close
 
-METHODS = ["unit-acceleration", "symmetric", "denoc", "operator"]
+METHODS = ["unit-acceleration", "symmetric", "denoc", "operator", "composite-body-absolute"]
 STATES = 3
 
 

@@ -60,6 +60,25 @@ def test_order_n_pays_from_some_length_on() -> None:
     assert costs.crossover("articulated-body", "composite-body") in range(5, 14)
 
 
+def test_link_coordinates_take_fewer_operations_but_for_large_mass_matrices() -> None:
+    """Featherstone and Orin, secs. 3.1 to 3.3: composite bodies run faster in link coordinates "unless n is large"."""
+    for question, link, absolute in times.COORDINATES:
+        large = question == "mass_matrix"
+        for n, fewer in ((6, False), (15, False), (16, large)):
+            one, other = (costs.counts_of(question, m, n).total for m in (absolute, link))
+            assert (one < other) is fewer, (question, n)
+
+
+@pytest.mark.slow
+def test_coordinates_are_compared_in_operations_and_in_time() -> None:
+    text = times._coordinates()
+    for question, *names in times.COORDINATES:
+        for name in names:
+            c = costs.counts_of(question, name, 6).total
+            assert f"| `{name}` | {c} |" in text
+    assert "fewer from n = 16 on for the mass matrix" in text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["costs"])
 def test_a_page_is_made(tmp_path: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ def methods(question: str | None = None) -> tuple[Algorithm, ...]:
 
     >>> import ordern as on
     >>> [m.name for m in on.methods("inverse_dynamics")]
-    ['newton-euler', 'denoc', 'composite-inertia', 'newton-euler-vector']
+    ['newton-euler', 'denoc', 'composite-inertia', 'newton-euler-absolute', 'newton-euler-vector']
     """
     import_all()
     if question is not None:

@@ -148,10 +148,10 @@ def _published(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, ...]]:
     ]
 
 
-def crossover(one: str, other: str, most: int = 16) -> int | None:
-    """The first n from which one method of forward dynamics takes fewer operations in all than another."""
+def crossover(one: str, other: str, most: int = 16, question: str = "forward_dynamics") -> int | None:
+    """The first n from which one method takes fewer operations in all than another; None if that is beyond `most`."""
     for n in range(2, most + 1):
-        a, b = (counts_of("forward_dynamics", m, n) for m in (one, other))
+        a, b = (counts_of(question, m, n) for m in (one, other))
         if a.total < b.total:
             return n
     return None
@@ -249,9 +249,14 @@ def page(folder: Path) -> str:
         f"spherical joints; in stars {_in_stars()}. (The paper's times cross at about 15 and 30.) "
         "A link with many branches is not split here: its mobility is kept as one 6 x 6 matrix, which is of order "
         "n without splitting.\n",
-        "## Absolute and link coordinates (Featherstone and Orin, sec. 3.2)\n",
-        "`articulated-body-absolute` is the same algorithm with all vectors in the base's frame: half as many "
-        "operations again, and errors that grow with the distance from the base.\n",
+        "## Absolute and link coordinates (Featherstone and Orin, secs. 3.1 to 3.3)\n",
+        "`newton-euler-absolute`, `composite-body-absolute` and `articulated-body-absolute` are the same algorithms "
+        "with all vectors in the base's frame, where inertias have no zeros, and with errors that grow with the "
+        "distance from the base. Inverse dynamics takes twice as many operations there, articulated bodies half as "
+        "many again. The mass matrix takes fewer from "
+        f"n = {crossover('composite-body-absolute', 'composite-body', 24, 'mass_matrix')} on: an entry is one scalar "
+        'product, and no force is transformed. (Featherstone and Orin: link coordinates are faster "unless n is '
+        'large".) The page on times has both side by side.\n',
     ]
     text += ["## Operations that wait for each other\n", _DEPTH, _depths()]
     names = {m.name for m in _counted("forward_dynamics")}

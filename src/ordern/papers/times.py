@@ -14,10 +14,10 @@ from ..errors import OrdernError
 from ..joints import Revolute
 from ..robot import Robot
 from ..robots import builder, chain
-from .costs import revolute_arm
+from .costs import counts_of, crossover, revolute_arm
 from .text import figure, save, table
 
-__all__ = ["microseconds", "page"]
+__all__ = ["COORDINATES", "microseconds", "page"]
 
 FIGURES = (
     "articulated-body",
@@ -33,6 +33,12 @@ SQUARE = (("forward_dynamics", "triangularized"), ("mass_matrix_inverse", "innov
 """Methods whose cost grows with the square of the number of links."""
 LONG = ("composite-body", "unit-acceleration", "symmetric", "constraint-force", "divide-and-conquer", "kalman-scan")
 """Other methods of forward dynamics, timed on a chain of 300 links."""
+COORDINATES = (
+    ("inverse_dynamics", "newton-euler", "newton-euler-absolute"),
+    ("mass_matrix", "composite-body", "composite-body-absolute"),
+    ("forward_dynamics", "articulated-body", "articulated-body-absolute"),
+)
+"""Questions, each with one algorithm in link coordinates and in absolute ones."""
 
 
 def microseconds(
@@ -83,6 +89,28 @@ def _squares() -> str:
     )
 
 
+def _coordinates() -> str:
+    """General arms: the three algorithms of Featherstone and Orin in both kinds of coordinates."""
+    sizes = (6, 12, 24)
+    rows: list[tuple[Any, ...]] = []
+    for question, *names in COORDINATES:
+        for name in names:
+            took = (microseconds(revolute_arm(n), name, question=question) for n in sizes)
+            counted = (counts_of(question, name, n).total for n in sizes)
+            rows.append((f"`{name}`", *counted, *(f"{x:.3f}" for x in took)))
+    head = [f"operations, n = {n}" for n in sizes] + [f"microseconds, n = {n}" for n in sizes]
+    found = {question: crossover(absolute, link, sizes[-1], question) for question, link, absolute in COORDINATES}
+    said = {q: f"fewer from n = {n} on" if n else f"more at all n up to {sizes[-1]}" for q, n in found.items()}
+    return (
+        "The paper holds link coordinates to be faster: for Newton and Euler's equations and for articulated bodies "
+        "always, for composite bodies unless n is large. All operations of general arms are counted, and times are for "
+        f"one state.\n\n{table(('method', *head), rows)}\n"
+        f"Absolute coordinates take {said['inverse_dynamics']} in inverse dynamics, {said['forward_dynamics']} in "
+        f"forward dynamics, and {said['mass_matrix']} for the mass matrix: there they save the transforms of n^2/2 "
+        "forces.\n"
+    )
+
+
 def page(folder: Path) -> str:
     """The page, and its figures."""
     known = {m.name for m in methods("forward_dynamics")}
@@ -107,6 +135,8 @@ def page(folder: Path) -> str:
         table(("branches", *names), [(n, *(f"{x:.2f}" for x in row)) for n, row in two.items()]),
         "## Where order n pays, in time\n",
         _crossover(),
+        "## Absolute and link coordinates (Featherstone and Orin, secs. 3.1 to 3.3)\n",
+        _coordinates(),
         "## Growth with the number of links\n",
         "Chains of revolute joints, methods of order n, compiled as loops; nanoseconds per state and link.\n",
     ]
