@@ -8,7 +8,7 @@ import numpy as np
 
 import ordern as on
 from ordern import robots
-from ordern.algorithms.closed_loop import kkt, null_space
+from ordern.algorithms.closed_loop import kkt, null_space, null_space_elimination
 from ordern.loops.dynamics import METHODS
 from ordern.model import BASE
 
@@ -155,11 +155,12 @@ def rollout(robot: str, method: str) -> Figures:
 
 @benchmark("loops.stability.masses_{heavy:g}.sigma_{sigma:g}", heavy=(1.0, 1e6), sigma=(1e-1, 1e-3, 1e-5, 1e-6))
 def stability(heavy: float, sigma: float) -> Figures:
-    """Errors of the two dense methods against 50 digits, with constraints ever nearer to dependent ones."""
-    errors: dict[str, list[float]] = {"kkt": [], "null-space": []}
+    """Errors of the three dense methods against 50 digits, with constraints ever nearer to dependent ones."""
+    solvers = {"kkt": kkt.solve, "null-space": null_space.solve, "elimination": null_space_elimination.solve}
+    errors: dict[str, list[float]] = {name: [] for name in solvers}
     for seed in range(5 if settings.quick else 20):
         M, f, K, c, a = _case(seed, heavy, sigma)
-        for name, solve in (("kkt", kkt.solve), ("null-space", null_space.solve)):
+        for name, solve in solvers.items():
             found = solve(M[None], f[None], K[None], c[None])[0][0]
             errors[name].append(float(np.abs(found - a).max() / np.abs(a).max()))
     for name, x in errors.items():

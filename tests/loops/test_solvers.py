@@ -259,7 +259,7 @@ def test_tree_methods_are_refused_by_robots_with_loops():
     z = np.zeros(3)
     with pytest.raises(on.ArgumentError, match=r"articulated-body.*opened"):
         robot.forward_dynamics(z, z, z, method="articulated-body")
-    with pytest.raises(on.UnknownNameError, match="multipliers, kkt, null-space, proximal"):
+    with pytest.raises(on.UnknownNameError, match="multipliers, kkt, null-space, null-space-elimination, proximal"):
         robot.closed_dynamics(z, z, z, method="nonsense")
     with pytest.raises(on.ArgumentError, match="opened"):
         robot.joint_wrenches(z, z, z)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import methods, questions
-from ..algorithms.closed_loop import kkt, null_space, proximal, reduced
+from ..algorithms.closed_loop import kkt, null_space, null_space_elimination, proximal, reduced
 from ..algorithms.closed_loop.equations import Equations, Solution, equations, flat, solved
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
@@ -24,7 +24,7 @@ __all__ = ["BAUMGARTE", "METHODS", "accelerations", "closed_dynamics", "project_
 
 T = TypeVar("T")
 
-METHODS = ("multipliers", "kkt", "null-space", "proximal")
+METHODS = ("multipliers", "kkt", "null-space", "null-space-elimination", "proximal")
 
 BAUMGARTE = 20.0
 """alpha = beta of Baumgarte's stabilisation in 1/s: errors die out critically damped, with a time constant of 50 ms.
@@ -224,7 +224,8 @@ def solution(E: Equations, method: str, tolerance: float, rank: int | None = Non
     """The equations of some states, solved by a method."""
     if method == "multipliers":
         return reduced.solve(E, tolerance, rank)
-    return solved(E, kkt.solve if method == "kkt" else null_space.solve, tolerance, rank)
+    solvers = {"kkt": kkt.solve, "null-space-elimination": null_space_elimination.solve}
+    return solved(E, solvers.get(method, null_space.solve), tolerance, rank)
 
 
 def correction(robot: Robot, q: Array, v: Array, t: ArrayLike | None, stabilise: Any) -> Array | None:

@@ -9,7 +9,8 @@ R^-1 Q^T (M a - f). Cost: cubic; of n - n_c equations, that are positive definit
 allow meets inertia: bodies may be massless.
 
 Reference: Featherstone and Orin 2000, sec. 3.4, eq. (22), method 3, after Walker and Pham, and Wampler et al.
-Differs: N is the paper's K, and K its L. The paper's y are typically some of the accelerations; here N is orthonormal.
+Differs: N is the paper's K, and K its L. The paper's y are typically some of the accelerations, which is the method
+`null_space_elimination`; here N is orthonormal.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from ..registry import algorithm
 from .equations import Ask, equations, packed, solved
 
-__all__ = ["null_space", "solve"]
+__all__ = ["in_motions", "null_space", "solve"]
 
 Array = NDArray[Any]
 
@@ -33,11 +34,16 @@ def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
     Q, R = np.linalg.qr(np.swapaxes(K, -1, -2), mode="complete")
     Q, N, R = Q[:, :, :r], Q[:, :, r:], R[:, :r]
     a0 = Q @ np.linalg.solve(np.swapaxes(R, -1, -2), c[..., None])
+    a = in_motions(M, f, N, a0[..., 0])
+    left = np.swapaxes(Q, -1, -2) @ (M @ a[..., None] - f[..., None])
+    return a, np.linalg.solve(R, left)[..., 0]
+
+
+def in_motions(M: Array, f: Array, N: Array, a0: Array) -> Array:
+    """The accelerations a = N y + a_0 of equation (22), for motions N (n, nv, nv - r) that loops allow."""
     Nt = np.swapaxes(N, -1, -2)
-    y = np.linalg.solve(Nt @ M @ N, Nt @ (f[..., None] - M @ a0))
-    a = N @ y + a0
-    left = np.swapaxes(Q, -1, -2) @ (M @ a - f[..., None])
-    return a[..., 0], np.linalg.solve(R, left)[..., 0]
+    y = np.linalg.solve(Nt @ M @ N, Nt @ (f[..., None] - M @ a0[..., None]))
+    return np.asarray((N @ y)[..., 0] + a0)
 
 
 @algorithm("closed_dynamics", "null-space", paper="Featherstone-Orin 2000", equations="(22)", order="n^3", pieces=True)
