@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .algorithms import find
+from .algorithms.reach import require_tree
 from .errors import ArgumentError
 from .joints import Joint
 from .loops.methods import LoopMethods
@@ -243,7 +244,33 @@ class Robot(LoopMethods, Model):
 
         Each is that of the body's origin, in its own axes.
         """
+        if self.nc:
+            require_tree(self, "link_accelerations")
         return self._ask("link_accelerations", (q, v, tau), {"external": external}, method, threads, out)
+
+    def tip_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        external: External | None = None,
+        method: str = "fd4",
+        threads: int | None = None,
+        out: Array | None = None,
+        *,
+        base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
+    ) -> Array:
+        """The classical acceleration (angular, linear) of a frame that joint forces cause, of shape (..., 6).
+
+        It comes out of the sweeps of forward dynamics themselves. `acceleration` has that of known joint accelerations.
+        """
+        if self.nc:
+            require_tree(self, "tip_acceleration")
+        extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        return self._ask("tip_acceleration", (q, v, tau), extra, method, threads, out, frame=frame, axes=axes)
 
     def momentum(
         self,

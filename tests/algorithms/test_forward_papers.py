@@ -26,7 +26,7 @@ from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import INVERSION, ROUNDING, SINGLE, assert_close
 
 METHODS = ("vereshchagin", "bae-haug", "fd1", "fd2", "fd3", "fd4")
-LINKS = ("fd2", "fd3", "fd4")
+LINKS = ("fd1", "fd2", "fd3", "fd4")
 SPHERICAL = (on.Spherical,)
 OPTIONAL = ("external", "base_velocity", "base_acceleration")
 
@@ -130,7 +130,7 @@ def test_accelerations_of_links(method: str) -> None:
         for k, body in enumerate(robot.bodies):
             expected = robot.kernel("acceleration", frame=body.name, **settings)(q, v, qdd, v0, a0)
             assert_close(found[..., k, :], expected, ROUNDING)
-        # the tip (4.23): alpha(0) = phi^T alpha(1) + a(0)
+        # the tip (4.23): alpha(0) = phi^T alpha(1) + a(0), here put together by hand
         tool = robot.frame("tool")
         R, l = tool.placement.R, tool.placement.p
         carrier = {"frame": robot.bodies[tool.body].name, "axes": "frame", "way": "interpreted"}
@@ -147,9 +147,57 @@ def test_accelerations_of_links_compiled(way: str) -> None:
     robot = SMALL["floating"]
     given = inputs(robot)
     expected = robot.kernel("link_accelerations", "fd4", present=OPTIONAL, way="interpreted")(*given)
-    for method in LINKS[1:]:
+    for method in LINKS:
         found = robot.kernel("link_accelerations", method, present=OPTIONAL, way=way)(*given)
         assert_close(found, expected, ROUNDING)
+
+
+@pytest.mark.parametrize("axes", ["frame", "world"])
+@pytest.mark.parametrize("method", LINKS)
+def test_acceleration_of_the_tip(method: str, axes: str) -> None:
+    """(4.23), against the kinematics of the joint accelerations that articulated bodies have."""
+    for name in ("tree 1", "floating 0", "fixed joints kept", "chain 1"):
+        robot = TREES[name]
+        given = inputs(robot)
+        q, v, _, _, v0, a0 = given
+        settings = {"frame": "tool", "axes": axes, "way": "interpreted"}
+        known = robot.kernel("acceleration", kind="classical", present=OPTIONAL[1:], **settings)
+        found = robot.kernel("tip_acceleration", method, present=OPTIONAL, **settings)(*given)
+        assert_close(found, known(q, v, solve(robot, None, given), v0, a0), ROUNDING)
+
+
+@pytest.mark.parametrize("way", ["unrolled", "rolled"])
+def test_acceleration_of_the_tip_compiled(way: str) -> None:
+    robot = SMALL["floating"]
+    given = inputs(robot)
+    settings = {"frame": "tool", "axes": "world", "present": OPTIONAL}
+    expected = robot.kernel("tip_acceleration", "fd4", way="interpreted", **settings)(*given)
+    for method in LINKS:
+        found = robot.kernel("tip_acceleration", method, way=way, **settings)(*given)
+        assert_close(found, expected, ROUNDING)
+
+
+def test_the_tip_of_a_robot() -> None:
+    robot = TREES["chain 0"]
+    q, v, tau, f, v0, a0 = inputs(robot)
+    more = {"external": f, "base_velocity": v0, "base_acceleration": a0}
+    qdd = robot.forward_dynamics(q, v, tau, **more)
+    del more["external"]
+    expected = robot.acceleration(q, v, qdd, "tool", "world", **more)
+    found = robot.tip_acceleration(q, v, tau, "tool", "world", external=f, **more)
+    assert found.shape == (4, 6)
+    assert_close(found, expected, ROUNDING)
+
+
+def test_links_and_tips_of_robots_with_loops_are_refused() -> None:
+    """They would be those of the tree alone, whose loops are open."""
+    robot = on.load("four-bar")
+    zero = np.zeros(3)
+    with pytest.raises(on.ArgumentError, match=r"'four-bar' has loops or couplings .* `closed_dynamics`"):
+        robot.link_accelerations(zero, zero, zero)
+    with pytest.raises(on.ArgumentError, match=r"'four-bar' has loops or couplings .* `robot.opened\(\)`"):
+        robot.tip_acceleration(zero, zero, zero, robot.bodies[-1].name)
+    assert robot.opened().link_accelerations(zero, zero, zero).shape == (3, 6)
 
 
 def test_mobile_base() -> None:
@@ -175,6 +223,8 @@ def test_refusals() -> None:
     for method in LINKS:
         said = refused(TREES["followers"], method, "link_accelerations")
         assert "it does not know joints that follow others, such as" in said
+        with pytest.raises(on.ArgumentError, match="it does not know joints that follow others, such as"):
+            TREES["followers"].kernel("tip_acceleration", method, frame="tool", axes="frame")
 
 
 # the quantities inside

@@ -26,13 +26,28 @@ def all_of(*reasons: Reason) -> Reason:
     return lambda model: next((found for reason in reasons if (found := reason(model))), "")
 
 
+_OF_FORCES = {
+    "link_accelerations": "accelerations of the bodies",
+    "tip_acceleration": "the acceleration of a frame by joint forces",
+}
+"""Questions of trees that have no answer of their own for loops."""
+
+
 def require_tree(model: Model, question: str) -> None:
     """Raise if it is forward dynamics of a robot with loops: the methods of trees would leave these out."""
-    if question == "forward_dynamics" and model.nc:
+    if not model.nc:
+        return
+    loops = ", ".join(list(model.loop_rows)[:5])
+    if question == "forward_dynamics":
         raise ArgumentError(
-            f"forward dynamics of {model.name!r}, which has loops or couplings "
-            f"({', '.join(list(model.loop_rows)[:5])}), is the question 'closed_dynamics'; "
-            "that of its tree alone is asked of `robot.opened()`"
+            f"forward dynamics of {model.name!r}, which has loops or couplings ({loops}), is the question "
+            "'closed_dynamics'; that of its tree alone is asked of `robot.opened()`"
+        )
+    if question in _OF_FORCES:
+        raise ArgumentError(
+            f"{_OF_FORCES[question]}: {model.name!r} has loops or couplings ({loops}), which {question!r} would leave "
+            "out; give the accelerations of `closed_dynamics` to `acceleration(q, v, a, frame)`, or ask "
+            "`robot.opened()` for those of its tree alone"
         )
 
 

@@ -8,23 +8,38 @@
     outward   th''_i = nu_i - L_i^T lambda_p,              lambda_i = psi^T lambda_p + H^T nu_i    (4.21), (4.22)
 
 The first two of the four sweeps are recursive Newton-Euler without joint accelerations; lambda is the links'
-acceleration less zeta. Cost: order n.
+acceleration less zeta. Where accelerations of links are asked for, they are made of the joints', by one sweep more,
+which FD2 saves:
 
-Reference: Rodriguez and Kreutz 1988, part I, eqs. (4.4)-(4.8), (4.16)-(4.22); symbols in `rodriguez_kreutz`.
+    outward   alpha = phi^T H^T th'' + zeta                                                   (3.15)
+
+Cost: order n.
+
+Reference: Rodriguez and Kreutz 1988, part I, eqs. (3.15), (4.4)-(4.8), (4.16)-(4.23); symbols in `rodriguez_kreutz`.
 Differs: in body axes. zeta of the base is the acceleration that stands for gravity. Joints that follow others are bound
 to them at the end, in `couplings`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin
+from ..reach import no_couplings
 from ..registry import algorithm
-from .rodriguez_kreutz import Links, joint_accelerations, riccati, smoothed, velocities
+from .rodriguez_kreutz import (
+    Links,
+    joint_accelerations,
+    link_accelerations,
+    riccati,
+    smoothed,
+    tip_acceleration,
+    velocities,
+)
 
-__all__ = ["fd1"]
+__all__ = ["fd1", "fd1_links", "fd1_tip"]
 
 
 @algorithm(
@@ -36,6 +51,40 @@ __all__ = ["fd1"]
 def fd1(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
     return joint_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
+
+
+@algorithm(
+    "link_accelerations",
+    "fd1",
+    paper="Rodriguez-Kreutz 1988",
+    equations="FD1: (4.17), (4.18), then (3.15)",
+    refuses=no_couplings,
+)
+def fd1_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Accelerations of the bodies for position q, velocity qd, joint forces tau and external forces."""
+    return link_accelerations(with_links, tree, q, qd, tau, external, v0, a0)
+
+
+@algorithm(
+    "tip_acceleration",
+    "fd1",
+    paper="Rodriguez-Kreutz 1988",
+    equations="FD1: (4.17), (4.18), then (3.15), (4.23)",
+    refuses=no_couplings,
+)
+def fd1_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
+    """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    return tip_acceleration(with_links, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
+
+
+def with_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
+    """The four sweeps, and a fifth for the links' accelerations (3.15)."""
+    k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
+    moved, alpha = tree.field(Motion), tree.field(Motion)
+    for i, p in tree.outward():
+        moved[i] = k.X[i] @ moved[p] + k.S[i] @ qdd[i]
+        alpha[i] = moved[i] + k.zeta[i]
+    return replace(k, alpha=alpha)
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
@@ -63,4 +112,4 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
 
     for i, p in tree.outward():
         qdd[i], lam[i] = smoothed(X[i], S[i], G[i], nu[i], lam[p])
-    return Links(X, S, P, G, D, z, nu)
+    return Links(X, S, P, G, D, z, nu, w, zeta=zeta)

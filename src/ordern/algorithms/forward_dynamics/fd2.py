@@ -25,9 +25,17 @@ from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin
 from ..reach import no_couplings
 from ..registry import algorithm
-from .rodriguez_kreutz import Links, joint_accelerations, link_accelerations, riccati, smoothed, velocities
+from .rodriguez_kreutz import (
+    Links,
+    joint_accelerations,
+    link_accelerations,
+    riccati,
+    smoothed,
+    tip_acceleration,
+    velocities,
+)
 
-__all__ = ["fd2", "fd2_links"]
+__all__ = ["fd2", "fd2_links", "fd2_tip"]
 
 
 @algorithm(
@@ -51,6 +59,18 @@ def fd2(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) 
 def fd2_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Accelerations of the bodies for position q, velocity qd, joint forces tau and external forces."""
     return link_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
+
+
+@algorithm(
+    "tip_acceleration",
+    "fd2",
+    paper="Rodriguez-Kreutz 1988",
+    equations="FD2: (5.5)-(5.7), (4.23)",
+    refuses=no_couplings,
+)
+def fd2_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
+    """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    return tip_acceleration(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
@@ -80,4 +100,4 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
     for i, p in tree.outward():
         qdd[i], lam[i] = smoothed(X[i], S[i], G[i], nu[i], lam[p])
         alpha[i] = lam[i] + zeta[i]
-    return Links(X, S, P, G, D, z, nu, alpha)
+    return Links(X, S, P, G, D, z, nu, w, alpha)

@@ -32,9 +32,9 @@ from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin
 from ..reach import no_couplings
 from ..registry import algorithm
-from .rodriguez_kreutz import Links, joint_accelerations, link_accelerations, riccati, velocities
+from .rodriguez_kreutz import Links, joint_accelerations, link_accelerations, riccati, tip_acceleration, velocities
 
-__all__ = ["fd4", "fd4_links"]
+__all__ = ["fd4", "fd4_links", "fd4_tip"]
 
 
 @algorithm(
@@ -60,6 +60,18 @@ def fd4_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0:
     return link_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
 
 
+@algorithm(
+    "tip_acceleration",
+    "fd4",
+    paper="Rodriguez-Kreutz 1988",
+    equations="FD4: lambda of (5.17), (4.23)",
+    refuses=no_couplings,
+)
+def fd4_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
+    """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    return tip_acceleration(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
+
+
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
     """The three sweeps, which fill in qdd."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
@@ -82,4 +94,4 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
         moved = X[i] @ lam[p] + a[i]
         qdd[i] = nu[i] - G[i].T @ moved
         lam[i] = moved + S[i] @ qdd[i]
-    return Links(X, S, P, G, D, z, nu, lam)
+    return Links(X, S, P, G, D, z, nu, w, lam)

@@ -17,8 +17,11 @@ A filter of the joint moments (4.19), (4.20), tips first, and a smoother of its 
     e_i = T_i - H z_i,    nu_i = D_i^-1 e_i,    z_p += psi z_i + L_i T_i = phi (z_i + G_i e_i)
     th''_i = nu_i - L_i^T lambda_p,             lambda_i = psi^T lambda_p + H^T nu_i = phi^T lambda_p + H^T th''_i
 
-Each of the four algorithms is its own sequence of these. They have the joint accelerations in common; the accelerations
-of the links are another question, `link_accelerations`, which fd2, fd3 and fd4 answer.
+Each of the four algorithms is its own sequence of these. They have the joint accelerations in common. The accelerations
+of the links are another question, `link_accelerations`, and that of a point on one of them, the tip, is a third,
+`tip_acceleration`:
+
+    alpha(0) = phi^T(1, 0) alpha(1) + a(0),    a(0) = (0; w x (w x l)),    l from the link's origin to the tip    (4.23)
 
 A mobile base (their appendix B) is a first link with a free joint: H^T = 1. They take the rates of its velocity in an
 inertial frame, and then a is zero there. The free joint's are rates in the link's own axes, so that a is (0, w x v),
@@ -39,30 +42,38 @@ from typing import Any
 from ...model import Index, Tree
 from ...records import dataclass
 from ...spatial import Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
+from ..operational.inertia import view
 from ..registry import Port, question
 from .couplings import coupled
 
-__all__ = ["Links", "joint_accelerations", "link_accelerations", "riccati", "smoothed", "velocities"]
-
-question(
+__all__ = [
+    "Links",
+    "joint_accelerations",
     "link_accelerations",
-    (
-        Port("q", "q"),
-        Port("v", "v"),
-        Port("tau", "f"),
-        Port("external", "bodies", optional=True),
-        Port("base_velocity", "motion", optional=True),
-        Port("base_acceleration", "motion", optional=True),
-    ),
-    "wrenches",
-    "fd4",
-    needs_inertia=True,
+    "riccati",
+    "smoothed",
+    "tip_acceleration",
+    "velocities",
+]
+
+_PORTS = (
+    Port("q", "q"),
+    Port("v", "v"),
+    Port("tau", "f"),
+    Port("external", "bodies", optional=True),
+    Port("base_velocity", "motion", optional=True),
+    Port("base_acceleration", "motion", optional=True),
 )
+question("link_accelerations", _PORTS, "wrenches", "fd4", needs_inertia=True)
+question("tip_acceleration", _PORTS, "motion", "fd4", options=("frame", "axes"), needs_inertia=True)
 
 
 @dataclass(frozen=True)
 class Links:
-    """What the sweeps leave on each link; alpha is its acceleration, gravity's pseudo-acceleration included."""
+    """What the sweeps leave on each link.
+
+    alpha is its acceleration and zeta what it would be without joint accelerations, both with what stands for gravity.
+    """
 
     X: Any
     S: Any
@@ -71,7 +82,9 @@ class Links:
     D: Any
     z: Any
     nu: Any
+    w: Any
     alpha: Any = None
+    zeta: Any = None
 
 
 Sweeps = Callable[..., Links]
@@ -116,3 +129,15 @@ def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
         true = k.alpha[i] - g[i]
         out[i] = Force(true.angular, true.linear)
     return out
+
+
+def tip_acceleration(sweeps: Sweeps, tree: Tree, q: Any, *inputs: Any, frame: Any, axes: str) -> Any:
+    """The acceleration alpha(0) of a frame (4.23), in its own axes or the world's, without what stands for gravity."""
+    f = tree.frame(frame)
+    k = sweeps(tree, q, *inputs, tree.own())
+    g = tree.field(Motion, base=tree.base_acceleration)
+    for i, p in tree.path(f):
+        g[i] = k.X[i] @ g[p]
+    X = view(tree, q, f, axes)
+    true = k.alpha[f.body] - g[f.body]
+    return X @ (true + f.placement.centripetal(k.w[f.body]))
