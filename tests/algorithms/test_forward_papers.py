@@ -17,6 +17,8 @@ from ordern.algorithms.forward_dynamics.fd2 import sweeps as fd2
 from ordern.algorithms.forward_dynamics.fd3 import sweeps as fd3
 from ordern.algorithms.forward_dynamics.fd4 import sweeps as fd4
 from ordern.algorithms.forward_dynamics.rodriguez_kreutz import velocities
+from ordern.algorithms.forward_dynamics.two_sweep import Quadratic
+from ordern.algorithms.forward_dynamics.two_sweep import sweeps as two_sweep
 from ordern.algorithms.forward_dynamics.vereshchagin import sweeps as vereshchagin
 from ordern.model import ConcreteTree
 from ordern.spatial import Force, Motion, Spin
@@ -25,8 +27,8 @@ from tests.algorithms.trees import ask
 from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import INVERSION, ROUNDING, SINGLE, assert_close
 
-METHODS = ("vereshchagin", "bae-haug", "fd1", "fd2", "fd3", "fd4")
-LINKS = ("fd1", "fd2", "fd3", "fd4")
+METHODS = ("vereshchagin", "bae-haug", "fd1", "fd2", "fd3", "fd4", "two-sweep")
+LINKS = ("fd1", "fd2", "fd3", "fd4", "two-sweep")
 SPHERICAL = (on.Spherical,)
 OPTIONAL = ("external", "base_velocity", "base_acceleration")
 
@@ -282,7 +284,11 @@ def inertias(left: Any, i: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("sweeps", "robot"),
-    [(m, TREES[n]) for m in (vereshchagin, bae_haug, fd1, fd2, fd3, fd4) for n in ("tree 0", "tree 1", "floating 1")]
+    [
+        (m, TREES[n])
+        for m in (vereshchagin, bae_haug, fd1, fd2, fd3, fd4, two_sweep)
+        for n in ("tree 0", "tree 1", "floating 1")
+    ]
     + [(armstrong, BALLS["tree"])],
 )
 def test_articulated_inertias_are_the_same(sweeps: Any, robot: on.Robot) -> None:
@@ -324,7 +330,31 @@ def test_correction_forces(name: str) -> None:
         assert_close(six(bae.left.Q[i] + bae.left.L[i]), six(known - z), ROUNDING)
 
 
-@pytest.mark.parametrize("sweeps", [fd2, fd3, fd4])
+@pytest.mark.parametrize("name", ["tree 0", "tree 1", "chain 1", "floating 0"])
+def test_polynomials_of_the_filter(name: str) -> None:
+    """The coefficients that two sweeps carry, at the velocities that the links have, are FD4's forces."""
+    two, four = run(TREES[name], two_sweep), run(TREES[name], fd4)
+    for i, _ in four.tree.outward():
+        w = four.left.w[i].w
+        assert_close(six(two.left.z[i].at(w)), six(four.left.z[i]), ROUNDING)
+        assert_close(np.array(two.left.nu[i].at(w)), np.array(four.left.nu[i]), ROUNDING)
+
+
+def test_a_polynomial_of_the_parents_velocity() -> None:
+    """Inserting w = X w_p + own in the ten coefficients is the same as evaluating there."""
+    rng = np.random.default_rng(2)
+    coefficients = [Force.of(tuple(rng.normal(size=6).tolist())) for _ in range(10)]
+    z = Quadratic(coefficients[0], tuple(coefficients[1:4]), tuple(coefficients[4:]))
+    tree = ConcreteTree(TREES["tree 0"])
+    q = tree.input("q", random_state(TREES["tree 0"], 0)[0].tolist())
+    own, w = (tuple(rng.normal(size=3).tolist()) for _ in range(2))
+    for i, _ in tree.outward():
+        X = i.transform(q[i])
+        inner = tuple(a + b for a, b in zip((X @ Spin(w)).w, own, strict=True))
+        assert_close(six(z.inserted(X, own).at(w)), six(z.at(inner)), ROUNDING)
+
+
+@pytest.mark.parametrize("sweeps", [fd2, fd3, fd4, two_sweep])
 def test_accelerations_inside(sweeps: Any) -> None:
     """FD4's lambda, and lambda + zeta of the others, are the links' true accelerations (with gravity's)."""
     r = run(TREES["floating 2"], sweeps)

@@ -2,7 +2,7 @@
 
 from .inertia import ArticulatedInertia, Inertia
 from .motion import Force, Motion
-from .spin import Spin
+from .spin import Products, Spin
 from .subspace import Columns, Factor, Forces, Freedoms, Subspace, Units, eliminate, plus_diagonal
 from .transform import About, Chain, Identity, Pose, Rotation, Transform, Turn, factors
 from .values import FixedSize, Real, leaves, rebuild
@@ -21,6 +21,7 @@ __all__ = [
     "Inertia",
     "Motion",
     "Pose",
+    "Products",
     "Real",
     "Rotation",
     "Spin",

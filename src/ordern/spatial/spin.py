@@ -13,7 +13,34 @@ from .inertia import Inertia
 from .linear import ZERO3, Symmetric3, Vector3, add, cross, subtract
 from .motion import Force, Motion
 
-__all__ = ["Spin"]
+__all__ = ["Products", "Spin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """The products xx, xy, xz, yy, yz, zz of the components of an angular velocity, in which all here is linear."""
+
+    values: Symmetric3
+
+    def centripetal(self, r: Vector3) -> Vector3:
+        """The acceleration w x (w x r) of the point r."""
+        xx, xy, xz, yy, yz, zz = self.values
+        return (
+            xy * r[1] + xz * r[2] - (yy + zz) * r[0],
+            xy * r[0] + yz * r[2] - (xx + zz) * r[1],
+            xz * r[0] + yz * r[1] - (xx + yy) * r[2],
+        )
+
+    def gyroscopic(self, inertia: Inertia) -> Force:
+        """The force (w x I w, w x (w x h)) that keeps a spinning body from accelerating (Jain 11)."""
+        xx, xy, xz, yy, yz, zz = self.values
+        Ixx, Ixy, Ixz, Iyy, Iyz, Izz = inertia.I
+        moment = (
+            (Izz - Iyy) * yz + Iyz * (yy - zz) + Ixz * xy - Ixy * xz,
+            (Ixx - Izz) * xz + Ixz * (zz - xx) + Ixy * yz - Iyz * xy,
+            (Iyy - Ixx) * xy + Ixy * (xx - yy) + Iyz * xz - Ixz * yz,
+        )
+        return Force(moment, self.centripetal(inertia.h))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +62,13 @@ class Spin:
 
     def centripetal(self, r: Vector3) -> Vector3:
         """The acceleration w x (w x r) of the point r."""
-        xx, xy, xz, yy, yz, zz = self._products
-        return (
-            xy * r[1] + xz * r[2] - (yy + zz) * r[0],
-            xy * r[0] + yz * r[2] - (xx + zz) * r[1],
-            xz * r[0] + yz * r[1] - (xx + yy) * r[2],
-        )
+        return self.products.centripetal(r)
 
     @property
-    def _products(self) -> Symmetric3:
+    def products(self) -> Products:
+        """The products of two components."""
         x, y, z = self.w
-        return (x * x, x * y, x * z, y * y, y * z, z * z)
+        return Products((x * x, x * y, x * z, y * y, y * z, z * z))
 
     def coriolis(self, relative: Motion) -> Motion:
         """The acceleration of this body that comes from its motion relative to the parent (Jain 14)."""
@@ -55,11 +78,4 @@ class Spin:
 
     def gyroscopic(self, inertia: Inertia) -> Force:
         """The force (w x I w, w x (w x h)) that keeps a spinning body from accelerating (Jain 11)."""
-        xx, xy, xz, yy, yz, zz = self._products
-        Ixx, Ixy, Ixz, Iyy, Iyz, Izz = inertia.I
-        moment = (
-            (Izz - Iyy) * yz + Iyz * (yy - zz) + Ixz * xy - Ixy * xz,
-            (Ixx - Izz) * xz + Ixz * (zz - xx) + Ixy * yz - Iyz * xy,
-            (Iyy - Ixx) * xy + Ixy * (xx - yy) + Iyz * xz - Ixz * yz,
-        )
-        return Force(moment, self.centripetal(inertia.h))
+        return self.products.gyroscopic(inertia)

@@ -12,11 +12,7 @@
 Here lambda is the links' acceleration itself. The recursion is that of `articulated_body`: z is its pA, and nu its nu.
 Cost: order n; this is the cheapest of the four, since neither zeta nor M zeta is needed.
 
-The paper says that there is a method of two sweeps, which needs no velocities in advance, and does not give it. Its
-filter would have to run before the velocities are known. As a_i and b_i are polynomials of second degree in the angular
-velocity of the parent, so are z and nu, with 10 coefficients for each component; w_i = X_i w_p + S_i th'_i takes z from
-link to link. Written so it gives the same accelerations, but takes 836 multiplications and 742 additions for each
-further joint of a general arm, where the three sweeps take 204 and 224. It is not kept.
+The paper says that there is a method of two sweeps, which needs no velocities in advance: see `two_sweep`.
 
 Reference: Rodriguez and Kreutz 1988, part I, eqs. (5.13)-(5.17), with b(k) where (5.16) repeats psi P a; symbols in
 `rodriguez_kreutz`.
