@@ -179,6 +179,20 @@ def test_acceleration_of_the_tip_compiled(way: str) -> None:
         assert_close(found, expected, ROUNDING)
 
 
+@pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled"])
+@pytest.mark.parametrize("method", ["fd2", "fd3", "fd4"])
+def test_joints_and_tip_of_the_same_sweeps(method: str, way: str) -> None:
+    """Part II: both in one answer, of any shape of batch, in every way of running."""
+    for robot in (SMALL["floating"], SMALL["tree"]):
+        given = inputs(robot, shape=(2, 3))
+        settings = {"frame": "tool", "axes": "world", "present": OPTIONAL}
+        found = robot.kernel("joint_and_tip_accelerations", method, way=way, **settings)(*given)
+        assert found.shape == (2, 3, robot.nv + 6)
+        assert_close(found[..., : robot.nv], solve(robot, None, given), ROUNDING)
+        tip = robot.kernel("tip_acceleration", "fd1", way="interpreted", **settings)(*given)
+        assert_close(found[..., robot.nv :], tip, ROUNDING)
+
+
 def test_the_tip_of_a_robot() -> None:
     robot = TREES["chain 0"]
     q, v, tau, f, v0, a0 = inputs(robot)

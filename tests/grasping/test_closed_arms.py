@@ -112,7 +112,7 @@ def test_a_coupling_does_as_a_joint_that_follows() -> None:
 def test_methods_for_trees_are_refused_by_name() -> None:
     grasp, q = pair((C.Rigid,) * 3)
     state, (tau, _) = moving(grasp, q), forces(grasp)
-    for method in ("rccfd1", "rccfd2", "rccfd3"):
+    for method in ("rccfd1", "rccfd2", "rccfd3", "rccfd-fd4"):
         with pytest.raises(on.ArgumentError, match=rf"{method}.*'crane-1'.*loops.*\(pin\).*'general'"):
             grasp.dynamics(state, tau, method)
     for method in ("direct", "reduced", "closed-form", "appendix-b"):

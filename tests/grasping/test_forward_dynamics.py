@@ -11,7 +11,7 @@ import ordern as on
 from ordern.grasping.mechanism import METHODS
 from tests.grasping.maximal import Maximal
 from tests.grasping.systems import KINDS, forces, moving, random_system, system, walker
-from tests.tolerances import GRASPED
+from tests.tolerances import GRASPED, assert_close
 
 C = on.contacts
 
@@ -58,7 +58,7 @@ def test_random_systems_against_maximal_coordinates(seed: int) -> None:
     assert truth["violation"] < GRASPED
     load = None if grasp.object is None else wrench
     least = grasp.dynamics(state, tau, wrench=load).forces
-    for method in ("rccfd1", "rccfd2", "rccfd3", "direct", "reduced", "closed-form"):
+    for method in ("rccfd1", "rccfd2", "rccfd3", "rccfd-fd4", "direct", "reduced", "closed-form"):
         motion = grasp.dynamics(state, tau, method, wrench=load)
         same(np.concatenate(motion.accelerations), np.concatenate(truth["accelerations"]))
         same(motion.object_acceleration, truth["object"])
@@ -84,6 +84,25 @@ def test_all_methods_agree(name: str) -> None:
             assert motion.rank == truth.rank
             for x, y in zip(motion.contact_accelerations, truth.contact_accelerations, strict=True):
                 same(x, y) if x.size else None
+
+
+def test_neither_bias_moments_nor_a_sweep_for_the_tips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The remark after (6.22): no T' in advance, and tips in the sweep that has the joints' accelerations."""
+    grasp, q = system("mixed")
+    state, (tau, _) = moving(grasp, q), forces(grasp)
+    truth = grasp.dynamics(state, tau, "rccfd1")
+
+    def unasked(*_: Any, **__: Any) -> Any:
+        raise AssertionError("asked for")
+
+    monkeypatch.setattr(on.Robot, "bias_force", unasked)
+    monkeypatch.setattr(on.Grasp, "_tip_accelerations", unasked)
+    motion = grasp.dynamics(state, tau, "rccfd-fd4")
+    same(numbers(motion), numbers(truth))
+    for x, y in zip(motion.contact_accelerations, truth.contact_accelerations, strict=True):
+        assert_close(x, y, GRASPED)
+    with pytest.raises(AssertionError, match="asked for"):
+        grasp.dynamics(state, tau, "rccfd2")
 
 
 @pytest.mark.slow
@@ -140,7 +159,7 @@ def test_one_robot_that_holds_with_two_frames() -> None:
     state, (tau, wrench) = moving(grasp, [q]), forces(grasp)
     truth = Maximal(grasp, list(state.q), list(state.v), state.pose, state.velocity).solve([tau], wrench)
     assert truth["violation"] < GRASPED
-    for method in ("general", "rccfd1", "rccfd2", "rccfd3", "direct", "closed-form"):
+    for method in ("general", "rccfd1", "rccfd2", "rccfd3", "rccfd-fd4", "direct", "closed-form"):
         motion = grasp.dynamics(state, tau, method, wrench=wrench)
         same(motion.accelerations[0], truth["accelerations"][0])
         same(motion.object_acceleration, truth["object"])

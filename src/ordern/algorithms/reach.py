@@ -29,6 +29,7 @@ def all_of(*reasons: Reason) -> Reason:
 _OF_FORCES = {
     "link_accelerations": "accelerations of the bodies",
     "tip_acceleration": "the acceleration of a frame by joint forces",
+    "joint_and_tip_accelerations": "the accelerations of joints and a frame by joint forces",
 }
 """Questions of trees that have no answer of their own for loops."""
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ..errors import TraceError
 from ..graph import Graph, Node, Scalar
-from ..model import BASE, Carry, Freedom, Index, Kind, Model, PlacedFrame, Tree, result_scalars
+from ..model import BASE, Carry, Freedom, Index, Kind, Model, PlacedFrame, Tree, core_size, result_scalars
 from ..spatial import FixedSize
 from .layout import Layout
 from .roll_fields import Columns, Input, Output, OwnField, Pairs, RolledCarry, SharedField, Unit, Vector
@@ -36,11 +36,13 @@ def trace_rolled(
     ports = count_from()
     inputs = [tree.input(kind, next(ports)) if given else tree.zeros(kind) for kind, given in slots]
     result = function(tree, *inputs, **options)
-    if isinstance(result, Output):
-        tree.program.result = result.id
-    else:
-        for k, x in enumerate(result_scalars(result, layout.output.size)):
-            tree.store(("result", k), x)
+    written = 0
+    parts = result if isinstance(result, tuple) and result else (result,)
+    if isinstance(parts[0], Output):  # further numbers come after it
+        tree.program.result = parts[0].id
+        written, result = core_size(model, parts[0].kind), parts[1:]
+    for k, x in enumerate(result_scalars(result, layout.output.size - written), written):
+        tree.store(("result", k), x)
     return tree.finish()
 
 

@@ -166,10 +166,10 @@ class Grasp:
     ) -> GraspMotion:
         """Accelerations of all joints and of the object, and the contact forces, that joint forces `tau` cause.
 
-        Methods: "rccfd1", "rccfd2" (the default), "rccfd3": recursions of order n; "general": four steps with any
-        method of forward dynamics for the arms, `arm_method` (the default with joints that follow others, and with
-        arms that have closed loops, for which it is the only one); of order n^3 "direct" (2.11), "reduced" (2.14),
-        "closed-form" (3.6) and "appendix-b" (b.9). The first four solve for contact forces "by-arms", of order l, or
+        Methods: "rccfd1", "rccfd2" (the default), "rccfd3", "rccfd-fd4": recursions of order n; "general": four steps
+        with any method of forward dynamics for the arms, `arm_method` (the default with joints that follow others, and
+        with arms that have closed loops, for which it is the only one); of order n^3 "direct" (2.11), "reduced" (2.14),
+        "closed-form" (3.6) and "appendix-b" (b.9). The first five solve for contact forces "by-arms", of order l, or
         "dense", of order l^3. `wrench` is a further force (moment, force) on the object at its origin, in the world's
         axes. Springs and friction of joints are not in it, as in `Robot.forward_dynamics`. Singular values below
         `rcond` times the largest count as zero.

@@ -41,10 +41,13 @@ class GraspMotion:
         return self.rank < self.rows
 
 
-def motion_of(state: GraspState, accelerations: tuple[Array, ...], solved: Solved, forces: Array) -> GraspMotion:
-    """The result, with what follows from joint accelerations and the object's."""
+def motion_of(
+    state: GraspState, accelerations: tuple[Array, ...], solved: Solved, forces: Array, alpha: Array | None = None
+) -> GraspMotion:
+    """The result, with what follows from joint accelerations and the object's; `alpha` are those of the tips."""
     grasp = state.grasp
-    alpha = grasp._tip_accelerations(state.q, state.v, accelerations)
+    if alpha is None:
+        alpha = grasp._tip_accelerations(state.q, state.v, accelerations)
     w = solved.acceleration[..., None, :3] - alpha[..., :3] + state.bias[..., :3]
     local = (np.swapaxes(state.axes, -1, -2) @ w[..., None])[..., 0]
     return GraspMotion(

@@ -7,6 +7,8 @@
     rccfd2 (6.18)      f = Omega^-1 {B^T psi^T H^T D^-1 X T' - a'(C)},  th = X^T D^-1 {T' - H psi (K T' + B f)}
     rccfd3 (6.22)      th1 = X^T {D^-1 - D^-1 H psi B Omega^-1 B^T psi^T H^T D^-1} X T',
                        th2 = X^T D^-1 H psi B Omega^-1 a'(C),  th = th1 + th2
+    rccfd-fd4          without T':  alpha_f(0) by the sweeps of FD4 (5.13)-(5.17), (4.23);  Omega f as in `general`;
+                       th and alpha(0) by FD4 again, with f in its filter, z(1) = phi(1,0) f(0) + b(1), in one sweep
 
 with T' = T - C and a'(C) = a(C) - A M(C)^-1 b(C) - Jdot th. All need J M^-1 J^T: `general` by forward dynamics of unit
 forces, the others by the recursion (6.10). Cost: order n of all joints, and order l or l^3 by how Omega is solved.
@@ -14,7 +16,10 @@ Arms with closed loops of their own are for `general`: their forward dynamics is
 becomes M^-1 - M^-1 K^T (K M^-1 K^T)^+ K M^-1, what their loops K leave of it.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (4.9), (6.10), (6.11), (6.18), (6.22), read with their errata: the
-minus sign and the H in (6.11g), alpha(0) in (6.11j), the transpose in (6.18e), and all of (6.22d)-(6.22h).
+minus sign and the H in (6.11g), alpha(0) in (6.11j), the transpose in (6.18e), and all of (6.22d)-(6.22h). `rccfd-fd4`
+is the variation of the remark after (6.22), which "relaxes the need for the a priori determination of the bias-free
+moments T'" and finds "the tip acceleration in the same iteration which produces the joint accelerations"; its equations
+are those of Part I.
 Differs: contacts that leave rotations free bind only the rows E, for which f = E lambda stands in Omega's equation;
 arms may have several tips, whose forces are added.
 """
@@ -29,12 +34,13 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError
 from ..loops.dynamics import METHODS as LOOP_METHODS
+from ..model import Frame
 from .arms import Group
 from .motion import GraspMotion, motion_of
 from .omega import Omega, Solved
 from .state import GraspState
 
-__all__ = ["RECURSIVE", "compliance", "general", "jacobians", "rccfd1", "rccfd2", "rccfd3", "response"]
+__all__ = ["RECURSIVE", "compliance", "general", "jacobians", "rccfd1", "rccfd2", "rccfd3", "rccfd_fd4", "response"]
 
 Array = NDArray[Any]
 Solve = Callable[[Omega, list[Array], Array | None], Solved]
@@ -205,7 +211,30 @@ def rccfd3(
     return motion_of(state, _by_arms(state, found), solved, f1 - f2)
 
 
-RECURSIVE = {"general": general, "rccfd1": rccfd1, "rccfd2": rccfd2, "rccfd3": rccfd3}
+def rccfd_fd4(
+    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
+) -> GraspMotion:
+    """Tips of the free arms, contact forces, and joints and tips of the arms that these push, by FD4: no T'."""
+    given, tips = [], []
+    for g in _simple(state):
+        q, v, T = (state.stacked(x, g) for x in (state.q, state.v, tau))
+        given.append((q, v, T))
+        tips.append(_free_tips(g, q, v, T))
+    omega = Omega(state, compliance(state), rcond)
+    solved = solve(omega, state.rows(state.gathered(tips) - state.bias), -state.object_bias(wrench))
+    forces = state.forces(solved.multipliers)
+    joints, tips = [], []
+    for g, (q, v, T) in zip(state.grasp.groups, given, strict=True):
+        pushed = (q, v, T, _on_bodies(g, q, -forces[..., g.contacts, :]))
+        both = g.robot.kernel("joint_and_tip_accelerations", frame=g.tips[0], axes="world", present="external")(*pushed)
+        first = both[..., g.robot.nv :]
+        joints.append(both[..., : g.robot.nv])
+        at = {tip: _tip(g, tip, "external")(*pushed) for tip in g.tips[1:]} | {g.tips[0]: first}
+        tips.append(g.tipwise(at.__getitem__))
+    return motion_of(state, _by_arms(state, joints), solved, forces, state.gathered(tips))
+
+
+RECURSIVE = {"general": general, "rccfd1": rccfd1, "rccfd2": rccfd2, "rccfd3": rccfd3, "rccfd-fd4": rccfd_fd4}
 
 
 def _simple(state: GraspState) -> tuple[Group, ...]:
@@ -214,8 +243,8 @@ def _simple(state: GraspState) -> tuple[Group, ...]:
         if g.coupled:
             name = state.grasp.arms[g.arms[0]].name
             raise ArgumentError(
-                f"grasp: the recursions rccfd1, rccfd2 and rccfd3 are not for arm {name!r}: {g.coupled}; use "
-                "method='general'"
+                f"grasp: the recursions rccfd1, rccfd2, rccfd3 and rccfd-fd4 are not for arm {name!r}: {g.coupled}; "
+                "use method='general'"
             )
     return state.grasp.groups
 
@@ -263,6 +292,28 @@ def _joints(g: Group, q: Array, e: Array) -> Array:
 def _tips(g: Group, q: Array, e: Array) -> Array:
     """B^T psi^T H^T D^-1 e of all tips, (..., m, k, 6)."""
     return g.tipwise(lambda tip: g.robot.kernel("frame_of_innovations", frame=tip, axes="world")(q, e))
+
+
+def _tip(g: Group, tip: Frame, *present: str) -> Any:
+    """The accelerations of a tip by joint forces, in the axes of the arm's base."""
+    return g.robot.kernel("tip_acceleration", frame=tip, axes="world", present=present)
+
+
+def _free_tips(g: Group, q: Array, v: Array, T: Array) -> Array:
+    """alpha_f(0) of all tips, (..., m, k, 6), as (4.23) has it."""
+    return g.tipwise(lambda tip: _tip(g, tip)(q, v, T))
+
+
+def _on_bodies(g: Group, q: Array, forces: Array) -> Array:
+    """Forces (..., m, k, 6) on the tips, in the world's axes, as forces on bodies in their own, (..., m, n, 6)."""
+    found = np.zeros((*q.shape[:-1], len(g.robot.bodies), 6))
+    for a, tip in enumerate(g.tips):
+        F, to_tip = g.base(forces[..., a, :]), np.swapaxes(g.robot.pose(q, tip)[..., :3, :3], -1, -2)
+        R = tip.placement.R @ to_tip
+        moment, force = (R @ F[..., part, None] for part in (slice(0, 3), slice(3, 6)))
+        found[..., tip.body, 3:] += force[..., 0]
+        found[..., tip.body, :3] += moment[..., 0] + np.cross(tip.placement.p, force[..., 0])
+    return found
 
 
 def _convective(state: GraspState) -> Array:

@@ -14,6 +14,7 @@
 | wrenches | (n, 6) | a force (moment, force) for each body, in its own frame |
 | spatial | (6, 6) | a matrix between spatial vectors |
 | motion | (6,) | a motion (angular, linear) |
+| v_motion | (nv + 6,) | accelerations of the joints, then a motion (angular, linear) |
 | pose | (4, 4) | a homogeneous matrix |
 | rows | (nc,) | a number for each row of the loops' constraints |
 | row_columns | (nc, nv) | for each row a number for each freedom |
@@ -53,6 +54,7 @@ def core_shape(model: Model, kind: str) -> tuple[int, ...]:
         "wrenches": (len(model.bodies), 6),
         "spatial": (6, 6),
         "motion": (6,),
+        "v_motion": (model.nv + 6,),
         "pose": (4, 4),
     }
     return shapes[kind]
@@ -87,7 +89,7 @@ def result_scalars(value: Any, size: int) -> list[Scalar]:
         R, p = value.rotation, value.position
         scalars = [*R[0], p[0], *R[1], p[1], *R[2], p[2], 0.0, 0.0, 0.0, 1.0]
     elif isinstance(value, tuple):
-        scalars = leaves(value)
+        scalars = [x for part in value for x in (part.scalars if hasattr(part, "scalars") else leaves(part))]
     else:
         scalars = list(value.scalars) if hasattr(value, "scalars") else [value]
     if len(scalars) != size or any(x is None for x in scalars):

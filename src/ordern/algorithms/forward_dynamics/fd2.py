@@ -28,6 +28,7 @@ from ..registry import algorithm
 from .rodriguez_kreutz import (
     Links,
     joint_accelerations,
+    joint_and_tip_accelerations,
     link_accelerations,
     riccati,
     smoothed,
@@ -35,7 +36,7 @@ from .rodriguez_kreutz import (
     velocities,
 )
 
-__all__ = ["fd2", "fd2_links", "fd2_tip"]
+__all__ = ["fd2", "fd2_both", "fd2_links", "fd2_tip"]
 
 
 @algorithm(
@@ -71,6 +72,18 @@ def fd2_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0:
 def fd2_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
     """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
     return tip_acceleration(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
+
+
+@algorithm(
+    "joint_and_tip_accelerations",
+    "fd2",
+    paper="Rodriguez-Kreutz 1988",
+    equations="FD2: (4.21b), (4.22b), (5.5)-(5.7), (4.23)",
+    refuses=no_couplings,
+)
+def fd2_both(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
+    """The joint accelerations and that of a frame, for position q, velocity qd, joint forces and external forces."""
+    return joint_and_tip_accelerations(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:

@@ -26,6 +26,7 @@ from ..registry import algorithm
 from .rodriguez_kreutz import (
     Links,
     joint_accelerations,
+    joint_and_tip_accelerations,
     link_accelerations,
     riccati,
     smoothed,
@@ -33,7 +34,7 @@ from .rodriguez_kreutz import (
     velocities,
 )
 
-__all__ = ["fd3", "fd3_links", "fd3_tip"]
+__all__ = ["fd3", "fd3_both", "fd3_links", "fd3_tip"]
 
 
 @algorithm(
@@ -69,6 +70,18 @@ def fd3_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0:
 def fd3_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
     """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
     return tip_acceleration(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
+
+
+@algorithm(
+    "joint_and_tip_accelerations",
+    "fd3",
+    paper="Rodriguez-Kreutz 1988",
+    equations="FD3: (5.8)-(5.10), alpha = psi^T H^T nu + zeta, (4.23)",
+    refuses=no_couplings,
+)
+def fd3_both(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
+    """The joint accelerations and that of a frame, for position q, velocity qd, joint forces and external forces."""
+    return joint_and_tip_accelerations(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:

@@ -28,9 +28,17 @@ from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin
 from ..reach import no_couplings
 from ..registry import algorithm
-from .rodriguez_kreutz import Links, joint_accelerations, link_accelerations, riccati, tip_acceleration, velocities
+from .rodriguez_kreutz import (
+    Links,
+    joint_accelerations,
+    joint_and_tip_accelerations,
+    link_accelerations,
+    riccati,
+    tip_acceleration,
+    velocities,
+)
 
-__all__ = ["fd4", "fd4_links", "fd4_tip"]
+__all__ = ["fd4", "fd4_both", "fd4_links", "fd4_tip"]
 
 
 @algorithm(
@@ -66,6 +74,18 @@ def fd4_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0:
 def fd4_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
     """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
     return tip_acceleration(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
+
+
+@algorithm(
+    "joint_and_tip_accelerations",
+    "fd4",
+    paper="Rodriguez-Kreutz 1988",
+    equations="FD4: (5.17), (4.23)",
+    refuses=no_couplings,
+)
+def fd4_both(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
+    """The joint accelerations and that of a frame, for position q, velocity qd, joint forces and external forces."""
+    return joint_and_tip_accelerations(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:

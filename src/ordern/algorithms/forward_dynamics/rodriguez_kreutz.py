@@ -19,7 +19,7 @@ A filter of the joint moments (4.19), (4.20), tips first, and a smoother of its 
 
 Each of the four algorithms is its own sequence of these. They have the joint accelerations in common. The accelerations
 of the links are another question, `link_accelerations`, and that of a point on one of them, the tip, is a third,
-`tip_acceleration`:
+`tip_acceleration`. It needs no further sweep: `joint_and_tip_accelerations` has both in one answer.
 
     alpha(0) = phi^T(1, 0) alpha(1) + a(0),    a(0) = (0; w x (w x l)),    l from the link's origin to the tip    (4.23)
 
@@ -49,6 +49,7 @@ from .couplings import coupled
 __all__ = [
     "Links",
     "joint_accelerations",
+    "joint_and_tip_accelerations",
     "link_accelerations",
     "riccati",
     "smoothed",
@@ -66,6 +67,7 @@ _PORTS = (
 )
 question("link_accelerations", _PORTS, "wrenches", "fd4", needs_inertia=True)
 question("tip_acceleration", _PORTS, "motion", "fd4", options=("frame", "axes"), needs_inertia=True)
+question("joint_and_tip_accelerations", _PORTS, "v_motion", "fd4", options=("frame", "axes"), needs_inertia=True)
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,17 @@ def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
 
 def tip_acceleration(sweeps: Sweeps, tree: Tree, q: Any, *inputs: Any, frame: Any, axes: str) -> Any:
     """The acceleration alpha(0) of a frame (4.23), in its own axes or the world's, without what stands for gravity."""
+    return _at_tip(tree, sweeps(tree, q, *inputs, tree.own()), q, frame, axes)
+
+
+def joint_and_tip_accelerations(sweeps: Sweeps, tree: Tree, q: Any, *inputs: Any, frame: Any, axes: str) -> Any:
+    """The joint accelerations and that of a frame, of the same sweeps."""
+    qdd = tree.output("v")
+    return qdd, _at_tip(tree, sweeps(tree, q, *inputs, qdd), q, frame, axes)
+
+
+def _at_tip(tree: Tree, k: Links, q: Any, frame: Any, axes: str) -> Any:
     f = tree.frame(frame)
-    k = sweeps(tree, q, *inputs, tree.own())
     g = tree.field(Motion, base=tree.base_acceleration)
     for i, p in tree.path(f):
         g[i] = k.X[i] @ g[p]
