@@ -10,6 +10,7 @@ import pytest
 
 import ordern as on
 from ordern.algorithms.forward_dynamics.armstrong import sweeps as armstrong
+from ordern.algorithms.forward_dynamics.armstrong_general import relations
 from ordern.algorithms.forward_dynamics.bae_haug import actuator
 from ordern.algorithms.forward_dynamics.bae_haug import sweeps as bae_haug
 from ordern.algorithms.forward_dynamics.fd1 import sweeps as fd1
@@ -21,7 +22,7 @@ from ordern.algorithms.forward_dynamics.two_sweep import Quadratic
 from ordern.algorithms.forward_dynamics.two_sweep import sweeps as two_sweep
 from ordern.algorithms.forward_dynamics.vereshchagin import sweeps as vereshchagin
 from ordern.model import ConcreteTree
-from ordern.spatial import Force, Motion, Spin
+from ordern.spatial import Force, Freedoms, Motion, Spin, Units
 from ordern.spatial.linear import dot
 from tests.algorithms.trees import ask
 from tests.random_models import ALL_JOINTS, random_robot, random_state
@@ -51,6 +52,20 @@ SMALL: dict[str, on.Robot] = {
     "balls": random_robot(162, 3, SPHERICAL),
 }
 LONG = random_robot(170, 60, SPHERICAL, chain=True)
+ONE_FREEDOM = (on.Revolute, on.Prismatic)
+OWN_AXES = (*ONE_FREEDOM, on.Continuous, on.Cylindrical, on.Planar, on.Spherical, on.Free, on.Fixed)
+AXES: dict[str, on.Robot] = {
+    "hinges": random_robot(180, 8, (on.Revolute,), chain=True),
+    "one freedom": random_robot(181, 9, ONE_FREEDOM),
+    "one freedom, armature": random_robot(182, 9, ONE_FREEDOM, armature=True),
+    "sliders": random_robot(183, 5, (on.Prismatic,), armature=True),
+    "axes": random_robot(184, 12, OWN_AXES),
+    "axes, armature": random_robot(185, 12, OWN_AXES, armature=True, floating=True),
+    "axes, fixed joints kept": random_robot(186, 12, OWN_AXES, merge=False),
+    "helical": random_robot(188, 6, (on.Helical, on.Revolute), armature=True),
+    "all joints": random_robot(189, 16, ALL_JOINTS, armature=True),
+}
+"""Robots for Armstrong's method with constraint moments left open."""
 
 
 def inputs(robot: on.Robot, seed: int = 0, shape: tuple[int, ...] = (4,)) -> tuple[Any, ...]:
@@ -388,6 +403,56 @@ def test_total_forces_of_bae_and_haug(name: str) -> None:
         assert_close(six(r.net[i] + L[i]), six(P @ r.alpha[i]), ROUNDING)
         F = r.net[i] + L[i] - P @ r.a[i]
         L[p] += r.X[i].T @ (F - r.left.G[i] @ (r.S[i].T @ F))
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_armstrong_for_one_freedom_and_others(name: str) -> None:
+    robot = AXES[name]
+    given = inputs(robot)
+    assert_close(solve(robot, "armstrong-general", given), solve(robot, None, given), ROUNDING)
+
+
+def test_armstrong_for_one_freedom_in_every_way_of_running() -> None:
+    robot = random_robot(187, 4, OWN_AXES, armature=True)
+    given = inputs(robot)
+    expected = solve(robot, "armstrong-general", given)
+    for way in ("unrolled", "rolled"):
+        assert_close(solve(robot, "armstrong-general", given, way), expected, ROUNDING)
+    single = solve(robot, "armstrong-general", tuple(x.astype(np.float32) for x in given), "rolled")
+    assert single.dtype == np.float32
+    assert_close(single, expected, SINGLE)
+
+
+@pytest.mark.parametrize("name", ["hinges", "one freedom, armature", "axes, armature", "helical"])
+def test_armstrongs_relations_with_constraint_moments(name: str) -> None:
+    """At a body's true W and V they give its acceleration, its joint's, and the whole wrench in the joint."""
+    r = run(AXES[name], fd4)
+    alpha = r.tree.field(Motion, base=r.a0)
+    for i, p in r.tree.outward():
+        locked = r.X[i] @ alpha[p] + r.a[i]
+        alpha[i] = r.alpha[i]
+        found = relations(r.left.P[i], r.left.z[i], r.S[i], r.tau[i], i.armature)
+        at = np.array([*locked.scalars, 1.0])
+        assert_close(np.array(found.joint).reshape(-1, 7) @ at, np.array(r.qdd[i]), ROUNDING)
+        assert_close(np.array(found.motion) @ at, six(r.alpha[i]), ROUNDING)
+        assert_close(np.array(found.force) @ at, six(r.f[i]), ROUNDING)
+        force = np.array(found.force)[:, :6]
+        assert_close(force, force.T, ROUNDING)
+        # without its joint's own freedom the relation is (31), N and F by P and z
+        none = relations(r.left.P[i], r.left.z[i], Units(()), Freedoms(), Freedoms())
+        assert_close(np.array(none.force)[:, :6], inertia(r.left.P[i]), ROUNDING)
+
+
+def test_armstrong_for_one_freedom_refuses() -> None:
+    def refused(robot: on.Robot) -> str:
+        with pytest.raises(on.ArgumentError) as caught:
+            robot.kernel("forward_dynamics", "armstrong-general")
+        return str(caught.value)
+
+    assert "joints that follow others" in refused(random_robot(2, 4, (on.Revolute,), chain=True, mimic=True))
+    point = on.Builder("point").body("base")
+    point.body("bob", parent="base", joint=on.Revolute(), mass=1.0, com=(1.0, 0.0, 0.0))
+    assert "that of body 'bob' is singular" in refused(point.build())
 
 
 @pytest.mark.parametrize("name", BALLS)

@@ -23,7 +23,8 @@ Reference: Armstrong 1979, as in Jain 1991, eqs. (47)-(49), with Upsilon_F = Ups
 blocks of the articulated inertia P are Gamma^-1, -L and sum of Omega_F + m, and the correction force z is b plus the
 sum of (l~ (Upsilon_F + Omega_F r) + N, Upsilon_F + Omega_F r). The fields `P` and `z` hold them while children add.
 Differs: in body axes, in which a child's Omega_F and l~ Omega_F l~ are turned as one matrix. Trees, and a base that is
-moved. An armature would make N depend on the parent's w', which (47) does not have.
+moved. An armature would make N depend on the parent's w', which (47) does not have; that, and joints with one freedom,
+are in `armstrong_general`.
 """
 
 from __future__ import annotations
