@@ -28,7 +28,7 @@ from tests.algorithms.trees import ask
 from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import INVERSION, ROUNDING, SINGLE, assert_close
 
-METHODS = ("vereshchagin", "bae-haug", "fd1", "fd2", "fd3", "fd4", "two-sweep")
+METHODS = ("vereshchagin", "bae-haug", "fd1", "fd2", "fd3", "fd4", "two-sweep", "operator")
 LINKS = ("fd1", "fd2", "fd3", "fd4", "two-sweep")
 SPHERICAL = (on.Spherical,)
 OPTIONAL = ("external", "base_velocity", "base_acceleration")
