@@ -62,7 +62,7 @@ def test_fixed_steps_stay_closed(method: str, error: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dynamics", ["multipliers", "kkt", "null-space"])
+@pytest.mark.parametrize("dynamics", ["multipliers", "kkt", "null-space", "null-space-elimination"])
 def test_methods_of_dynamics_move_alike(dynamics: str) -> None:
     result = pendulum().simulate(HELD, until=0.5, dynamics=dynamics)
     assert math.atan2(result.q[-1, 0], -result.q[-1, 1]) == pytest.approx(swing(math.pi / 2, 0.5), abs=tol.LOOP_MOTION)
