@@ -73,6 +73,10 @@ the project has set itself."""
 PEER_INVERSE = 1e-8
 """Inverses of mass matrices against another library's, whose condition numbers reach 1e6."""
 
+BORROWED = 2e-9
+"""Divide and conquer on chains most of whose links have no inertia of their own: what links borrow is a small part of
+what their neighbours have, with condition numbers up to 1e4, and two inverses of such matrices follow each other."""
+
 METHODS = 1e-9
 """Different algorithms for one question, on random trees: rounding times condition, and the tolerance at which those
 that iterate stop; the figure that the project has set itself."""

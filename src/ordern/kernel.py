@@ -96,10 +96,15 @@ class Kernel:
         if asked.needs_inertia:
             model.require_inertia()
         self.model, self.question, self.algorithm = model, asked, algorithm
+        computed = model
+        if algorithm.borrows:
+            from .model.borrowed import borrowed
+
+            computed = borrowed(model)
         self.options = options
         self.ports: list[Port] = [p for p in asked.inputs if not p.optional or p.name in present]
         self.request = Request(
-            model,
+            computed,
             asked,
             algorithm,
             frozenset(present),
@@ -115,7 +120,7 @@ class Kernel:
         # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
         empty = any(0 in shape for shape in (*self._shapes, self._output))
         long = way == "rolled" or (way is None and model.nv > _LONGEST_STRAIGHT)
-        self._runner = Pieces(model) if long and not (algorithm.sweeps or algorithm.pieces) else None
+        self._runner = Pieces(computed) if long and not (algorithm.sweeps or algorithm.pieces) else None
         self._interpreted = way == "interpreted" or empty or algorithm.pieces or self._runner is not None
 
     def __call__(self, *arguments: Any, out: Array | None = None, threads: int | None = None) -> Any:
@@ -300,7 +305,7 @@ class Kernel:
     def _run_by(self, runner: Runner | None, arrays: list[Array]) -> Array:
         """The answer of the interpreter, with something else for pieces."""
         r = self.request
-        return interpret(self.model, r.algorithm.function, r.slots, arrays, r.question.output, self.options, runner)
+        return interpret(r.model, r.algorithm.function, r.slots, arrays, r.question.output, self.options, runner)
 
     def _counted(self) -> Counts:
         """What pieces do, found by running them for a state; sums between them are few, and not counted."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .algorithms import find
+from .algorithms import find, methods
 from .algorithms.reach import require_tree
 from .errors import ArgumentError
 from .joints import Joint
@@ -194,7 +194,7 @@ class Robot(LoopMethods, Model):
         v: ArrayLike,
         a: ArrayLike | None = None,
         external: External | None = None,
-        method: str = "newton-euler",
+        method: str | None = None,
         threads: int | None = None,
         out: Array | None = None,
         *,
@@ -204,19 +204,36 @@ class Robot(LoopMethods, Model):
     ) -> Array:
         """What each joint transmits to its body: (moment, force) at and in the body's frame, of shape (..., n, 6).
 
-        Of a motion with the accelerations `a`, or of the motion that the joint forces `tau` cause.
+        Of a motion with the accelerations `a`, or of the motion that the joint forces `tau` cause. With `tau`, the
+        usual method is "articulated-body" and then Newton and Euler's recursion; "virtual-work",
+        "lagrange-multipliers", "constraint-force" and "divide-and-conquer" find the wrenches on the way to the
+        accelerations. Of robots with loops, `method` is one of `closed_dynamics`.
         """
         if (a is None) == (tau is None):
             raise ArgumentError("joint_wrenches: give either the accelerations `a` or the joint forces `tau`")
         moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if self.nc:
-            return self._closed_wrenches(q, v, a, tau, external, moved, out)
-        if a is None:
-            a = self.forward_dynamics(q, v, tau, external=external, **moved)  # type: ignore[arg-type]
-        return self._ask("joint_wrenches", (q, v, a), {"external": external, **moved}, method, threads, out)
+            return self._closed_wrenches(q, v, a, tau, external, moved, method, out)
+        extra = {"external": external, **moved}
+        if tau is not None:
+            return self._ask("constraint_forces", (q, v, tau), extra, method, threads, out)
+        if method not in (None, "newton-euler") and any(m.name == method for m in methods("constraint_forces")):
+            raise ArgumentError(
+                f"joint_wrenches by the method {method!r} is for joint forces `tau`, from which it finds the wrenches; "
+                "with accelerations `a`, leave the method out"
+            )
+        return self._ask("joint_wrenches", (q, v, a), extra, method, threads, out)  # type: ignore[arg-type]
 
     def _closed_wrenches(
-        self, q: ArrayLike, v: ArrayLike, a: Any, tau: Any, external: External | None, moved: Any, out: Array | None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: Any,
+        tau: Any,
+        external: External | None,
+        moved: Any,
+        method: str | None,
+        out: Array | None,
     ) -> Array:
         """What tree joints of a robot with loops transmit, which depends on what the loops bear."""
         if tau is None:
@@ -224,7 +241,7 @@ class Robot(LoopMethods, Model):
                 f"joint_wrenches: {self.name!r} has loops; accelerations `a` alone do not tell what these bear. Give "
                 "the joint forces `tau`, or ask `robot.opened()`, the same robot without loops"
             )
-        found = self.closed_dynamics(q, v, tau, external, **moved).joint_wrenches
+        found = self.closed_dynamics(q, v, tau, external, method, **moved).joint_wrenches
         if out is None:
             return found
         out[...] = found

@@ -18,6 +18,7 @@ from ordern.algorithms.forward_dynamics import (
     virtual_work,
 )
 from ordern.algorithms.forward_dynamics.scan import Bodies
+from ordern.errors import UnknownNameError
 from ordern.graph import Graph, Node, live
 from ordern.model import ConcreteTree
 from ordern.spatial import ArticulatedInertia, Force, Freedoms, Motion, eliminate
@@ -26,6 +27,8 @@ from tests.tolerances import EXTENDED, INVERSION, ROUNDING, SINGLE, assert_close
 
 Array = np.ndarray
 METHODS = ("virtual-work", "lagrange-multipliers", "constraint-force")
+WRENCHES = (*METHODS, "divide-and-conquer", "articulated-body")
+"""Methods that answer with joint wrenches."""
 LOOPS = METHODS[:2]
 STATES = 3
 OPTIONAL = ("external", "base_velocity", "base_acceleration")
@@ -48,9 +51,8 @@ ROBOTS = TREES | CHAINS
 
 
 def cases(methods: tuple[str, ...]) -> pytest.MarkDecorator:
-    """Every method on what it is for: the constraint-force algorithm is for chains."""
-    pairs = [(m, name) for m in methods for name in ROBOTS if m != "constraint-force" or name in CHAINS]
-    return pytest.mark.parametrize(("method", "name"), pairs)
+    """Every method on every robot."""
+    return pytest.mark.parametrize(("method", "name"), [(m, name) for m in methods for name in ROBOTS])
 
 
 def inputs(robot: on.Robot, seed: int = 0, dtype: Any = float) -> tuple[Array, ...]:
@@ -73,20 +75,52 @@ def test_every_type_of_joint_is_there() -> None:
 
 @pytest.mark.slow
 @cases(METHODS)
-def test_accelerations_and_wrenches_are_those_of_the_recursions(method: str, name: str) -> None:
+def test_accelerations_are_those_of_the_recursions(method: str, name: str) -> None:
     robot = ROBOTS[name]
     q, v, tau, *more = inputs(robot)
     a = ask(robot, "forward_dynamics", q, v, tau, *more)
     assert_close(ask(robot, "forward_dynamics", q, v, tau, *more, method=method), a, INVERSION)
+
+
+@cases(WRENCHES)
+def test_wrenches_are_those_of_the_recursions(method: str, name: str) -> None:
+    robot = ROBOTS[name]
+    q, v, tau, *more = inputs(robot)
+    a = ask(robot, "forward_dynamics", q, v, tau, *more)
     wrenches = ask(robot, "joint_wrenches", q, v, a, *more)
     assert_close(ask(robot, "constraint_forces", q, v, tau, *more, method=method), wrenches, INVERSION)
 
 
-def test_constraint_forces_need_no_second_sweep() -> None:
+@pytest.mark.parametrize("method", [None, "newton-euler", "virtual-work-split", *WRENCHES])
+def test_robots_tell_joint_wrenches_of_joint_forces(method: str | None) -> None:
+    """No method but the usual one needs accelerations first; all tell what these would."""
+    robot = random_robot(3, 3, (on.Revolute, on.Spherical), armature=True)
+    q, v, tau, f, v0, a0 = inputs(robot)
+    base = {"base_velocity": v0, "base_acceleration": a0}
+    a = robot.forward_dynamics(q, v, tau, external=f, **base)
+    expected = robot.joint_wrenches(q, v, a, external=f, **base)
+    out = np.empty_like(expected)
+    found = robot.joint_wrenches(q, v, tau=tau, external=f, method=method, out=out, **base)
+    assert found is out
+    assert_close(found, expected, INVERSION)
+
+
+def test_wrenches_of_accelerations_have_no_method_of_joint_forces() -> None:
     robot = random_robot(3, 2, (on.Revolute,))
-    q, v, tau, f, *_ = inputs(robot)
-    wrenches = robot.kernel("constraint_forces", present="external")(q, v, tau, f)
-    assert_close(wrenches, robot.joint_wrenches(q, v, tau=tau, external=f), INVERSION)
+    q, v, tau = random_state(robot, 0)
+    with pytest.raises(on.ArgumentError, match="'virtual-work' is for joint forces `tau`"):
+        robot.joint_wrenches(q, v, tau, method="virtual-work")
+    with pytest.raises(UnknownNameError, match=r"'kalman-scan' in constraint_forces. Known: .*divide-and-conquer"):
+        robot.joint_wrenches(q, v, tau=tau, method="kalman-scan")
+
+
+def test_wrenches_of_joints_that_follow_others() -> None:
+    robot = random_robot(2, 6, (on.Revolute, on.Prismatic), mimic=True)
+    assert any(c.mimic for c in robot.joints)
+    q, v, tau = random_state(robot, 0, (STATES,))
+    expected = robot.joint_wrenches(q, v, robot.forward_dynamics(q, v, tau))
+    for way in ("interpreted", "unrolled", "rolled"):
+        assert_close(robot.kernel("constraint_forces", way=way)(q, v, tau), expected, INVERSION)
 
 
 COMPILED = {
@@ -96,7 +130,7 @@ COMPILED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "name"), [*((m, "chain") for m in METHODS), *((m, "tree") for m in LOOPS)])
+@pytest.mark.parametrize(("method", "name"), [(m, name) for name in ("chain", "tree") for m in METHODS])
 def test_compiled_code_gives_the_same(method: str, name: str) -> None:
     robot = COMPILED[name]
     arrays = inputs(robot)[:4]
@@ -386,21 +420,20 @@ def refusal(robot: on.Robot, method: str) -> str:
     return str(error.value)
 
 
-def test_branches_are_refused_by_the_constraint_force_algorithm() -> None:
-    said = refusal(hub(3, split=False), "constraint-force")
-    assert "'constraint-force': it is for chains without branches" in said
-    assert "'arm1' is a further child of 'piece0'; 'articulated-body' can do it" in said
+def massless_gimbal() -> on.Robot:
+    """Two rings without inertia: what one could borrow the other would lack."""
+    builder = on.Builder("gimbal").body("base")
+    builder.body("outer", parent="base", joint=on.Revolute((0, 0, 1)))
+    builder.body("inner", parent="outer", joint=on.Revolute((0, 1, 0)))
+    builder.body("rotor", parent="inner", joint=on.Revolute((1, 0, 0)), mass=1.0, inertia=(0.3, 0.2, 0.2))
+    return builder.build()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_links_without_inertia_are_refused(method: str) -> None:
-    builder = on.Builder("point").body("base")
-    builder.body("massless", parent="base", joint=on.Revolute())
-    builder.body("heavy", parent="massless", joint=on.Prismatic(), mass=1.0, com=(0.5, 0.0, 0.0), inertia=np.eye(3))
-    assert "that of body 'massless' is singular" in refusal(builder.build(), method)
-    builder = on.Builder("point").body("base")
-    builder.body("bob", parent="base", joint=on.Revolute(), mass=1.0, com=(1.0, 0.0, 0.0))
-    assert "that of body 'bob' is singular" in refusal(builder.build(), method)
+@pytest.mark.parametrize("method", [*METHODS, "divide-and-conquer", "virtual-work-split"])
+def test_links_that_can_borrow_no_inertia_are_refused(method: str) -> None:
+    said = refusal(massless_gimbal(), method)
+    assert "inertia of each body by itself; that of body 'inner' is singular" in said or "'outer' is singular" in said
+    assert "'articulated-body' can do it" in said
 
 
 @pytest.mark.parametrize("method", METHODS)

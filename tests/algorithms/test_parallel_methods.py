@@ -22,7 +22,7 @@ from ordern.model import ConcreteTree
 from ordern.robots.generated import chain
 from tests.compile.asking import arguments, relative
 from tests.random_models import Wrist, random_robot, random_rotation
-from tests.tolerances import EXTENDED, INVERSION, LONG_CHAIN, MANY_DIGITS, ROUNDING, SINGLE, assert_close
+from tests.tolerances import BORROWED, EXTENDED, INVERSION, LONG_CHAIN, MANY_DIGITS, ROUNDING, SINGLE, assert_close
 
 METHODS = ("divide-and-conquer", "kalman-scan")
 OPTIONAL = ("external", "base_velocity", "base_acceleration")
@@ -126,8 +126,7 @@ def test_links_whose_own_inertia_is_singular(seed: int, tip: str) -> None:
     given = arguments(robot, "forward_dynamics", ("external",), 4)
     expected = ask(robot, given, None, ("external",))
     assert relative(ask(robot, given, "kalman-scan", ("external",)), expected) <= INVERSION
-    with pytest.raises(ArgumentError, match=r"inverts the inertia of each body by itself.*'nothing1' is singular"):
-        robot.kernel("forward_dynamics", "divide-and-conquer")
+    assert relative(ask(robot, given, "divide-and-conquer", ("external",)), expected) <= BORROWED
 
 
 def bodies_of(robot: on.Robot, seed: int = 0) -> Bodies:

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from ..errors import ArgumentError
 from ..joints import Joint
-from ..model import BASE, Model
+from ..model import Model
 
 __all__ = [
     "all_of",
-    "chains_only",
     "joints_only",
     "no_couplings",
     "no_filling_in",
@@ -52,17 +51,6 @@ def require_tree(model: Model, question: str) -> None:
         )
 
 
-def chains_only(model: Model) -> str:
-    """Bodies in series, one after the other."""
-    for k, c in enumerate(model.joints):
-        if c.parent != k - 1:
-            parent = "the base" if c.parent == BASE else repr(model.bodies[c.parent].name)
-            return (
-                f"it is for chains without branches, but body {model.bodies[k].name!r} is a further child of {parent}"
-            )
-    return ""
-
-
 def joints_only(*types: type[Joint]) -> Reason:
     """Joints of these types."""
 
@@ -94,23 +82,14 @@ def no_filling_in(model: Model) -> str:
 
 
 def no_massless_bodies(model: Model) -> str:
-    """Every body has a regular inertia of its own."""
-    for k, row in enumerate(model.tables.rows):
-        if not _regular(row):
-            return (
-                f"it inverts the inertia of each body by itself, and that of body {model.bodies[k].name!r} is singular"
-            )
-    return ""
+    """Every body has a regular inertia of its own, or can borrow one."""
+    from ..model.borrowed import lacking
 
-
-def _regular(row: object) -> bool:
-    import numpy as np
-
-    m, *rest = np.asarray(row)[12:22]
-    if m <= 0.0:
-        return False
-    h, (xx, xy, xz, yy, yz, zz) = np.array(rest[:3]), rest[3:]
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    about_centre = I - (h @ h * np.eye(3) - np.outer(h, h)) / m
-    smallest, largest = np.linalg.eigvalsh(about_centre)[[0, -1]]
-    return bool(smallest > 1e-12 * max(largest, np.abs(I).max()))
+    k = lacking(model)
+    if k is None:
+        return ""
+    return (
+        f"it inverts the inertia of each body by itself; that of body {model.bodies[k].name!r} is singular, and joints "
+        f"next to it, such as {model.joints[k].name!r}, leave no inertia unfelt that would make it regular: give the "
+        "body a mass and an inertia"
+    )

@@ -69,6 +69,9 @@ class Algorithm:
     joints_only: bool = False
     """Whether all that it tells is of joints, so that bodies may have other inertias which these feel in the same way;
     and whether its steps can do with bodies that have no mass of their own."""
+    borrows: bool = False
+    """Whether it inverts the inertia of each body by itself: one that is singular borrows some from its neighbours (see
+    `ordern.model.borrowed`), and wrenches are made those of the robot as it is by the method itself."""
 
     def accepts(self, question: Question) -> tuple[str, ...]:
         """The names of the question's inputs that the function takes: it may leave out the last optional ones."""
@@ -113,19 +116,32 @@ def algorithm(
     pieces: bool = False,
     refuses: Callable[[Model], str] | None = None,
     joints_only: bool = False,
+    borrows: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as a method of a question. It is called with the tree, the inputs, and the options.
 
     `sweeps=False` says that it is more than loops over bodies: it runs interpreted or unrolled. `refuses` tells for a
     model why it is outside of the method's reach. `joints_only=True` allows for inertias that are moved between bodies
-    where joints do not feel it, which saves operations.
+    where joints do not feel it, which saves operations. `borrows=True` says that it inverts the inertia of each body,
+    and asks for inertias that can be inverted.
     """
     if question not in _QUESTIONS:
         raise unknown_name("question", question, _QUESTIONS)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         _ALGORITHMS[question, name] = Algorithm(
-            question, name, function, paper, equations, order, sweeps and not pieces, pieces, refuses, "", joints_only
+            question,
+            name,
+            function,
+            paper,
+            equations,
+            order,
+            sweeps and not pieces,
+            pieces,
+            refuses,
+            "",
+            joints_only,
+            borrows,
         )
         return function
 

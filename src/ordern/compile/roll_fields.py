@@ -281,4 +281,9 @@ class Output:
             return self.tree.fetch(("entry", self.id, where.key))
         if isinstance(where, tuple):
             return self.tree.fetch(("entry", self.id, where[0].key, where[1].key))
-        return self.tree.block.env["out", self.id, where.key]
+        known = self.tree.block.env.get(("out", self.id, where.key))
+        if known is not None:
+            return known
+        joint, leaf = where.kind.joint, "q_out" if self.kind == "q" else "v_out"  # set by a loop before this one
+        count = joint.nq if self.kind == "q" else joint.nv
+        return Freedoms(self.tree.fetch((leaf, self.id, k, where.key)) for k in range(count))

@@ -97,11 +97,10 @@ class LoadedLoop:
         self.code, self.dtype, self._words = code, np.dtype(dtype), tuple(words)
         self._engine = Engine(code.object, [function])
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address(function))
-        model = next(iter(requests.values())).model
-        self._tables = Data(model, dtype, None, code.freedoms) if code.rolled else None
-        address = self._tables.address if self._tables is not None else 0
+        models = {name: requests[name].model for name in code.rolled}  # one may have borrowed inertia
+        self._tables = {id(model): Data(model, dtype, None, code.freedoms) for model in models.values()}
         self.datas: NDArray[np.int64] = np.array(
-            [address if name in code.rolled else 0 for name in sorted(requests)], np.int64
+            [self._tables[id(models[name])].address if name in models else 0 for name in sorted(requests)], np.int64
         )
         """The kernels' tables, as the code wants them."""
 

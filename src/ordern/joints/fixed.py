@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..records import dataclass
-from ..spatial import Freedoms, Identity, Subspace, Transform, Units
+from ..spatial import Freedoms, Identity, Inertia, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3
 from .base import Joint
 from .closure import Rows, unturned
@@ -23,6 +23,10 @@ class Fixed(Joint):
     def transform(self, q: Freedoms) -> Transform:
         """No motion."""
         return Transform(Identity(), (0.0, 0.0, 0.0))
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """All of it: both bodies are one."""
+        return inertia
 
     def subspace(self, q: Freedoms) -> Subspace:
         """No motion."""

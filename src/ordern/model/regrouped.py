@@ -22,7 +22,7 @@ from ..spatial import Inertia
 from .parts import BASE
 from .tables import INERTIA, PLACEMENT, Tables
 
-__all__ = ["regrouped"]
+__all__ = ["in_parent", "is_own", "regrouped"]
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def regrouped(tables: Tables) -> Array:
     rows: Array = tables.rows.copy()
     for k in reversed(range(len(rows))):
         joint = tables.kinds[tables.kind[k]].joint
-        given = joint.unfelt(_inertia(rows[k, INERTIA])) if _is_own(type(joint)) else None
+        given = joint.unfelt(_inertia(rows[k, INERTIA])) if is_own(type(joint)) else None
         if given is None:
             continue
         numbers = np.array([given.m, *given.h, *given.I], float)
@@ -45,14 +45,14 @@ def regrouped(tables: Tables) -> Array:
             rows[k, INERTIA] = left
             continue
         before = rows[parent, INERTIA]
-        moved = _in_parent(numbers, rows[k, PLACEMENT])
+        moved = in_parent(numbers, rows[k, PLACEMENT])
         after = _clean(before + moved, np.abs(before) + np.abs(moved))
         if _cost(left) + _cost(after) < _cost(rows[k, INERTIA]) + _cost(before):
             rows[k, INERTIA], rows[parent, INERTIA] = left, after
     return rows
 
 
-def _is_own(joint: type[Joint]) -> bool:
+def is_own(joint: type[Joint]) -> bool:
     """Whether what a joint says of inertia is said of its own motion, and not inherited by one that moves otherwise."""
     said, moves = (next(k for k, c in enumerate(joint.__mro__) if name in vars(c)) for name in ("unfelt", "transform"))
     return said <= moves
@@ -63,7 +63,7 @@ def _inertia(row: Array) -> Inertia:
     return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
 
 
-def _in_parent(numbers: Array, placement: Array) -> Array:
+def in_parent(numbers: Array, placement: Array) -> Array:
     """The same about the parent's origin, in the parent's axes."""
     E, r = placement[:9].reshape(3, 3), placement[9:]
     m, h = numbers[0], E.T @ numbers[1:4]

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 # where things are in a row: rotation and origin of the placement, mass, first and second moments, the turn from
 # the body's own axes to its working axes, ratio and offset of a joint that follows another; then the armature, the
-# joint's parameters and, last, the joint's part in each coupling
+# joint's parameters, the joint's part in each coupling and, last, inertia that the body has borrowed
 PLACEMENT = slice(0, 12)
 INERTIA = slice(12, 22)
 TURN = slice(22, 31)
@@ -50,6 +50,8 @@ class Kind:
     """Where, in a row, the joint's part in each coupling is: 1 for one that follows, less the ratio for the other."""
     passive: bool
     """Whether rows have damping, friction, stiffness and rest."""
+    borrowed: slice | None = None
+    """Where, in a row, the inertia is that the body has borrowed across its joint (see `ordern.model.borrowed`)."""
 
     def term(self, number: int) -> slice:
         """Where the armature (0), damping, friction, stiffness (3) are in a row, and the rest position (4)."""

@@ -98,6 +98,14 @@ class Index:
         return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
 
     @property
+    def borrowed(self) -> Inertia | None:
+        """What of it the body has borrowed across its joint, where bodies have; see `ordern.model.borrowed`."""
+        if self.kind.borrowed is None:
+            return None
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = self.row(self.kind.borrowed)
+        return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
+
+    @property
     def armature(self) -> Freedoms:
         """The inertia that the joint's drive adds to each freedom."""
         nv = self.kind.joint.nv

@@ -1,5 +1,6 @@
 """What accelerations do joint forces cause?"""
 
 from .articulated_body import articulated_body
+from .joint_wrenches import caused_wrenches
 
-__all__ = ["articulated_body"]
+__all__ = ["articulated_body", "caused_wrenches"]

@@ -15,8 +15,14 @@ are found by combining neighbours, neighbours of neighbours and so on, (E_l E_k,
 with a processor for each joint everything takes of the order of log n steps one after the other: that is how deep the
 graph of the computation is. Cost: order n, with up to twice the operations of elimination from one end.
 
+Each child of the base starts a chain, which goes on to the child that carries most. Chains do not couple, because the
+base cannot be moved: their blocks of Phi next to the diagonal are zero. What hangs on a chain is added to its links as
+articulated bodies (`branches`), one body after the other: branches should be short. A_i^-1 is then the inverse of an
+articulated inertia, and t_i has the force of the branch.
+
 Reference: Featherstone and Orin 2000, sec. 3.5, eq. (28), after A. Fijany, I. Sharf and G. M. T. D'Eleuterio, Parallel
-O(log N) algorithms for computation of manipulator forward dynamics, 1995.
+O(log N) algorithms for computation of manipulator forward dynamics, 1995; for branches R. Featherstone and A. Fijany, A
+technique for analyzing constrained rigid-body systems, and its application to the constraint force algorithm, 1999.
 Differs: the paper names the equation and the order only. Axes, the base, and drives with inertia as in `links`.
 """
 
@@ -26,26 +32,30 @@ from typing import Any
 
 import numpy as np
 
-from ...model import Piece, Tree, packed, piece
+from ...model import Index, Piece, Tree, packed, piece
 from ...records import dataclass
 from ...spatial import Factor, Force
-from ..reach import all_of, chains_only
 from ..registry import algorithm
+from .branches import Branches
 from .links import Mobility, beyond_reach, held
-from .scan import Array, Bodies, Group, Values, freedoms, times, transpose
+from .scan import Array, Bodies, Group, Values, freedoms, inverse, times, transpose
 
 __all__ = ["Chain", "all_at_once", "constraint_force", "tridiagonal", "wrenches"]
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The links of a chain as free bodies: mobilities A^-1, what joints hold, T and E, their own forces, and t.
+    """The links of chains as free bodies: mobilities A^-1, what joints hold, T and E, their own forces, and t.
 
-    All joints have as many T as the one with most; those that a joint lacks are zero, with a yield E of one. J are the
-    forces that act on one freedom each.
+    `line` are the links, chain after chain from the base, and `follows` the places of those that another link of the
+    line carries: the one before. All joints have as many T as the one with most; those that a joint lacks are zero,
+    with a yield E of one. J are the forces that act on one freedom each.
     """
 
     bodies: Bodies
+    line: Array
+    follows: Array
+    branches: Branches
     A: Array
     T: Array
     J: Array
@@ -56,12 +66,18 @@ class Chain:
     @classmethod
     def of(cls, k: Bodies) -> Chain:
         """From what is known of all bodies."""
-        A, T, J, lacking = k.by_group(_free, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,))
-        width = max(len(held(g.index, _any_position(g)).E) for g in k.groups)
-        active, felt = k.tree.run(_active, J, k.tau, k.X)
-        t = active - k.p[:-1]
-        t[:-1] = t[:-1] - felt[1:]
-        return cls(k, A, T[..., :width], J, 1.0 - lacking[..., :width], active, t)
+        line = np.concatenate([path[::-1] for path in k.paths if k.parent[path[-1]] < 0])
+        follows = np.flatnonzero(k.parent[line] >= 0)
+        A, T, J, lacking = (x[line] for x in k.by_group(_free, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,)))
+        branches = Branches.fold(k, line)
+        loaded = np.flatnonzero(np.isin(line, [k.parent[i] for level in branches.levels for i in level]))
+        if loaded.size:
+            (A[loaded],) = k.tree.run(_mobility, k.M[line[loaded]])
+        width = max(len(held(k.index[i], _any_position(k.index[i])).E) for i in line)
+        active, felt = k.tree.run(_active, J, k.tau[line], k.X[line])
+        t = active - k.p[line]
+        t[follows - 1] = t[follows - 1] - felt[follows]
+        return cls(k, line, follows, branches, A, T[..., :width], J, 1.0 - lacking[..., :width], active, t)
 
 
 def _free(group: Group) -> Piece:
@@ -81,8 +97,14 @@ def _free(group: Group) -> Piece:
     return Piece(free, (1, 1), ("free", group.number))
 
 
-def _any_position(group: Group) -> Any:
-    return group.index.kind.joint.neutral()
+def _any_position(i: Index) -> Any:
+    return i.kind.joint.neutral()
+
+
+@piece(2)
+def _mobility(M: Array) -> Values:
+    """Of links with branches: the inverses of articulated inertias."""
+    return (inverse(M),)
 
 
 @piece(2, 1, 2)
@@ -94,12 +116,12 @@ def _active(J: Array, tau: Array, X: Array) -> Values:
 
 def tridiagonal(chain: Chain) -> Values:
     """The blocks of Phi on the diagonal, those below it, and alpha."""
-    k, run = chain.bodies, chain.bodies.tree.run
-    inner = np.concatenate((k.zeros(1, 6, 6), chain.A[:-1]))  # the base cannot be moved
+    k, run, line = chain.bodies, chain.bodies.tree.run, chain.line
     (y,) = run(_product, chain.A, chain.t)
-    carrier = np.concatenate((k.a[-1:], y[:-1]))
-    own, alpha = run(_own, chain.A, inner, chain.T, k.X, chain.E, carrier, y, k.c)
-    (below,) = run(_below, chain.T[1:], k.X[1:], chain.A[:-1], chain.T[:-1])
+    inner, carrier = k.zeros(len(line), 6, 6), k.zeros(len(line), 6) + k.a[-1:]  # the base cannot be moved
+    inner[chain.follows], carrier[chain.follows] = chain.A[chain.follows - 1], y[chain.follows - 1]
+    own, alpha = run(_own, chain.A, inner, chain.T, k.X[line], chain.E, carrier, y, k.c[line])
+    (below,) = run(_below, chain.T[1:], k.X[line[1:]], inner[1:], chain.T[:-1])
     return own, below, alpha
 
 
@@ -171,11 +193,19 @@ def _factor(A: Array) -> Factor:
     return Factor.of(tuple(tuple(A[..., r, c][()] for c in range(n)) for r in range(n)))
 
 
-def _forces(tree: Tree, *given: Any) -> tuple[Chain, Array]:
-    """The links, and the constraint forces of their joints."""
+def _solve(tree: Tree, *given: Any) -> tuple[Chain, Array]:
+    """Find the accelerations of links and joints; the links, and the wrenches through their joints."""
     chain = Chain.of(Bodies(tree, *given))
+    k, line, follows = chain.bodies, chain.line, chain.follows
     own, below, alpha = tridiagonal(chain)
-    return chain, all_at_once(own, below, alpha, tree.run)
+    n = all_at_once(own, below, alpha, tree.run)
+    on_link, on_carrier = tree.run(_wrench, chain.T, n, k.X[line])
+    f = chain.t + on_link
+    f[follows - 1] = f[follows - 1] - on_carrier[follows]
+    (k.a[line],) = tree.run(_product, chain.A, f)
+    (k.qdd[line],) = tree.run(_along, chain.J, chain.A, k.X[line], f, k.a[k.parent[line]], k.c[line])
+    chain.branches.unfold()
+    return chain, on_link + chain.active
 
 
 @piece(2, 1, 2)
@@ -191,40 +221,32 @@ def _along(J: Array, A: Array, X: Array, f: Array, carrier: Array, c: Array) -> 
     return (times(transpose(J), times(A, f) - times(X, carrier) - c),)
 
 
-@algorithm(
-    "forward_dynamics",
-    "constraint-force",
-    paper="Fijany-Sharf-D'Eleuterio 1995, as in Featherstone-Orin 2000",
-    equations="F-O (28)",
-    sweeps=False,
-    refuses=all_of(chains_only, beyond_reach),
-)
+_ABOUT: Any = {
+    "paper": "Fijany-Sharf-D'Eleuterio 1995, as in Featherstone-Orin 2000",
+    "equations": "F-O (28)",
+    "sweeps": False,
+    "refuses": beyond_reach,
+    "borrows": True,
+}
+
+
+@algorithm("forward_dynamics", "constraint-force", **_ABOUT)
 def constraint_force(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
     if not tree.model.nv:
         return tree.output("v")
-    chain, n = _forces(tree, q, qd, tau, external, v0, a0)
-    k = chain.bodies
-    on_link, on_carrier = tree.run(_wrench, chain.T, n, k.X)
-    f = chain.t + on_link
-    f[:-1] = f[:-1] - on_carrier[1:]
-    (k.a[:-1],) = tree.run(_product, chain.A, f)
-    (k.qdd,) = tree.run(_along, chain.J, chain.A, k.X, f, k.a[k.parent], k.c)
-    return k.answer()
+    chain, _ = _solve(tree, q, qd, tau, external, v0, a0)
+    return chain.bodies.answer()
 
 
-@algorithm(
-    "constraint_forces",
-    "constraint-force",
-    paper="Fijany-Sharf-D'Eleuterio 1995, as in Featherstone-Orin 2000",
-    equations="F-O (28)",
-    sweeps=False,
-    refuses=all_of(chains_only, beyond_reach),
-)
+@algorithm("constraint_forces", "constraint-force", **_ABOUT)
 def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
-    chain, n = _forces(tree, q, qd, tau, external, v0, a0)
-    f, found = tree.run(_wrench, chain.T, n, chain.bodies.X)[0] + chain.active, tree.output("wrenches")
-    for i, x in zip(chain.bodies.index, f, strict=True):
-        found[i] = Force.of(freedoms(x))
-    return found
+    if not tree.model.bodies:
+        return tree.output("wrenches")
+    chain, on_line = _solve(tree, q, qd, tau, external, v0, a0)
+    k = chain.bodies
+    f = k.zeros(len(k.index), 6)
+    f[chain.line] = on_line
+    chain.branches.wrenches(f)
+    return k.wrenches(f)

@@ -41,26 +41,44 @@ from ..reach import all_of, no_couplings, no_massless_bodies
 from ..registry import algorithm
 from .scan import Array, Bodies, Values, inverse, symmetric, times, transpose
 
-__all__ = ["divide_and_conquer"]
+__all__ = ["divide_and_conquer", "wrenches"]
 
 
-@algorithm(
-    "forward_dynamics",
-    "divide-and-conquer",
-    paper="Featherstone 1999, as in Featherstone-Orin 2000",
-    equations="articulated bodies with two handles",
-    sweeps=False,
-    refuses=all_of(no_couplings, no_massless_bodies),
-)
+_ABOUT: Any = {
+    "paper": "Featherstone 1999, as in Featherstone-Orin 2000",
+    "equations": "articulated bodies with two handles",
+    "sweeps": False,
+    "refuses": all_of(no_couplings, no_massless_bodies),
+    "borrows": True,
+}
+
+
+@algorithm("forward_dynamics", "divide-and-conquer", **_ABOUT)
 def divide_and_conquer(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
     if not tree.model.nv:
         return tree.output("v")
     k = Bodies(tree, q, qd, tau, external, v0, a0)
+    _solve(k)
+    return k.answer()
+
+
+@algorithm("constraint_forces", "divide-and-conquer", **_ABOUT)
+def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
+    if not tree.model.bodies:
+        return tree.output("wrenches")
+    k = Bodies(tree, q, qd, tau, external, v0, a0)
+    return k.wrenches(_solve(k))
+
+
+def _solve(k: Bodies) -> Array:
+    """Find all accelerations; the wrenches through joints are what pieces are taken apart with."""
+    through = k.zeros(len(k.index), 6)
     assembled = [_assemble(k, path[::-1]) for path in reversed(k.paths)]
     for path, (links, joints) in zip(k.paths, reversed(assembled), strict=True):
-        _take_apart(k, path[::-1], links, joints)
-    return k.answer()
+        _take_apart(k, path[::-1], links, joints, through)
+    return through
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +152,14 @@ def _joined(A: Values, B: Values, G: Array, W: Array, c: Array, tau: Array) -> V
     )
 
 
-def _take_apart(k: Bodies, i: Array, links: Values, levels: list[_Joint]) -> None:
+def _take_apart(k: Bodies, i: Array, links: Values, levels: list[_Joint], through: Array) -> None:
     """The forces at the handles of ever smaller pieces, down to the links i, and so all accelerations."""
     f1, f2 = k.a[k.parent[i[:1]]], k.zeros(1, 6)
     for at in reversed(levels):
         n = len(at.body)
         kept = (at.gamma, at.A12, at.B12, at.W, at.G, at.Di)
         f, k.qdd[at.body] = k.tree.run(_parted, kept, f1[:n], f2[:n], k.tau[at.body])
+        through[at.body] = f
         f1, f2 = _alternate(f1, f), _alternate(-f, f2)
         if at is levels[-1]:
             f1, f2 = f1[1:], f2[1:]  # the carrier's own

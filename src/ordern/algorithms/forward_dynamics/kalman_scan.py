@@ -48,6 +48,7 @@ import numpy as np
 from ...model import Tree, piece
 from ..reach import no_couplings
 from ..registry import algorithm
+from .branches import joint_accelerations, through
 from .scan import Array, Bodies, Values, affine, inverse, moved, scan, symmetric, times, transpose
 
 __all__ = ["combine", "kalman_scan", "predict"]
@@ -75,7 +76,7 @@ def kalman_scan(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a
         p = k.parent[i]
         maps = tree.run(_outward, k.S[i], G[i], k.X[i], k.c[i], nu[i])
         (k.a[i],) = scan(affine, moved, maps, (k.a[p[:1]],), tree.run)
-        (k.qdd[i],) = tree.run(_accelerations, nu[i], G[i], k.X[i], k.a[p], k.c[i])
+        (k.qdd[i],) = tree.run(joint_accelerations, nu[i], G[i], k.X[i], k.a[p], k.c[i])
     return k.answer()
 
 
@@ -84,12 +85,6 @@ def _outward(S: Array, G: Array, X: Array, c: Array, nu: Array) -> Values:
     """The smoother's maps, from the acceleration of a parent to that of a link."""
     free = np.eye(6) - S @ transpose(G)
     return free @ X, times(free, c) + times(S, nu)
-
-
-@piece(1, 2, 2, 1, 1)
-def _accelerations(nu: Array, G: Array, X: Array, a: Array, c: Array) -> Values:
-    """The accelerations of joints, given those of the parents."""
-    return (nu - times(transpose(G), times(X, a) + c),)
 
 
 def _filter(k: Bodies, path: Array, G: Array, nu: Array) -> None:
@@ -105,7 +100,7 @@ def _filter(k: Bodies, path: Array, G: Array, nu: Array) -> None:
     for run, t in _steps(cuts, ends):
         i = path[t]
         p = k.parent[i]
-        G[i], nu[i], load, weight, *_ = _joint(k, i, b[run], C[run])
+        G[i], nu[i], load, weight, *_ = through(k, i, b[run], C[run])
         b[run], C[run] = load + k.p[p], weight + k.M[p]
     carrier = k.parent[path[-1]]
     k.p[carrier], k.M[carrier] = b[-1], C[-1]
@@ -119,7 +114,7 @@ def _pieces(k: Bodies, path: Array, cuts: Array, ends: Array) -> Values:
     eta, J = k.zeros(n, 6), k.zeros(n, 6, 6)
     for run, t in _steps(cuts, ends):
         i, p = path[t], path[t + 1]
-        G, nu, load, weight, Di = _joint(k, i, b[run], C[run])
+        G, nu, load, weight, Di = through(k, i, b[run], C[run])
         before = A[run], eta[run], J[run]
         A[run], eta[run], J[run] = k.tree.run(_learned, *before, G, nu, Di, k.S[i], k.X[i], k.c[i])
         share = np.where(t + 1 == ends[run], 0.5, 1.0).reshape(-1, *(1,) * (C.ndim - 1))
@@ -127,26 +122,13 @@ def _pieces(k: Bodies, path: Array, cuts: Array, ends: Array) -> Values:
     return A, b, C, eta, J
 
 
-def _joint(k: Bodies, i: Array, b: Array, C: Array) -> Values:
-    """Through the joints of bodies i: gains, innovations; the forces and inertias that parents feel; and D^-1."""
-    G, Di, left = k.release(C, i)
-    return G, *k.tree.run(_felt, G, Di, left, k.S[i], k.X[i], k.tau[i], b, k.c[i]), Di
-
-
-@piece(2, 2, 2, 2, 2, 1, 1, 1)
-def _felt(G: Array, Di: Array, left: Array, S: Array, X: Array, tau: Array, b: Array, c: Array) -> Values:
-    """The innovations nu, and what parents feel through joints."""
-    e, F = tau - times(transpose(S), b), transpose(X)
-    return times(Di, e), times(F, b + times(G, e) + times(left, c)), symmetric(F @ left @ X)
-
-
 @piece(2, 1, 2, 2, 1, 2, 2, 2, 1)
 def _learned(A: Array, eta: Array, J: Array, G: Array, nu: Array, Di: Array, S: Array, X: Array, c: Array) -> Values:
     """The A, eta and J of pieces, one joint longer."""
     L = transpose(S) @ A
-    through = A - G @ L
-    eta = eta + times(transpose(L), nu) + times(transpose(through), c)
-    return transpose(X) @ through, eta, J + symmetric(transpose(L) @ Di @ L)
+    left = A - G @ L
+    eta = eta + times(transpose(L), nu) + times(transpose(left), c)
+    return transpose(X) @ left, eta, J + symmetric(transpose(L) @ Di @ L)
 
 
 def _steps(cuts: Array, ends: Array) -> Iterator[tuple[Array, Array]]:

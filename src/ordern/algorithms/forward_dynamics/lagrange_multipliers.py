@@ -31,7 +31,7 @@ from ...model import Tree
 from ...spatial import ArticulatedInertia, Factor, Force, Forces, Freedoms, Motion, plus_diagonal
 from ...spatial.linear import dot
 from ..registry import algorithm
-from .links import Links, beyond_reach, free_links, gram, joint_wrenches, reduced, spins
+from .links import Links, beyond_reach, free_links, gram, joint_accelerations, joint_wrenches, reduced, spins
 
 __all__ = ["lagrange_multipliers", "multipliers", "wrenches"]
 
@@ -75,15 +75,13 @@ def _under(D: Factor, T: Forces) -> tuple[tuple[Scalar, ...], ...]:
     paper="Baraff 1996, as in Featherstone-Orin 2000",
     equations="F-O (27)",
     refuses=beyond_reach,
+    borrows=True,
 )
 def lagrange_multipliers(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
     _, a, _ = multipliers(tree, links, a0)
-    qdd = tree.output("v")
-    for i, p in tree.outward():
-        qdd[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
-    return qdd
+    return joint_accelerations(tree, links, a)
 
 
 @algorithm(
@@ -92,9 +90,10 @@ def lagrange_multipliers(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v
     paper="Baraff 1996, as in Featherstone-Orin 2000",
     equations="F-O (27)",
     refuses=beyond_reach,
+    borrows=True,
 )
 def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
-    n, _, _ = multipliers(tree, links, a0)
-    return joint_wrenches(tree, links, n)
+    n, a, _ = multipliers(tree, links, a0)
+    return joint_wrenches(tree, links, n, a)

@@ -22,7 +22,8 @@ With y = armature^(1/2) qdd unknown, that is a constraint which yields: T_i is l
 Reference: Yamane and Nakamura, eqs. (8)-(21), where T_i^T is K_i, H_i,i = T_i^T and H_i,p = T_i^T X_i; Featherstone and
 Orin 2000, eqs. (23)-(29).
 Differs: each vector is in its own link's axes, about its joint. The base is known, not free: its mobility is zero and
-gravity is its acceleration. T_i is of orthonormal forces. Drives with inertia are in neither paper.
+gravity is its acceleration. T_i is of orthonormal forces. Drives with inertia are in neither paper, nor are links whose
+own inertia is singular: those borrow some across their joints (`ordern.model.borrowed`).
 """
 
 from __future__ import annotations
@@ -58,36 +59,22 @@ from ...spatial import (
 )
 from ...spatial.linear import IDENTITY3, ZERO3, dot, full, negative, scale, upper
 from ..reach import all_of, no_couplings, no_massless_bodies
-from ..registry import Port, question
 
 __all__ = [
     "Held",
     "Links",
     "Mobility",
+    "accelerations",
     "beyond_reach",
     "free_links",
     "gram",
+    "has_borrowed",
     "held",
     "joint_accelerations",
     "joint_wrenches",
     "reduced",
     "spins",
 ]
-
-question(
-    "constraint_forces",
-    (
-        Port("q", "q"),
-        Port("v", "v"),
-        Port("tau", "f"),
-        Port("external", "bodies", optional=True),
-        Port("base_velocity", "motion", optional=True),
-        Port("base_acceleration", "motion", optional=True),
-    ),
-    "wrenches",
-    "virtual-work",
-    needs_inertia=True,
-)
 
 V = TypeVar("V", Motion, Force, Freedoms)
 _Rows = tuple[tuple[Scalar, ...], ...]
@@ -253,7 +240,7 @@ def _reflect(x: list[Scalar], v: dict[int, Scalar], weight: Scalar) -> None:
 class Links:
     """The links as free bodies: transforms X, what joints hold, accelerations r and c by velocities, known forces t.
 
-    The active force of a joint is in t already, on the link and on its parent.
+    The active force of a joint is in t already, on the link and on its parent. w are the angular velocities.
     """
 
     X: Any
@@ -262,6 +249,7 @@ class Links:
     c: Any
     t: Any
     active: Any
+    w: Any
 
     def apart(self, i: Index, parent: Motion, child: Motion) -> Freedoms:
         """The acceleration that is missing between a link and its parent, along what the joint holds."""
@@ -288,29 +276,49 @@ def free_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, X: Any, w: 
         active[i] = joint[i].J @ (tau[i] - i.gyration(q[i], qd[i]))
         t[i] = external[i] - w[i].gyroscopic(i.inertia) + active[i]
         t[p] = t[p] - X[i].T @ active[i]
-    return Links(X, joint, r, c, t, active)
+    return Links(X, joint, r, c, t, active, w)
 
 
-def joint_accelerations(tree: Tree, links: Links, n: Any, a0: Any) -> Any:
-    """The joint accelerations by the known forces t and the constraint forces n."""
-    a, f = tree.field(Motion, base=tree.base_acceleration + a0[tree.base]), tree.field(Force)
-    qdd = tree.output("v")
+def accelerations(tree: Tree, links: Links, n: Any, a0: Any = None) -> Any:
+    """The accelerations of the links by the known forces t and the constraint forces n; a0 is the base's."""
+    a, f = tree.field(Motion, base=None if a0 is None else tree.base_acceleration + a0[tree.base]), tree.field(Force)
     for i, p in tree.outward():
         force = links.held[i].T @ n[i]
         f[i] = links.t[i] + force
         f[p] = f[p] - links.X[i].T @ force
-    for i, p in tree.outward():
+    for i, _ in tree.outward():
         a[i] = Mobility.of(i.inertia) @ f[i]
+    return a
+
+
+def joint_accelerations(tree: Tree, links: Links, a: Any) -> Any:
+    """The joint accelerations, from those of the links."""
+    qdd = tree.output("v")
+    for i, p in tree.outward():
         qdd[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
     return qdd
 
 
-def joint_wrenches(tree: Tree, links: Links, n: Any) -> Any:
-    """The wrench through each joint, of its constraint force and its own force."""
+def joint_wrenches(tree: Tree, links: Links, n: Any, a: Any = None) -> Any:
+    """The wrench through each joint, of its constraint force and its own force.
+
+    With the accelerations a of the links, if they are known: of those with borrowed inertia they are needed.
+    """
     f = tree.output("wrenches")
+    if a is None and has_borrowed(tree):
+        a = accelerations(tree, links, n)
     for i, _ in tree.outward():
-        f[i] = links.held[i].T @ n[i] + links.active[i]
+        wrench = links.held[i].T @ n[i] + links.active[i]
+        borrowed = i.borrowed
+        if borrowed is not None:
+            wrench = wrench - borrowed @ a[i] - links.w[i].gyroscopic(borrowed)
+        f[i] = wrench
     return f
+
+
+def has_borrowed(tree: Tree) -> bool:
+    """Whether links have borrowed inertia, which joint wrenches must not show."""
+    return any(kind.borrowed is not None for kind in tree.model.tables.kinds)
 
 
 def _no_redundant_joints(model: Model) -> str:

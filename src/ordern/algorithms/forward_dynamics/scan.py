@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ...model import Index, Piece, Tree, packed, piece
 from ...model.tables import INERTIA
 from ...records import dataclass
-from ...spatial import ArticulatedInertia, Freedoms, Inertia, Motion, Spin, eliminate, leaves
+from ...spatial import ArticulatedInertia, Force, Freedoms, Inertia, Motion, Spin, eliminate, leaves
 
 __all__ = ["Bodies", "Group", "affine", "freedoms", "inverse", "moved", "scan", "symmetric", "times", "transpose"]
 
@@ -146,7 +146,8 @@ class Bodies:
         self.c = self.zeros(n, 6)  # acceleration by velocities alone, with the parent and the joint at rest
         self.a = self.zeros(n + 1, 6)  # acceleration, to be found; so far the base's
         self.tau, self.qdd = self.zeros(n, nv), self.zeros(n, nv)
-        vJ, bias, load, w = self.zeros(n, 6), self.zeros(n, 6), self.zeros(n, 6), self.zeros(n + 1, 3)
+        vJ, bias, load = self.zeros(n, 6), self.zeros(n, 6), self.zeros(n, 6)
+        w = self.w = self.zeros(n + 1, 3)  # angular velocity
         origin, inertia = self.zeros(n, 3), self.zeros(n, 10)
 
         for group in self.groups:
@@ -215,6 +216,17 @@ class Bodies:
         found = self.tree.output("v")
         for k, i in enumerate(self.index):
             found[i] = Freedoms(self.qdd[k][..., r][()] for r in range(i.kind.joint.nv))
+        return found
+
+    def wrenches(self, f: Array) -> Any:
+        """The wrenches f through joints as an answer, once accelerations are in `a`: without borrowed inertia."""
+        found = self.tree.output("wrenches")
+        for k, i in enumerate(self.index):
+            wrench, borrowed = Force.of(_parts(f[k])), i.borrowed
+            if borrowed is not None:
+                gyroscopic = Spin(_parts(self.w[k])).gyroscopic(borrowed)
+                wrench = wrench - borrowed @ Motion.of(_parts(self.a[k])) - gyroscopic
+            found[i] = wrench
         return found
 
     def _find_shape(self, *given: Any) -> None:

@@ -29,7 +29,17 @@ from typing import Any
 from ...model import Tree
 from ...spatial import Factor, Force, Motion
 from ..registry import algorithm
-from .links import Links, Mobility, beyond_reach, free_links, joint_accelerations, joint_wrenches, reduced, spins
+from .links import (
+    Links,
+    Mobility,
+    accelerations,
+    beyond_reach,
+    free_links,
+    joint_accelerations,
+    joint_wrenches,
+    reduced,
+    spins,
+)
 
 __all__ = ["constraint_forces", "virtual_work", "wrenches"]
 
@@ -65,12 +75,13 @@ def constraint_forces(tree: Tree, links: Links, a0: Any) -> tuple[Any, Any]:
     paper="Yamane-Nakamura",
     equations="Y-N (40), (41), (47), (53), sec. 4",
     refuses=beyond_reach,
+    borrows=True,
 )
 def virtual_work(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
     n, _ = constraint_forces(tree, links, a0)
-    return joint_accelerations(tree, links, n, a0)
+    return joint_accelerations(tree, links, accelerations(tree, links, n, a0))
 
 
 @algorithm(
@@ -79,6 +90,7 @@ def virtual_work(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, 
     paper="Yamane-Nakamura",
     equations="Y-N (40), (41), (47), sec. 4",
     refuses=beyond_reach,
+    borrows=True,
 )
 def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""

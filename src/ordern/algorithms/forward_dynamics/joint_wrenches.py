@@ -1,0 +1,48 @@
+"""Joint wrenches of the motion that joint forces cause: articulated bodies, then Newton and Euler's recursion.
+
+    qdd       by `articulated_body`, from q, qd, tau and external forces
+    wrench_i  = sum of I a + b - external over body i and all that it carries, by `inverse_dynamics.joint_wrenches`
+
+It works for every robot. Methods that find constraint forces on their way to the accelerations (`virtual-work`,
+`lagrange-multipliers`, `constraint-force`, `divide-and-conquer`) answer the same question without the second sweep.
+Cost: order n.
+
+Reference: Jain 1991, eqs. (45), (46), (60), then (11), (14)-(16); Yamane and Nakamura, sec. 6.1, on the second step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Index, Tree
+from ...spatial import Freedoms
+from ..inverse_dynamics.joint_wrenches import joint_wrenches
+from ..registry import algorithm, alias
+from .articulated_body import articulated_body
+
+__all__ = ["caused_wrenches"]
+
+
+@algorithm(
+    "constraint_forces",
+    "articulated-body",
+    paper="Jain 1991; Featherstone-Orin 2000",
+    equations="Jain (45), (46), (60), (11), (14)-(16); F-O secs. 3.1, 3.3",
+)
+def caused_wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
+    qdd = _Accelerations(articulated_body(tree, q, qd, tau, external, v0, a0))
+    return joint_wrenches(tree, q, qd, qdd, external, v0, a0)
+
+
+class _Accelerations:
+    """Accelerations of all joints, also of those that follow others and have none of their own."""
+
+    def __init__(self, qdd: Any) -> None:
+        self._qdd = qdd
+
+    def __getitem__(self, i: Index) -> Freedoms:
+        return i.coordinates("v", self._qdd[i])
+
+
+alias("constraint_forces", "newton-euler", "articulated-body", paper="Featherstone-Orin 2000", equations="sec. 3.1")
