@@ -11,11 +11,11 @@ import pytest
 import ordern as on
 from ordern.algorithms import find
 from ordern.algorithms.forward_dynamics import (
+    assembly,
     constraint_force,
     lagrange_multipliers,
     links,
     splitting,
-    virtual_work,
 )
 from ordern.algorithms.forward_dynamics.scan import Bodies
 from ordern.errors import UnknownNameError
@@ -26,7 +26,7 @@ from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import EXTENDED, INVERSION, ROUNDING, SINGLE, assert_close
 
 Array = np.ndarray
-METHODS = ("virtual-work", "lagrange-multipliers", "constraint-force")
+METHODS = ("virtual-work", "lagrange-multipliers", "constraint-force", "virtual-work-unsplit")
 WRENCHES = (*METHODS, "divide-and-conquer", "articulated-body")
 """Methods that answer with joint wrenches."""
 LOOPS = METHODS[:2]
@@ -114,13 +114,14 @@ def test_wrenches_of_accelerations_have_no_method_of_joint_forces() -> None:
         robot.joint_wrenches(q, v, tau=tau, method="kalman-scan")
 
 
-def test_wrenches_of_joints_that_follow_others() -> None:
+@pytest.mark.parametrize("method", ["articulated-body", "virtual-work"])
+def test_wrenches_of_joints_that_follow_others(method: str) -> None:
     robot = random_robot(2, 6, (on.Revolute, on.Prismatic), mimic=True)
     assert any(c.mimic for c in robot.joints)
     q, v, tau = random_state(robot, 0, (STATES,))
     expected = robot.joint_wrenches(q, v, robot.forward_dynamics(q, v, tau))
     for way in ("interpreted", "unrolled", "rolled"):
-        assert_close(robot.kernel("constraint_forces", way=way)(q, v, tau), expected, INVERSION)
+        assert_close(robot.kernel("constraint_forces", method, way=way)(q, v, tau), expected, INVERSION)
 
 
 COMPILED = {
@@ -130,7 +131,7 @@ COMPILED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "name"), [(m, name) for name in ("chain", "tree") for m in METHODS])
+@pytest.mark.parametrize(("method", "name"), [*((m, "chain") for m in METHODS), *((m, "tree") for m in METHODS[:3])])
 def test_compiled_code_gives_the_same(method: str, name: str) -> None:
     robot = COMPILED[name]
     arrays = inputs(robot)[:4]
@@ -223,7 +224,7 @@ SHARED = {name: ROBOTS[name] for name in ("tree", "tree with armature", "floatin
 def test_all_solve_with_one_matrix(name: str) -> None:
     d = Dense(SHARED[name])
     assert d.TS < ROUNDING
-    n, _ = virtual_work.constraint_forces(d.tree, d.links, d.still)
+    n = assembly.assemble(d.tree, d.links, d.still).n
     assert_close(d.stacked(n), d.n, INVERSION)
     n, a, _ = lagrange_multipliers.multipliers(d.tree, d.links, d.still)
     assert_close(d.stacked(n), d.n, INVERSION)
@@ -250,7 +251,7 @@ def test_all_solve_with_one_matrix(name: str) -> None:
 def test_virtual_work_is_a_block_factorisation(name: str) -> None:
     """Its M_i are the inverse pivots of Phi, from the tips to the base: (41) of Yamane and Nakamura."""
     d = Dense(SHARED[name])
-    _, M = virtual_work.constraint_forces(d.tree, d.links, d.still)
+    M = assembly.assemble(d.tree, d.links, d.still).M
     rest = d.Phi.copy()
     for k in reversed(range(len(d.bodies))):
         w, before = d.where[k], slice(0, d.where[k].start)
@@ -405,6 +406,16 @@ def test_each_link_costs_the_same(method: str) -> None:
     assert six - five == five - four
 
 
+def test_joints_of_a_link_that_is_not_split_cost_the_more_the_more_they_are() -> None:
+    """Each meets all others: n_b^2 for each, where a link's mobility or a split link leave the same for each."""
+    more = {}
+    for method in ("virtual-work", "virtual-work-unsplit"):
+        few, some, many = (operations(hub(arms, split=False), method) for arms in (2, 4, 6))
+        more[method] = (many - some) / (some - few)
+    assert more["virtual-work"] < 1.1
+    assert more["virtual-work-unsplit"] > 1.8
+
+
 def test_virtual_work_counts_links_and_not_freedoms() -> None:
     revolute, spherical = chain(6, on.Revolute()), chain(6, on.Spherical())
     assert operations(spherical, "virtual-work") < operations(revolute, "virtual-work")
@@ -436,10 +447,14 @@ def test_links_that_can_borrow_no_inertia_are_refused(method: str) -> None:
     assert "'articulated-body' can do it" in said
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_followers_and_redundant_joints_are_refused(method: str) -> None:
+@pytest.mark.parametrize("method", ["constraint-force", "virtual-work-unsplit", "virtual-work-split"])
+def test_followers_are_refused(method: str) -> None:
     follows = random_robot(2, 4, (on.Revolute,), chain=True, mimic=True)
     assert "joints that follow others, such as 'joint" in refusal(follows, method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_redundant_joints_are_refused(method: str) -> None:
     for parts in ((on.Free(), on.Revolute()), (on.Prismatic(), on.Prismatic())):
         builder = on.Builder("redundant").body("base")
         body = {"mass": 1.0, "inertia": np.eye(3), "armature": 0.1}

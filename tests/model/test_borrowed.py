@@ -18,7 +18,14 @@ from tests.random_models import random_robot, random_state
 from tests.tolerances import INVERSION, ROUNDING, SINGLE, assert_close
 
 Array = np.ndarray
-METHODS = ("virtual-work", "virtual-work-split", "lagrange-multipliers", "constraint-force", "divide-and-conquer")
+METHODS = (
+    "virtual-work",
+    "virtual-work-split",
+    "virtual-work-unsplit",
+    "lagrange-multipliers",
+    "constraint-force",
+    "divide-and-conquer",
+)
 OPTIONAL = ("external", "base_velocity", "base_acceleration")
 BODIES: dict[str, dict[str, Any]] = {
     "turns only": {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": (0.1, 0.2, 0.15, 0.0, 0.0, 0.0)},

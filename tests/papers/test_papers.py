@@ -43,6 +43,14 @@ def test_the_counts_in_the_documentation_are_those_of_the_code() -> None:
         assert f"{costs.multiplications(c)} / {c.additions}" in text
 
 
+def test_what_branches_cost_is_that_of_the_code() -> None:
+    text = (ROOT / "docs" / "papers" / "times.md").read_text(encoding="utf-8")
+    found = times.branches(sizes=(2, 4)).splitlines()
+    assert found[-2].startswith("| 2 |") and found[-1].startswith("| 4 |") and "virtual-work-unsplit" in found[-4]
+    for line in found:
+        assert line in text, "run `ordern papers --out docs/papers`"
+
+
 def test_errors_are_found_against_many_digits() -> None:
     robot = Robot.of(chain(4, seed=1).build())
     double, single = (accuracy.errors(robot, ["articulated-body", "composite-body"], t) for t in ("float64", "float32"))

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..algorithms import methods as methods_of
 from ..errors import ArgumentError
 from ..loops.dynamics import METHODS as LOOP_METHODS
 from ..model import Frame
@@ -103,7 +104,8 @@ def _symmetric(x: Array) -> Array:
 def _arm_methods(state: GraspState, given: str | None) -> list[str | None]:
     """The forward dynamics of each group: methods for loops are for arms that have some, others for trees."""
     for_loops = given in LOOP_METHODS
-    if for_loops and not any(g.looped for g in state.grasp.groups):
+    for_both = for_loops and any(m.name == given for m in methods_of("forward_dynamics"))
+    if for_loops and not for_both and not any(g.looped for g in state.grasp.groups):
         raise ArgumentError(f"grasp: arm_method {given!r} is for arms with closed loops, and none of the arms has one")
     found: list[str | None] = []
     for g in state.grasp.groups:
@@ -113,7 +115,8 @@ def _arm_methods(state: GraspState, given: str | None) -> list[str | None]:
                 f"grasp: arm_method {given!r} is for trees, but arm {name!r} has closed loops or couplings of its own "
                 f"({', '.join(list(g.robot.loop_rows)[:5])}): use one of {', '.join(LOOP_METHODS)}, or none"
             )
-        found.append((given if for_loops else None) if g.looped else ANY_METHOD if for_loops or not given else given)
+        usual = not given or (for_loops and not for_both)
+        found.append((given if for_loops else None) if g.looped else ANY_METHOD if usual else given)
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import methods, questions
-from ..algorithms.closed_loop import kkt, null_space, null_space_elimination, proximal, reduced
+from ..algorithms.closed_loop import kkt, null_space, null_space_elimination, proximal, reduced, virtual_work
 from ..algorithms.closed_loop.equations import Equations, Solution, equations, flat, solved
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
@@ -24,7 +24,7 @@ __all__ = ["BAUMGARTE", "METHODS", "accelerations", "closed_dynamics", "project_
 
 T = TypeVar("T")
 
-METHODS = ("multipliers", "kkt", "null-space", "null-space-elimination", "proximal")
+METHODS = ("multipliers", "kkt", "null-space", "null-space-elimination", "proximal", "virtual-work")
 
 BAUMGARTE = 20.0
 """alpha = beta of Baumgarte's stabilisation in 1/s: errors die out critically damped, with a time constant of 50 ms.
@@ -143,7 +143,7 @@ def _closed_dynamics(
     moved: dict[str, Any],
     threads: int | None,
 ) -> ClosedMotion:
-    if method in ("multipliers", "proximal") and usual_method(robot) == "null-space":
+    if method in ("multipliers", "proximal", "virtual-work") and usual_method(robot) == "null-space":
         raise ModelError(
             f"some joint of {robot.name!r} moves no mass, so that the method {method!r}, which inverts the mass matrix "
             "of the tree, is not for it; 'null-space' and 'kkt' are",
@@ -172,8 +172,8 @@ def _closed_dynamics(
             f"the batch shapes of the arguments do not broadcast: q {q.shape[:-1]}, v {v.shape[:-1]}, "
             f"tau {tau.shape[:-1]}"
         ) from None
-    if method == "multipliers" and rank is None and compiles(robot):
-        return _compiled(robot, q, v, tau, optional, given, threads)
+    if rank is None and (method == "virtual-work" or (method == "multipliers" and compiles(robot))):
+        return _compiled(robot, method, q, v, tau, optional, given, threads)
     if method == "proximal" and rank is None:
         a, lam, _ = proximal.solve(ask, q, v, tau, **optional)
         return ClosedMotion(robot, q, v, a, lam, **given)
@@ -222,7 +222,7 @@ def compiles(robot: Robot) -> bool:
 
 def solution(E: Equations, method: str, tolerance: float, rank: int | None = None) -> Solution:
     """The equations of some states, solved by a method."""
-    if method == "multipliers":
+    if method in ("multipliers", "virtual-work"):  # the latter has no rows to choose from, where a rank is given
         return reduced.solve(E, tolerance, rank)
     solvers = {"kkt": kkt.solve, "null-space-elimination": null_space_elimination.solve}
     return solved(E, solvers.get(method, null_space.solve), tolerance, rank)
@@ -246,13 +246,15 @@ def correction(robot: Robot, q: Array, v: Array, t: ArrayLike | None, stabilise:
 
 
 def _compiled(
-    robot: Robot, q: Array, v: Array, tau: Array, optional: dict[str, Any], given: Any, threads: int | None
+    robot: Robot, method: str, q: Array, v: Array, tau: Array, optional: dict[str, Any], given: Any, threads: int | None
 ) -> ClosedMotion:
     """By one compiled function; states whose constraints may depend on each other again, with care."""
     tolerance = given["tolerance"]
     drop = None if tolerance == TOLERANCE else max(tolerance**2, DROP)
     arguments = {name: x for name, x in {**optional, "drop": drop}.items() if x is not None}
-    kernel = robot.kernel("closed_dynamics", "multipliers", present=tuple(arguments))
+    long = method == "virtual-work" and virtual_work.operations(robot) > MOST_OPERATIONS
+    way = "interpreted" if long else None
+    kernel = robot.kernel("closed_dynamics", method, present=tuple(arguments), way=way)
     x = kernel(q, v, tau, *arguments.values(), threads=threads)
     nv, batch = robot.nv, x.shape[:-1]
     a, lam, good = x[..., :nv], x[..., nv:-1], x[..., -1] > reduced.SMALLEST_PIVOT

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import methods
+from ..algorithms import find, methods
+from ..algorithms.forward_dynamics.splitting import split
 from ..errors import OrdernError
 from ..joints import Revolute
 from ..robot import Robot
@@ -17,7 +18,7 @@ from ..robots import builder, chain
 from .costs import counts_of, crossover, revolute_arm
 from .text import figure, save, table
 
-__all__ = ["COORDINATES", "microseconds", "page"]
+__all__ = ["COORDINATES", "branches", "microseconds", "page"]
 
 FIGURES = (
     "articulated-body",
@@ -25,6 +26,7 @@ FIGURES = (
     "composite-body",
     "virtual-work",
     "virtual-work-split",
+    "virtual-work-unsplit",
     "lagrange-multipliers",
 )
 """Methods that the paper's figures are drawn with, as far as they are there."""
@@ -60,6 +62,24 @@ def _seconds(kernel: Callable[..., Any], given: Sequence[Any]) -> float:
     start = time.perf_counter()
     kernel(*given)
     return time.perf_counter() - start
+
+
+def branches(names: Sequence[str] = FIGURES, sizes: Sequence[int] = range(2, 13, 2)) -> str:
+    """Figure 7 in operations instead of time: what links with many joints cost, split and not."""
+    counted = [name for name in names if not find("forward_dynamics", name)[1].pieces]
+    rows: list[tuple[Any, ...]] = []
+    for n in sizes:
+        robot = Robot.of(builder(f"spherical-star-{n}").build())
+        parts, _ = split(robot)
+        took = [Robot.of(m).kernel("forward_dynamics", name, way="unrolled").counts().total
+                for m, name in ((parts, "virtual-work"), *((robot, name) for name in counted))]  # fmt: skip
+        rows.append((n, *took))
+    return (
+        "The same branched chains in operations of straight-line code, which no machine changes. Without splitting, "
+        "every joint of the hub is coupled to all others (the paper's solid curve); with it, or with the mobility of "
+        "the hub kept while joints are added (`virtual-work`), each costs the same.\n\n"
+        f"{table(('branches', 'virtual-work-split', *counted), rows)}"
+    )
 
 
 def _crossover() -> str:
@@ -133,6 +153,7 @@ def page(folder: Path) -> str:
         save(fig, folder, "yamane", "Forward dynamics of chains and stars of spherical joints"),
         table(("joints in series", *names), [(n, *(f"{x:.2f}" for x in row)) for n, row in one.items()]),
         table(("branches", *names), [(n, *(f"{x:.2f}" for x in row)) for n, row in two.items()]),
+        branches(names, star),
         "## Where order n pays, in time\n",
         _crossover(),
         "## Absolute and link coordinates (Featherstone and Orin, secs. 3.1 to 3.3)\n",

@@ -34,7 +34,15 @@ from ..registry import algorithm
 from ..several import Loads
 from .constraints import loop_bias, loop_jacobian
 
-__all__ = ["DROP", "MOST_OPERATIONS", "constrained", "multipliers", "operations", "too_long"]
+__all__ = [
+    "DROP",
+    "MOST_OPERATIONS",
+    "constrained",
+    "factor_without_dependent",
+    "multipliers",
+    "operations",
+    "too_long",
+]
 
 DROP = 1e-13
 """Relative pivots below this are rounding: L has 1e-15 of that, which elimination makes some tens of times as large. A
@@ -107,7 +115,7 @@ def constrained(
             for j in range(r + 1):
                 L[r][j] = L[r][j] + dot(w[i][r], solved[j])
 
-    factor, least = _factor(L, drop, _empty(rows, drop))
+    factor, least = factor_without_dependent(L, drop, rows)
     force = -factor.solve(e)
 
     a, qdd = tree.field(Motion), tree.output("v")
@@ -135,8 +143,12 @@ def _empty(rows: list[Any], drop: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [(1e-4 * drop * largest, size) for size in sizes]
 
 
-def _factor(A: list[list[Scalar]], drop: Scalar, rows: list[tuple[Scalar, Scalar]]) -> tuple[Factor, Scalar]:
-    """The factors of a symmetric matrix without the rows that depend on those before, and the smallest pivot left."""
+def factor_without_dependent(A: list[list[Scalar]], drop: Scalar, K: list[Any]) -> tuple[Factor, Scalar]:
+    """The factors of A = K M^-1 K^T without the rows that depend on those before, and the smallest pivot left.
+
+    Of A the lower half is read.
+    """
+    rows = _empty(K, drop)
     lower: list[tuple[Scalar, ...]] = []
     inverse: list[Scalar] = []
     least: Scalar = 1.0

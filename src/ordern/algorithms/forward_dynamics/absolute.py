@@ -9,8 +9,8 @@
     outward   a'    = a_p + c_i,          qdd_i = D_i^-1 u_i - G_i^T a',     a_i = a' + S_i qdd_i
 
 No transforms between bodies are needed, but those to the base are, and nothing in an inertia is zero there: link
-coordinates take fewer operations, and this method is here to show by how many. Accelerations are spatial ones.
-Cost: order n.
+coordinates take fewer operations, and this method is here to show by how many. Accelerations are spatial ones. Joints
+that follow others are bound to them at the end, in `couplings`. Cost: order n.
 
 Reference: Featherstone and Orin 2000, secs. 3.2 and 3.3, eqs. (12)-(14) as they are written there, without coordinates.
 """
@@ -20,10 +20,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Tree
-from ...spatial import ArticulatedInertia, Columns, Force, Motion, Pose, Transform, Turn, eliminate
+from ...spatial import ArticulatedInertia, Chain, Columns, Force, Motion, Pose, Transform, Turn, eliminate
 from ...spatial.linear import transpose
-from ..reach import no_couplings
 from ..registry import algorithm
+from .couplings import coupled
 
 __all__ = ["absolute"]
 
@@ -33,18 +33,17 @@ __all__ = ["absolute"]
     "articulated-body-absolute",
     paper="Featherstone-Orin 2000",
     equations="F-O secs. 3.2, 3.3, (12)-(14)",
-    refuses=no_couplings,
 )
 def absolute(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
     P, v = tree.field(Pose), tree.field(Motion)
     a = tree.field(Motion, base=tree.base_acceleration)
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
-    S, c, G, nu = (tree.own() for _ in range(4))
-    qdd = tree.output("v")
+    S, c, G, D, nu, same = (tree.own() for _ in range(6))
+    qdd = tree.own() if tree.couplings else tree.output("v")
 
     for i, p in tree.outward():
-        P[i] = i.transform(q[i]).child(P[p])
+        P[i], same[i] = i.transform(q[i]).child(P[p]), Chain(())
         X = Transform(Turn(transpose(P[i].rotation)), P[i].position)
         S[i] = Columns(tuple(P[i] @ column for column in i.subspace(q[i]).columns))
         vJ = S[i] @ qd[i]
@@ -55,9 +54,9 @@ def absolute(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
         pA[i] = v[i].cross(I @ v[i]) - X.T @ external[i]
 
     for i, p in tree.inward():
-        G[i], D, Ia = eliminate(IA[i], S[i], i.armature)
+        G[i], D[i], Ia = eliminate(IA[i], S[i], i.armature)
         u = tau[i] - S[i].T @ pA[i] - i.gyration(q[i], qd[i])
-        nu[i] = D.solve(u)
+        nu[i] = D[i].solve(u)
         IA[p] += Ia
         pA[p] += pA[i] + Ia @ c[i] + G[i] @ u
 
@@ -65,4 +64,4 @@ def absolute(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
         a_ = a[p] + c[i]
         qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
-    return qdd
+    return coupled(tree, same, S, G, D, qdd) if tree.couplings else qdd

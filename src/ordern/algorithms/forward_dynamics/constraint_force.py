@@ -32,35 +32,31 @@ from typing import Any
 
 import numpy as np
 
-from ...model import Index, Piece, Tree, packed, piece
+from ...model import Tree, packed, piece
 from ...records import dataclass
-from ...spatial import Factor, Force
+from ...spatial import Factor
 from ..registry import algorithm
 from .branches import Branches
-from .links import Mobility, beyond_reach, held
-from .scan import Array, Bodies, Group, Values, freedoms, inverse, times, transpose
+from .freed import Freed, along, product, wrench
+from .links import beyond_reach
+from .scan import Array, Bodies, Values, freedoms, inverse, times, transpose
 
 __all__ = ["Chain", "all_at_once", "constraint_force", "tridiagonal", "wrenches"]
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The links of chains as free bodies: mobilities A^-1, what joints hold, T and E, their own forces, and t.
+    """The links of chains as free bodies, and the known forces t on them.
 
     `line` are the links, chain after chain from the base, and `follows` the places of those that another link of the
-    line carries: the one before. All joints have as many T as the one with most; those that a joint lacks are zero,
-    with a yield E of one. J are the forces that act on one freedom each.
+    line carries: the one before.
     """
 
     bodies: Bodies
     line: Array
     follows: Array
     branches: Branches
-    A: Array
-    T: Array
-    J: Array
-    E: Array
-    active: Array
+    links: Freed
     t: Array
 
     @classmethod
@@ -68,37 +64,14 @@ class Chain:
         """From what is known of all bodies."""
         line = np.concatenate([path[::-1] for path in k.paths if k.parent[path[-1]] < 0])
         follows = np.flatnonzero(k.parent[line] >= 0)
-        A, T, J, lacking = (x[line] for x in k.by_group(_free, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,)))
+        links = Freed.of(k, line)
         branches = Branches.fold(k, line)
         loaded = np.flatnonzero(np.isin(line, [k.parent[i] for level in branches.levels for i in level]))
         if loaded.size:
-            (A[loaded],) = k.tree.run(_mobility, k.M[line[loaded]])
-        width = max(len(held(k.index[i], _any_position(k.index[i])).E) for i in line)
-        active, felt = k.tree.run(_active, J, k.tau[line], k.X[line])
-        t = active - k.p[line]
-        t[follows - 1] = t[follows - 1] - felt[follows]
-        return cls(k, line, follows, branches, A, T[..., :width], J, 1.0 - lacking[..., :width], active, t)
-
-
-def _free(group: Group) -> Piece:
-    """The piece that finds the mobility of each link of a group by itself, T, J and 1 - E."""
-
-    def free(rows: Array, q: Array) -> Values:
-        i = group.of(rows)
-        joint, A = held(i, freedoms(q)), Mobility.of(i.inertia)
-        units = [Force.of(tuple(1.0 if r == c else 0.0 for r in range(6))) for c in range(6)]
-        return (
-            packed([x for unit in units for x in (A @ unit).scalars], 6, 6),
-            transpose(packed([x for f in joint.T.columns for x in f.scalars], len(joint.E), 6)),
-            transpose(packed([x for f in joint.J.columns for x in f.scalars], len(joint.J.columns), 6)),
-            packed([1.0 - e for e in joint.E], len(joint.E)),
-        )
-
-    return Piece(free, (1, 1), ("free", group.number))
-
-
-def _any_position(i: Index) -> Any:
-    return i.kind.joint.neutral()
+            (links.A[loaded],) = k.tree.run(_mobility, k.M[line[loaded]])
+        t = links.active - k.p[line]
+        t[follows - 1] = t[follows - 1] - links.felt[follows]
+        return cls(k, line, follows, branches, links, t)
 
 
 @piece(2)
@@ -107,28 +80,16 @@ def _mobility(M: Array) -> Values:
     return (inverse(M),)
 
 
-@piece(2, 1, 2)
-def _active(J: Array, tau: Array, X: Array) -> Values:
-    """The joints' own forces on links, and on those that carry them."""
-    f = times(J, tau)
-    return f, times(transpose(X), f)
-
-
 def tridiagonal(chain: Chain) -> Values:
     """The blocks of Phi on the diagonal, those below it, and alpha."""
     k, run, line = chain.bodies, chain.bodies.tree.run, chain.line
-    (y,) = run(_product, chain.A, chain.t)
+    A, T = chain.links.A, chain.links.T
+    (y,) = run(product, A, chain.t)
     inner, carrier = k.zeros(len(line), 6, 6), k.zeros(len(line), 6) + k.a[-1:]  # the base cannot be moved
-    inner[chain.follows], carrier[chain.follows] = chain.A[chain.follows - 1], y[chain.follows - 1]
-    own, alpha = run(_own, chain.A, inner, chain.T, k.X[line], chain.E, carrier, y, k.c[line])
-    (below,) = run(_below, chain.T[1:], k.X[line[1:]], inner[1:], chain.T[:-1])
+    inner[chain.follows], carrier[chain.follows] = A[chain.follows - 1], y[chain.follows - 1]
+    own, alpha = run(_own, A, inner, T, k.X[line], chain.links.E, carrier, y, k.c[line])
+    (below,) = run(_below, T[1:], k.X[line[1:]], inner[1:], T[:-1])
     return own, below, alpha
-
-
-@piece(2, 1)
-def _product(A: Array, x: Array) -> Values:
-    """A matrix by a vector."""
-    return (times(A, x),)
 
 
 @piece(2, 2, 2, 2, 1, 1, 1, 1)
@@ -196,29 +157,16 @@ def _factor(A: Array) -> Factor:
 def _solve(tree: Tree, *given: Any) -> tuple[Chain, Array]:
     """Find the accelerations of links and joints; the links, and the wrenches through their joints."""
     chain = Chain.of(Bodies(tree, *given))
-    k, line, follows = chain.bodies, chain.line, chain.follows
+    k, line, follows, links = chain.bodies, chain.line, chain.follows, chain.links
     own, below, alpha = tridiagonal(chain)
     n = all_at_once(own, below, alpha, tree.run)
-    on_link, on_carrier = tree.run(_wrench, chain.T, n, k.X[line])
+    on_link, on_carrier = tree.run(wrench, links.T, n, k.X[line])
     f = chain.t + on_link
     f[follows - 1] = f[follows - 1] - on_carrier[follows]
-    (k.a[line],) = tree.run(_product, chain.A, f)
-    (k.qdd[line],) = tree.run(_along, chain.J, chain.A, k.X[line], f, k.a[k.parent[line]], k.c[line])
+    (k.a[line],) = tree.run(product, links.A, f)
+    (k.qdd[line],) = tree.run(along, links.J, links.A, k.X[line], f, k.a[k.parent[line]], k.c[line])
     chain.branches.unfold()
-    return chain, on_link + chain.active
-
-
-@piece(2, 1, 2)
-def _wrench(T: Array, n: Array, X: Array) -> Values:
-    """Constraint forces on links, and on those that carry them."""
-    f = times(T, n)
-    return f, times(transpose(X), f)
-
-
-@piece(2, 2, 2, 1, 1, 1)
-def _along(J: Array, A: Array, X: Array, f: Array, carrier: Array, c: Array) -> Values:
-    """Accelerations of links by the forces on them; of joints, once those of the carriers are known."""
-    return (times(transpose(J), times(A, f) - times(X, carrier) - c),)
+    return chain, on_link + links.active
 
 
 _ABOUT: Any = {

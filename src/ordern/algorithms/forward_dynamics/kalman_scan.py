@@ -29,7 +29,8 @@ scan of affine maps, from base to tip:
 Chains are cut in the midst of links, each side taking half of the link's inertia, and only through links whose inertia
 is regular. Then C1 is regular, and D is whenever it is for the chain as a whole: see docs/kalman_scan.md. Links that
 cannot be cut are passed step by step. Trees are cut into paths; a branch adds its C and b to the link that carries it.
-Cost: order n operations, of depth log n for chains (and log^2 n for trees) of links that can be cut.
+Joints that follow others are bound to them at the end, in `coupled_scan`. Cost: order n operations, of depth log n for
+chains (and log^2 n for trees) of links that can be cut.
 
 Reference: Rodriguez and Kreutz 1988, eqs. (4.4)-(4.8), and Jain 1991, eqs. (45), (46), (60), for dynamics as filtering,
 where C is P, b is z and C+ is P+; S. Saerkkae and A. F. Garcia-Fernandez, "Temporal parallelization of Bayesian
@@ -46,9 +47,9 @@ from typing import Any
 import numpy as np
 
 from ...model import Tree, piece
-from ..reach import no_couplings
 from ..registry import algorithm
 from .branches import joint_accelerations, through
+from .coupled_scan import coupled
 from .scan import Array, Bodies, Values, affine, inverse, moved, scan, symmetric, times, transpose
 
 __all__ = ["combine", "kalman_scan", "predict"]
@@ -60,16 +61,15 @@ __all__ = ["combine", "kalman_scan", "predict"]
     paper="Rodriguez-Kreutz 1988 and Jain 1991, by the scan of Saerkkae and Garcia-Fernandez 2021",
     equations="R-K (4.4)-(4.8); Jain (45), (46), (60); see docs/kalman_scan.md",
     sweeps=False,
-    refuses=no_couplings,
 )
 def kalman_scan(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
     if not tree.model.nv:
         return tree.output("v")
     k = Bodies(tree, q, qd, tau, external, v0, a0)
-    G, nu = np.zeros_like(k.S), np.zeros_like(k.tau)
+    G, nu, Di = np.zeros_like(k.S), np.zeros_like(k.tau), k.zeros(len(k.index), *2 * k.S.shape[-1:])
     for path in reversed(k.paths):
-        _filter(k, path, G, nu)
+        _filter(k, path, G, nu, Di)
 
     for path in k.paths:
         i = path[::-1]
@@ -77,6 +77,8 @@ def kalman_scan(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a
         maps = tree.run(_outward, k.S[i], G[i], k.X[i], k.c[i], nu[i])
         (k.a[i],) = scan(affine, moved, maps, (k.a[p[:1]],), tree.run)
         (k.qdd[i],) = tree.run(joint_accelerations, nu[i], G[i], k.X[i], k.a[p], k.c[i])
+    if tree.couplings:
+        coupled(k, G, Di)
     return k.answer()
 
 
@@ -87,8 +89,8 @@ def _outward(S: Array, G: Array, X: Array, c: Array, nu: Array) -> Values:
     return free @ X, times(free, c) + times(S, nu)
 
 
-def _filter(k: Bodies, path: Array, G: Array, nu: Array) -> None:
-    """The gains G and the innovations nu of the links of a path; what it weighs is added to what carries it."""
+def _filter(k: Bodies, path: Array, G: Array, nu: Array, Di: Array) -> None:
+    """The gains G, innovations nu and D^-1 of the links of a path; what it weighs is added to what carries it."""
     cuts = np.append(0, 1 + np.flatnonzero(k.regular[path[1:]]))
     ends = np.append(cuts[1:], len(path))
     tip, half = path[:1], 0.5 * k.M[path[cuts[1:]]]
@@ -100,7 +102,7 @@ def _filter(k: Bodies, path: Array, G: Array, nu: Array) -> None:
     for run, t in _steps(cuts, ends):
         i = path[t]
         p = k.parent[i]
-        G[i], nu[i], load, weight, *_ = through(k, i, b[run], C[run])
+        G[i], nu[i], load, weight, Di[i] = through(k, i, b[run], C[run])
         b[run], C[run] = load + k.p[p], weight + k.M[p]
     carrier = k.parent[path[-1]]
     k.p[carrier], k.M[carrier] = b[-1], C[-1]

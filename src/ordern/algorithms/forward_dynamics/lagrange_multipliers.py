@@ -14,7 +14,8 @@ and -B_i the pivots of link and joint, w and z what becomes of the right side,
               qdd_i = K_Ji (a_i - X_i (a_p + r_i) - c_i)
 
 beginning from D_i = A_i, the inertia of the link, and w_i = t_i. D_i is the articulated-body inertia, and it is
-inverted, where the articulated-body algorithm inverts a matrix of the size of the joint's freedoms. Cost: order n.
+inverted, where the articulated-body algorithm inverts a matrix of the size of the joint's freedoms. Joints that follow
+others are bound to them at the end, in `couplings`, for which D_i is what that takes. Cost: order n.
 
 Reference: Featherstone and Orin 2000, sec. 3.5, eq. (27), after D. Baraff, Linear-time dynamics using Lagrange
 multipliers, 1996.
@@ -28,10 +29,21 @@ from typing import Any
 
 from ...graph import Scalar
 from ...model import Tree
-from ...spatial import ArticulatedInertia, Factor, Force, Forces, Freedoms, Motion, plus_diagonal
+from ...spatial import ArticulatedInertia, Factor, Force, Forces, Freedoms, Motion, eliminate, plus_diagonal
 from ...spatial.linear import dot
 from ..registry import algorithm
-from .links import Links, beyond_reach, free_links, gram, joint_accelerations, joint_wrenches, reduced, spins
+from .couplings import coupled
+from .links import (
+    Links,
+    beyond_reach,
+    beyond_reach_alone,
+    free_links,
+    gram,
+    joint_accelerations,
+    joint_wrenches,
+    reduced,
+    spins,
+)
 
 __all__ = ["lagrange_multipliers", "multipliers", "wrenches"]
 
@@ -74,14 +86,21 @@ def _under(D: Factor, T: Forces) -> tuple[tuple[Scalar, ...], ...]:
     "lagrange-multipliers",
     paper="Baraff 1996, as in Featherstone-Orin 2000",
     equations="F-O (27)",
-    refuses=beyond_reach,
+    refuses=beyond_reach_alone,
     borrows=True,
 )
 def lagrange_multipliers(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
-    _, a, _ = multipliers(tree, links, a0)
-    return joint_accelerations(tree, links, a)
+    _, a, D = multipliers(tree, links, a0)
+    if not tree.couplings:
+        return joint_accelerations(tree, links, a)
+    S, G, along, qdd0 = (tree.own() for _ in range(4))
+    for i, p in tree.outward():
+        S[i] = i.subspace(q[i])
+        G[i], along[i], _ = eliminate(D[i], S[i], i.armature)
+        qdd0[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
+    return coupled(tree, links.X, S, G, along, qdd0)
 
 
 @algorithm(

@@ -66,6 +66,7 @@ __all__ = [
     "Mobility",
     "accelerations",
     "beyond_reach",
+    "beyond_reach_alone",
     "free_links",
     "gram",
     "has_borrowed",
@@ -279,9 +280,9 @@ def free_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, X: Any, w: 
     return Links(X, joint, r, c, t, active, w)
 
 
-def accelerations(tree: Tree, links: Links, n: Any, a0: Any = None) -> Any:
+def accelerations(tree: Tree, links: Links, n: Any, a0: Any) -> Any:
     """The accelerations of the links by the known forces t and the constraint forces n; a0 is the base's."""
-    a, f = tree.field(Motion, base=None if a0 is None else tree.base_acceleration + a0[tree.base]), tree.field(Force)
+    a, f = tree.field(Motion, base=tree.base_acceleration + a0[tree.base]), tree.field(Force)
     for i, p in tree.outward():
         force = links.held[i].T @ n[i]
         f[i] = links.t[i] + force
@@ -302,11 +303,9 @@ def joint_accelerations(tree: Tree, links: Links, a: Any) -> Any:
 def joint_wrenches(tree: Tree, links: Links, n: Any, a: Any = None) -> Any:
     """The wrench through each joint, of its constraint force and its own force.
 
-    With the accelerations a of the links, if they are known: of those with borrowed inertia they are needed.
+    Of links that have borrowed inertia it takes their accelerations a.
     """
     f = tree.output("wrenches")
-    if a is None and has_borrowed(tree):
-        a = accelerations(tree, links, n)
     for i, _ in tree.outward():
         wrench = links.held[i].T @ n[i] + links.active[i]
         borrowed = i.borrowed
@@ -332,5 +331,16 @@ def _no_redundant_joints(model: Model) -> str:
     return ""
 
 
-beyond_reach = all_of(no_couplings, no_massless_bodies, _no_redundant_joints)
-"""Why a model is outside of the reach of all methods that solve for constraint forces."""
+def _no_lent_armature(model: Model) -> str:
+    t = model.tables
+    for k, number in enumerate(t.kind):
+        if (t.rows[k, t.kinds[number].term(0)] < 0.0).any():
+            name = model.joints[k].name
+            return f"joints that move with {name!r} meet no inertia of their own, and it cannot lend them any here"
+    return ""
+
+
+beyond_reach_alone = all_of(no_massless_bodies, _no_redundant_joints, _no_lent_armature)
+"""Why a model is outside of the reach of methods for constraint forces that know joints which follow others."""
+beyond_reach = all_of(no_couplings, beyond_reach_alone)
+"""Why a model is outside of the reach of all other methods for constraint forces."""

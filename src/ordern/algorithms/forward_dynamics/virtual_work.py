@@ -12,7 +12,8 @@ All links are free at first (see `links`). With A^-1 and y the mobility and acce
 
 g_p is the sum of the constraint forces on p that are known so far. M_i^-1 are the pivots of the block factorisation
 Phi = L M^-1 L^T, from the tips to the base. They are 6 - nv wide: a joint with more freedoms costs less, and it is
-the number of links that counts. The constraint forces come out on the way. Cost: order n, for any tree.
+the number of links that counts. The constraint forces come out on the way. The recursion is in `assembly`; joints that
+follow others are bound to them at the end, in `bound_links`. Cost: order n, for any tree.
 
 Reference: Yamane and Nakamura, O(N) forward dynamics computation of open kinematic chains based on the principle of
 virtual work, eqs. (40)-(53) and sec. 4.
@@ -27,46 +28,20 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Tree
-from ...spatial import Factor, Force, Motion
 from ..registry import algorithm
+from .assembly import assemble
+from .bound_links import bind
 from .links import (
-    Links,
-    Mobility,
     accelerations,
-    beyond_reach,
+    beyond_reach_alone,
     free_links,
+    has_borrowed,
     joint_accelerations,
     joint_wrenches,
-    reduced,
     spins,
 )
 
-__all__ = ["constraint_forces", "virtual_work", "wrenches"]
-
-
-def constraint_forces(tree: Tree, links: Links, a0: Any) -> tuple[Any, Any]:
-    """The constraint forces n of all joints, and the pivots M^-1."""
-    X, joint = links.X, links.held
-    y = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
-    A, g = tree.field(Mobility), tree.field(Force)
-    M, W, so_far, n = (tree.own() for _ in range(4))
-
-    for i, _ in tree.outward():
-        A[i] = Mobility.of(i.inertia)
-        y[i] = A[i] @ links.t[i]
-
-    for i, p in tree.inward():
-        W[i] = A[p] @ (X[i].T @ joint[i].T)
-        M[i] = Factor.of(joint[i].block(A[i] + A[p].outward(X[i])))
-        so_far[i] = M[i].solve(links.apart(i, y[p], y[i]))
-        y[p] = y[p] - W[i] @ so_far[i]
-        A[p] = A[p] - Mobility.gram(reduced(M[i], W[i].columns), M[i].inverse)
-
-    for i, p in tree.outward():
-        n[i] = so_far[i] + M[i].solve(W[i].T @ g[p])
-        g[i] = joint[i].T @ n[i]
-        g[p] = g[p] - X[i].T @ g[i]
-    return n, M
+__all__ = ["virtual_work", "wrenches"]
 
 
 @algorithm(
@@ -74,14 +49,17 @@ def constraint_forces(tree: Tree, links: Links, a0: Any) -> tuple[Any, Any]:
     "virtual-work",
     paper="Yamane-Nakamura",
     equations="Y-N (40), (41), (47), (53), sec. 4",
-    refuses=beyond_reach,
+    refuses=beyond_reach_alone,
     borrows=True,
 )
 def virtual_work(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
-    n, _ = constraint_forces(tree, links, a0)
-    return joint_accelerations(tree, links, accelerations(tree, links, n, a0))
+    assembly = assemble(tree, links, a0)
+    a = accelerations(tree, links, assembly.n, a0)
+    if tree.couplings:
+        bind(tree, links, assembly, a)
+    return joint_accelerations(tree, links, a)
 
 
 @algorithm(
@@ -89,11 +67,16 @@ def virtual_work(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, 
     "virtual-work",
     paper="Yamane-Nakamura",
     equations="Y-N (40), (41), (47), sec. 4",
-    refuses=beyond_reach,
+    refuses=beyond_reach_alone,
     borrows=True,
 )
 def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
-    n, _ = constraint_forces(tree, links, a0)
-    return joint_wrenches(tree, links, n)
+    assembly = assemble(tree, links, a0)
+    if not (tree.couplings or has_borrowed(tree)):
+        return joint_wrenches(tree, links, assembly.n)
+    a, n = accelerations(tree, links, assembly.n, a0), assembly.n
+    if tree.couplings:
+        links, n = bind(tree, links, assembly, a)
+    return joint_wrenches(tree, links, n, a)

@@ -1,0 +1,157 @@
+"""Forward dynamics by virtual work, with all joints of a link coupled: Yamane and Nakamura's method without splitting.
+
+Joints are added one by one, from the end links to the root, each with the constraint force that it then has (see
+`links` for the symbols). Joint i meets the joints G that are attached to its link already, and those J that are
+attached to its parent p:
+
+    S_iG = - T_i^T A_i^-1 (X_g^T T_g) for g in G,        S_iJ = T_i^T X_i A_p^-1 (X_j^T T_j) for j in J     (32), (39)
+    M_i  = (Phi_ii - S_iG Omega_G S_iG^T - S_iJ Omega_J S_iJ^T)^-1                                          (37)
+    n_i  = M_i (alpha_i - S_iG n_G - S_iJ n_J)                                                              (36)
+
+Omega_J is the block of Phi^-1 for the joints J, which grows by the new joint:
+
+    Omega_J += P M_i P^T,    Omega_Ji = -P M_i,    Omega_i = M_i,    n_J -= P n_i,    P = Omega_J S_iJ^T     (43)
+
+and when the last joint has its final force, from the root to the end links,
+
+    n_G -= Omega_G S_iG^T n_i                                                                               (46), (47)
+
+A joint costs of the order of n_b^2 products of small matrices, if n_b others are attached to its links. `virtual-work`
+keeps the mobility of the link instead, `virtual-work-split` splits the link; both are of order n for any tree.
+
+Reference: Yamane and Nakamura, O(N) forward dynamics computation of open kinematic chains based on the principle of
+virtual work, eqs. (31)-(47) and sec. 4; the solid curve of Figure 7.
+Differs: axes and the base as in `links`; joints on the base do not couple. The paper says that a chain with N = n_b
+takes O(N^2); with O(n_b^2) for each of n_b joints, as it says before, it is O(N^3), with a small factor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...model import Tree, piece
+from ..registry import algorithm
+from .freed import Freed, along, product, wrench
+from .links import beyond_reach
+from .scan import Array, Bodies, Values, inverse, times, transpose
+
+__all__ = ["virtual_work_unsplit", "wrenches_unsplit"]
+
+
+class _Joints:
+    """The joints that are attached to a link on its outer side, so far: their Omega, n, and X^T T."""
+
+    def __init__(self, k: Bodies, width: int) -> None:
+        self.numbers: list[int] = []
+        self.Omega, self.n, self.W = k.zeros(1, 0, 0), k.zeros(1, 0), k.zeros(1, 6, 0)
+        self.P = k.zeros(1, 0, width)
+
+    def add(self, i: int, Omega: Array, n: Array, W: Array) -> None:
+        """One joint more."""
+        self.numbers.append(i)
+        self.Omega, self.n, self.W = Omega, n, np.concatenate((self.W, W), axis=-1)
+
+
+def _solve(k: Bodies) -> Array:
+    """Find the accelerations of links and joints; the wrenches through the joints."""
+    n, run = len(k.index), k.tree.run
+    links = Freed.of(k, np.arange(n))
+    t = links.active - k.p[:-1]
+    for i, p in enumerate(k.parent.tolist()):
+        if p >= 0:
+            t[p] = t[p] - links.felt[i]
+    (y,) = run(product, links.A, t)
+    width = links.E.shape[-1]
+    on_link = [_Joints(k, width) for _ in range(n)]
+    force = k.zeros(n, width)
+
+    for i in reversed(range(n)):
+        p, here = int(k.parent[i]), slice(i, i + 1)
+        grounded = p < 0
+        G, J = on_link[i], _Joints(k, width) if grounded else on_link[p]
+        inner = k.zeros(1, 6, 6) if grounded else links.A[p : p + 1]
+        carrier = k.a[-1:] if grounded else y[p : p + 1]
+        own, alpha, row_G, row_J, W = run(
+            _rows, links.A[here], inner, links.T[here], k.X[here], links.E[here], carrier, y[here], k.c[here], G.W, J.W
+        )
+        force[here], G.P, Omega, so_far = run(_added, own, alpha, (row_G, G.Omega, G.n), (row_J, J.Omega, J.n))
+        if not grounded:
+            J.add(i, Omega, so_far, W)
+
+    for i in range(n):
+        G = on_link[i]
+        if G.numbers:
+            (final,) = run(_final, G.n, G.P, force[i : i + 1])
+            for at, g in enumerate(G.numbers):
+                force[g] = final[0, ..., width * at : width * (at + 1)]
+
+    on_body, on_carrier = run(wrench, links.T, force, k.X)
+    f = t + on_body
+    for i, p in enumerate(k.parent.tolist()):
+        if p >= 0:
+            f[p] = f[p] - on_carrier[i]
+    (k.a[:-1],) = run(product, links.A, f)
+    (k.qdd,) = run(along, links.J, links.A, k.X, f, k.a[k.parent], k.c)
+    return np.asarray(on_body + links.active)
+
+
+@piece(2, 2, 2, 2, 1, 1, 1, 1, 2, 2)
+def _rows(
+    A: Array, inner: Array, T: Array, X: Array, E: Array, carrier: Array, y: Array, c: Array, G: Array, J: Array
+) -> Values:
+    """A joint's own block of Phi, alpha, its blocks with the joints of its link and of its parent, and X^T T."""
+    W, F = transpose(X) @ T, transpose(T)
+    own = F @ (A + X @ inner @ transpose(X)) @ T + np.eye(E.shape[-1]) * E[..., None, :]
+    alpha = times(F, times(X, carrier) + c - y)
+    return own, alpha, -(F @ A @ G), transpose(W) @ inner @ J, W
+
+
+@piece(2, 1, 2, 2, 1, 2, 2, 1)
+def _added(own: Array, alpha: Array, inner: Values, outer: Values) -> Values:
+    """A joint's force, Omega_G S^T of its link's joints, and Omega and n of its parent's with the new one."""
+    (G, Omega_G, n_G), (J, Omega_J, n_J) = inner, outer
+    P_G, P = Omega_G @ transpose(G), Omega_J @ transpose(J)
+    M = inverse(own - G @ P_G - J @ P)
+    n = times(M, alpha - times(G, n_G) - times(J, n_J))
+    PM = P @ M
+    upper = np.concatenate((Omega_J + PM @ transpose(P), -PM), axis=-1)
+    lower = np.concatenate((-transpose(PM), M), axis=-1)
+    both = np.concatenate((upper, lower), axis=-2)
+    return n, P_G, both, np.concatenate((n_J - times(P, n), n), axis=-1)
+
+
+@piece(1, 2, 1)
+def _final(n: Array, P: Array, force: Array) -> Values:
+    """The final forces of a link's joints, given that of its own."""
+    return (n - times(P, force),)
+
+
+_ABOUT: Any = {
+    "paper": "Yamane-Nakamura",
+    "equations": "Y-N (36), (37), (43), (46), (47), sec. 4",
+    "order": "n, n_b^2 for each of n_b joints of a link",
+    "sweeps": False,
+    "refuses": beyond_reach,
+    "borrows": True,
+}
+
+
+@algorithm("forward_dynamics", "virtual-work-unsplit", **_ABOUT)
+def virtual_work_unsplit(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    if not tree.model.nv:
+        return tree.output("v")
+    k = Bodies(tree, q, qd, tau, external, v0, a0)
+    _solve(k)
+    return k.answer()
+
+
+@algorithm("constraint_forces", "virtual-work-unsplit", **_ABOUT)
+def wrenches_unsplit(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
+    if not tree.model.bodies:
+        return tree.output("wrenches")
+    k = Bodies(tree, q, qd, tau, external, v0, a0)
+    return k.wrenches(_solve(k))
