@@ -396,6 +396,25 @@ def test_constraint_forces_take_a_logarithm_of_steps() -> None:
         assert depth(chain(8, on.Revolute()), method) > 1.9 * depth(chain(4, on.Revolute()), method)
 
 
+def with_twigs(n: int) -> on.Robot:
+    """The chain, with a branch of two bodies on every link."""
+    builder = chain(n, on.Revolute()).builder()
+    body = {"mass": 1.0, "com": (0.1, 0.2, -0.1), "inertia": (0.3, 0.2, 0.25), "at": (0.2, 0.1, 0.3)}
+    for k in range(n):
+        builder.body(f"twig{k}", parent=str(k + 1), joint=on.Revolute((1, 0, 0)), **body)
+        builder.body(f"leaf{k}", parent=f"twig{k}", joint=on.Revolute((0, 1, 0)), **body)
+    return builder.build()
+
+
+@pytest.mark.slow
+def test_short_branches_add_steps_that_do_not_grow_with_the_chain() -> None:
+    deep = {n: depth(with_twigs(n), "constraint-force") for n in (4, 8, 16)}
+    more = {n: deep[n] - depth(chain(n, on.Revolute()), "constraint-force") for n in (4, 8, 16)}
+    assert more[4] > 0
+    assert more[16] < 1.2 * more[4]
+    assert deep[16] < 1.8 * deep[4]
+
+
 def operations(robot: on.Robot, method: str) -> int:
     return robot.kernel("forward_dynamics", method, way="unrolled").counts().total
 

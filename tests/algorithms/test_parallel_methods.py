@@ -140,9 +140,9 @@ def test_the_filter_has_articulated_inertias_and_kalman_gains(seed: int) -> None
     """Jain (45): P = psi P psi* + M, D = H P H* (and the armature), G = P H* D^-1; here one link after the other."""
     robot = random_robot(seed, 9, (on.Revolute, on.Prismatic, on.Spherical), chain=True, armature=seed > 0)
     k, halves = bodies_of(robot), bodies_of(robot)
-    G, nu = np.zeros_like(k.S), np.zeros_like(k.tau)
+    G, nu, Di = np.zeros_like(k.S), np.zeros_like(k.tau), np.zeros((len(k.S), *2 * k.S.shape[-1:]))
     P, loads = k.M.copy(), k.p.copy()
-    _filter(k, k.paths[0], G, nu)
+    _filter(k, k.paths[0], G, nu, Di)
     for i in reversed(range(len(robot.joints))):
         c = robot.joints[i]
         S, X = k.S[i][:, : c.nv], k.X[i]
@@ -151,6 +151,7 @@ def test_the_filter_has_articulated_inertias_and_kalman_gains(seed: int) -> None
         epsilon = k.tau[i][: c.nv] - S.T @ loads[i]
         left = P[i] - gain @ S.T @ P[i]
         assert_close(G[i][:, : c.nv], gain, ROUNDING)
+        assert_close(Di[i][: c.nv, : c.nv], np.linalg.inv(D), ROUNDING)
         assert_close(nu[i][: c.nv], np.linalg.solve(D, epsilon), ROUNDING)
         P[c.parent] += X.T @ left @ X
         loads[c.parent] += X.T @ (loads[i] + gain @ epsilon + left @ k.c[i])

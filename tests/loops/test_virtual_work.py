@@ -8,6 +8,7 @@ import pytest
 import ordern as on
 from ordern import robots
 from ordern.errors import ModelError
+from ordern.model.borrowed import singular_bodies
 from tests.loops.closed_systems import closed_robot, motion_state
 from tests.tolerances import CLOSED_DYNAMICS, INVERSION, LEAST_NORM, SINGLE, assert_close
 
@@ -75,6 +76,24 @@ def test_couplings_are_joints_too() -> None:
     found = robot.closed_dynamics(q, v, tau, method="virtual-work")
     assert_close(found.a, expected.a, INVERSION)
     assert_close(found.multipliers, expected.multipliers, INVERSION)
+
+
+def test_rods_without_thickness_borrow_inertia() -> None:
+    builder = on.Builder("rods", gravity=(0.0, 0.0, -9.81)).body("ground")
+    about = (0.0, -1.0, 0.0)
+    rod = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.0, 1 / 12, 1 / 12)}
+    builder.body("left", parent="ground", joint=on.Revolute(about), **rod)
+    builder.body("top", parent="left", joint=on.Revolute(about), at=(1.0, 0.0, 0.0), **rod)
+    builder.body("right", parent="ground", joint=on.Revolute(about), at=(1.5, 0.0, 0.0), **rod)
+    builder.loop("pin", on.PointOnLine(about), "right", "top", at=(1.0, 0.0, 0.0), child_at=(1.0, 0.0, 0.0))
+    robot = builder.build()
+    assert singular_bodies(robot.tables).all()
+    q = robot.assemble([1.2, -1.0, 1.3]).q
+    v, tau = motion_state(robot, q, 2)
+    expected = robot.closed_dynamics(q, v, tau, method="kkt")
+    found = robot.closed_dynamics(q, v, tau, method="virtual-work")
+    assert_close(found.a, expected.a, INVERSION)
+    assert_close(found.joint_wrenches, expected.joint_wrenches, INVERSION)
 
 
 def test_in_every_way_of_running() -> None:

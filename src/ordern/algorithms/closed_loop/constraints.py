@@ -30,7 +30,15 @@ from ..registry import algorithm
 from .loads import LoopLoads
 from .relative import Ends
 
-__all__ = ["loop_bias", "loop_jacobian", "loop_rate", "loop_residual", "loop_wrenches"]
+__all__ = [
+    "coupled_coordinates",
+    "loop_bias",
+    "loop_jacobian",
+    "loop_rate",
+    "loop_residual",
+    "loop_wrenches",
+    "slopes",
+]
 
 _PAPER = "Featherstone-Orin 2000"
 
@@ -103,9 +111,8 @@ def loop_jacobian(tree: Tree, q: Any, t: Any) -> Any:
         at = ends.relative(loop)
         loads.put(number, at, wrenches(loop.type, at.pose, t[tree.base]))
     for c, part in zip(table.couplings, parts, strict=True):
-        for k in {c.joint, c.other} - {BASE}:
-            moving = (Jet(_other(c, x, j), 1.0 if j == k else 0.0) for j in (c.joint, c.other))
-            part[Index(k)] = _rate(_coupled(c, *moving))
+        for k, rate in slopes(c, x).items():
+            part[Index(k)] = rate
 
     for i, p in tree.inward():
         S, nv = i.subspace(q[i]), i.kind.joint.nv
@@ -113,6 +120,20 @@ def loop_jacobian(tree: Tree, q: Any, t: Any) -> Any:
         rows += [(part[i],) if nv == 1 else (0.0,) * nv for part in parts]
         K[i] = [tuple(row[k] for row in rows) for k in range(nv)]
     return K
+
+
+def coupled_coordinates(tree: Tree, q: Any) -> Any:
+    """The positions of joints with one freedom, where there are couplings."""
+    return _coordinates(tree, q, None)[0]
+
+
+def slopes(c: Coupling, x: Any) -> dict[int, Scalar]:
+    """How fast the residual of a coupling changes with the coordinate of each of its joints; x are the coordinates."""
+    found: dict[int, Scalar] = {}
+    for k in {c.joint, c.other} - {BASE}:
+        moving = (Jet(_other(c, x, j), 1.0 if j == k else 0.0) for j in (c.joint, c.other))
+        found[k] = _rate(_coupled(c, *moving))
+    return found
 
 
 def _coordinates(tree: Tree, q: Any, qd: Any) -> tuple[Any, Any]:

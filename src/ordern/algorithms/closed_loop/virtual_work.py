@@ -7,14 +7,15 @@ more block row of Phi. With the assembled tree as the chain that is there alread
     F          wrenches of the constraints on the links: opposite ones on both sides of a loop, a column for each row
     a_F        = what F does to the assembled tree, all columns at once                    Phi^-1 Phi_{i+1,i}^T in (37)
     M_L        = (F^T a_F)^-1                                                               (37)
-    lambda     = -M_L (K qdd_0 + k)                                                         (36)
+    lambda     = -M_L (F^T (a - a_still) + k)                                               (36)
     n_i       += n_Fi lambda,    a_i += a_Fi lambda                                         (46)
     qdd_i      = K_Ji (a_i - X_i (a_p + r_i) - c_i)                                         (53)
 
-F^T a_F is K M^-1 K^T, found without the mass matrix or articulated bodies. A constraint that follows from those before
-it leaves a pivot that is zero but for rounding, and is left out, as in `multipliers`. So is what is done with states in
-which that cannot be told. Couplings between coordinates are joints whose F acts along the freedoms of two others. Cost:
-order n n_c + n_c^3, with all columns in one sweep.
+F^T a_F is K M^-1 K^T, and F^T (a - a_still) is K qdd for the accelerations of the tree alone, where a_still are those
+of links whose joints do not accelerate: neither the mass matrix nor articulated bodies are needed. A constraint that
+follows from those before it leaves a pivot that is zero but for rounding, and is left out, as in `multipliers`; states
+in which that cannot be told are done by `reduced`. Couplings between coordinates, and joints that follow others, are
+joints whose F acts along the freedoms of two others. Cost: order n n_c + n_c^3, with all columns in one sweep.
 
 Reference: Yamane and Nakamura, O(N) forward dynamics computation of open kinematic chains based on the principle of
 virtual work: sec. 2 for closed chains, eqs. (1)-(7), where H is K; eqs. (36), (37), (46), (53) for what joints add.
@@ -26,15 +27,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...graph import Scalar
 from ...joints.jets import wrenches
-from ...model import BASE, Index, Model, Tree
-from ...spatial import Force, Forces, Freedoms
-from ...spatial.linear import dot
+from ...model import BASE, Model, Tree
+from ...spatial import Force, Forces, Freedoms, Motion
 from ..forward_dynamics.assembly import assemble, responses
-from ..forward_dynamics.links import accelerations, beyond_reach, free_links, joint_accelerations, spins
+from ..forward_dynamics.links import (
+    Links,
+    accelerations,
+    beyond_reach_alone,
+    free_links,
+    joint_accelerations,
+    spins,
+)
 from ..registry import algorithm
 from ..several import Loads
-from .constraints import loop_bias, loop_jacobian
+from .constraints import coupled_coordinates, loop_bias, loop_jacobian, slopes
 from .multipliers import DROP, factor_without_dependent
 from .relative import Ends
 
@@ -54,38 +62,50 @@ def operations(model: Model) -> float:
     equations="Y-N (36), (37), (46), (53)",
     order="n n_c + n_c^3",
     sweeps=False,
-    refuses=beyond_reach,
+    refuses=beyond_reach_alone,
     borrows=True,
 )
 def virtual_work(
     tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, t: Any, correction: Any, drop: Any
 ) -> Any:
     """Joint accelerations, multipliers, and the smallest relative pivot that was kept."""
-    m, nv = tree.model.nc, tree.model.nv
+    nv, nc, first = tree.model.nv, tree.model.nc, tree.couplings
+    m = first + nc
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
     assembly = assemble(tree, links, a0)
     a = accelerations(tree, links, assembly.n, a0)
-    qdd0 = joint_accelerations(tree, links, a).scalars
+    F = _loads(tree, q, t, links)
+    _, more = responses(tree, links, assembly, F, m)
+    L: list[list[Scalar]] = [[0.0] * m for _ in range(m)]
+    e: list[Scalar] = [0.0] * m
+    still = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])  # with joints that do not accelerate
+    for i, p in tree.outward():
+        still[i] = links.X[i] @ (still[p] + links.r[i]) + links.c[i]
+        e = [x + y for x, y in zip(e, F[i].T @ (a[i] - still[i]), strict=True)]
+        for c, column in enumerate(more[i].columns):
+            for r, x in enumerate(F[i].T @ column):
+                L[c][r] = L[c][r] + x
 
     K = loop_jacobian(tree, q, t).scalars
-    rows = [K[nv * r : nv * r + nv] for r in range(m)]
-    k = loop_bias(tree, q, qd, t)
-    pull = getattr(correction, "scalars", (0.0,) * m)
-    F = _loads(tree, q, t, links, rows)
-    _, more = responses(tree, links, assembly, F, m)
-    L = [[sum((column[r] for column in each), 0.0) for r in range(m)] for each in _work(tree, F, more, m)]
+    rows = [(1.0,)] * first + [K[nv * r : nv * r + nv] for r in range(nc)]
     small = drop[tree.base] if hasattr(drop, "scalars") else DROP
     M_L, least = factor_without_dependent(L, small, rows)
-    force = -M_L.solve(Freedoms(dot(row, qdd0) + x + y for row, x, y in zip(rows, k, pull, strict=True)))
+    pull = getattr(correction, "scalars", (0.0,) * nc)
+    k = [0.0] * first + [x + y for x, y in zip(loop_bias(tree, q, qd, t), pull, strict=True)]
+    force = -M_L.solve(Freedoms(x + y for x, y in zip(e, k, strict=True)))
 
     for i, _ in tree.outward():
         a[i] = a[i] + more[i] @ force
-    return Freedoms((*joint_accelerations(tree, links, a).scalars, *force, least))
+    return Freedoms((*joint_accelerations(tree, links, a).scalars, *force[first:], least))
 
 
-def _loads(tree: Tree, q: Any, t: Any, links: Any, rows: Any) -> Any:
-    """F: for each constraint, its wrenches on the links for a unit of its multiplier."""
-    m, table = tree.model.nc, tree.model.loop_table
+def _loads(tree: Tree, q: Any, t: Any, links: Links) -> Any:
+    """F: for each constraint, its wrenches on the links for a unit of its multiplier.
+
+    First those of joints that follow others, then those of loops, then those of couplings.
+    """
+    table, first = tree.model.loop_table, tree.couplings
+    m = first + tree.model.nc
     F, ends = tree.field(Loads(m)), Ends(tree, q)
     for i, _ in tree.outward():
         F[i] = Forces((Force.zero(),) * m)
@@ -97,15 +117,17 @@ def _loads(tree: Tree, q: Any, t: Any, links: Any, rows: Any) -> Any:
             if end.frame.body == BASE:
                 continue  # which cannot be moved
             frame = tree.end(end)
-            F[frame.body] += _placed(frame.placement.T @ mine, loop.rows.start, m)
-    starts = [c.v_start for c in tree.model.joints]
-    for number, c in enumerate(table.couplings, m - len(table.couplings)):
-        for i, p in tree.outward():
-            if i.key in (c.joint, c.other):
-                force = links.held[i].J @ Freedoms((rows[number][starts[i.key]],))
-                F[i] += _placed(Forces((force,)), number, m)
-                if p.key != BASE:
-                    F[Index(p.key)] += _placed(Forces((-(links.X[i].T @ force),)), number, m)
+            F[frame.body] += _placed(frame.placement.T @ mine, first + loop.rows.start, m)
+    x = coupled_coordinates(tree, q)
+    coupled = [slopes(c, x) for c in table.couplings]
+    for i, p in tree.outward():
+        nv = i.kind.joint.nv
+        columns = [Freedoms(row[c] for row in i.coupling) for c in range(first)]
+        columns += [Freedoms((0.0,) * nv) for _ in range(m - first - len(coupled))]
+        columns += [Freedoms((one[i.key],) if i.key in one else (0.0,) * nv) for one in coupled]
+        f = Forces(tuple(links.held[i].J @ column for column in columns))
+        F[i] += f
+        F[p] += Forces(tuple(-y for y in (links.X[i].T @ f).columns))
     return F
 
 
@@ -114,12 +136,3 @@ def _placed(forces: Forces, start: int, m: int) -> Forces:
     found = [Force.zero()] * m
     found[start : start + len(forces.columns)] = forces.columns
     return Forces(tuple(found))
-
-
-def _work(tree: Tree, F: Any, a: Any, m: int) -> list[list[Freedoms]]:
-    """For each column of a, the products of all columns of F with it, link by link."""
-    found: list[list[Freedoms]] = [[] for _ in range(m)]
-    for i, _ in tree.outward():
-        for column, each in zip(a[i].columns, found, strict=True):
-            each.append(F[i].T @ column)
-    return found
