@@ -48,8 +48,8 @@ class LoopMethods(LoopQuestions):
         that loops allow; bodies may be massless), "null-space-elimination" (the same, in some of the joint
         accelerations), "proximal" (linear cost for many loops to the ground), "virtual-work" (links set free, and all
         joints added, those that close loops last). All handle constraints that depend on each other: the accelerations
-        are those of the mechanism, the multipliers the ones of least norm, and the result knows the rank. `tolerance` is
-        the part of the largest singular value below which one counts as zero; a `rank` that is known from a closed
+        are those of the mechanism, the multipliers the ones of least norm, and the result knows the rank. `tolerance`
+        is the part of the largest singular value below which one counts as zero; a `rank` that is known from a closed
         position may be given, so that positions a little off do not change it.
 
         `stabilise` pulls loops that have drifted open back (Baumgarte): True, or (alpha, beta) in 1/s. That is not the
