@@ -59,6 +59,10 @@ PUBLISHED = 1e-11
 INVERSION = 1e-10
 """There and back again through the mass matrix: rounding times its condition number, up to 1e5 on random trees."""
 
+NEARLY_SINGULAR = 1e-13
+"""The inverse of J M^-1 J^T at an angle of one radian from a singular position, in double precision: rounding times
+condition numbers up to a thousand. The error grows as the square of the angle falls."""
+
 ENERGY_STEPS = 1e-9
 """The energy balance over ten steps of 1 ms of a rule of fourth order: a step errs by 1e-15, times rates up to 1e5."""
 

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from .control import trajectories as trajectories
     from .conversion import Converter, convert
     from .counting import count
-    from .errors import ArgumentError, CompileError, LoopError, ModelError, OrdernError, TraceError, UnknownNameError
+    from .errors import (
+        ArgumentError,
+        CompileError,
+        LoopError,
+        ModelError,
+        OrdernError,
+        SingularError,
+        TraceError,
+        UnknownNameError,
+    )
     from .grasping import Grasp, grasp
     from .grasping import contacts as contacts
     from .interop.symbolic import symbolic
@@ -106,6 +115,7 @@ __all__ = [
     "RollingDisc",
     "Shape",
     "SimulationWarning",
+    "SingularError",
     "Spherical",
     "Switch",
     "Table",
@@ -136,6 +146,7 @@ _WHERE = {
         "LoopError",
         "ModelError",
         "OrdernError",
+        "SingularError",
         "TraceError",
         "UnknownNameError",
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 __all__ = [
     "ArgumentError",
@@ -15,6 +16,7 @@ __all__ = [
     "LoopError",
     "ModelError",
     "OrdernError",
+    "SingularError",
     "TraceError",
     "UnknownNameError",
     "unknown_name",
@@ -39,6 +41,22 @@ class LoopError(ModelError):
 
 class ArgumentError(OrdernError, ValueError):
     """An argument of the wrong shape, type or value."""
+
+
+class SingularError(ArgumentError):
+    """A position in which the answer does not exist, because a frame cannot move in all six ways."""
+
+    def __init__(self, message: str, rank: int = 0, directions: Any = (), index: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.rank = rank
+        """In how many ways it can move."""
+        self.directions = directions
+        """An array (6 - rank, 6) of directions, (angular, linear), in which it cannot."""
+        self.index = index
+        """Which state of the batch it is; empty for a single one."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.rank, self.directions, self.index)
 
 
 class UnknownNameError(OrdernError, LookupError):

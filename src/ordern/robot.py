@@ -6,6 +6,7 @@ call compiles the algorithm for this robot; the machine code is kept on disk for
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -38,6 +39,7 @@ __all__ = ["Builder", "Robot"]
 Array = NDArray[Any]
 External = ArrayLike | Mapping[str, ArrayLike]
 _WORLD = Frame("world", BASE)
+_FEW = 4096
 
 
 class Robot(LoopMethods, Model):
@@ -310,9 +312,23 @@ class Robot(LoopMethods, Model):
         axes: str = "frame",
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        tolerance: float | None = None,
     ) -> Array:
-        """The inertia (J M^-1 J^T)^-1 that one feels at a frame, of shape (..., 6, 6)."""
-        return self._ask("operational_inertia", (q,), {}, None, threads, out, frame=frame, axes=axes)
+        """The inertia Lambda = (J M^-1 J^T)^-1 that one feels at a frame, of shape (..., 6, 6).
+
+        It exists where the frame can move in all six ways. Elsewhere - fewer than six freedoms between base and frame,
+        or a singular position - a `SingularError` tells in which directions it cannot move. With a `tolerance`, the
+        part of the largest eigenvalue of J M^-1 J^T (its angular and linear half divided by their traces) below which
+        one counts as zero, the answer is that among the motions that there are: the Moore-Penrose inverse
+        Lambda = R (R^T J M^-1 J^T R)^-1 R^T with R an orthonormal basis of the range of J, a radian counted as a metre.
+        Directions across it have no inertia in Lambda: it gives them no force, and the joints bear any that is put on
+        them. Without one, positions nearer than about 1e-6 rad to a singular one count as singular.
+        """
+        answer = self._ask("operational_inertia", (q,), {}, None, threads, out, frame=frame, axes=axes)
+        if tolerance is None and _exists(answer, 2):
+            return answer
+        return self._movable("operational_inertia", (q,), frame, axes, tolerance, threads, answer)
 
     def operational_inertia_inverse(
         self,
@@ -343,9 +359,18 @@ class Robot(LoopMethods, Model):
         axes: str = "frame",
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        tolerance: float | None = None,
     ) -> Array:
-        """The dynamically consistent inverse M^-1 J^T (J M^-1 J^T)^-1 of a Jacobian, of shape (..., nv, 6)."""
-        return self._ask("dynamic_inverse", (q,), {}, None, threads, out, frame=frame, axes=axes)
+        """The dynamically consistent inverse M^-1 J^T Lambda of a Jacobian, of shape (..., nv, 6).
+
+        Lambda is the `operational_inertia`. Where a frame cannot move in all six ways, this is a `SingularError`; with
+        a `tolerance`, Lambda is the one among the motions that there are, and J times the answer projects on them.
+        """
+        answer = self._ask("dynamic_inverse", (q,), {}, None, threads, out, frame=frame, axes=axes)
+        if tolerance is None and _exists(answer, 2):
+            return answer
+        return self._movable("dynamic_inverse", (q,), frame, axes, tolerance, threads, answer)
 
     def operational_bias(
         self,
@@ -355,9 +380,38 @@ class Robot(LoopMethods, Model):
         axes: str = "frame",
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        tolerance: float | None = None,
     ) -> Array:
-        """The force at a frame that keeps it from accelerating, against gravity and velocities, of shape (..., 6)."""
-        return self._ask("operational_bias", (q, v), {}, None, threads, out, frame=frame, axes=axes)
+        """The force at a frame that keeps it from accelerating, against gravity and velocities, of shape (..., 6).
+
+        It is Lambda (J M^-1 C - J' v), with Lambda the `operational_inertia`. Where a frame cannot move in all six
+        ways, this is a `SingularError`. With a `tolerance`, Lambda is the one among the motions that there are: the
+        force keeps the frame from accelerating in those, and has no part across them.
+        """
+        answer = self._ask("operational_bias", (q, v), {}, None, threads, out, frame=frame, axes=axes)
+        if tolerance is None and _exists(answer, 1):
+            return answer
+        return self._movable("operational_bias", (q, v), frame, axes, tolerance, threads, answer)
+
+    def _movable(
+        self,
+        question: str,
+        states: tuple[ArrayLike, ...],
+        frame: str | Frame,
+        axes: str,
+        tolerance: float | None,
+        threads: int | None,
+        answer: Array,
+    ) -> Array:
+        """Answers about a frame that cannot move in all six ways, or is next to that."""
+        from .algorithms.operational import movable
+
+        def ask(question: str, *arguments: Any, **options: Any) -> Array:
+            found: Array = self.kernel(question, **options)(*arguments, threads=threads)
+            return found
+
+        return movable.answer(ask, self, question, states, self.frame(frame), axes, tolerance, answer)
 
     def bias_force(
         self,
@@ -808,7 +862,7 @@ class Robot(LoopMethods, Model):
         out: Array | None,
         **options: Any,
     ) -> Array:
-        present = tuple(name for name, value in extra.items() if value is not None)
+        present = tuple(name for name, value in extra.items() if value is not None) if extra else ()
         plain = not present and threads is None and out is None
         asked = (question, method, *options.values())
         try:
@@ -913,6 +967,21 @@ class Builder(ModelBuilder):
     def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Robot:
         """The robot: checked, in order from the root outward, bodies behind fixed joints merged into their parents."""
         return Robot.of(super().build(floating=floating, merge=merge, snap=snap))
+
+
+def _exists(answer: Array, core: int) -> bool:
+    """Whether an answer about a frame, with so many dimensions of its own, is one of numbers in every state.
+
+    Where there is none, all of its numbers are not: the first of each state is enough to look at.
+    """
+    if answer.ndim == core and answer.size:
+        return not math.isnan(answer.item(0))
+    if not answer.size:
+        return False
+    first = answer[..., 0, 0] if core == 2 else answer[..., 0]
+    if first.ndim == 1 and first.size < _FEW:  # the quickest sum of a few numbers
+        return not math.isnan(first.dot(first))
+    return not math.isnan(first.sum())
 
 
 def _for_batches(kernel: Kernel, general: Callable[..., Any]) -> Callable[..., Any]:

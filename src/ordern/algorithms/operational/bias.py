@@ -6,7 +6,7 @@ so that a frame on which the force f acts, while all joint forces are zero, has 
 derivative of its origin and the derivative of its angular velocity ("classical", in an inertial frame). With more force
 F on it, it accelerates by Lambda^-1 F; with joint forces tau, by J M^-1 tau besides. It is the sum of what is called mu
 (of velocities) and p (of gravity: at rest, the force that carries the weight). Springs and friction in the joints do
-not enter. Where Lambda is not finite, neither is f.
+not enter. Where Lambda does not exist, f is not a number.
 
     outward   w_i, r_i, c_i as in the articulated-body algorithm
     inward    P_i, D_i, G_i as there; forces at zero acceleration, without joint forces:
@@ -31,10 +31,10 @@ from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate
 from ...spatial.linear import dot
 from ..factors.articulated import Articulated
-from ..factors.linear import symmetric_inverse
 from ..registry import algorithm
 from ..several import Numbers
 from .inertia import at_frame
+from .regular import regular_inverse
 
 __all__ = ["operational_bias"]
 
@@ -87,5 +87,5 @@ def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
     if found.couplings:
         forces = found.couplings.forces(e[tree.base])
         acceleration = tuple(x - dot(row, forces) for x, row in zip(acceleration, found.W, strict=True))
-    Lambda = symmetric_inverse(found.compliance)
-    return Force.of(tuple(-dot(row, acceleration) for row in Lambda))
+    Lambda, spoilt = regular_inverse(tree, frame, found.compliance)
+    return Force.of(tuple(spoilt - dot(row, acceleration) for row in Lambda))

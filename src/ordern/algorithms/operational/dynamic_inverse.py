@@ -10,9 +10,8 @@ the forces Lambda cause. Either forces F are put on the frame, and carried to th
     outward, over the whole tree:
               a' = X_i a_p,    out_i = D_i^-1 S_i^T p_i - G_i^T a',    a_i = a' + S_i out_i
 
-All of p, a and out have six columns. Where Lambda is not finite, neither is the result; but that of a frame on the
-base, which no joint moves, is zero. Joints that follow others are bound by forces -L^-1 W^T F (see `couplings`),
-which are known at the frame. Cost: order n.
+All of p, a and out have six columns. Where Lambda does not exist, the result is not a number. Joints that follow others
+are bound by forces -L^-1 W^T F (see `couplings`), which are known at the frame. Cost: order n.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.4), (6.5), (6.10): M^-1 J^T = (1 - H psi K)^* D^-1 H psi B.
 Differs: they number links from the tip; trees. The minus sign of (6.5) is that of their force, which the frame exerts.
@@ -27,10 +26,11 @@ from ...model import Tree
 from ...spatial import Columns, Force, Forces, Freedoms
 from ...spatial.linear import dot
 from ..factors.articulated import articulated
-from ..factors.linear import symmetric_inverse, transposed
+from ..factors.linear import transposed
 from ..registry import algorithm
 from ..several import Loads, Motions, Numbers
 from .inertia import at_frame
+from .regular import regular_inverse
 
 __all__ = ["dynamic_inverse", "frame_response"]
 
@@ -40,7 +40,7 @@ _UNITS = tuple(tuple(1.0 if r == c else 0.0 for c in range(6)) for r in range(6)
 @algorithm("frame_response", "innovations", paper="Rodriguez-Kreutz 1988", equations="Part II (6.4), (6.5)")
 def frame_response(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """M^-1 J^T of a frame, for forces in its own axes or the world's."""
-    return _carried(tree, q, frame, axes, lambda compliance: _UNITS)
+    return _carried(tree, q, frame, axes, lambda compliance: (_UNITS, None))
 
 
 @algorithm(
@@ -51,22 +51,25 @@ def frame_response(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
 )
 def dynamic_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """M^-1 J^T (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
-    return _carried(tree, q, frame, axes, symmetric_inverse)
+    return _carried(tree, q, frame, axes, lambda compliance: regular_inverse(tree, frame, compliance))
 
 
 def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], Any]) -> Any:
-    """The joint accelerations of forces on a frame, which may depend on how it gives way."""
+    """The joint accelerations of forces on a frame, which may depend on how it gives way, and may not exist."""
     f, m = tree.frame(frame), tree.couplings
     known = articulated(tree, q)
     X, S, _, G, D = known
     p, a = tree.field(Loads(6)), tree.field(Motions(6))
     binding = tree.field(Numbers(6 * m))  # of each coupling, for each column
+    doubt = tree.field(Numbers(1))  # 0 if the forces exist, and not a number otherwise
     out = tree.output("spans")
     for i, _ in tree.outward():
         p[i] = Loads(6).zero()
 
     found = at_frame(tree, q, known, f, axes)
-    F = forces(found.compliance)
+    F, spoilt = forces(found.compliance)
+    if spoilt is not None:
+        doubt[tree.base] = Freedoms((spoilt,))
     if found.couplings:
         pulled = [[dot([row[k] for row in found.W], column) for k in range(m)] for column in F]
         binding[tree.base] = Freedoms(-x for e in pulled for x in found.couplings.forces(e))
@@ -85,6 +88,9 @@ def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], 
         a_ = [X[i] @ motion for motion in a[parent].columns]
         y = [D[i].solve(load) - G[i].T @ motion for load, motion in zip(loads, a_, strict=True)]
         a[i] = Columns(tuple(motion + S[i] @ x for motion, x in zip(a_, y, strict=True)))
+        if spoilt is not None:
+            doubt[i] = doubt[parent]
+            y = [Freedoms(number + doubt[i][0] for number in x) for x in y]
         if not i.kind.follows:
             out[i] = transposed(tuple(y), len(i.armature))
     return out

@@ -8,8 +8,9 @@
 
 The matrix J M^-1 J^T always exists: it is the acceleration of the frame for a unit force on it, the rest let go. Its
 inverse, by a factorisation of the 6 x 6 matrix, exists where the frame can move in all six ways. Elsewhere - fewer
-than six freedoms between base and frame, or a singular position - it is not finite, or of huge numbers where rounding
-hides the singularity. The inertia of drives counts; joints that follow others are bound. Cost: order n.
+than six freedoms between base and frame, or a singular position - its diagonal is not a number (see `regular`);
+`movable` has the inverse among the motions that are left. The inertia of drives counts; joints that follow others are
+bound. Cost: order n.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.8)-(6.10), where Y is Lambda and S^T their H.
 Differs: they number links from the tip; trees.
@@ -23,11 +24,12 @@ from ...model import PlacedFrame, Tree
 from ...spatial import Chain, Transform, Turn
 from ...spatial.linear import ZERO3, dot
 from ..factors.articulated import Articulated, articulated
-from ..factors.linear import Rows, symmetric_inverse
+from ..factors.linear import Rows
 from ..kinematics.velocity import axes_of
 from ..registry import algorithm
 from .compliance import Compliance
 from .couplings import Couplings, couplings
+from .regular import regular_inverse
 
 __all__ = ["AtFrame", "at_frame", "operational_inertia", "operational_inertia_inverse", "view"]
 
@@ -85,4 +87,6 @@ def operational_inertia_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> An
 )
 def operational_inertia(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """(J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
-    return symmetric_inverse(at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance)
+    Y = at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance
+    Lambda, spoilt = regular_inverse(tree, frame, Y)
+    return tuple(tuple(x + spoilt if r == c else x for c, x in enumerate(row)) for r, row in enumerate(Lambda))
