@@ -15,6 +15,7 @@ __all__ = [
     "no_filling_in",
     "no_massless_bodies",
     "require_tree",
+    "undeclared_couplings",
 ]
 
 Reason = Callable[[Model], str]
@@ -68,6 +69,18 @@ def no_couplings(model: Model) -> str:
     """No joints that follow others."""
     found = next((c.name for c in model.joints if c.mimic), "")
     return f"it does not know joints that follow others, such as {found!r}" if found else ""
+
+
+def undeclared_couplings(model: Model) -> str:
+    """No joints that follow others, as long as an algorithm of somebody's own does not say that it knows them."""
+    found = next((c.name for c in model.joints if c.mimic), "")
+    if not found:
+        return ""
+    return (
+        f"it does not say that it knows joints that follow others, such as {found!r}. Their accelerations and forces "
+        "are bound to those of the joints that they follow, which most recursions must be told (`tree.couplings`, "
+        "`i.coupling`); if this one takes care of it, declare it with `couplings=True`"
+    )
 
 
 def no_filling_in(model: Model) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import unknown_name
 from ..model import Model
 from ..records import dataclass
+from .reach import all_of, undeclared_couplings
 
 __all__ = ["Algorithm", "Port", "Question", "algorithm", "alias", "find", "methods", "question", "questions"]
 
@@ -117,6 +118,7 @@ def algorithm(
     refuses: Callable[[Model], str] | None = None,
     joints_only: bool = False,
     borrows: bool = False,
+    couplings: bool | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as a method of a question. It is called with the tree, the inputs, and the options.
 
@@ -124,11 +126,19 @@ def algorithm(
     model why it is outside of the method's reach. `joints_only=True` allows for inertias that are moved between bodies
     where joints do not feel it, which saves operations. `borrows=True` says that it inverts the inertia of each body,
     and asks for inertias that can be inverted.
+
+    `couplings=True` declares that it handles joints that follow others (mimic joints). Without that, robots that have
+    such joints are refused: a recursion that treats them as free gives wrong numbers. The library's own methods say by
+    `refuses` what they cannot do.
     """
     if question not in _QUESTIONS:
         raise unknown_name("question", question, _QUESTIONS)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        ours = function.__module__.startswith("ordern.")
+        reason = refuses
+        if not (ours if couplings is None else couplings):
+            reason = all_of(undeclared_couplings, refuses) if refuses else undeclared_couplings
         _ALGORITHMS[question, name] = Algorithm(
             question,
             name,
@@ -138,7 +148,7 @@ def algorithm(
             order,
             sweeps and not pieces,
             pieces,
-            refuses,
+            reason,
             "",
             joints_only,
             borrows,

@@ -6,7 +6,7 @@ algorithm may need of one body; joints of one kind share their formulas and diff
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..joints import Joint
+from ..joints.turning_directions import directions_turn
 from ..records import dataclass
 from ..spatial import Chain, Freedoms, Subspace, Transform, leaves
 from .lending import lent_armature
@@ -175,6 +176,8 @@ def _kinds(
             if c.type not in seen:
                 seen.add(c.type)
                 _check_alike(c.type, found[number].joint, c.name)
+            if has_armature and c.type.nv > 1:
+                _check_armature(c.type, c.armature, c.name)
             kind[i] = number
         if len(found) <= _MOST_KINDS:
             break
@@ -213,6 +216,25 @@ def _check_joint(joint: Joint, q: Freedoms, name: str) -> None:
     again = joint.with_parameters(joint.parameters)
     if type(again) is not type(joint):
         raise ModelError(f"{what}: `with_parameters` gives a {type(again).__name__}; write type(self)(...) there")
+
+
+def _check_armature(joint: Joint, armature: Sequence[float], name: str) -> None:
+    """Raise if the momentum of a joint's drive needs a force that the joint does not tell."""
+    parts, start = joint.stages(), 0
+    for part, _ in parts:
+        own = armature[start : start + part.nv]
+        start += part.nv
+        if not any(own):
+            continue
+        if part is not joint and len(parts) > 1:
+            _check_armature(part, own, name)
+        elif type(part).gyration is Joint.gyration and directions_turn(part):
+            raise ModelError(
+                f"joint {name!r} has an armature, and velocities along directions that turn as it moves: the momentum "
+                f"of its drive takes a force, which its class {type(part).__name__} does not tell. Define "
+                "`gyration(q, v, h)` there (for angular velocities w in the child's axes it is w x h; zeros, if the "
+                "momentum does not turn with the joint), or give the joint no armature"
+            )
 
 
 _MOST_KINDS = 8
