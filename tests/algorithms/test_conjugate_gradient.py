@@ -10,8 +10,9 @@ import pytest
 
 import ordern as on
 from ordern.algorithms.forward_dynamics.conjugate_gradient import solve
+from ordern.kernel import Kernel
 from tests.random_models import random_robot, random_state
-from tests.tolerances import INVERSION, SINGLE, assert_close
+from tests.tolerances import INVERSION, ROUNDING, SINGLE, assert_close
 
 METHODS = ("conjugate-gradient", "conjugate-gradient-preconditioned")
 OPTIONAL = ("external", "base_velocity", "base_acceleration")
@@ -170,3 +171,50 @@ def test_nothing_to_solve(method: str) -> None:
     state = random_state(robot, 1, (2,))
     loops, usual = (robot.kernel("forward_dynamics", m, way="rolled") for m in (method, None))
     assert_close(loops(*state), usual(*state), INVERSION)
+
+
+def test_the_preconditioner_does_not_form_the_mass_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is asked for is of order n."""
+    asked: list[str] = []
+    piece = Kernel._piece
+
+    def noted(self: Kernel, question: str, *arguments: Any, **options: Any) -> Any:
+        asked.append(question)
+        return piece(self, question, *arguments, **options)
+
+    monkeypatch.setattr(Kernel, "_piece", noted)
+    robot = TREES["floating"]
+    q, v, tau, *_ = drawn(robot, 2)
+    robot.kernel("forward_dynamics", METHODS[1])(q, v, tau)
+    assert set(asked) == {"bias_force", "mass_matrix_diagonal_product", "mass_matrix_product"}
+    largest = max(c.nv for c in robot.joints)
+    assert asked.count("mass_matrix_diagonal_product") == largest == 6
+    rolled = on.load("yamane-serial-30").kernel("mass_matrix_diagonal_product", way="rolled").counts().total
+    longer = on.chain(60).kernel("mass_matrix_diagonal_product", way="rolled").counts().total
+    assert longer < 3 * rolled
+
+
+@pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled"])
+@pytest.mark.parametrize("name", [name for name in TREES if name != "followers"])
+def test_the_diagonal_of_the_mass_matrix_times_a_vector(name: str, way: str) -> None:
+    robot = TREES[name]
+    q, _, x, *_ = drawn(robot, 3)
+    M, blocks = robot.mass_matrix(q), np.zeros((robot.nv, robot.nv))
+    for c in robot.joints:
+        blocks[c.v, c.v] = 1.0
+    found = robot.kernel("mass_matrix_diagonal_product", way=way)(q, x)
+    assert_close(found, ((M * blocks) @ x[..., None])[..., 0], ROUNDING)
+
+
+def test_the_preconditioner_helps_a_robot_of_heavy_and_light_links() -> None:
+    """Arms in turns a thousand times as heavy: the diagonal tells them apart."""
+    b = on.Builder("star").body("ground")
+    for k in range(12):
+        m = 1000.0 ** (k % 3)
+        b.body(f"b{k}", parent="ground", joint=on.Revolute((0, 1, 0)), mass=m, com=(0.1, 0.0, 0.2 + 0.1 * k))
+        b.body(f"c{k}", parent=f"b{k}", joint=on.Spherical(), mass=m, com=(0.1, 0.0, 0.2), inertia=(m, m, m))
+    robot = b.build()
+    q, v, tau, *_ = drawn(robot)
+    plain, helped = (solve(robot, q, v, tau, precondition=p, tolerance=1e-10) for p in (False, True))
+    assert helped.converged
+    assert helped.steps < 0.7 * plain.steps

@@ -11,7 +11,8 @@
 
 M p is inverse dynamics at rest without gravity, in order n. L is 1 for `conjugate-gradient`; for
 `conjugate-gradient-preconditioned` it is H R H*, the blocks on the diagonal of the mass matrix: each joint's own
-freedoms, under its composite inertia. Cost: order n for each step. In exact arithmetic there are as many steps as
+freedoms, under its composite inertia R. These come from the recursion (25) for R, in order n, once for each state
+(`mass_matrix_diagonal_product`); the mass matrix is not formed. Cost: order n for each step. In exact arithmetic there are as many steps as
 freedoms at most; with rounding about twice as many, and more where the mass matrix has a large condition number.
 
 States of a batch are iterated together, each until it has converged. A state that has not after `most` steps keeps what
@@ -25,7 +26,8 @@ rounding is always reached, and takes a tenth more steps than 1e-12. It is the d
 Reference: Jain 1991, sec. 4, eqs. (22), (30); Walker and Orin 1982, method 4, for L = 1; Fijany and Scheid 1989 for the
 diagonal.
 Differs: g is printed as z^T z / r^T r, which is right only for L = 1; with it the iteration does not end after N steps.
-Jain ends after n steps, but rounding takes more. L is read off the mass matrix, once for each state.
+Jain ends after n steps, but rounding takes more. Of joints that follow others, what they have in common with the
+joint that they follow is left out of L.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ def solve(
     T, q = T.reshape(states, nv), np.broadcast_to(q, (*batch, nq)).reshape(states, nq)
     most = 100 + 20 * nv if most is None else most
     tolerance = 50.0 * _unit(T) if tolerance is None else tolerance
-    blocks = _diagonal(ask("mass_matrix", q), _freedoms(robot)) if precondition else []
+    blocks = _diagonal(ask, q, _freedoms(robot), T.dtype) if precondition else []
 
     qdd, r, p = np.zeros_like(T), T.copy(), np.zeros_like(T)
     rr = size = _dot(T, T)
@@ -148,22 +150,32 @@ def _freedoms(robot: Any) -> list[slice]:
     return [c.v for c in model.joints if c.mimic is None and c.nv]
 
 
-def _diagonal(M: Array, freedoms: list[slice]) -> list[tuple[slice, Array]]:
-    """H R H*, inverted: each joint's block on the diagonal of the mass matrix."""
+def _diagonal(ask: Ask, q: Array, freedoms: list[slice], dtype: Any) -> list[tuple[Array, Array]]:
+    """H R H*, inverted: for all joints with as many freedoms, which these are, (joints, n), and (states, joints, n, n).
+
+    Products with a one at the same freedom of every joint have a column of all blocks.
+    """
+    nv = sum(v.stop - v.start for v in freedoms)
+    columns = []
+    for k in range(max((v.stop - v.start for v in freedoms), default=0)):
+        x = np.zeros(nv, dtype)
+        x[[v.start + k for v in freedoms if k < v.stop - v.start]] = 1
+        columns.append(ask("mass_matrix_diagonal_product", q, x))
     found = []
-    for v in freedoms:
-        block = M[:, v, v]
-        n = block.shape[-1]
-        inverted = inverse(tuple(tuple(block[:, r, c] for c in range(n)) for r in range(n)))
-        found.append((v, np.stack([np.stack(row, axis=-1) for row in inverted], axis=-2)))
+    for n in sorted({v.stop - v.start for v in freedoms}):
+        at = np.array([range(v.start, v.stop) for v in freedoms if v.stop - v.start == n])
+        blocks = inverse(tuple(tuple(columns[c][:, at[:, r]] for c in range(n)) for r in range(n)))
+        found.append((at, np.stack([np.stack(row, axis=-1) for row in blocks], axis=-2)))
     return found
 
 
-def _preconditioned(blocks: list[tuple[slice, Array]], r: Array, on: Array) -> Array:
+def _preconditioned(blocks: list[tuple[Array, Array]], r: Array, on: Array) -> Array:
     """L^-1 r, for the states that are still on."""
-    z = r[on]
-    for v, inverted in blocks:
-        z[:, v] = (inverted[on] * r[on][:, None, v]).sum(axis=-1)
+    z, left = np.empty_like(r[on]), r[on]
+    if not blocks:
+        return left
+    for at, inverted in blocks:
+        z[:, at] = (inverted[on] * left[:, at][:, :, None, :]).sum(axis=-1)
     return z
 
 
