@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ordern as on
-from ordern.counting import generic
+from ordern.counting import critical_path, generic
 from ordern.errors import ArgumentError
 from ordern.papers.costs import PUBLISHED_FORWARD, PUBLISHED_INVERSE, _value, formula, polynomial, revolute_arm
 
@@ -78,6 +78,65 @@ def test_published_formulas_give_the_published_numbers() -> None:
 def test_what_iterates_has_no_count() -> None:
     with pytest.raises(on.ArgumentError, match="cannot be counted"):
         on.load("puma560").kernel("forward_dynamics", "conjugate-gradient").counts()
+
+
+@pytest.mark.parametrize("general", [False, True])
+def test_an_iteration_is_counted_by_step_and_by_piece(general: bool) -> None:
+    """As many products with the mass matrix as steps, each of order n; the rest once."""
+    robot = on.load("puma560")
+    one = {
+        question: on.count(robot, question, general=general)
+        for question in ("bias_force", "mass_matrix_product", "mass_matrix_diagonal_product")
+    }
+    plain = on.count(robot, "forward_dynamics", "conjugate-gradient", general=general)
+    assert (plain.once, plain.each_step) == (one["bias_force"], one["mass_matrix_product"])
+    helped = on.count(robot, "forward_dynamics", "conjugate-gradient-preconditioned", general=general)
+    assert helped.once == one["bias_force"] + one["mass_matrix_diagonal_product"]
+    assert helped.each_step == one["mass_matrix_product"]
+    assert helped.after(7) == helped.once + helped.each_step * 7
+    assert 6 <= helped.steps <= 12 and 6 <= plain.steps <= 12
+    assert [(p.question, p.once, p.each_step) for p in helped.pieces] == [
+        ("bias_force", 1, 0),
+        ("mass_matrix_diagonal_product", 1, 0),
+        ("mass_matrix_product", 0, 1),
+    ]
+
+
+@pytest.mark.slow
+def test_a_step_is_of_order_n() -> None:
+    name = "conjugate-gradient-preconditioned"
+    totals = [on.count(generic(on.chain(n)), "forward_dynamics", name).after(1).total for n in (8, 16, 24)]
+    assert totals[2] - totals[1] == totals[1] - totals[0]
+
+
+def test_methods_made_of_others_are_counted_by_piece() -> None:
+    tree = on.load("yamane-branched-30")
+    split = on.count(tree, "forward_dynamics", "virtual-work-split")
+    (piece,) = split.pieces
+    assert (piece.question, piece.method, piece.once, piece.each_step, split.steps) == (
+        "forward_dynamics", "virtual-work", 1, 0, 0,
+    )  # fmt: skip
+    assert split.once == piece.counts == split.after(3)
+    four_bar = on.load("four-bar")
+    direct = on.count(four_bar, "closed_dynamics", "kkt")
+    assert {p.question for p in direct.pieces} == {"bias_force", "loop_bias", "loop_jacobian", "mass_matrix"}
+    proximal = on.count(four_bar, "closed_dynamics", "proximal")
+    assert proximal.steps > 1
+    solves = next(p for p in proximal.pieces if p.question == "mass_matrix_solve")
+    assert solves.each_step == 1 and solves.once > 1
+    assert proximal.to_dict()["each_step"]["multiplications"] == proximal.each_step.multiplications
+
+
+def test_what_is_made_of_others_has_no_code_and_no_path_of_its_own() -> None:
+    kernel = on.load("puma560").kernel("forward_dynamics", "conjugate-gradient")
+    with pytest.raises(on.ArgumentError, match=r"'conjugate-gradient' has no code of its own.*`ordern.count`"):
+        kernel.code  # noqa: B018
+    with pytest.raises(on.ArgumentError, match=r"each of those that `on.count` lists"):
+        critical_path(on.load("puma560"), "forward_dynamics", "conjugate-gradient")
+    light = on.Builder("light").body("ground").body("a", parent="ground", joint=on.Revolute((0, 0, 1)))
+    light.body("b", parent="a", joint=on.Revolute((0, 1, 0)), mass=1.0, com=(0.5, 0.0, 0.0))
+    with pytest.raises(on.ArgumentError, match=r"'virtual-work-split': .*'a' is singular"):
+        on.count(light.build(), "forward_dynamics", "virtual-work-split")
 
 
 def test_forward_dynamics_with_loops_is_not_that_of_the_tree() -> None:

@@ -112,6 +112,17 @@ def test_unknown_names_are_2(arguments: list[str], capsys: pytest.CaptureFixture
     assert "Known: " in capsys.readouterr().err
 
 
+def test_counts_of_an_iteration_are_by_step(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["count", "puma560", "forward_dynamics", "--method", "conjugate-gradient"]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "steps in a random state" in text and "all of one step" in text and "mass_matrix_product" in text
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert main(["count", "puma560", "mass_matrix_product", "--json"]) == 0
+    assert found["each_step"] == json.loads(capsys.readouterr().out)
+
+
 def test_the_help_of_papers_names_every_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["papers", "--help"]) == 0
     out = capsys.readouterr().out

@@ -12,11 +12,15 @@ import argparse
 import json
 import warnings
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .source import loops_argument
 from .terminal import table
 from .values import asked
+
+if TYPE_CHECKING:
+    from ..counting import PieceCounts
+    from ..graph import Counts
 
 __all__ = ["arguments", "run"]
 
@@ -37,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """Count and print."""
     from .. import load
     from ..algorithms import find
-    from ..counting import count
+    from ..counting import PieceCounts, count
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `ordern check` tells them
@@ -46,9 +50,33 @@ def run(args: argparse.Namespace) -> int:
     with asked():
         question = find(args.question, args.method)[0]
         chosen: dict[str, Any] = {name: options[name] for name in question.options}
-        found = asdict(count(robot, args.question, args.method, general=args.general, **chosen))
+        counts = count(robot, args.question, args.method, general=args.general, **chosen)
+    found = counts.to_dict() if isinstance(counts, PieceCounts) else asdict(counts)
     if args.json:
         print(json.dumps(found, indent=2))
+    elif isinstance(counts, PieceCounts):
+        print("\n".join(_pieces(counts)))
     else:
         print("\n".join(table([(name, str(n)) for name, n in found.items()])))
     return 0
+
+
+def _pieces(counts: PieceCounts) -> list[str]:
+    """A method that is made of other functions: how often each is computed, and what all of it costs."""
+    each = f"{counts.steps} steps in a random state" if counts.steps else "no steps"
+    names = ("multiplications", "additions", "divisions", "negations", "other")
+    rows: list[tuple[str, ...]] = [("function", "once", "each step", *names)]
+    for p in counts.pieces:
+        rows.append((f"{p.question} ({p.method})", str(p.once), str(p.each_step), *_numbers(p.counts)))
+    rows.append(("all that is done once", "", "", *_numbers(counts.once)))
+    if counts.steps:
+        rows.append(("all of one step", "", "", *_numbers(counts.each_step)))
+    return [
+        f"{counts.question} by {counts.method!r} computes other functions, {each}:",
+        *table(rows),
+        "What is done to vectors and dense matrices between them is not counted.",
+    ]
+
+
+def _numbers(counts: Counts) -> tuple[str, ...]:
+    return tuple(str(n) for n in asdict(counts).values())

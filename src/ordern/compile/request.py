@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..algorithms import Algorithm, Question
+from ..errors import ArgumentError
 from ..joints import Closure
 from ..model import Frame, Model, core_shape
 from ..records import dataclass
@@ -78,6 +79,11 @@ def layout_of(request: Request, lanes: int) -> Layout:
 
 def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
     """Compiled code, from the cache or made now. The number of lanes is chosen, unless it is given."""
+    if request.algorithm.pieces:
+        raise ArgumentError(
+            f"{request.question.name} by the method {request.algorithm.name!r} has no code of its own: it is NumPy "
+            "code around other functions of the robot, which `ordern.count` lists; their kernels have code"
+        )
     about = {"robot": request.model.name, "question": request.question.name}
     return kept_code(_key(request, dtype, lanes), about, lambda: _compiled(request, dtype, lanes))
 

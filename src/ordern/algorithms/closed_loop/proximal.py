@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from ...model import BASE, Frame, Model
 from ...records import dataclass
+from .. import stepping
 from ..registry import algorithm
 from . import held as _held  # noqa: F401  (declares its question)
 from .equations import Ask, equations, flat, model_of, solved
@@ -174,7 +175,7 @@ def _iterate(system: _System, c: Array) -> tuple[Array, Array, Array]:
     a, lam, steps = np.zeros((n, nv)), np.zeros_like(c), np.full(n, -1)
     s = c - system.rows(a)
     free = np.abs(system.ask("mass_matrix_solve", system.q, system.lacking(a, lam))).max(axis=-1, initial=0.0)
-    for k in range(MOST):
+    for k in stepping.steps(system.ask, MOST):
         da = solver(system.lacking(a, lam + rho * s))
         moved = system.rows(da)
         a, lam = a + da, lam + rho * (s - moved)

@@ -12,8 +12,9 @@
 M p is inverse dynamics at rest without gravity, in order n. L is 1 for `conjugate-gradient`; for
 `conjugate-gradient-preconditioned` it is H R H*, the blocks on the diagonal of the mass matrix: each joint's own
 freedoms, under its composite inertia R. These come from the recursion (25) for R, in order n, once for each state
-(`mass_matrix_diagonal_product`); the mass matrix is not formed. Cost: order n for each step. In exact arithmetic there are as many steps as
-freedoms at most; with rounding about twice as many, and more where the mass matrix has a large condition number.
+(`mass_matrix_diagonal_product`); the mass matrix is not formed. Cost: order n for each step. In exact arithmetic there
+are as many steps as freedoms at most; with rounding about twice as many, and more where the mass matrix has a large
+condition number.
 
 States of a batch are iterated together, each until it has converged. A state that has not after `most` steps keeps what
 it has reached: that is finite, and in the norm of M its error has fallen with every step. `Solution.converged` of
@@ -40,6 +41,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...records import dataclass
+from .. import stepping
 from ..dense import inverse
 from ..registry import algorithm
 
@@ -93,7 +95,7 @@ def solve(
     qdd, r, p = np.zeros_like(T), T.copy(), np.zeros_like(T)
     rr = size = _dot(T, T)
     zr, steps = np.ones_like(rr), np.zeros(states, int)
-    for k in range(most):
+    for k in stepping.steps(ask, most):
         on = np.flatnonzero((rr > tolerance * tolerance * size).astype(bool))
         if not on.size:
             break

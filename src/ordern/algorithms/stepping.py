@@ -1,0 +1,21 @@
+"""Steps of an iteration, for methods that are NumPy code around compiled functions: whoever counts them is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+__all__ = ["steps"]
+
+
+def steps(ask: Callable[..., Any], most: int) -> Iterator[int]:
+    """The numbers of the steps, 0 to `most` - 1. What is asked between two of them belongs to the first."""
+    note = getattr(getattr(ask, "__self__", None), "note_step", None)
+    try:
+        for k in range(most):
+            if note is not None:
+                note(k)
+            yield k
+    finally:
+        if note is not None:
+            note(None)
