@@ -258,14 +258,26 @@ class Robot(LoopMethods, Model):
         method: str = "fd4",
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
     ) -> Array:
         """The classical accelerations (angular, linear) of all bodies that joint forces cause, of shape (..., n, 6).
 
-        Each is that of the body's origin, in its own axes.
+        Each is that of the body's origin, in its own axes, as an observer in the world sees it: a base that is moved
+        (as for `inverse_dynamics`) moves all bodies along. Loops are kept closed, as in `forward_dynamics`; then the
+        method is that of `closed_dynamics`, and the usual one is taken for "fd4".
         """
-        if self.nc:
-            require_tree(self, "link_accelerations")
-        return self._ask("link_accelerations", (q, v, tau), {"external": external}, method, threads, out)
+        moved: dict[str, Any] = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        if not self.nc:
+            return self._ask("link_accelerations", (q, v, tau), {"external": external, **moved}, method, threads, out)
+        a = self.forward_dynamics(q, v, tau, external, None if method == "fd4" else method, threads, **moved)
+        bodies = [Frame(b.name, k) for k, b in enumerate(self.bodies)]
+        found = np.stack([self.acceleration(q, v, a, body, threads=threads, **moved) for body in bodies], axis=-2)
+        if out is None:
+            return found
+        out[...] = found
+        return out
 
     def tip_acceleration(
         self,
@@ -298,12 +310,15 @@ class Robot(LoopMethods, Model):
         frame: str | Frame = _WORLD,
         threads: int | None = None,
         out: Array | None = None,
+        *,
+        method: str = "composite-body",
     ) -> Array:
         """The momentum (angular, linear) of all bodies about a frame's origin, in its axes, of shape (..., 6).
 
-        By default that is the world, which stands still, even if a body has this name.
+        By default that is the world, which stands still, even if a body has this name. Methods: "composite-body",
+        "body-sum".
         """
-        return self._ask("momentum", (q, v), {}, None, threads, out, frame=frame)
+        return self._ask("momentum", (q, v), {}, method, threads, out, frame=frame)
 
     def operational_inertia(
         self,

@@ -135,6 +135,34 @@ def test_long_chains(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", LINKS)
+def test_accelerations_of_links_on_a_moving_base(method: str) -> None:
+    """Through the robot: as the accelerations of frames, with the base's own motion in both."""
+    robot = SMALL["balls"]
+    q, v, tau, external, v0, a0 = inputs(robot)
+    moved = {"base_velocity": v0, "base_acceleration": a0}
+    a = robot.forward_dynamics(q, v, tau, external, **moved)
+    found = robot.link_accelerations(q, v, tau, external, method=method, **moved)
+    for k, body in enumerate(robot.bodies):
+        assert_close(found[..., k, :], robot.acceleration(q, v, a, body.name, **moved), INVERSION)
+    still = robot.link_accelerations(q, v, tau, external, method=method)
+    assert np.abs(found - still).max() > 0.1
+
+
+def test_accelerations_of_links_keep_loops_closed() -> None:
+    robot = on.load("four-bar")
+    q = robot.assemble().q
+    v = robot.project_velocity(q, [0.3, 0.2, 0.1])
+    tau, moved = np.array([0.5, 0.2, -0.1]), {"base_velocity": [0.1, 0.2, 0.3, 0.1, 0.0, 0.2]}
+    a = robot.closed_dynamics(q, v, tau, **moved).a
+    out = np.empty((len(robot.bodies), 6))
+    assert robot.link_accelerations(q, v, tau, out=out, **moved) is out
+    for k, body in enumerate(robot.bodies):
+        assert_close(out[k], robot.acceleration(q, v, a, body.name, **moved), INVERSION)
+    by_kkt = robot.link_accelerations(q, v, tau, method="kkt", **moved)
+    assert_close(by_kkt, out, INVERSION)
+
+
+@pytest.mark.parametrize("method", LINKS)
 def test_accelerations_of_links(method: str) -> None:
     for name in ("tree 1", "floating 0", "fixed joints kept"):
         robot = TREES[name]

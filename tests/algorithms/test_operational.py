@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -159,6 +161,24 @@ def test_momentum_compiled(method: str) -> None:
     expected = ask(SMALL, "momentum", q, v, method=method, frame="tool")
     for way in ("unrolled", "rolled"):
         assert_close(SMALL.kernel("momentum", method, way=way, frame="tool")(q, v), expected, ROUNDING)
+
+
+def test_momentum_by_every_method_through_the_robot() -> None:
+    q, v, _ = random_state(SMALL, 1, (3,))
+    for frame in ("world", "tool"):
+        one, other = (SMALL.momentum(q, v, frame, method=m.name) for m in on.methods("momentum"))
+        assert_close(one, other, ROUNDING)
+    with pytest.raises(on.UnknownNameError, match="unknown method 'x' in momentum"):
+        SMALL.momentum(q, v, method="x")
+
+
+def test_questions_with_several_methods_let_one_choose() -> None:
+    """Every function of a robot whose question the library answers in more than one way takes `method=`."""
+    asked = Counter(m.question for m in on.methods() if m.function.__module__.startswith("ordern."))
+    several = {name for name, n in asked.items() if n > 1 and hasattr(on.Robot, name)}
+    assert {"momentum", "forward_dynamics", "closed_dynamics"} <= several
+    for name in several:
+        assert "method" in inspect.signature(getattr(on.Robot, name)).parameters, name
 
 
 def test_through_the_robot() -> None:
