@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ordern as on
 from ordern.papers import PAGES, accuracy, costs, times
 from ordern.robot import Robot
 from ordern.robots import chain
@@ -98,3 +99,17 @@ def test_a_page_is_made(tmp_path: Path, page: str, monkeypatch: pytest.MonkeyPat
     generate(tmp_path, [page], said.append)
     assert said == [str(tmp_path / f"{page}.md")]
     assert "| `newton-euler` |" in (tmp_path / f"{page}.md").read_text()
+
+
+@pytest.mark.slow
+def test_every_method_has_its_accuracy() -> None:
+    """Methods are those that are registered, with a number each: those that refuse one robot are shown on another."""
+    text, series = accuracy.tables((2, 3), links=3, ratios=(1.0,), folds=(1.0,))
+    rows = [line.split("|") for line in "\n".join(text).splitlines() if line.startswith("| `")]
+    for question in ("forward_dynamics", "inverse_dynamics", "mass_matrix"):
+        for m in on.methods(question):
+            if m.function.__module__.startswith("ordern."):
+                mine = [row for row in rows if f"`{m.name}`" in row[1]]
+                assert any(cell.strip() not in ("", "-") for row in mine for cell in row[2:]), m.name
+    assert {"conjugate-gradient", "conjugate-gradient-preconditioned", "virtual-work-split"} <= series.keys()
+    assert all(float(cell) < 1e-3 for row in rows for cell in row[2:-1] if cell.strip() != "-")

@@ -1,4 +1,4 @@
-"""Errors of forward dynamics, method by method, against arithmetic of 50 digits."""
+"""Errors of forward dynamics, inverse dynamics and mass matrices, method by method, against arithmetic of 50 digits."""
 
 from __future__ import annotations
 
@@ -8,54 +8,65 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import Algorithm, methods
+from ..algorithms import Algorithm, find, methods
 from ..errors import OrdernError
-from ..joints import Revolute
+from ..joints import Revolute, Spherical
+from ..model import core_shape
 from ..robot import Robot
 from ..robots import chain
 from .text import figure, save, table
 
-__all__ = ["errors", "page", "truth"]
+__all__ = ["errors", "page", "tables", "truth"]
 
 Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
 STATES = 3
 
 
-def truth(robot: Robot, q: Array, v: Array, tau: Array) -> Array:
-    """The accelerations, by the articulated-body text on numbers of 50 digits, as doubles."""
+def truth(robot: Robot, *given: Array, question: str = "forward_dynamics") -> Array:
+    """The answer, by the text of the usual method on numbers of 50 digits, as doubles."""
     import mpmath
 
     with mpmath.workdps(50):
-        given = [np.vectorize(mpmath.mpf, otypes=[object])(x) for x in (q, v, tau)]
-        exact = robot.kernel("forward_dynamics", way="interpreted")(*given)
+        digits = [np.vectorize(mpmath.mpf, otypes=[object])(x) for x in given]
+        exact = robot.kernel(question, way="interpreted")(*digits)
         return np.asarray(exact).astype(float)
 
 
-def errors(robot: Robot, names: Sequence[str], dtype: str = "float64", seed: int = 0, fold: float = 1.0) -> list[float]:
+def errors(
+    robot: Robot,
+    names: Sequence[str],
+    dtype: str = "float64",
+    seed: int = 0,
+    fold: float = 1.0,
+    question: str = "forward_dynamics",
+) -> list[float]:
     """The median relative error of each method; NaN where it cannot be asked. `fold` scales the joint angles."""
     rng = np.random.default_rng(seed)
-    q, v, tau = (
-        rng.uniform(-1, 1, (STATES, n)).astype("float32").astype(float) for n in (robot.nq, robot.nv, robot.nv)
-    )
-    q = (fold * q).astype("float32").astype(float)
-    exact = truth(robot, q, v, tau)
+    kinds = [p.kind for p in find(question)[0].inputs if not p.optional]
+    given = [rng.uniform(-1, 1, (STATES, *core_shape(robot, kind))).astype("float32").astype(float) for kind in kinds]
+    given[0] = (fold * given[0]).astype("float32").astype(float)
+    if robot.nq != robot.nv:  # quaternions must be units, as well as double precision can
+        given[0] = robot.random(rng, (STATES,))
+    exact = truth(robot, *given, question=question)
+    axes = tuple(range(1, exact.ndim))
     found = []
     for name in names:
         try:
-            kernel = robot.kernel("forward_dynamics", name, way="interpreted")
-            answer = kernel(*(x.astype(dtype) for x in (q, v, tau)))
+            kernel = robot.kernel(question, name, way="interpreted")
+            answer = kernel(*(x.astype(dtype) for x in given))
         except OrdernError:
             found.append(float("nan"))
             continue
         with np.errstate(all="ignore"):
-            apart = np.abs(answer - exact).max(axis=1) / np.abs(exact).max(axis=1)
+            apart = np.abs(answer - exact).max(axis=axes) / np.abs(exact).max(axis=axes)
         found.append(float(np.median(apart)))
     return found
 
 
-def _methods() -> list[Algorithm]:
-    mine = [m for m in methods("forward_dynamics") if m.function.__module__.startswith("ordern.")]
-    return [m for m in mine if not m.alias_of and not m.pieces]
+def _methods(question: str = "forward_dynamics") -> list[Algorithm]:
+    """All that the library has, but for other names of the same."""
+    mine = [m for m in methods(question) if m.function.__module__.startswith("ordern.")]
+    return [m for m in mine if not m.alias_of]
 
 
 def heavy_tip(n: int, ratio: float) -> Robot:
@@ -71,37 +82,16 @@ def heavy_tip(n: int, ratio: float) -> Robot:
 
 def page(folder: Path) -> str:
     """The page, and its figure."""
-    names = [m.name for m in _methods()]
-    text = [
-        "# Accuracy\n",
-        "The relative error of forward dynamics (median of some random states), for every method, against the same "
-        "text run on numbers of 50 digits. Texts are interpreted, so that no operations are fused.\n",
-    ]
     lengths = (5, 10, 20, 40)
-    series: dict[str, list[float]] = {name: [] for name in names}
-    for dtype in ("float64", "float32"):
-        columns = [errors(Robot.of(chain(n, Revolute, seed=n).build()), names, dtype) for n in lengths]
-        if dtype == "float64":
-            for column in columns:
-                for name, e in zip(names, column, strict=True):
-                    series[name].append(e)
-        text.append(f"## Chain length, {dtype}\n")
-        text.append(_table(names, [f"n = {n}" for n in lengths], columns))
-    ratios = (1.0, 1e2, 1e4, 1e6)
-    text.append("## Mass ratio: the last of 10 links is heavier, float64\n")
-    text.append(_table(names, [f"{r:g}" for r in ratios], [errors(heavy_tip(10, r), names) for r in ratios]))
-    folds = (1.0, 1e-2, 1e-4, 1e-6)
-    planar = Robot.of(chain(8, Revolute((0.0, 1.0, 0.0))).build())
-    text.append("## Near a singular position: 8 joints with parallel axes, almost stretched, float64\n")
-    text.append(_table(names, [f"angles of {f:g}" for f in folds], [errors(planar, names, fold=f) for f in folds]))
+    text, series = tables(lengths)
     fig, axes = figure()
-    for name in names:
-        if np.isfinite(series[name]).all():
-            axes.loglog(lengths, series[name], label=name, linewidth=1)
+    for name, errors_of in series.items():
+        if np.isfinite(errors_of).all():
+            axes.loglog(lengths, errors_of, label=name, linewidth=1)
     axes.set(xlabel="links", ylabel="relative error", title="Forward dynamics in double precision")
     axes.legend(fontsize=6, ncols=2)
     text.append(save(fig, folder, "accuracy", "Error against chain length"))
-    if {"articulated-body", "composite-body"} <= set(names):
+    if {"articulated-body", "composite-body"} <= series.keys():
         a, c = series["articulated-body"], series["composite-body"]
         better = "smaller" if np.mean(np.log(a)) < np.mean(np.log(c)) else "not smaller"
         mine, theirs = (", ".join(f"{x:.1e}" for x in e) for e in (a, c))
@@ -112,6 +102,53 @@ def page(folder: Path) -> str:
     return "\n".join(text)
 
 
-def _table(names: Sequence[str], head: Sequence[str], columns: Sequence[Sequence[float]]) -> str:
-    rows = [(f"`{name}`", *(f"{c[k]:.1e}" for c in columns)) for k, name in enumerate(names)]
-    return table(("method", *head), [r for r in rows if not all(x == "nan" for x in r[1:])])
+def tables(
+    lengths: Sequence[int] = (5, 10, 20, 40),
+    links: int = 10,
+    ratios: Sequence[float] = (1.0, 1e2, 1e4, 1e6),
+    folds: Sequence[float] = (1.0, 1e-2, 1e-4, 1e-6),
+) -> tuple[list[str], dict[str, list[float]]]:
+    """All tables, each with a row for every method that there is; and the errors in double precision by length."""
+    names = [m.name for m in _methods()]
+    text = [
+        "# Accuracy\n",
+        "The relative error of forward dynamics, inverse dynamics and mass matrices (median of some random states), "
+        "for every method, against the text of the usual method run on numbers of 50 digits. Texts are interpreted, so "
+        "that no operations are fused; of methods that are made of other functions, those are compiled. A method that "
+        "is for other robots than these has no number; names in brackets are other names of the same.\n",
+    ]
+    series: dict[str, list[float]] = {name: [] for name in names}
+    chains = {n: Robot.of(chain(n, Revolute, seed=n).build()) for n in lengths}
+    for dtype in ("float64", "float32"):
+        columns = [errors(robot, names, dtype) for robot in chains.values()]
+        if dtype == "float64":
+            for column in columns:
+                for name, e in zip(names, column, strict=True):
+                    series[name].append(e)
+        text += [f"## Chain length, {dtype}\n", _table(names, [f"n = {n}" for n in lengths], columns)]
+    balls = [errors(Robot.of(chain(n, Spherical, seed=n).build()), names) for n in lengths]
+    text += ["## Chains of spherical joints, float64\n", _table(names, [f"n = {n}" for n in lengths], balls)]
+    heavy = [errors(heavy_tip(links, r), names) for r in ratios]
+    text.append(f"## Mass ratio: the last of {links} links is heavier, float64\n")
+    text.append(_table(names, [f"{r:g}" for r in ratios], heavy))
+    planar = Robot.of(chain(8, Revolute((0.0, 1.0, 0.0))).build())
+    text.append("## Near a singular position: 8 joints with parallel axes, almost stretched, float64\n")
+    text.append(_table(names, [f"angles of {f:g}" for f in folds], [errors(planar, names, fold=f) for f in folds]))
+    for question, title in (("inverse_dynamics", "Inverse dynamics"), ("mass_matrix", "Mass matrices")):
+        mine = [m.name for m in _methods(question)]
+        for dtype in ("float64", "float32"):
+            columns = [errors(robot, mine, dtype, question=question) for robot in chains.values()]
+            text.append(f"## {title}: chain length, {dtype}\n")
+            text.append(_table(mine, [f"n = {n}" for n in lengths], columns, question))
+    return text, series
+
+
+def _table(
+    names: Sequence[str], head: Sequence[str], columns: Sequence[Sequence[float]], question: str = "forward_dynamics"
+) -> str:
+    rows = []
+    for k, name in enumerate(names):
+        others = ", ".join(f"`{m.name}`" for m in methods(question) if m.alias_of == name)
+        numbers = ("-" if np.isnan(c[k]) else f"{c[k]:.1e}" for c in columns)
+        rows.append((f"`{name}`" + (f" ({others})" if others else ""), *numbers))
+    return table(("method", *head), rows)
