@@ -7,7 +7,8 @@ import pytest
 import sympy
 
 import ordern as on
-from ordern.papers import others, saha, step_counts
+from ordern.papers import denoc_counts, others, saha, step_counts
+from ordern.papers.costs import revolute_arm
 from ordern.papers.many_digits import extrapolated
 from ordern.papers.planar import SAHA, falling
 from tests.tolerances import FREE_FALL, KEPT_ENERGY, PEER, REQUESTED, ROUNDING, assert_close
@@ -132,3 +133,35 @@ def test_a_heavy_tip_takes_more_steps_with_a_factorised_mass_matrix() -> None:
     case = next(x for name, x in step_counts.cases().items() if "heavy" in name)
     one, other = (step_counts.step_counts(*case, m, [1e-12])[0] for m in ("articulated-body", "composite-body"))
     assert other.steps + other.rejected > 4 * (one.steps + one.rejected)
+
+
+def test_the_classes_of_operations_are_all_of_them() -> None:
+    """Of both texts, and as many as the counter finds."""
+    for n in (6, 8):
+        found = denoc_counts.classes("denoc", n)
+        whole = on.count(revolute_arm(n), "forward_dynamics", "denoc")
+        assert found["whole"] == (whole.multiplications + whole.divisions, whole.additions)
+        for k in (0, 1):
+            assert sum(found[name][k] for name in denoc_counts.CLASSES) == found["whole"][k]
+            assert found["inertia"][k] + found["sweeps"][k] == found["given phi"][k]
+
+
+def test_given_phi_the_classes_are_those_of_solving_with_the_mass_matrix() -> None:
+    """Of `articulated-body`, at rest and without gravity, nothing else is left; that is another text."""
+    solved = on.count(revolute_arm(6), "mass_matrix_solve")
+    expected = (solved.multiplications + solved.divisions, solved.additions)
+    assert denoc_counts.classes("articulated-body", 6)["given phi"] == expected
+
+
+def test_what_one_link_takes_is_what_the_class_grows_by() -> None:
+    """All multiplications of the class; of additions, those to the parent's inertia are left."""
+    link, (M, A) = denoc_counts.one_link(), denoc_counts.formulas("denoc", "inertia")
+    assert M.startswith(f"{link['eliminate'][0] + link['move'][0]}n")
+    more = int(A.split("n")[0]) - link["eliminate"][1] - link["move"][1]
+    assert 0 < more <= 21
+
+
+def test_the_explanation_has_his_numbers_and_ours() -> None:
+    text = denoc_counts.section()
+    for words in ("201n - 335", "193n - 361", "289n - 419", "871 / 797", "2077 / 1955", "191n - 294"):
+        assert words in text

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..control.trajectories import cycloidal
 from ..loading import load
 from ..robots import positions
-from . import others, step_counts
+from . import denoc_counts, others, step_counts
 from .many_digits import extrapolated
 from .planar import SAHA, falling
 from .text import grid, save, table
@@ -66,6 +66,8 @@ def page(folder: Path) -> str:
             "## The Stanford arm (section 6.2)\n",
             _STANFORD,
             *_stanford(folder),
+            "## Why our count of the DeNOC method is not 201n - 335\n",
+            denoc_counts.section(),
             "## Are order-n accelerations integrated in fewer steps?\n",
             step_counts.section(),
         ]
