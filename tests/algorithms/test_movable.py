@@ -6,6 +6,7 @@ import pickle
 from functools import cache
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -138,7 +139,6 @@ def test_the_rank_does_not_depend_on_units_of_length() -> None:
 
 @pytest.mark.parametrize("angle", [1e-2, 1e-3, 1e-4, 1e-5])
 def test_next_to_a_singular_position_the_answer_is_that_of_many_digits(angle: float) -> None:
-    mpmath = pytest.importorskip("mpmath")
     robot = puma()
     q, v, _ = random_state(robot, 3)
     q[4] = angle
