@@ -13,6 +13,7 @@ import pytest
 
 import ordern as on
 from ordern.model import BASE
+from ordern.model.regrouped import regrouped
 from tests.algorithms.trees import ask, rate, times
 from tests.peers_util import CASES, Pair
 from tests.random_models import ALL_JOINTS, random_robot, random_state
@@ -153,6 +154,20 @@ def test_compiled_as_interpreted(question: str, way: str) -> None:
     assert_close(kernel(*given), expected, INVERSION)
     if question == SIX[0] and way == "rolled":
         assert_close(kernel(q.astype(np.float32)), expected, SINGLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", [*SIX, "frame_response"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_inertias_that_joints_do_not_feel_may_be_anywhere(question: str, seed: int) -> None:
+    """Straight-line code moves them between bodies, which no frame may notice."""
+    joints = (on.Revolute, on.Spherical, on.Prismatic, on.Universal)
+    robot = random_robot(seed, 5, joints, floating=seed == 0, chain=seed == 1)
+    moved, given = regrouped(robot.tables), random_state(robot, seed, (3,))[: 1 + (question == "operational_bias")]
+    assert np.abs(moved - robot.tables.rows).max() > 0.1
+    options = {"frame": "tool", "axes": "world"}
+    found = robot.kernel(question, way="unrolled", **options)(*given)
+    assert_close(found, ask(robot, question, *given, **options), INVERSION)
 
 
 @pytest.mark.parametrize("method", ["composite-body", "body-sum"])

@@ -37,7 +37,13 @@ __all__ = ["dynamic_inverse", "frame_response"]
 _UNITS = tuple(tuple(1.0 if r == c else 0.0 for c in range(6)) for r in range(6))
 
 
-@algorithm("frame_response", "innovations", paper="Rodriguez-Kreutz 1988", equations="Part II (6.4), (6.5)")
+@algorithm(
+    "frame_response",
+    "innovations",
+    paper="Rodriguez-Kreutz 1988",
+    equations="Part II (6.4), (6.5)",
+    joints_only=True,
+)
 def frame_response(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """M^-1 J^T of a frame, for forces in its own axes or the world's."""
     return _carried(tree, q, frame, axes, lambda compliance: (_UNITS, None))
@@ -48,6 +54,7 @@ def frame_response(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     "innovations",
     paper="Rodriguez-Kreutz 1988",
     equations="Part II (6.4), (6.5), (6.10)",
+    joints_only=True,
 )
 def dynamic_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """M^-1 J^T (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
