@@ -987,7 +987,7 @@ class Builder(ModelBuilder):
 def _exists(answer: Array, core: int) -> bool:
     """Whether an answer about a frame, with so many dimensions of its own, is one of numbers in every state.
 
-    Where there is none, all of its numbers are not: the first of each state is enough to look at.
+    Where there is none, the first number of the state is not one, nor are others: it is enough to look at.
     """
     if answer.ndim == core and answer.size:
         return not math.isnan(answer.item(0))

@@ -10,8 +10,9 @@ the forces Lambda cause. Either forces F are put on the frame, and carried to th
     outward, over the whole tree:
               a' = X_i a_p,    out_i = D_i^-1 S_i^T p_i - G_i^T a',    a_i = a' + S_i out_i
 
-All of p, a and out have six columns. Where Lambda does not exist, the result is not a number. Joints that follow others
-are bound by forces -L^-1 W^T F (see `couplings`), which are known at the frame. Cost: order n.
+All of p, a and out have six columns. Where Lambda does not exist, the first column of the result is not a number.
+Joints that follow others are bound by forces -L^-1 W^T F (see `couplings`), which are known at the frame. Cost: order
+n.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.4), (6.5), (6.10): M^-1 J^T = (1 - H psi K)^* D^-1 H psi B.
 Differs: they number links from the tip; trees. The minus sign of (6.5) is that of their force, which the frame exerts.
@@ -97,7 +98,7 @@ def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], 
         a[i] = Columns(tuple(motion + S[i] @ x for motion, x in zip(a_, y, strict=True)))
         if spoilt is not None:
             doubt[i] = doubt[parent]
-            y = [Freedoms(number + doubt[i][0] for number in x) for x in y]
+            y[0] = Freedoms(number + doubt[i][0] for number in y[0])
         if not i.kind.follows:
             out[i] = transposed(tuple(y), len(i.armature))
     return out

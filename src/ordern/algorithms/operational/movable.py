@@ -137,7 +137,7 @@ def answer(
 
 
 def _none(out: Array, core: int) -> Array:
-    """Where answers are not numbers: all of a state's are, or none."""
+    """Where there is no answer: then the first number of a state is none."""
     first = out[..., 0, 0] if core == 2 else out[..., 0]
     return np.asarray(first != first, bool)  # noqa: PLR0124 - of any kind of number
 
