@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .errors import (
         ArgumentError,
         CompileError,
+        InconsistentStateError,
         LoopError,
         ModelError,
         OrdernError,
@@ -91,6 +92,7 @@ __all__ = [
     "Free",
     "Grasp",
     "Helical",
+    "InconsistentStateError",
     "Joint",
     "Kernel",
     "KnifeEdge",
@@ -143,6 +145,7 @@ _WHERE = {
     "errors": (
         "ArgumentError",
         "CompileError",
+        "InconsistentStateError",
         "LoopError",
         "ModelError",
         "OrdernError",

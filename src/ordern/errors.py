@@ -13,6 +13,7 @@ from typing import Any
 __all__ = [
     "ArgumentError",
     "CompileError",
+    "InconsistentStateError",
     "LoopError",
     "ModelError",
     "OrdernError",
@@ -41,6 +42,10 @@ class LoopError(ModelError):
 
 class ArgumentError(OrdernError, ValueError):
     """An argument of the wrong shape, type or value."""
+
+
+class InconsistentStateError(ArgumentError, LoopError):
+    """A state that is none of a closed mechanism: loops or contacts are open, or velocities open them."""
 
 
 class SingularError(ArgumentError):

@@ -92,17 +92,19 @@ class Robot(LoopMethods, Model):
         base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         t: ArrayLike | None = None,
+        check: bool | float = True,
     ) -> Array:
         """Joint accelerations caused by joint forces tau and `external` forces, of shape (..., nv).
 
         The usual method is "articulated-body". For robots with loops, which are kept closed, it is "multipliers";
         others, and what else is known of such motions, are in `closed_dynamics`. `t` is the time, for driven loops.
+        States in which these are open are errors, unless `check` is False; it may be a tolerance (usually 1e-3).
         """
         extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if self.nc:
             from .loops.dynamics import accelerations
 
-            return accelerations(self, q, v, tau, method, out, t=t, threads=threads, **extra)
+            return accelerations(self, q, v, tau, method, out, t=t, threads=threads, check=check, **extra)
         return self._ask("forward_dynamics", (q, v, tau), extra, method, threads, out)
 
     def mass_matrix(
@@ -203,19 +205,21 @@ class Robot(LoopMethods, Model):
         tau: ArrayLike | None = None,
         base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
+        check: bool | float = True,
     ) -> Array:
         """What each joint transmits to its body: (moment, force) at and in the body's frame, of shape (..., n, 6).
 
         Of a motion with the accelerations `a`, or of the motion that the joint forces `tau` cause. With `tau`, the
         usual method is "articulated-body" and then Newton and Euler's recursion; "virtual-work",
         "lagrange-multipliers", "constraint-force" and "divide-and-conquer" find the wrenches on the way to the
-        accelerations. Of robots with loops, `method` is one of `closed_dynamics`.
+        accelerations. Of robots with loops, `method` is one of `closed_dynamics`, and `check` is as in
+        `forward_dynamics`.
         """
         if (a is None) == (tau is None):
             raise ArgumentError("joint_wrenches: give either the accelerations `a` or the joint forces `tau`")
         moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if self.nc:
-            return self._closed_wrenches(q, v, a, tau, external, moved, method, out)
+            return self._closed_wrenches(q, v, a, tau, external, {**moved, "check": check}, method, out)
         extra = {"external": external, **moved}
         if tau is not None:
             return self._ask("constraint_forces", (q, v, tau), extra, method, threads, out)
@@ -233,7 +237,7 @@ class Robot(LoopMethods, Model):
         a: Any,
         tau: Any,
         external: External | None,
-        moved: Any,
+        more: Any,
         method: str | None,
         out: Array | None,
     ) -> Array:
@@ -243,7 +247,7 @@ class Robot(LoopMethods, Model):
                 f"joint_wrenches: {self.name!r} has loops; accelerations `a` alone do not tell what these bear. Give "
                 "the joint forces `tau`, or ask `robot.opened()`, the same robot without loops"
             )
-        found = self.closed_dynamics(q, v, tau, external, method, **moved).joint_wrenches
+        found = self.closed_dynamics(q, v, tau, external, method, **more).joint_wrenches
         if out is None:
             return found
         out[...] = found

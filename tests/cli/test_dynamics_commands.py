@@ -199,6 +199,16 @@ def test_states_with_times_are_a_motion(capsys: Capture) -> None:
     assert on.load_result("a.npz").t.tolist() == [0.0, 1.0]
 
 
+def test_loops_are_closed_unless_positions_are_given(capsys: Capture) -> None:
+    robot = on.load("four-bar")
+    found = told(capsys, ["forward", "four-bar"])
+    q = robot.assemble().q
+    np.testing.assert_allclose(found["q"], q, atol=1e-12)
+    np.testing.assert_allclose(found["a"], robot.forward_dynamics(q, np.zeros(3), np.zeros(3)), rtol=1e-9)
+    assert main(["forward", "four-bar", "--q", "0,0,0"]) == 2
+    assert "loop 'pin' of 'four-bar' is open by 0.25 m" in capsys.readouterr().err
+
+
 # ---- simulate
 
 

@@ -109,7 +109,7 @@ def test_exactly_singular_positions_are_finite_and_told(method):
     assert bool(along.consistent) and bool(along.singular)
     assert np.abs(along.violation).max() < 1e-9
     # a velocity that is on neither branch: no acceleration keeps the loop closed
-    neither = robot.closed_dynamics(q, [1.0, 0.3, -1.6], np.zeros(3), method=method)
+    neither = robot.closed_dynamics(q, [1.0, 0.3, -1.6], np.zeros(3), method=method, check=False)
     assert np.isfinite(neither.a).all() and not bool(neither.consistent)
     assert "no acceleration" in str(neither)
 

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     negative_lists(parser)
     robot_argument(parser)
-    parser.add_argument("--q", metavar=LIST, help="positions; neutral unless given")
+    parser.add_argument("--q", metavar=LIST, help="positions; neutral, with loops closed, unless given")
     parser.add_argument("--v", metavar=LIST, help="velocities; zero unless given")
     parser.add_argument("--tau", metavar=LIST, help="joint forces; zero unless given")
     parser.add_argument("--states", metavar="FILE", help="many states: .csv, .npz, .parquet")
@@ -62,10 +62,6 @@ def run(args: argparse.Namespace) -> int:
             applied = applied + robot.loop_passive_force(q, v)
         a = robot.forward_dynamics(q, v, applied, method=method)
     notes = list(states.notes) if states else []
-    if robot.nc:
-        misfit = float(np.abs(robot.loop_residual(q)).max())
-        if misfit > 1e-6:
-            notes.append(f"loops are open by up to {misfit:.3g} (rad, m) in this position: these are not its motions")
     if not args.no_passive and (applied != tau).any():
         notes.append("damping, friction and springs of the robot act; --no-passive leaves them out")
     if args.out:
@@ -101,6 +97,10 @@ def _states(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array
     given = {"--q": args.q, "--v": args.v, "--tau": args.tau}
     if not args.states:
         q, v, tau = (vector(text, robot, option[2:], option, bundled(args)) for option, text in given.items())
+        if robot.nc and args.q is None:
+            from ..simulate.start import assembled
+
+            q = assembled(robot)
         return q, v, tau, None
     for option, text in given.items():
         if text is not None:

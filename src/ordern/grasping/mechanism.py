@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,12 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError, unknown_name
 from ..joints import Placement
+from ..loops.consistent import Check
 from ..model import Body
 from ..robot import Robot
 from .arguments import batched, broadcast, finite, numbers, per_arm, poses
 from .arms import Arm, grouped
+from .consistent import ContactSizes, contact_sizes, require_fitting, tolerance_for
 from .contacts import Contact, Parted
 from .dense import DENSE
 from .locating import pose_from_tips, velocity_from_tips
@@ -86,18 +87,29 @@ class Grasp:
         if self.object is None or (v is None and V is None):
             V = np.zeros(6)
         shape, qs, vs, X, V = broadcast(qs, vs, X, V)
+        tips = None
         if X is None:
-            X = pose_from_tips(self, self._tip_poses(qs))
+            tips = self._tip_poses(qs)
+            X = pose_from_tips(self, tips)
         state = GraspState(self, qs, vs, X, np.zeros((*shape, 6)) if V is None else V)
-        return replace(state, velocity=velocity_from_tips(state)) if V is None else state
+        if tips is not None:
+            state.__dict__["tip_poses"] = tips
+        return state.moving_at(velocity_from_tips(state)) if V is None else state
 
-    def object_pose(self, q: Any) -> Array:
+    @cached_property
+    def sizes(self) -> ContactSizes:
+        """How large contacts and arms are, by which states that do not fit are found out."""
+        return contact_sizes(self)
+
+    def object_pose(self, q: Any, *, check: Check = True) -> Array:
         """Where the object is, (..., 4, 4), by where the tips are."""
-        return self.state(q).pose
+        return self._place(q, None, check, "grasp.object_pose").pose
 
-    def object_velocity(self, q: Any, v: Any, pose: Any = None) -> Array:
+    def object_velocity(self, q: Any, v: Any, pose: Any = None, *, check: Check = True) -> Array:
         """V(C) of the object's origin, (..., 6), by how the tips move: the least squares of (2.8)."""
-        return self.state(q, v, pose).velocity
+        state = self.state(q, v, pose)
+        require_fitting(state, tolerance_for(check, q, v, pose), "grasp.object_velocity")
+        return state.velocity
 
     def contact_index(self, name: str | int) -> int:
         """Which contact has this name."""
@@ -163,6 +175,7 @@ class Grasp:
         solver: str = "by-arms",
         arm_method: str | None = None,
         rcond: float = RCOND,
+        check: Check = True,
     ) -> GraspMotion:
         """Accelerations of all joints and of the object, and the contact forces, that joint forces `tau` cause.
 
@@ -173,9 +186,16 @@ class Grasp:
         "dense", of order l^3. `wrench` is a further force (moment, force) on the object at its origin, in the world's
         axes. Springs and friction of joints are not in it, as in `Robot.forward_dynamics`. Singular values below
         `rcond` times the largest count as zero.
+
+        A state in which tips and object do not fit, or do not move together, is an `InconsistentStateError`: by more
+        than 1e-3 of the arm's length and of how fast it moves (2e-3 in single precision). `check` may be another
+        tolerance, or False for none. The same for loops of the arms' own.
         """
         state = self.state(q, v, pose, velocity)
-        return self.dynamics(state, tau, method, wrench=wrench, solver=solver, arm_method=arm_method, rcond=rcond)
+        require_fitting(state, tolerance_for(check, q, v, pose, velocity), "grasp.forward_dynamics")
+        return self.dynamics(
+            state, tau, method, wrench=wrench, solver=solver, arm_method=arm_method, rcond=rcond, check=False
+        )
 
     def dynamics(
         self,
@@ -187,8 +207,10 @@ class Grasp:
         solver: str = "by-arms",
         arm_method: str | None = None,
         rcond: float = RCOND,
+        check: Check = True,
     ) -> GraspMotion:
         """The same for a state."""
+        require_fitting(state, tolerance_for(check), "grasp.dynamics")
         method = self.usual_method(arm_method) if method is None else method
         if method not in METHODS:
             raise unknown_name("method", method, METHODS, "grasp")
@@ -214,13 +236,14 @@ class Grasp:
         """The method of `forward_dynamics` that is used unless one is given."""
         return "general" if arm_method is not None or any(g.coupled for g in self.groups) else "rccfd2"
 
-    def omega(self, q: Any, pose: Any = None, rcond: float = RCOND) -> Omega:
+    def omega(self, q: Any, pose: Any = None, rcond: float = RCOND, *, check: Check = True) -> Omega:
         """Omega = J M^-1 J^T + A M(C)^-1 A^T at positions: `.full`, `.inverse`, `.rank`; see `Omega`.
 
         Its inverse is what the whole mechanism weighs at the contacts: forces there by accelerations that they must
         not have against each other.
         """
         state = self.state(q, None, pose)
+        require_fitting(state, tolerance_for(check, q, pose), "grasp.omega", moving=False)
         return Omega(state, compliance(state), rcond)
 
     def joint_forces(self, q: Any, forces: Any, v: Any = None, a: Any = None) -> tuple[Array, ...]:
@@ -240,13 +263,18 @@ class Grasp:
 
     # ---- forces
 
-    def grasp_matrix(self, q: Any = None, pose: Any = None) -> Array:
-        """A^T E, (..., 6, rows): contact forces, by rows, to the force on the object at its origin."""
+    def grasp_matrix(self, q: Any = None, pose: Any = None, *, check: Check = True) -> Array:
+        """A^T E, (..., 6, rows): contact forces, by rows, to the force on the object at its origin.
+
+        Here and in what follows, positions q in which tips do not fit the object are errors, unless `check` is False.
+        """
         from .distribution import grasp_matrix
 
-        return grasp_matrix(self, self._place(q, pose))
+        return grasp_matrix(self, self._place(q, pose, check, "grasp.grasp_matrix"))
 
-    def distribute(self, wrench: Any, q: Any = None, pose: Any = None, weights: Any = None) -> Distribution:
+    def distribute(
+        self, wrench: Any, q: Any = None, pose: Any = None, weights: Any = None, *, check: Check = True
+    ) -> Distribution:
         """Contact forces that together put `wrench` (moment, force) on the object at its origin, in the world's axes.
 
         Of all such forces those of the least sum of squares, or of `weights` times squares: one weight for each
@@ -254,38 +282,46 @@ class Grasp:
         """
         from .distribution import distribute
 
-        return distribute(self, self._place(q, pose), numbers(wrench, "`wrench`", (6,)), weights)
+        return distribute(
+            self, self._place(q, pose, check, "grasp.distribute"), numbers(wrench, "`wrench`", (6,)), weights
+        )
 
-    def internal_forces(self, forces: Any, q: Any = None, pose: Any = None, weights: Any = None) -> Array:
+    def internal_forces(
+        self, forces: Any, q: Any = None, pose: Any = None, weights: Any = None, *, check: Check = True
+    ) -> Array:
         """The part of contact forces (..., l, 6) that squeezes the object and does not move it, (..., l, 6)."""
         from .distribution import internal_forces
 
         f = numbers(forces, "`forces`", (len(self.contacts), 6))
-        return internal_forces(self, self._place(q, pose), f, weights)
+        return internal_forces(self, self._place(q, pose, check, "grasp.internal_forces"), f, weights)
 
-    def internal_basis(self, q: Any = None, pose: Any = None) -> Array:
+    def internal_basis(self, q: Any = None, pose: Any = None, *, check: Check = True) -> Array:
         """All ways to squeeze: (..., k, l, 6), orthonormal contact forces whose sum on the object is zero."""
         from .distribution import internal_basis
 
-        return internal_basis(self, self._place(q, pose))
+        return internal_basis(self, self._place(q, pose, check, "grasp.internal_basis"))
 
-    def _place(self, q: Any, pose: Any) -> GraspState:
+    def _place(self, q: Any, pose: Any, check: Check, what: str) -> GraspState:
         """A state of which only the object's pose counts."""
         if pose is None and q is None:
             raise ArgumentError("grasp: give the object's `pose`, or the arms' positions `q` from which it follows")
         if pose is None:
-            return self.state(q)
+            state = self.state(q)
+            require_fitting(state, tolerance_for(check, q), what, moving=False)
+            return state
         X = poses(pose)
         qs = tuple(np.broadcast_to(a.robot.neutral(), (*X.shape[:-2], a.robot.nq)) for a in self.arms)
         vs = tuple(np.zeros((*X.shape[:-2], a.robot.nv)) for a in self.arms)
         return GraspState(self, qs, vs, X, np.zeros((*X.shape[:-2], 6)))
 
-    def monitor(self, forces: Any, q: Any = None, pose: Any = None, t: float = 0.0) -> tuple[Breach, ...]:
+    def monitor(
+        self, forces: Any, q: Any = None, pose: Any = None, t: float = 0.0, *, check: Check = True
+    ) -> tuple[Breach, ...]:
         """One-sided contacts that these forces (l, 6) of one state would part, slip, spin or tip, and by how much."""
         from .monitor import breaches
 
         f = numbers(forces, "`forces`", (len(self.contacts), 6))
-        state = self._place(q, pose)
+        state = self._place(q, pose, check, "grasp.monitor")
         if f.ndim > 2 or state.shape:
             raise ArgumentError(f"grasp: monitor is for one state, not for forces {f.shape} and a batch {state.shape}")
         return breaches(self, state, f, t)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, InconsistentStateError
 from ..simulate.start import closed_start
 from .arms import Group
 from .held import cross_matrix
@@ -42,8 +42,11 @@ def worst(state: GraspState) -> Array:
     return np.asarray(np.max(np.abs(state.residual), axis=(-2, -1)))
 
 
-def fitting(state: GraspState, what: str) -> GraspState:
-    """The projected state, if it is the given one but for rounding; an error that names what does not fit otherwise."""
+def fitting(state: GraspState, what: str, project: bool = True) -> GraspState:
+    """The projected state, if it is the given one but for rounding; an error that names what does not fit otherwise.
+
+    Without `project`, the given one as it is.
+    """
     grasp = state.grasp
     for name, x in (("q", state.q), ("v", state.v)):
         for arm, y in zip(grasp.arms, x, strict=True):
@@ -57,7 +60,7 @@ def fitting(state: GraspState, what: str) -> GraspState:
             try:
                 closed_start(g.structure(state.q[k]), state.q[k], state.v[k], True)
             except ArgumentError as e:
-                raise ArgumentError(f"{what}: arm {grasp.arms[k].name!r}: {e}") from None
+                raise type(e)(f"{what}: arm {grasp.arms[k].name!r}: {e}") from None
     across = (state.A @ state.velocity[..., None, :, None])[..., 0] - state.tip_velocities
     for misfit, is_off, unit in (
         (state.residual, "the tip is off the object by", "rad or m"),
@@ -66,12 +69,12 @@ def fitting(state: GraspState, what: str) -> GraspState:
         by = np.abs(misfit).max(axis=-1)
         i = int(np.argmax(by))
         if by[i] > FITS:
-            raise ArgumentError(
+            raise InconsistentStateError(
                 f"{what}: contact {grasp.contacts[i].name!r} of arm {grasp.arm_of(i).name!r} does not fit at the "
-                f"start: {is_off} {by[i]:.3g} {unit}. Start from a state that fits, such as that of "
-                "grasp.project(q, v, pose, velocity)"
+                f"start: {is_off} {by[i]:.3g} {unit}, and the tolerance is {FITS:g}. Start from a state that fits, "
+                "such as that of grasp.project(q, v, pose, velocity)"
             )
-    return projected(state)
+    return projected(state) if project else state
 
 
 def _bound(state: GraspState, x: Array) -> Array:

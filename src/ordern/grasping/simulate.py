@@ -161,7 +161,7 @@ def _start(grasp: Grasp, q0: Any, v0: Any, pose: Any, velocity: Any, project: bo
     start = grasp.state(q0, v0, pose, velocity)
     if start.shape != ():
         raise ArgumentError(f"{_WHAT}: one state at a time, not a batch of shape {start.shape}")
-    return fitting(start, _WHAT) if project else start
+    return fitting(start, _WHAT, project)
 
 
 def _require_signature(name: str, f: Any) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["GraspState"]
 
 Array = NDArray[Any]
+_NOT_BY_VELOCITY = ("levers", "axes", "A", "E", "F", "tip_poses", "tip_velocities", "attitudes", "inertia", "residual")
+"""What does not depend on the object's velocity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,12 @@ class GraspState:
         q, v = (tuple(np.broadcast_to(x, (*shape, x.shape[-1])) for x in xs) for xs in (self.q, self.v))
         pose, velocity = np.broadcast_to(self.pose, (*shape, 4, 4)), np.broadcast_to(self.velocity, (*shape, 6))
         return GraspState(self.grasp, q, v, pose, velocity)
+
+    def moving_at(self, velocity: Array) -> GraspState:
+        """The same with another velocity of the object; what is known of all else is kept."""
+        other = GraspState(self.grasp, self.q, self.v, self.pose, velocity, self.positions_only)
+        other.__dict__.update({name: x for name, x in self.__dict__.items() if name in _NOT_BY_VELOCITY})
+        return other
 
     def stacked(self, xs: tuple[Array, ...], group: Group) -> Array:
         """What the arms of a group have, as one array (..., m, n)."""

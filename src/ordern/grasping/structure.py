@@ -75,7 +75,7 @@ class GraspStructure(Structure):
         """Accelerations and contact forces, by joint forces and those on the object, all in one array (..., nv)."""
         state = self._state(q, v)
         pushes, wrench = split(state, force)
-        return self.grasp.dynamics(state, np.concatenate(pushes, axis=-1), method, wrench=wrench)
+        return self.grasp.dynamics(state, np.concatenate(pushes, axis=-1), method, wrench=wrench, check=False)
 
     def acceleration(self, q: Array, v: Array, force: Array, t: Any, method: str | None, pull: Any) -> Array:
         """Accelerations of the whole robot by such forces."""

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 from ..algorithms import methods, questions
 from ..algorithms.closed_loop import kkt, null_space, null_space_elimination, proximal, reduced, virtual_work
 from ..algorithms.closed_loop.equations import Equations, Solution, equations, flat, solved
+from ..algorithms.closed_loop.misfit import MISFIT
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, ModelError, unknown_name
 from .asking import Array, asking, in_single, numbers, worst_loop
+from .consistent import Check, require_consistent, tolerance_of
 from .motion import ClosedMotion
 
 if TYPE_CHECKING:
@@ -104,16 +106,19 @@ def closed_dynamics(
     base_velocity: ArrayLike | None = None,
     base_acceleration: ArrayLike | None = None,
     threads: int | None = None,
+    check: Check = True,
     asked: str = "closed_dynamics",
 ) -> ClosedMotion:
     """See `Robot.closed_dynamics`. `asked` is the function of the robot that was called, which errors name."""
     method = usual_method(robot) if method is None else method
     if method not in METHODS:
         raise unknown_name("method", method, METHODS, f"{asked} of {robot.name!r}")
+    stabilised = stabilise is not None and stabilise is not False
     try:
+        most = tolerance_of(False if stabilised else check, q, v)
         return _closed_dynamics(
             robot, q, v, tau, external, method, t, stabilise, loop_forces, tolerance, rank,
-            {"base_velocity": base_velocity, "base_acceleration": base_acceleration}, threads,
+            {"base_velocity": base_velocity, "base_acceleration": base_acceleration}, threads, most,
         )  # fmt: skip
     except (ArgumentError, ModelError) as e:
         e.args = (_told(str(e), robot, asked),)
@@ -142,6 +147,7 @@ def _closed_dynamics(
     rank: int | None,
     moved: dict[str, Any],
     threads: int | None,
+    most: float | None,
 ) -> ClosedMotion:
     if method in ("multipliers", "proximal", "virtual-work") and usual_method(robot) == "null-space":
         raise ModelError(
@@ -172,8 +178,11 @@ def _closed_dynamics(
             f"the batch shapes of the arguments do not broadcast: q {q.shape[:-1]}, v {v.shape[:-1]}, "
             f"tau {tau.shape[:-1]}"
         ) from None
-    if rank is None and (method == "virtual-work" or (method == "multipliers" and compiles(robot))):
-        return _compiled(robot, method, q, v, tau, optional, given, threads)
+    if method == "multipliers" and rank is None and compiles(robot):
+        return _compiled(robot, method, q, v, tau, optional, given, threads, most)
+    require_consistent(robot, q, v, t, most)
+    if method == "virtual-work" and rank is None:
+        return _compiled(robot, method, q, v, tau, optional, given, threads, None)
     if method == "proximal" and rank is None:
         a, lam, _ = proximal.solve(ask, q, v, tau, **optional)
         return ClosedMotion(robot, q, v, a, lam, **given)
@@ -246,9 +255,20 @@ def correction(robot: Robot, q: Array, v: Array, t: ArrayLike | None, stabilise:
 
 
 def _compiled(
-    robot: Robot, method: str, q: Array, v: Array, tau: Array, optional: dict[str, Any], given: Any, threads: int | None
+    robot: Robot,
+    method: str,
+    q: Array,
+    v: Array,
+    tau: Array,
+    optional: dict[str, Any],
+    given: Any,
+    threads: int | None,
+    most: float | None,
 ) -> ClosedMotion:
-    """By one compiled function; states whose constraints may depend on each other again, with care."""
+    """By one compiled function; states whose constraints may depend on each other again, with care.
+
+    The last number of its answer is negative in states that do not fit, by the usual tolerance.
+    """
     tolerance = given["tolerance"]
     drop = None if tolerance == TOLERANCE else max(tolerance**2, DROP)
     arguments = {name: x for name, x in {**optional, "drop": drop}.items() if x is not None}
@@ -258,6 +278,12 @@ def _compiled(
     x = kernel(q, v, tau, *arguments.values(), threads=threads)
     nv, batch = robot.nv, x.shape[:-1]
     a, lam, good = x[..., :nv], x[..., nv:-1], x[..., -1] > reduced.SMALLEST_PIVOT
+    if most is not None and most < MISFIT:
+        require_consistent(robot, q, v, optional["t"], most)
+    if not good.all():
+        if most is not None and most >= MISFIT and (x[..., -1] < 0.0).any():
+            require_consistent(robot, q, v, optional["t"], most)
+        good = np.abs(x[..., -1]) > reduced.SMALLEST_PIVOT
     if not good.all():
         n = int(np.prod(batch))
         which = np.flatnonzero(~good.reshape(n))
@@ -280,13 +306,20 @@ def _motion(robot: Robot, q: Array, v: Array, E: Equations, s: Solution, given: 
 
 
 def project_velocity(
-    robot: Robot, q: ArrayLike, v: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    t: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+    check: Check = True,
 ) -> Array:
     """See `Robot.project_velocity`."""
+    most = tolerance_of(check, q)
     kind = np.float32 if in_single(q, v, *((t,) if isinstance(t, np.ndarray) else ())) else np.float64
     q, v = numbers("q", q, robot.nq), numbers("v", v, robot.nv)
     if not robot.nc:
         return np.array(v, kind)
+    require_consistent(robot, q, None, t, most, "project_velocity")
     ask = asking(robot)
     rate = ask("loop_rate", q, v, t=t)
     batch = rate.shape[:-1]

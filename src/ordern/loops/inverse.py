@@ -22,7 +22,8 @@ from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, unknown_name
 from ..records import dataclass
-from .asking import Array, asking, numbers, positive, require_closed
+from .asking import Array, asking, numbers, positive
+from .consistent import Check, require_consistent, tolerance_of
 from .mobility import joint_parts, null_motions
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def actuation(
     *,
     t: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
-    check: bool = True,
+    check: Check = True,
     given: Array | None = None,
     held: Array | None = None,
 ) -> Actuation:
@@ -77,6 +78,7 @@ def actuation(
 
     Velocities that are `held`, (nv,), are kept at zero by something else, whose forces are not asked for.
     """
+    most = tolerance_of(check, q, v)
     q, v, a = numbers("q", q, robot.nq), numbers("v", v, robot.nv), numbers("a", a, robot.nv)
     ask = asking(robot)
     forces = None if external is None else robot._forces(external)
@@ -85,12 +87,13 @@ def actuation(
         g = g - given
     batch = g.shape[:-1]
     n = int(np.prod(batch))
+    if most is not None:
+        require_consistent(robot, q, v, t, most, "actuation")
     q, v, a, g = flat(q, batch, n), flat(v, batch, n), flat(a, batch, n), flat(g, batch, n)
     time = None if t is None else flat(np.asarray(t, float), batch, n, 0)
     K = ask("loop_jacobian", q, t=time) if robot.nc else np.zeros((n, 0, robot.nv))
     positive("tolerance", tolerance)
-    if check and robot.nc:
-        require_closed(robot, "actuation", q, time)
+    if most is not None and robot.nc:
         _consistent(robot, ask, q, v, a, K, time)
     names = robot.actuated if actuated is None else _listed(actuated)
     B, parts, labels = _drives(robot, q, names)
@@ -187,17 +190,13 @@ def _forces(
 
 
 def _consistent(robot: Robot, ask: Any, q: Array, v: Array, a: Array, K: Array, t: Array | None) -> None:
-    """Raise unless the motion keeps all loops closed."""
+    """Raise unless the accelerations keep all loops closed."""
     k = ask("loop_bias", q, v, t=t)
-    rate = ask("loop_rate", q, v, t=t)
     left = np.abs((K @ a[..., None])[..., 0] + k)
     size = _CONSISTENT * (1.0 + np.abs(K) @ np.abs(a)[..., None])[..., 0] + _CONSISTENT * np.abs(k)
-    speed = _CONSISTENT * (1.0 + np.abs(K) @ np.abs(v)[..., None])[..., 0]
-    for what, x, most in (("velocities", np.abs(rate), speed), ("accelerations", left, size)):
-        for name, rows in robot.loop_rows.items():
-            if (x[:, rows] > most[:, rows]).any():
-                hint = "project_velocity(q, v)" if what == "velocities" else "closed_dynamics(...)"
-                raise ArgumentError(
-                    f"actuation: the {what} do not keep loop {name!r} closed (by {float(x[:, rows].max()):.3g}); no "
-                    f"forces cause such a motion. `robot.{hint}` gives consistent ones"
-                )
+    for name, rows in robot.loop_rows.items():
+        if (left[:, rows] > size[:, rows]).any():
+            raise ArgumentError(
+                f"actuation: the accelerations do not keep loop {name!r} closed (by {float(left[:, rows].max()):.3g}); "
+                "no forces cause such a motion. `robot.closed_dynamics(...)` gives consistent ones"
+            )

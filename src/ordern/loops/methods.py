@@ -14,6 +14,7 @@ from .questions import LoopQuestions
 if TYPE_CHECKING:
     from ..robot import Robot
     from .assemble import Assembly
+    from .consistent import Check
     from .inverse import Actuation
     from .mobility import Mobility
     from .motion import ClosedMotion
@@ -41,6 +42,7 @@ class LoopMethods(LoopQuestions):
         rank: int | None = None,
         base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
+        check: Check = True,
     ) -> ClosedMotion:
         """The motion of a robot with loops that joint forces cause: accelerations, and what keeps the loops closed.
 
@@ -56,6 +58,10 @@ class LoopMethods(LoopQuestions):
         mechanism's own motion; it takes or gives energy, and is off unless asked for. `loop_forces` are forces of
         drives in joints that close loops, by their names. `t` is the time, where loops are driven.
 
+        A state in which loops are open, or velocities open them, is an `InconsistentStateError`: by more than 1e-3 of
+        the way around the loop and of how fast its joints move (2e-3 in single precision). `check` may be another
+        tolerance, or False for none; with `stabilise` there is none.
+
         >>> import ordern as on
         >>> four_bar = on.load("four-bar")
         >>> q = four_bar.assemble().q
@@ -68,6 +74,7 @@ class LoopMethods(LoopQuestions):
         return closed_dynamics(
             cast("Robot", self), q, v, tau, external, method, t=t, stabilise=stabilise, loop_forces=loop_forces,
             tolerance=tolerance, rank=rank, base_velocity=base_velocity, base_acceleration=base_acceleration,
+            check=check,
         )  # fmt: skip
 
     def assemble(
@@ -113,23 +120,32 @@ class LoopMethods(LoopQuestions):
         found = found.astype(np.float32) if in_single(q) else found
         return found.reshape(given.shape), ok.reshape(given.shape[:-1])
 
-    def mobility(self, q: ArrayLike, t: float = 0.0, tolerance: float = TOLERANCE) -> Mobility:
-        """How a robot with loops can move in a position: freedoms, independent and redundant constraints, motions."""
+    def mobility(self, q: ArrayLike, t: float = 0.0, tolerance: float = TOLERANCE, *, check: Check = True) -> Mobility:
+        """How a robot with loops can move in a position: freedoms, independent and redundant constraints, motions.
+
+        In a position that is not closed it is an error: `check` is as in `closed_dynamics`.
+        """
         from .mobility import mobility
 
-        return mobility(cast("Robot", self), q, t, tolerance)
+        return mobility(cast("Robot", self), q, t, tolerance, check)
 
     def project_velocity(
-        self, q: ArrayLike, v: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        t: ArrayLike | None = None,
+        tolerance: float = TOLERANCE,
+        *,
+        check: Check = True,
     ) -> Array:
         """The velocity next to v that keeps all loops closed, of shape (..., nv).
 
         Next to it in the kinetic energy of the difference: what a blow through the loops would make of v. Computed in
-        double precision, and rounded to single if q and v are.
+        double precision, and rounded to single if q and v are. q must be closed: `check` is as in `closed_dynamics`.
         """
         from .dynamics import project_velocity
 
-        return project_velocity(cast("Robot", self), q, v, t, tolerance)
+        return project_velocity(cast("Robot", self), q, v, t, tolerance, check)
 
     def actuation(
         self,
@@ -142,14 +158,15 @@ class LoopMethods(LoopQuestions):
         *,
         t: ArrayLike | None = None,
         tolerance: float = TOLERANCE,
-        check: bool = True,
+        check: Check = True,
     ) -> Actuation:
         """The forces of the `actuated` joints that cause a motion, when all others are moved by the loops alone.
 
         `actuated` are names of joints, and of loops whose joints have drives; `robot.actuated` unless given. With
         more drives than freedoms the forces of least u^T W u are chosen, `weights` being the diagonal of W, and the
         result has a basis of the internal forces that may be added. A motion that the drives cannot cause is an error
-        that names what they cannot move.
+        that names what they cannot move. So is a state that is not closed (`check` is as in `closed_dynamics`), or
+        accelerations that open it, unless `check` is False.
         """
         from .inverse import actuation
 

@@ -13,6 +13,7 @@ from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups, scales
 from ..errors import ArgumentError
 from ..records import dataclass
 from .asking import Array, asking, numbers, positive
+from .consistent import Check, require_consistent, tolerance_of
 from .nearby import MOST, Constraints, neighbours
 
 if TYPE_CHECKING:
@@ -95,14 +96,16 @@ def joint_parts(robot: Robot, x: Array, most: int = 6) -> str:
     return text + (", ..." if len(shown) > most else "")
 
 
-def mobility(robot: Robot, q: ArrayLike, t: float = 0.0, tolerance: float = TOLERANCE) -> Mobility:
+def mobility(robot: Robot, q: ArrayLike, t: float = 0.0, tolerance: float = TOLERANCE, check: Check = True) -> Mobility:
     """See `Robot.mobility`."""
+    most = tolerance_of(check, q)
     q = numbers("q", q, robot.nq)
     if q.ndim != 1:
         raise ArgumentError(f"mobility: q has shape {q.shape}; give one position, of shape ({robot.nq},)")
     if not np.isfinite(q).all():
         raise ArgumentError("mobility: q must be finite")
     tolerance = positive("tolerance", tolerance)
+    require_consistent(robot, q, None, t, most, "mobility")
     K = asking(robot)("loop_jacobian", q[None], t=t) if robot.nc else np.zeros((1, 0, robot.nv))
     rank, motions = null_motions(K, tolerance)
     rows = {name: s.stop - s.start for name, s in robot.loop_rows.items()}

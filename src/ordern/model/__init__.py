@@ -3,6 +3,7 @@
 from .builder import ModelBuilder
 from .concrete import ConcreteTree
 from .freedoms import Freedom, FreedomTables
+from .loop_sizes import LoopSize, turning
 from .loops import LoopTable, PathEnd, TracedLoop
 from .model import Model
 from .parts import (
@@ -39,6 +40,7 @@ __all__ = [
     "Index",
     "Kind",
     "Loop",
+    "LoopSize",
     "LoopTable",
     "Mimic",
     "Model",
@@ -61,4 +63,5 @@ __all__ = [
     "placed_frame",
     "placement",
     "result_scalars",
+    "turning",
 ]

@@ -19,6 +19,7 @@ from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
 from .lending import moving_together
+from .loop_sizes import LoopSize, loop_sizes
 from .loops import LoopTable, loop_digest, loop_table
 from .motors import listed, usual
 from .parts import BASE, Body, Connection, Coupling, Frame, Loop, Note, Shape
@@ -144,6 +145,11 @@ class Model:
     def loop_table(self) -> LoopTable:
         """Where the active loops are on the tree, and the rows of their constraints."""
         return loop_table(self)
+
+    @cached_property
+    def loop_sizes(self) -> tuple[LoopSize, ...]:
+        """How large the active loops and couplings are, by which states that do not fit are found out."""
+        return loop_sizes(self)
 
     @property
     def loop_rows(self) -> dict[str, slice]:

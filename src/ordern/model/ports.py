@@ -21,7 +21,7 @@
 | row_wrenches | (nc, 6) | for each row a force (moment, force) |
 | loop_q | (sum of nq,) | positions of the joints that close loops |
 | loop_v | (sum of nv,) | velocities of, or forces along, the joints that close loops |
-| closed | (nv + nc + 1,) | accelerations, multipliers, and the smallest relative pivot |
+| closed | (nv + nc + 1,) | accelerations, multipliers, and the smallest relative pivot, negative in open states |
 """
 
 from __future__ import annotations

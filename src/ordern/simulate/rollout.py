@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..compile import cores, shared_out
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError, InconsistentStateError, unknown_name
 from ..loops.asking import worst_loop
 from ..records import dataclass
 from .native import FixedLoop
@@ -156,7 +156,12 @@ def _check_loops(robot: Robot, q: Array, v: Array) -> None:
     ):
         if not np.abs(found).max(initial=0.0) <= _OPEN:  # also if it is no number
             name, most = worst_loop(robot, found)
-            raise ArgumentError(f"rollout: the start has loop {name!r} {what} up to {most:.3g}: {help}")
+            at = np.argwhere(~(np.abs(found).max(axis=-1) <= _OPEN))[0].tolist()
+            where = f" (state {at[0] if len(at) == 1 else tuple(at)} of the batch is the first)" if at else ""
+            raise InconsistentStateError(
+                f"rollout: the start has loop {name!r} {what} up to {most:.3g}{where}, and the tolerance is "
+                f"{_OPEN:g}: {help}"
+            )
 
 
 _RULE = (

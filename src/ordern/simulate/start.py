@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, InconsistentStateError
 from .structure import Structure
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def closed_start(now: Structure, q: Array, v: Array, given_v: bool) -> tuple[Arr
     robot = now.robot
     name, off = now.worst(now.residual(q, 0.0))
     if not off <= MISFIT:
-        raise ArgumentError(
-            f"q0: loop {name!r} of {robot.name!r} is open by {off:.3g} (rad, m); start where loops are closed: "
-            "robot.assemble(q0).q is such a position near it"
+        raise InconsistentStateError(
+            f"q0: loop {name!r} of {robot.name!r} is open by {off:.3g} (rad, m), and the tolerance is {MISFIT:g}; "
+            "start where loops are closed: robot.assemble(q0).q is such a position near it"
         )
     q, off = now.one(q, 0.0)
     if off > 1e-9:
@@ -49,9 +49,11 @@ def closed_start(now: Structure, q: Array, v: Array, given_v: bool) -> tuple[Arr
         )
     rate = now.rate(q, v, 0.0)
     name, off = now.worst(rate)
-    if given_v and not off <= MISFIT * max(1.0, float(np.abs(v).max(initial=0.0))):
-        raise ArgumentError(
-            f"v0: loop {name!r} of {robot.name!r} would open with {off:.3g} (rad/s, m/s); velocities must keep loops "
-            "closed: robot.project_velocity(q0, v0) is such a velocity next to it"
+    most = MISFIT * max(1.0, float(np.abs(v).max(initial=0.0)))
+    if given_v and not off <= most:
+        raise InconsistentStateError(
+            f"v0: loop {name!r} of {robot.name!r} would open with {off:.3g} (rad/s, m/s), and the tolerance is "
+            f"{most:.3g}; velocities must keep loops closed: robot.project_velocity(q0, v0) is such a velocity next to "
+            "it"
         )
     return q, v + now.solve(q, None, -rate, 0.0)

@@ -74,7 +74,7 @@ class Structure:
         """Accelerations by joint forces; `pull` is (alpha, beta) of Baumgarte's stabilisation, or None."""
         robot, t = self.robot, self.time(t)
         if not self.nc or (not self.redundant and pull is None):
-            return robot.forward_dynamics(q, v, force, method=method, t=t)
+            return robot.forward_dynamics(q, v, force, method=method, t=t, check=False)
         if not self.redundant:
             return closed_dynamics(robot, q, v, force, method=method, t=t, stabilise=pull).a
         if self._compiled and method in (None, "multipliers"):
@@ -82,7 +82,7 @@ class Structure:
             x = self._dropping("closed_dynamics", (q, v, force), more)
             if x is not None:
                 return x
-        return closed_dynamics(robot, q, v, force, method=method, t=t, stabilise=pull, rank=self.rank).a
+        return closed_dynamics(robot, q, v, force, method=method, t=t, stabilise=pull, rank=self.rank, check=False).a
 
     def _dropping(self, question: str, arguments: tuple[Array, ...], more: dict[str, Any]) -> Array | None:
         """By compiled code that leaves redundant rows out; None unless it is clear which ones these are."""
@@ -90,7 +90,8 @@ class Structure:
         x = self.robot.kernel(question, "multipliers", present=tuple(given))(*arguments, *given.values())
         nv = self.robot.nv
         left_out = (x[..., nv:-1] == 0.0).sum(axis=-1)
-        if np.all(x[..., -1] > _CLEAR) and np.all(left_out == self.nc - self.rank):
+        # stages of a step are open by more than states are: how far is for the integrator to say
+        if np.all(np.abs(x[..., -1]) > _CLEAR) and np.all(left_out == self.nc - self.rank):
             found: Array = x[..., :nv]
             return found
         return None

@@ -10,8 +10,9 @@ With qdd0 the accelerations of the tree without its loops, and K, k as in `const
 where p, w have a column for each constraint, and K_i is what a constraint asks of joint i. A constraint that follows
 from those before it leaves a pivot of L that is zero but for rounding: below `drop` of its diagonal, it is left out,
 and its multiplier is zero. The last number of the result is the smallest relative pivot of those that are kept: where
-it is small, that cannot be told, and what was computed is worth nothing; `reduced` does those states. Cost: order
-n n_c^2 + n_c^3; where a joint's branch is in no loop, its w is zero and costs nothing.
+it is small, that cannot be told, and what was computed is worth nothing; `reduced` does those states. It is negative
+where loops are open, or opened by the velocities: see `misfit`. Cost: order n n_c^2 + n_c^3; where a joint's branch is
+in no loop, its w is zero and costs nothing.
 
 Reference: Featherstone and Orin 2000, sec. 3.4, eq. (21), method 2; M^-1 = (1 - H psi K)* D^-1 (1 - H psi K), Jain
 1991, Lemma 6.4, whose right factor takes K^T to w.
@@ -33,6 +34,7 @@ from ..reach import no_couplings
 from ..registry import algorithm
 from ..several import Loads
 from .constraints import loop_bias, loop_jacobian
+from .misfit import excess
 
 __all__ = [
     "DROP",
@@ -80,13 +82,14 @@ def too_long(model: Model) -> str:
 def multipliers(
     tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, t: Any, correction: Any, drop: Any
 ) -> Any:
-    """Joint accelerations, multipliers, and the smallest relative pivot that was kept."""
+    """Joint accelerations, multipliers, and the smallest relative pivot that was kept, negative in an open state."""
     qdd0 = articulated_body(tree, q, qd, tau, external, v0, a0)
     k = loop_bias(tree, q, qd, t)
     pull = getattr(correction, "scalars", (0.0,) * tree.model.nc)
     small = drop[tree.base] if hasattr(drop, "scalars") else DROP
     qdd, force, least = constrained(tree, q, qdd0, [-(x + y) for x, y in zip(k, pull, strict=True)], t, small)
-    return Freedoms((*qdd.scalars, *force, least))
+    sure = where_less(excess(tree, q, qd, t), 0.0, least, -least)
+    return Freedoms((*qdd.scalars, *force, sure))
 
 
 def constrained(

@@ -1,0 +1,172 @@
+"""States of a grasp that are none: tips that are off the object or move against it, and open loops of the arms' own.
+
+Of a contact, with the length s of its arm and of its lever on the object,
+
+    gap^2 = |turned|^2 + |apart|^2 / s^2,    slip^2 = (|w|^2 + |u|^2 / s^2) / (1 + |v|^2),    misfit^2 = gap^2 + slip^2
+
+where w and u are the velocities of the object against the tip that the contact forbids, and v those of the arm's joints
+and of the object, translations divided by s. The tolerance and how to change it are those of robots with loops: see
+`ordern.loops.consistent`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms.closed_loop.misfit import norms
+from ..errors import InconsistentStateError
+from ..loops.consistent import require_consistent, tolerance_of, whose
+from ..model import BASE, turning
+from ..records import dataclass
+from .state import GraspState
+
+if TYPE_CHECKING:
+    from .arms import Arm
+    from .mechanism import Grasp
+
+__all__ = ["ContactSizes", "contact_sizes", "require_fitting", "tolerance_for"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ContactSizes:
+    """What the misfits of contacts are made of, for all contacts of a grasp."""
+
+    length: Array
+    """(l,): of the arm and the lever, in metres."""
+    kept: Array
+    """(l, 3, 3): takes rotations less one to what a contact forbids of them."""
+    still: Array
+    """(l, 3, 3): takes angular velocities in the contact's axes to those that it forbids."""
+    held: Array
+    """(l,): 1, or 0 for contacts that are gone."""
+    arm: NDArray[np.intp]
+    """(l,): which arm it is of."""
+    over: Array
+    """(nv,): what velocities of joints are divided by."""
+    counts: NDArray[np.intp]
+    """How many of them each arm has."""
+
+
+def contact_sizes(grasp: Grasp) -> ContactSizes:
+    """The sizes of a grasp's contacts."""
+    found = [_reach(a, k) for a in grasp.arms for k in range(len(a.tips))]
+    reach = np.array(found) + np.linalg.norm(grasp.places, axis=-1)
+    usual = float(reach.max()) or 1.0
+    length = np.where(reach > 1e-6 * usual, reach, usual)
+    kept, still = np.zeros((len(reach), 3, 3)), np.zeros((len(reach), 3, 3))
+    for i, c in enumerate(grasp.contacts):
+        turns = np.abs(c.bound[:3]).max(axis=0, initial=0.0) > 0.0
+        N = c.bound[:3, turns]
+        still[i, : N.shape[1]] = N.T
+        both = c.bound[:3, turns & c.holonomic]
+        if both.shape[1] == 3:
+            kept[i] = np.eye(3) / math.sqrt(2.0)
+        elif both.shape[1] == 2:
+            kept[i, :, 0] = np.cross(both[:, 0], both[:, 1])
+    arm = np.array([k for k, a in enumerate(grasp.arms) for _ in a.tips], dtype=np.intp)
+    over = [_divisors(a, float(length[a.contacts].max())) for a in grasp.arms]
+    held = np.array([float(c.bound.shape[1] > 0) for c in grasp.contacts])
+    counts = np.array([a.robot.nv for a in grasp.arms], dtype=np.intp)
+    return ContactSizes(length, kept, still, held, arm, np.concatenate(over), counts)
+
+
+def _reach(arm: Arm, k: int) -> float:
+    """The way along an arm from its base to a tip."""
+    tip, robot = arm.tips[k], arm.robot
+    total, body = float(np.linalg.norm(tip.placement.p)), tip.body
+    while body != BASE:
+        total += float(np.linalg.norm(robot.joints[body].placement.p))
+        body = robot.joints[body].parent
+    return total
+
+
+def _divisors(arm: Arm, length: float) -> Array:
+    each = [1.0 if turns else length for c in arm.robot.independent for turns in turning(c.type)]
+    return np.array(each)
+
+
+def tolerance_for(check: Any, *given: Any) -> float | None:
+    """The tolerance that `check` asks for; the usual one depends on the precision of what is given."""
+    parts: list[Any] = []
+    for x in given:
+        parts += x if isinstance(x, (list, tuple)) else [x]
+    return tolerance_of(check, *parts)
+
+
+def require_fitting(state: GraspState, tolerance: float | None, what: str, moving: bool = True) -> None:
+    """Raise if tips and object do not fit, or do not move together, by more than a tolerance; None is for none.
+
+    The same for loops of the arms' own. Without `moving` it is about positions alone.
+    """
+    if tolerance is None:
+        return
+    grasp = state.grasp
+    for g in grasp.groups:
+        for k in g.arms if g.looped else ():
+            arm, v = grasp.arms[k], state.v[k] if moving else None
+            require_consistent(arm.robot, state.q[k], v, None, tolerance, f"{what}: arm {arm.name!r}")
+    with np.errstate(all="ignore"):
+        gap, slip = _gaps(state), _slips(state) if moving else np.zeros(len(grasp.contacts))
+        off = gap + slip
+        bad = off > tolerance**2
+    if bad.any():
+        raise InconsistentStateError(f"{what}: {_complaint(state, gap, slip, bad, tolerance)}")
+
+
+def _gaps(state: GraspState) -> Array:
+    """(..., l): the squares of the contacts' gaps."""
+    s, tips = state.grasp.sizes, state.tip_poses
+    turned = (state.attitudes - np.eye(3)) @ s.kept
+    apart = (state.pose[..., None, :3, 3] + state.levers - tips[..., :3, 3]) * (s.held / s.length)[:, None]
+    return np.asarray(np.einsum("...ij,...ij->...", turned, turned) + np.einsum("...i,...i->...", apart, apart))
+
+
+def _slips(state: GraspState) -> Array:
+    """(..., l): the squares of the contacts' slips."""
+    s, V = state.grasp.sizes, state.velocity
+    across = (state.A @ V[..., None, :, None])[..., 0] - state.tip_velocities
+    w = (s.still @ (np.swapaxes(state.axes, -1, -2) @ across[..., :3, None]))[..., 0]
+    u = across[..., 3:] * (s.held / s.length)[:, None]
+    arms = norms(np.concatenate(state.v, axis=-1) / s.over, s.counts)[..., s.arm]
+    whole = np.einsum("...i,...i->...", V[..., :3], V[..., :3])[..., None]
+    whole = whole + np.einsum("...i,...i->...", V[..., 3:], V[..., 3:])[..., None] / s.length**2
+    moves = np.einsum("...i,...i->...", w, w) + np.einsum("...i,...i->...", u, u)
+    return np.asarray(moves / (1.0 + arms**2 + whole))
+
+
+def _complaint(state: GraspState, gap: Array, slip: Array, bad: Array, tolerance: float) -> str:
+    grasp, states = state.grasp, np.asarray(bad.any(axis=-1))
+    at = tuple(int(k) for k in np.argwhere(states)[0])
+    here = np.where(bad, gap + slip, 0.0)[at]
+    i = int(np.argmax(here))
+    contact, arm = grasp.contacts[i].name, grasp.arm_of(i).name
+    slip = np.broadcast_to(slip, gap.shape)
+    first = f"contact {contact!r} of arm {arm!r} does not fit{whose(states, at)}"
+    more = [grasp.contacts[k].name for k in np.flatnonzero(bad[at]) if k != i]
+    others = f" (nor do {', '.join(map(repr, more[:5]))})" if more else ""
+    end = (
+        f"; the tolerance is {tolerance:.3g}. Check the frames and bases that positions and velocities are given in; "
+        "grasp.project(q, v, pose, velocity) is a state near it that fits; check=False takes it as it is"
+    )
+    if gap[at][i] >= slip[at][i]:
+        r = state.residual[at][i]
+        return (
+            f"{first}: the tip is off the object by {_size(r[3:])} m and {_size(r[:3])} rad, "
+            f"{math.sqrt(gap[at][i]):.3g} of the arm's length{others}{end}"
+        )
+    across = ((state.A @ state.velocity[..., None, :, None])[..., 0] - state.tip_velocities)[at][i]
+    w = grasp.sizes.still[i] @ state.axes[at][i].T @ across[:3]
+    return (
+        f"{first}: the tip moves against the object at {_size(across[3:])} m/s and {_size(w)} rad/s, "
+        f"{math.sqrt(slip[at][i]):.3g} of how fast the arm moves{others}{end}"
+    )
+
+
+def _size(x: Array) -> str:
+    return f"{float(np.linalg.norm(x)):.3g}"

@@ -1,0 +1,130 @@
+"""States that are none of the closed mechanism: found out, and told with what is open, by how much, and what to do.
+
+`check` of the functions that are asked is True for the usual tolerance, a number for another, or False for none. What
+is compared with it is in `ordern.algorithms.closed_loop.misfit`. States that are not finite pass: what follows from
+them is not a number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algorithms.closed_loop.misfit import MISFIT, gap_and_slip
+from ..errors import ArgumentError, InconsistentStateError
+from .asking import Array, asking
+
+if TYPE_CHECKING:
+    from ..model import LoopSize
+    from ..robot import Robot
+
+__all__ = ["SINGLE", "Check", "complaint", "require_consistent", "tolerance_of", "whose"]
+
+Check = bool | float
+
+SINGLE = 2e-3
+"""The tolerance of states in single precision: a hinge that has made a thousand turns is known to 5e-4 rad."""
+_HALF = 5e-2
+_MOST = 5
+"""So many loops are named."""
+
+
+def tolerance_of(check: Any, *given: Any) -> float | None:
+    """The tolerance that `check` asks for; None if it asks for none.
+
+    The usual one depends on the precision of the positions and velocities that were given.
+    """
+    if check is False or (isinstance(check, np.bool_) and not check):
+        return None
+    if check is True or isinstance(check, np.bool_):
+        kinds = [getattr(x, "dtype", None) for x in given]
+        return _HALF if np.float16 in kinds else SINGLE if np.float32 in kinds else MISFIT
+    if not isinstance(check, (int, float, np.number)) or not 0.0 < check < np.inf:
+        raise ArgumentError(f"check must be True, False, or a positive tolerance, not {check!r}")
+    return float(check)
+
+
+def require_consistent(
+    robot: Robot, q: Array, v: Array | None, t: Any, tolerance: float | None, what: str = ""
+) -> None:
+    """Raise if loops are open in positions q (..., nq), or opened by velocities v (..., nv), by more than a tolerance.
+
+    Without velocities it is about positions alone. `what` stands at the beginning of what is told.
+    """
+    if tolerance is None or not robot.nc:
+        return
+    ask = asking(robot)
+    r = ask("loop_residual", q, t=t)
+    rate = None if v is None else ask("loop_rate", q, v, t=t)
+    text = complaint(robot, r, rate, v, tolerance)
+    if text:
+        raise InconsistentStateError(f"{what}: {text}" if what else text)
+
+
+def complaint(robot: Robot, r: Array, rate: Array | None, v: Array | None, tolerance: float) -> str:
+    """What is wrong with states of these residuals and rates, (..., nc); nothing if all fit."""
+    with np.errstate(all="ignore"):
+        gap, slip = gap_and_slip(robot.loop_sizes, r, rate, v)
+        gap, slip = np.broadcast_arrays(gap, slip)
+        off = np.sqrt(gap**2 + slip**2)
+        bad = off > tolerance
+    if not bad.any():
+        return ""
+    states = bad.any(axis=-1)
+    at = tuple(int(k) for k in np.argwhere(states)[0])
+    of = whose(states, at)
+    r, gap, slip, bad, off = (np.broadcast_to(x, (*states.shape, x.shape[-1]))[at] for x in (r, gap, slip, bad, off))
+    worst = int(np.argmax(np.where(bad, off, 0.0)))
+    order = sorted(np.flatnonzero(bad).tolist(), key=lambda k: -off[k])
+    sizes = robot.loop_sizes
+    names = [sizes[k].name for k in order]
+    if gap[worst] >= slip[worst] or rate is None:
+        told = [f"by {_amounts(sizes[k], r, '')}" for k in order]
+        first = f"{_loops(names, robot.name)} {'are open:' if names[1:] else 'is open'} {_listed(names, told)}{of}"
+        return (
+            f"{first}. That is {gap[worst]:.3g} of the way around the loop, {sizes[worst].length:.3g} m, or of a "
+            f"radian; the tolerance is {tolerance:.3g}. {_REMEDY_Q}; check=False takes the state as it is"
+        )
+    rate = np.broadcast_to(rate, (*states.shape, rate.shape[-1]))[at]
+    told = [f"opens at {_amounts(sizes[k], rate, '/s')}" for k in order]
+    it = "" if names[1:] else "it "
+    return (
+        f"velocities do not keep {_loops(names, robot.name)} closed: {it}{_listed(names, told)}{of}. That is "
+        f"{slip[worst]:.3g} of how fast the loop's joints move; the tolerance is {tolerance:.3g}. {_REMEDY_V}; "
+        "check=False takes the state as it is"
+    )
+
+
+_REMEDY_Q = "robot.assemble(q).q is a closed position near it"
+_REMEDY_V = "robot.project_velocity(q, v) is the velocity next to it that keeps loops closed"
+
+
+def whose(states: Array, at: tuple[int, ...]) -> str:
+    """Which state of a batch it is, in words."""
+    if not states.shape:
+        return ""
+    index = at[0] if len(at) == 1 else at
+    count = int(states.sum())
+    more = f", the first of {count} such states" if count > 1 else ""
+    return f" in state {index} of the batch{more}"
+
+
+def _amounts(size: LoopSize, rows: Array, per: str) -> str:
+    """The largest length and angle of a loop's rows."""
+    mine, angles = np.abs(rows[size.rows]), np.array(size.angles)
+    found = ((mine[~angles], "m"), (mine[angles], "rad"))
+    largest = [(float(np.max(x, initial=0.0)), unit) for x, unit in found]
+    return " and ".join(f"{x:.3g} {unit}{per}" for x, unit in largest if x > 0.0)
+
+
+def _loops(names: list[str], robot: str) -> str:
+    return f"loops of {robot!r}" if names[1:] else f"loop {names[0]!r} of {robot!r}"
+
+
+def _listed(names: list[str], told: list[str]) -> str:
+    """What is said of one loop, or of several by their names."""
+    if not names[1:]:
+        return told[0]
+    more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
+    return ", ".join(f"{name!r} {x}" for name, x in zip(names[:_MOST], told[:_MOST], strict=True)) + more

@@ -1,0 +1,127 @@
+"""How large each loop of a model is: what to compare with by how much it is open, and how fast it opens.
+
+Residuals that are lengths are compared with the way around the loop, those that are angles with one radian. How fast
+they change is compared with that, times the speed of the joints along the loop and no less than one radian per second.
+So a state fits equally well in metres and in millimetres, and a joint that is in no loop does not count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..joints import Closure, Joint, row_count
+from ..joints.jets import wrenches
+from ..records import dataclass
+from ..spatial import Freedoms, Pose
+from .parts import BASE, Loop
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["LoopSize", "loop_sizes", "turning"]
+
+_POSES = (
+    Pose(((1.0, 0.0, 0.0), (0.0, 0.8, -0.6), (0.0, 0.6, 0.8)), (0.1, 0.2, 0.3)),
+    Pose(((0.8, 0.0, 0.6), (0.0, 1.0, 0.0), (-0.6, 0.0, 0.8)), (-0.3, 0.2, 0.1)),
+    Pose(((0.96, -0.28, 0.0), (0.28, 0.96, 0.0), (0.0, 0.0, 1.0)), (0.2, -0.1, 0.05)),
+)
+"""Of no particular kind: a row that no translation changes in any of them is an angle."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSize:
+    """The size of one active loop or coupling."""
+
+    name: str
+    rows: slice
+    length: float
+    """The way around it, in metres."""
+    angles: tuple[bool, ...]
+    """For each row whether it is an angle; the others are lengths."""
+    moving: tuple[tuple[int, int, int, float], ...]
+    """Of each freedom along it: its body, its place among those of the joint, and in v, and the square of what its
+    velocity is divided by: 1 for rotations, the length for translations."""
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """What each row is divided by."""
+        return tuple(1.0 if angle else self.length for angle in self.angles)
+
+
+def loop_sizes(model: Model) -> tuple[LoopSize, ...]:
+    """The sizes of all active loops, then of couplings, in the order of their rows."""
+    table, known, found = model.loop_table, _Kinds(), []
+    paths = [[*_path(model, x.loop.parent, x.top), *_path(model, x.loop.child, x.top)] for x in table.loops]
+    lengths = [_length(model, x.loop, path) for x, path in zip(table.loops, paths, strict=True)]
+    usual = max((*lengths, *(_norm(c.placement.p) for c in model.joints)), default=0.0) or 1.0
+    for x, path, length in zip(table.loops, paths, lengths, strict=True):
+        around = length if length > 1e-6 * usual else usual
+        found.append(LoopSize(x.loop.name, x.rows, around, known.angles(x.type), _moving(model, path, around)))
+    for c in table.couplings:
+        ends = [k for k in dict.fromkeys((c.joint, c.other)) if k != BASE]
+        turns = turning(model.joints[c.joint].type)
+        found.append(LoopSize(c.name, table.rows[c.name], usual, turns, _moving(model, ends, usual)))
+    return tuple(found)
+
+
+class _Kinds:
+    """Which rows of closures are angles; looked at once for each kind of closure."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, tuple[bool, ...]] = {}
+
+    def angles(self, of: Closure) -> tuple[bool, ...]:
+        """For each row, whether it is an angle."""
+        try:
+            if of not in self._known:
+                self._known[of] = _angles(of)
+            return self._known[of]
+        except TypeError:  # it cannot be hashed
+            return _angles(of)
+
+
+def _angles(of: Closure) -> tuple[bool, ...]:
+    each = []
+    for pose in _POSES:
+        try:
+            each.append(wrenches(of, pose, 0.0))
+        except (ArithmeticError, ValueError):  # joints in series may not reach it
+            continue
+    if not each:
+        return (False,) * sum(row_count(of))
+    return tuple(all(_norm(w.linear) < 1e-9 for w in row) for row in zip(*each, strict=True))
+
+
+def _path(model: Model, body: int, top: int) -> Iterator[int]:
+    """The bodies from one up to a loop's top, which is left out."""
+    while body != top:
+        yield body
+        body = model.joints[body].parent
+
+
+def _length(model: Model, loop: Loop, path: list[int]) -> float:
+    """The way around a loop: from joint to joint, and what its closure is long."""
+    own = sum(float(getattr(loop.type, name, 0.0)) for name in ("length", "radius"))
+    ends = _norm(loop.parent_placement.p) + _norm(loop.child_placement.p)
+    return own + ends + sum(_norm(model.joints[k].placement.p) for k in path)
+
+
+def _moving(model: Model, path: list[int], length: float) -> tuple[tuple[int, int, int, float], ...]:
+    found = []
+    for body in path:
+        c = model.joints[body]
+        ratio = 1.0 if c.mimic is None else c.mimic.ratio
+        for k, turns in enumerate(turning(c.type) if ratio else ()):
+            found.append((body, k, c.v_start + k, (1.0 if turns else length) ** 2 / ratio**2))
+    return tuple(found)
+
+
+def turning(joint: Joint) -> tuple[bool, ...]:
+    """For each freedom of a joint, whether it turns the child."""
+    return tuple(_norm(column.angular) > 0.0 for column in joint.subspace(Freedoms(joint.neutral())).columns)
+
+
+def _norm(x: Any) -> float:
+    return math.sqrt(sum(float(y) ** 2 for y in x))
