@@ -43,7 +43,7 @@ def test_tips_that_are_off_the_object_or_move_against_it_are_errors(name):
     with pytest.raises(InconsistentStateError, match=against):
         ask(grasp, s, v=[s.v[0] + 0.1, *s.v[1:]])
     state = grasp.state(first, s.v, s.pose, s.velocity)
-    with pytest.raises(InconsistentStateError, match=r"^grasp\.dynamics: contact"):
+    with pytest.raises(InconsistentStateError, match=r"^grasp\.forward_dynamics: contact"):
         grasp.dynamics(state, np.zeros(grasp.nv))
     loose = grasp.dynamics(state, np.zeros(grasp.nv), check=False)
     np.testing.assert_array_equal(loose.forces, ask(grasp, s, q=first, check=False).forces)

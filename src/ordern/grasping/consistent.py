@@ -39,12 +39,14 @@ class ContactSizes:
 
     length: Array
     """(l,): of the arm and the lever, in metres."""
+    frames: Array
+    """(l, 4, 4): where the contacts are on the object."""
     kept: Array
-    """(l, 3, 3): takes rotations less one to what a contact forbids of them."""
+    """(l, 4, 4): takes differences of poses to what a contact forbids of them; distances, divided by the length."""
     still: Array
     """(l, 3, 3): takes angular velocities in the contact's axes to those that it forbids."""
-    held: Array
-    """(l,): 1, or 0 for contacts that are gone."""
+    share: Array
+    """(l, 1): what distances are multiplied with: one over the length, or 0 for contacts that are gone."""
     arm: NDArray[np.intp]
     """(l,): which arm it is of."""
     over: Array
@@ -59,21 +61,22 @@ def contact_sizes(grasp: Grasp) -> ContactSizes:
     reach = np.array(found) + np.linalg.norm(grasp.places, axis=-1)
     usual = float(reach.max()) or 1.0
     length = np.where(reach > 1e-6 * usual, reach, usual)
-    kept, still = np.zeros((len(reach), 3, 3)), np.zeros((len(reach), 3, 3))
+    frames = np.array([c.at.matrix for c in grasp.contacts])
+    kept, still = np.zeros((len(reach), 4, 4)), np.zeros((len(reach), 3, 3))
     for i, c in enumerate(grasp.contacts):
         turns = np.abs(c.bound[:3]).max(axis=0, initial=0.0) > 0.0
         N = c.bound[:3, turns]
         still[i, : N.shape[1]] = N.T
         both = c.bound[:3, turns & c.holonomic]
         if both.shape[1] == 3:
-            kept[i] = np.eye(3) / math.sqrt(2.0)
+            kept[i, :3, :3] = np.eye(3) / math.sqrt(2.0)
         elif both.shape[1] == 2:
-            kept[i, :, 0] = np.cross(both[:, 0], both[:, 1])
+            kept[i, :3, 0] = np.cross(both[:, 0], both[:, 1])
+        kept[i, 3, 3] = 1.0 / length[i] if c.bound.shape[1] else 0.0
     arm = np.array([k for k, a in enumerate(grasp.arms) for _ in a.tips], dtype=np.intp)
     over = [_divisors(a, float(length[a.contacts].max())) for a in grasp.arms]
-    held = np.array([float(c.bound.shape[1] > 0) for c in grasp.contacts])
     counts = np.array([a.robot.nv for a in grasp.arms], dtype=np.intp)
-    return ContactSizes(length, kept, still, held, arm, np.concatenate(over), counts)
+    return ContactSizes(length, frames, kept, still, kept[:, 3, 3:].copy(), arm, np.concatenate(over), counts)
 
 
 def _reach(arm: Arm, k: int) -> float:
@@ -112,32 +115,38 @@ def require_fitting(state: GraspState, tolerance: float | None, what: str, movin
             arm, v = grasp.arms[k], state.v[k] if moving else None
             require_consistent(arm.robot, state.q[k], v, None, tolerance, f"{what}: arm {arm.name!r}")
     with np.errstate(all="ignore"):
-        gap, slip = _gaps(state), _slips(state) if moving else np.zeros(len(grasp.contacts))
-        off = gap + slip
-        bad = off > tolerance**2
+        gap = _gaps(state)
+        slip = _slips(state) if moving else None
+        if (gap if slip is None else gap + slip).max(initial=0.0) <= tolerance**2:
+            return  # whatever the velocities are compared with
+        slip = np.zeros_like(gap) if slip is None else slip / _speeds(state)
+        bad = gap + slip > tolerance**2
     if bad.any():
         raise InconsistentStateError(f"{what}: {_complaint(state, gap, slip, bad, tolerance)}")
 
 
 def _gaps(state: GraspState) -> Array:
     """(..., l): the squares of the contacts' gaps."""
-    s, tips = state.grasp.sizes, state.tip_poses
-    turned = (state.attitudes - np.eye(3)) @ s.kept
-    apart = (state.pose[..., None, :3, 3] + state.levers - tips[..., :3, 3]) * (s.held / s.length)[:, None]
-    return np.asarray(np.einsum("...ij,...ij->...", turned, turned) + np.einsum("...i,...i->...", apart, apart))
+    s = state.grasp.sizes
+    off = (state.pose[..., None, :, :] @ s.frames - state.tip_poses) @ s.kept
+    return np.asarray(np.einsum("...ij,...ij->...", off, off))
 
 
 def _slips(state: GraspState) -> Array:
-    """(..., l): the squares of the contacts' slips."""
+    """(..., l): the squares of how fast tips move against the object."""
+    s = state.grasp.sizes
+    across = (state.A @ state.velocity[..., None, :, None])[..., 0] - state.tip_velocities
+    w = s.still @ (np.swapaxes(state.axes, -1, -2) @ across[..., :3, None])
+    u = across[..., 3:] * s.share
+    return np.asarray(np.einsum("...ij,...ij->...", w, w) + np.einsum("...i,...i->...", u, u))
+
+
+def _speeds(state: GraspState) -> Array:
+    """(..., l): what these are compared with: 1, and the squares of the velocities of the arm and of the object."""
     s, V = state.grasp.sizes, state.velocity
-    across = (state.A @ V[..., None, :, None])[..., 0] - state.tip_velocities
-    w = (s.still @ (np.swapaxes(state.axes, -1, -2) @ across[..., :3, None]))[..., 0]
-    u = across[..., 3:] * (s.held / s.length)[:, None]
     arms = norms(np.concatenate(state.v, axis=-1) / s.over, s.counts)[..., s.arm]
-    whole = np.einsum("...i,...i->...", V[..., :3], V[..., :3])[..., None]
-    whole = whole + np.einsum("...i,...i->...", V[..., 3:], V[..., 3:])[..., None] / s.length**2
-    moves = np.einsum("...i,...i->...", w, w) + np.einsum("...i,...i->...", u, u)
-    return np.asarray(moves / (1.0 + arms**2 + whole))
+    turning, moving = (np.einsum("...i,...i->...", x, x)[..., None] for x in (V[..., :3], V[..., 3:]))
+    return np.asarray(1.0 + arms**2 + turning + moving / s.length**2)
 
 
 def _complaint(state: GraspState, gap: Array, slip: Array, bad: Array, tolerance: float) -> str:
@@ -146,7 +155,6 @@ def _complaint(state: GraspState, gap: Array, slip: Array, bad: Array, tolerance
     here = np.where(bad, gap + slip, 0.0)[at]
     i = int(np.argmax(here))
     contact, arm = grasp.contacts[i].name, grasp.arm_of(i).name
-    slip = np.broadcast_to(slip, gap.shape)
     first = f"contact {contact!r} of arm {arm!r} does not fit{whose(states, at)}"
     more = [grasp.contacts[k].name for k in np.flatnonzero(bad[at]) if k != i]
     others = f" (nor do {', '.join(map(repr, more[:5]))})" if more else ""

@@ -52,9 +52,11 @@ def held_body(given: Any) -> Body | None:
 
 def cross_matrix(r: Array) -> Array:
     """The matrices of cross products with vectors (..., 3)."""
-    x, y, z = np.moveaxis(r, -1, 0)
-    o = np.zeros_like(x)
-    return np.stack([np.stack(row, -1) for row in ((o, -z, y), (z, o, -x), (-y, x, o))], -2)
+    found = np.zeros((*r.shape, 3))
+    for row, column, k in ((2, 1, 0), (0, 2, 1), (1, 0, 2)):
+        found[..., row, column] = r[..., k]
+        found[..., column, row] = -r[..., k]
+    return found
 
 
 def spatial_inertia(body: Body, R: Array) -> Array:

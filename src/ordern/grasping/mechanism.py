@@ -192,9 +192,16 @@ class Grasp:
         tolerance, or False for none. The same for loops of the arms' own.
         """
         state = self.state(q, v, pose, velocity)
-        require_fitting(state, tolerance_for(check, q, v, pose, velocity), "grasp.forward_dynamics")
+        most = tolerance_for(check, q, v, pose, velocity)
         return self.dynamics(
-            state, tau, method, wrench=wrench, solver=solver, arm_method=arm_method, rcond=rcond, check=False
+            state,
+            tau,
+            method,
+            wrench=wrench,
+            solver=solver,
+            arm_method=arm_method,
+            rcond=rcond,
+            check=False if most is None else most,
         )
 
     def dynamics(
@@ -210,7 +217,6 @@ class Grasp:
         check: Check = True,
     ) -> GraspMotion:
         """The same for a state."""
-        require_fitting(state, tolerance_for(check), "grasp.dynamics")
         method = self.usual_method(arm_method) if method is None else method
         if method not in METHODS:
             raise unknown_name("method", method, METHODS, "grasp")
@@ -225,6 +231,7 @@ class Grasp:
         given: Any = rcond
         if not isinstance(given, (int, float, np.number)) or not 0.0 <= given < 1.0:
             raise ArgumentError(f"grasp: rcond must be a number from 0 to 1, not {rcond!r}")
+        require_fitting(state, tolerance_for(check), "grasp.forward_dynamics")
         taus = tuple(np.broadcast_to(x, (*shape, x.shape[-1])) for x in taus)
         if shape != state.shape:
             state = state.spread(shape)

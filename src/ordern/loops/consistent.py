@@ -26,6 +26,8 @@ Check = bool | float
 SINGLE = 2e-3
 """The tolerance of states in single precision: a hinge that has made a thousand turns is known to 5e-4 rad."""
 _HALF = 5e-2
+_LONG = 60
+"""Robots with more freedoms are looked at loop by loop, from residuals and rates: straight-line code would be long."""
 _MOST = 5
 """So many loops are named."""
 
@@ -52,7 +54,7 @@ def require_consistent(
 
     Without velocities it is about positions alone. `what` stands at the beginning of what is told.
     """
-    if tolerance is None or not robot.nc:
+    if tolerance is None or not robot.nc or (tolerance >= MISFIT and _fits(robot, q, v, t)):
         return
     ask = asking(robot)
     r = ask("loop_residual", q, t=t)
@@ -60,6 +62,26 @@ def require_consistent(
     text = complaint(robot, r, rate, v, tolerance)
     if text:
         raise InconsistentStateError(f"{what}: {text}" if what else text)
+
+
+def _fits(robot: Robot, q: Array, v: Array | None, t: Any) -> bool:
+    """Whether all states fit for sure, by one compiled function; of long robots it is not known."""
+    if robot.nv > _LONG:
+        return False
+    key = ("loop_excess", v is None)
+    found: Any = robot._quick.get(key)
+    if found is None:
+        timed = any(x.type.timed for x in robot.loop_table.loops)
+        kernel = robot.kernel("loop_excess", present=("t",) if timed else (), moving=v is not None)
+        quick, still = kernel.fast(kernel), np.zeros(robot.nv)
+
+        def found(q: Array, v: Array | None, t: Any) -> Any:
+            given = (q, still if v is None else v)
+            return quick(*given, 0.0 if t is None else t) if timed else quick(*given)
+
+        robot._quick[key] = found
+    off = found(q, v, t)
+    return bool((off < 0.0).all()) if isinstance(off, np.ndarray) else bool(off < 0.0)
 
 
 def complaint(robot: Robot, r: Array, rate: Array | None, v: Array | None, tolerance: float) -> str:

@@ -19,9 +19,19 @@ from numpy.typing import NDArray
 
 from ...graph import Scalar, where_less
 from ...model import LoopSize, Tree
+from ..registry import Port, algorithm, question
 from .constraints import loop_rate, loop_residual
 
-__all__ = ["MISFIT", "excess", "gap_and_slip", "norms"]
+__all__ = ["MISFIT", "excess", "gap_and_slip", "loop_excess", "norms"]
+
+question(
+    "loop_excess",
+    (Port("q", "q"), Port("v", "v"), Port("t", "scalar", optional=True)),
+    "scalar",
+    "outward",
+    options=("moving",),
+    loops=True,
+)
 
 Array = NDArray[Any]
 
@@ -30,22 +40,30 @@ MISFIT = 1e-3
 1e-3 at 30 rad/s, single precision 1e-6; a frame or an angle that is mistaken gives 1e-2 and more."""
 
 
-def excess(tree: Tree, q: Any, qd: Any, t: Any, tolerance: float = MISFIT) -> Scalar:
-    """Below zero if no loop has a larger misfit than the tolerance.
+def excess(tree: Tree, q: Any, qd: Any, t: Any, moving: bool = True) -> Scalar:
+    """Below zero if no loop has a larger misfit than `MISFIT`; without `moving`, no larger gap.
 
-    It is (gap^2 - tolerance^2) (1 + |v|^2) + |dr/dt|^2 of the worst loop: without a division.
+    It is (gap^2 - MISFIT^2) (1 + |v|^2) + |dr/dt|^2 of the worst loop: without a division.
     """
-    r, rate = tuple(loop_residual(tree, q, t)), tuple(loop_rate(tree, q, qd, t))
+    r = tuple(loop_residual(tree, q, t))
+    rate = tuple(loop_rate(tree, q, qd, t)) if moving else (0.0,) * len(r)
     v = {i.key: qd[i] for i, _ in tree.outward()}
-    worst: Scalar = -1.0
+    worst: Scalar | None = None
     for size in tree.model.loop_sizes:
-        speed = _squares([(v[body][k], square) for body, k, _, square in size.moving], 1.0)
+        along = [(v[body][k], square) for body, k, _, square in size.moving]
+        speed = _squares(along, 1.0) if moving else 1.0
         squares = [scale**2 for scale in size.scales]
-        gap = _squares(list(zip(r[size.rows], squares, strict=True)), -(tolerance**2))
+        gap = _squares(list(zip(r[size.rows], squares, strict=True)), -(MISFIT**2))
         slip = _squares(list(zip(rate[size.rows], squares, strict=True)), 0.0)
         off = gap * speed + slip
-        worst = where_less(worst, off, off, worst)
-    return worst
+        worst = off if worst is None else where_less(worst, off, off, worst)
+    return -1.0 if worst is None else worst
+
+
+@algorithm("loop_excess", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.3", sweeps=False)
+def loop_excess(tree: Tree, q: Any, qd: Any, t: Any, moving: bool) -> Any:
+    """See `excess`, which it is."""
+    return excess(tree, q, qd, t, moving)
 
 
 def _squares(terms: Sequence[tuple[Scalar, float]], total: Scalar) -> Scalar:

@@ -85,11 +85,11 @@ def multipliers(
     """Joint accelerations, multipliers, and the smallest relative pivot that was kept, negative in an open state."""
     qdd0 = articulated_body(tree, q, qd, tau, external, v0, a0)
     k = loop_bias(tree, q, qd, t)
+    off = excess(tree, q, qd, t)
     pull = getattr(correction, "scalars", (0.0,) * tree.model.nc)
     small = drop[tree.base] if hasattr(drop, "scalars") else DROP
     qdd, force, least = constrained(tree, q, qdd0, [-(x + y) for x, y in zip(k, pull, strict=True)], t, small)
-    sure = where_less(excess(tree, q, qd, t), 0.0, least, -least)
-    return Freedoms((*qdd.scalars, *force, sure))
+    return Freedoms((*qdd.scalars, *force, where_less(off, 0.0, least, -least)))
 
 
 def constrained(
