@@ -10,7 +10,7 @@ import pytest
 
 import ordern as on
 from ordern import InconsistentStateError, robots
-from ordern.algorithms.closed_loop.misfit import MISFIT, gap_and_slip
+from ordern.algorithms.closed_loop.misfit import MISFIT, Sizes, gap_and_slip
 from ordern.loops.consistent import SINGLE
 
 Y = (0.0, 1.0, 0.0)
@@ -163,6 +163,32 @@ def test_the_tolerance_is_a_part_of_the_way_around_the_loop(size):
                     robot.forward_dynamics(q + off, np.zeros(3), np.zeros(3))
 
 
+def test_where_the_ground_has_its_origin_does_not_count():
+    b = on.Builder("far").body("ground")
+    b.body("crank", parent="ground", joint=HINGE, joint_name="a", at=(100.0, 0, 0), **bar(0.2))
+    b.body("coupler", parent="crank", joint=HINGE, joint_name="b", at=(0.2, 0, 0), **bar(0.5))
+    b.body("rocker", parent="ground", joint=HINGE, joint_name="c", at=(100.6, 0, 0), **bar(0.4))
+    far = b.loop("pin", HINGE, "rocker", "coupler", at=(0.4, 0, 0), child_at=(0.5, 0, 0)).build()
+    assert far.loop_sizes[0].length == pytest.approx(1.7, rel=1e-12)
+    assert rodded().loop_sizes[0].length == pytest.approx(0.3 + 0.5 + 0.3 + 0.5, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_long_chains_of_loops_are_looked_at_loop_by_loop():
+    """Robots that are too long for straight-line code."""
+    robot = on.load("four-bar-chain-40")
+    q, rest = robot.assemble().q, np.zeros(robot.nv)
+    assert robot.nv > 60 and np.isfinite(robot.forward_dynamics(q, rest, rest)).all()
+    bad = q.copy()
+    bad[robot.joint(robot.joints[-1].name).q] += 0.1
+    with pytest.raises(InconsistentStateError, match=r"loop 'pin40' of 'four-bar-chain-40' is open by 0\.\d+ m\."):
+        robot.forward_dynamics(bad, rest, rest)
+    turning = rest.copy()
+    turning[robot.joints[-1].v] = 0.1
+    with pytest.raises(InconsistentStateError, match=r"velocities do not keep loop 'pin40' .* in state 1 of the batch"):
+        robot.forward_dynamics(q, [rest, turning], rest)
+
+
 @pytest.mark.parametrize("speed", [0.0, 1.0, 100.0])
 def test_the_tolerance_of_velocities_is_a_part_of_how_fast_joints_move(speed):
     robot, q, v = closed("linkage")
@@ -216,7 +242,7 @@ def test_single_precision_has_a_tolerance_of_its_own(name):
         robot.forward_dynamics(opened(name).astype(np.float32), v4, tau)
     between = 0.5 * (MISFIT + SINGLE)
     step = np.random.default_rng(5).normal(size=robot.nv)
-    sizes, by = robot.loop_sizes, 1e-3
+    sizes, by = Sizes.of(robot.loop_sizes), 1e-3
     for _ in range(20):  # to a position whose misfit is between both tolerances
         x = np.asarray(robot.integrate(q, by * step))
         by *= between / gap_and_slip(sizes, robot.loop_residual(x), None, None)[0].max()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms.closed_loop.misfit import MISFIT, gap_and_slip
+from ..algorithms.closed_loop.misfit import MISFIT, Sizes, gap_and_slip
 from ..errors import ArgumentError, InconsistentStateError
-from .asking import Array, asking
+from .asking import Array
 
 if TYPE_CHECKING:
     from ..model import LoopSize
@@ -48,20 +48,38 @@ def tolerance_of(check: Any, *given: Any) -> float | None:
 
 
 def require_consistent(
-    robot: Robot, q: Array, v: Array | None, t: Any, tolerance: float | None, what: str = ""
+    robot: Robot,
+    q: Array,
+    v: Array | None,
+    t: Any,
+    tolerance: float | None,
+    what: str = "",
+    suspected: bool = False,
 ) -> None:
     """Raise if loops are open in positions q (..., nq), or opened by velocities v (..., nv), by more than a tolerance.
 
-    Without velocities it is about positions alone. `what` stands at the beginning of what is told.
+    Without velocities it is about positions alone. `what` stands at the beginning of what is told. Of states that are
+    `suspected` it is known that they do not fit by the usual tolerance.
     """
-    if tolerance is None or not robot.nc or (tolerance >= MISFIT and _fits(robot, q, v, t)):
+    if tolerance is None or not robot.nc or (tolerance >= MISFIT and not suspected and _fits(robot, q, v, t)):
         return
-    ask = asking(robot)
-    r = ask("loop_residual", q, t=t)
-    rate = None if v is None else ask("loop_rate", q, v, t=t)
+    if t is None:
+        r, rate = robot.loop_residual(q), None if v is None else robot.loop_rate(q, v)
+    else:
+        r, rate = robot.loop_residual(q, t=t), None if v is None else robot.loop_rate(q, v, t=t)
+    if not suspected and _small(_sizes(robot), tolerance, r, rate):
+        return
     text = complaint(robot, r, rate, v, tolerance)
     if text:
         raise InconsistentStateError(f"{what}: {text}" if what else text)
+
+
+def _small(sizes: Sizes, tolerance: float, r: Array, rate: Array | None) -> bool:
+    """Whether what all loops together are open, and how fast they open, is below the tolerance, at any speed."""
+    with np.errstate(all="ignore"):
+        scaled = [x / sizes.scale for x in (r, rate) if x is not None]
+        total = sum(np.einsum("...i,...i->...", x, x) for x in scaled)
+        return bool(np.max(total, initial=0.0) <= tolerance**2)
 
 
 def _fits(robot: Robot, q: Array, v: Array | None, t: Any) -> bool:
@@ -87,7 +105,7 @@ def _fits(robot: Robot, q: Array, v: Array | None, t: Any) -> bool:
 def complaint(robot: Robot, r: Array, rate: Array | None, v: Array | None, tolerance: float) -> str:
     """What is wrong with states of these residuals and rates, (..., nc); nothing if all fit."""
     with np.errstate(all="ignore"):
-        gap, slip = gap_and_slip(robot.loop_sizes, r, rate, v)
+        gap, slip = gap_and_slip(_sizes(robot), r, rate, v)
         gap, slip = np.broadcast_arrays(gap, slip)
         off = np.sqrt(gap**2 + slip**2)
         bad = off > tolerance
@@ -120,6 +138,14 @@ def complaint(robot: Robot, r: Array, rate: Array | None, v: Array | None, toler
 
 _REMEDY_Q = "robot.assemble(q).q is a closed position near it"
 _REMEDY_V = "robot.project_velocity(q, v) is the velocity next to it that keeps loops closed"
+
+
+def _sizes(robot: Robot) -> Sizes:
+    found: Any = robot._quick.get("loop_sizes")
+    if found is None:
+        found = robot._quick["loop_sizes"] = Sizes.of(robot.loop_sizes)
+    sizes: Sizes = found
+    return sizes
 
 
 def whose(states: Array, at: tuple[int, ...]) -> str:

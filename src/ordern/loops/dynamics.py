@@ -282,7 +282,7 @@ def _compiled(
         require_consistent(robot, q, v, optional["t"], most)
     if not good.all():
         if most is not None and most >= MISFIT and (x[..., -1] < 0.0).any():
-            require_consistent(robot, q, v, optional["t"], most)
+            require_consistent(robot, q, v, optional["t"], most, suspected=True)
         good = np.abs(x[..., -1]) > reduced.SMALLEST_PIVOT
     if not good.all():
         n = int(np.prod(batch))

@@ -53,12 +53,13 @@ class LoopSize:
 def loop_sizes(model: Model) -> tuple[LoopSize, ...]:
     """The sizes of all active loops, then of couplings, in the order of their rows."""
     table, known, found = model.loop_table, _Kinds(), []
-    paths = [[*_path(model, x.loop.parent, x.top), *_path(model, x.loop.child, x.top)] for x in table.loops]
-    lengths = [_length(model, x.loop, path) for x, path in zip(table.loops, paths, strict=True)]
+    sides = [(list(_path(model, x.loop.parent, x.top)), list(_path(model, x.loop.child, x.top))) for x in table.loops]
+    lengths = [_length(model, x.loop, *both) for x, both in zip(table.loops, sides, strict=True)]
     usual = max((*lengths, *(_norm(c.placement.p) for c in model.joints)), default=0.0) or 1.0
-    for x, path, length in zip(table.loops, paths, lengths, strict=True):
+    for x, (one, other), length in zip(table.loops, sides, lengths, strict=True):
         around = length if length > 1e-6 * usual else usual
-        found.append(LoopSize(x.loop.name, x.rows, around, known.angles(x.type), _moving(model, path, around)))
+        moving = _moving(model, [*one, *other], around)
+        found.append(LoopSize(x.loop.name, x.rows, around, known.angles(x.type), moving))
     for c in table.couplings:
         ends = [k for k in dict.fromkeys((c.joint, c.other)) if k != BASE]
         turns = turning(model.joints[c.joint].type)
@@ -101,11 +102,16 @@ def _path(model: Model, body: int, top: int) -> Iterator[int]:
         body = model.joints[body].parent
 
 
-def _length(model: Model, loop: Loop, path: list[int]) -> float:
-    """The way around a loop: from joint to joint, and what its closure is long."""
+def _length(model: Model, loop: Loop, one: list[int], other: list[int]) -> float:
+    """The way around a loop: from joint to joint, and what its closure is long.
+
+    `one` and `other` are the bodies from its parent and its child to the top. On the top it is from where one side
+    begins to where the other does, wherever the top's own frame is.
+    """
     own = sum(float(getattr(loop.type, name, 0.0)) for name in ("length", "radius"))
-    ends = _norm(loop.parent_placement.p) + _norm(loop.child_placement.p)
-    return own + ends + sum(_norm(model.joints[k].placement.p) for k in path)
+    begin, *first = [loop.parent_placement.p, *(model.joints[k].placement.p for k in one)][::-1]
+    end, *second = [loop.child_placement.p, *(model.joints[k].placement.p for k in other)][::-1]
+    return own + _norm(begin - end) + sum(_norm(p) for p in (*first, *second))
 
 
 def _moving(model: Model, path: list[int], length: float) -> tuple[tuple[int, int, int, float], ...]:

@@ -72,7 +72,7 @@ def _cost(m: Algorithm, robot: Robot) -> tuple[str, str]:
     if m.pieces or m.alias_of:
         return "-", "-"
     options: dict[str, Any] = {"frame": "link6"} if "frame" in _options(m) else {}
-    usual: dict[str, Any] = {"axes": "frame", "kind": "classical", "alpha": 20.0}
+    usual: dict[str, Any] = {"axes": "frame", "kind": "classical", "alpha": 20.0, "moving": True}
     options |= {k: v for k, v in usual.items() if k in _options(m)}
     try:
         kernel = robot.kernel(m.question, m.name, **options)

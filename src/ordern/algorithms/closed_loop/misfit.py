@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from ...graph import Scalar, where_less
 from ...model import LoopSize, Tree
+from ...records import dataclass
 from ..registry import Port, algorithm, question
 from .constraints import loop_rate, loop_residual
 
-__all__ = ["MISFIT", "excess", "gap_and_slip", "loop_excess", "norms"]
+__all__ = ["MISFIT", "Sizes", "excess", "gap_and_slip", "loop_excess", "norms"]
 
 question(
     "loop_excess",
@@ -76,20 +77,43 @@ def _squares(terms: Sequence[tuple[Scalar, float]], total: Scalar) -> Scalar:
     return total
 
 
-def gap_and_slip(sizes: Sequence[LoopSize], r: Array, rate: Array | None, v: Array | None) -> tuple[Array, Array]:
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The sizes of all loops of a model as arrays."""
+
+    rows: Array
+    """How many rows each loop has."""
+    scale: Array
+    """(nc,): what rows are divided by."""
+    freedoms: Array
+    """How many freedoms are along each loop."""
+    column: Array
+    """Where these are in v, loop after loop."""
+    over: Array
+    """What their velocities are divided by."""
+
+    @classmethod
+    def of(cls, sizes: Sequence[LoopSize]) -> Sizes:
+        """From those of each loop."""
+        return cls(
+            np.array([len(x.angles) for x in sizes], int),
+            np.array([s for x in sizes for s in x.scales]),
+            np.array([len(x.moving) for x in sizes], int),
+            np.array([column for x in sizes for _, _, column, _ in x.moving], int),
+            np.sqrt([square for x in sizes for _, _, _, square in x.moving]),
+        )
+
+
+def gap_and_slip(sizes: Sizes, r: Array, rate: Array | None, v: Array | None) -> tuple[Array, Array]:
     """The gap and the slip of each loop, (..., loops), of residuals and rates (..., nc) and velocities (..., nv).
 
     Without rates, nothing slips.
     """
-    counts = np.array([len(x.angles) for x in sizes])
-    scale = np.array([s for x in sizes for s in x.scales])
-    gap = norms(r / scale, counts)
+    gap = norms(r / sizes.scale, sizes.rows)
     if rate is None or v is None:
         return gap, np.zeros_like(gap)
-    at = np.array([column for x in sizes for _, _, column, _ in x.moving], int)
-    over = np.array([square for x in sizes for _, _, _, square in x.moving])
-    speed = norms(v[..., at] / np.sqrt(over), np.array([len(x.moving) for x in sizes]))
-    return gap, np.asarray(norms(rate / scale, counts) / np.sqrt(1.0 + speed**2))
+    speed = norms(v[..., sizes.column] / sizes.over, sizes.freedoms)
+    return gap, np.asarray(norms(rate / sizes.scale, sizes.rows) / np.sqrt(1.0 + speed**2))
 
 
 def norms(x: Array, counts: Array) -> Array:
