@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from ..algorithms.closed_loop.misfit import norms
 from ..errors import InconsistentStateError
 from ..loops.consistent import require_consistent, tolerance_of, whose
-from ..model import BASE, turning
+from ..model import BASE
+from ..model.loop_sizes import turning
 from ..records import dataclass
 from .state import GraspState
 

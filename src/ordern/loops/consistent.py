@@ -16,7 +16,7 @@ from ..errors import ArgumentError, InconsistentStateError
 from .asking import Array
 
 if TYPE_CHECKING:
-    from ..model import LoopSize
+    from ..model.loop_sizes import LoopSize
     from ..robot import Robot
 
 __all__ = ["SINGLE", "Check", "complaint", "require_consistent", "tolerance_of", "whose"]
@@ -141,11 +141,10 @@ _REMEDY_V = "robot.project_velocity(q, v) is the velocity next to it that keeps 
 
 
 def _sizes(robot: Robot) -> Sizes:
-    found: Any = robot._quick.get("loop_sizes")
+    found: Sizes | None = robot.__dict__.get("_loop_arrays")
     if found is None:
-        found = robot._quick["loop_sizes"] = Sizes.of(robot.loop_sizes)
-    sizes: Sizes = found
-    return sizes
+        found = robot.__dict__["_loop_arrays"] = Sizes.of(robot.loop_sizes)
+    return found
 
 
 def whose(states: Array, at: tuple[int, ...]) -> str:

@@ -3,7 +3,6 @@
 from .builder import ModelBuilder
 from .concrete import ConcreteTree
 from .freedoms import Freedom, FreedomTables
-from .loop_sizes import LoopSize, turning
 from .loops import LoopTable, PathEnd, TracedLoop
 from .model import Model
 from .parts import (
@@ -40,7 +39,6 @@ __all__ = [
     "Index",
     "Kind",
     "Loop",
-    "LoopSize",
     "LoopTable",
     "Mimic",
     "Model",
@@ -63,5 +61,4 @@ __all__ = [
     "placed_frame",
     "placement",
     "result_scalars",
-    "turning",
 ]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import field, fields
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,13 @@ from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
 from .lending import moving_together
-from .loop_sizes import LoopSize, loop_sizes
 from .loops import LoopTable, loop_digest, loop_table
 from .motors import listed, usual
 from .parts import BASE, Body, Connection, Coupling, Frame, Loop, Note, Shape
 from .tables import Tables, tables_of
+
+if TYPE_CHECKING:
+    from .loop_sizes import LoopSize
 
 __all__ = ["Model"]
 
@@ -149,6 +151,8 @@ class Model:
     @cached_property
     def loop_sizes(self) -> tuple[LoopSize, ...]:
         """How large the active loops and couplings are, by which states that do not fit are found out."""
+        from .loop_sizes import loop_sizes  # not needed to load a robot
+
         return loop_sizes(self)
 
     @property

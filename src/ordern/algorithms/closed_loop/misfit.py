@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import Scalar, where_less
-from ...model import LoopSize, Tree
+from ...model import Tree
+from ...model.loop_sizes import LoopSize
 from ...records import dataclass
 from ..registry import Port, algorithm, question
 from .constraints import loop_rate, loop_residual
