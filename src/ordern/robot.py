@@ -679,7 +679,8 @@ class Robot(LoopMethods, Model):
         q and v have the shapes (..., 1 + steps // every, n): the initial state, and every `every`-th after it. Joint
         forces `tau` are constant, (..., nv), or have a row for each step, (..., steps, nv), held during the step: then
         they have two dimensions more than the states' batch, and a table for all of a batch is tau[None]. The method is
-        "semi-implicit-euler", "rk4", "dormand-prince", "cash-karp" or "dormand-prince-8", all with fixed steps.
+        "semi-implicit-euler", "rk4", "dormand-prince", "cash-karp" or "dormand-prince-8", all with fixed steps. The
+        first one steps linear velocities of free and planar joints along fixed axes, as MuJoCo's Euler does.
         `feedback=(kp, kd, target)` adds kp (target - q) - kd v at every stage, with positions (..., nq) or
         (..., steps, nq) as the target. Damping, friction and springs act. A trajectory that is no longer finite
         stays so; `diverged` of the result tells which, `diverged_at` since which stored state.

@@ -130,7 +130,8 @@ def test_other_dynamics() -> None:
 @pytest.mark.slow
 def test_feedback() -> None:
     """kp (target - q) - kd v at every stage, along the manifold."""
-    robot, dt, steps = MIXED, 1e-3, 15
+    joints = (on.Revolute, on.Spherical, on.Helical, on.Universal)
+    robot, dt, steps = random_robot(21, n=7, joints=joints, passive=True), 1e-3, 15
     q, v, tau = random_state(robot, 2, (3,))
     target = robot.random(np.random.default_rng(5), (steps,))
     kp, kd = np.linspace(1.0, 5.0, robot.nv), 0.3

@@ -151,6 +151,8 @@ class Emitter:
             "dynamics": (self.q, self.v, self.force),
             "passive": (self.q, self.v, self.smoothing),
             "integrate": (self.q, self.v, self.h),
+            "euler_position": (self.q, self.v, self.force, self.h),
+            "euler_velocity": (self.q, self.v, self.force, self.h),
             "rate": (self.q, self.v),
             "project": (self.q,),
             "difference": (self.q, self.goal),
@@ -184,11 +186,16 @@ class Emitter:
         self.copy(v, self.v)
         return self._call("rate")
 
-    def move(self, q: Tile, v: Tile) -> Tile:
-        """Along the exponential."""
+    def euler(self, q: Tile, v: Tile, a: Tile) -> tuple[Tile, Tile]:
+        """A step of semi-implicit Euler: by the joints, where one has a step of its own."""
         self.copy(q, self.q)
+        if "integrate" in self.kernels.requests:
+            after = self.add(v, ((1.0, a),))
+            self.copy(after, self.v)
+            return self._call("integrate"), after
         self.copy(v, self.v)
-        return self._call("integrate")
+        self.copy(a, self.force)
+        return self._call("euler_position"), self._call("euler_velocity")
 
     def project(self, q: Tile) -> Tile:
         """Quaternions made units."""

@@ -2,9 +2,9 @@
 
 A joint type says how many coordinates it has, how they place the child (`transform`), which motions it lets
 through (`subspace`), and how its coordinates are stepped along a velocity (`integrate`, `difference`, `rate`,
-`project`). One that may close a loop also says what it forbids (`closure`), and finds its coordinates in a relative
-pose (`locate`). All of it is written over any scalar, so that a new type, in the library or in a user's own module,
-works in every algorithm and in every way of running it.
+`project`, `euler_step`). One that may close a loop also says what it forbids (`closure`), and finds its coordinates in
+a relative pose (`locate`). All of it is written over any scalar, so that a new type, in the library or in a user's own
+module, works in every algorithm and in every way of running it.
 """
 
 from __future__ import annotations
@@ -90,6 +90,28 @@ class Joint(Closure, ABC):
         if type(self).integrate is Joint.integrate:
             return q
         return self.integrate(q, Freedoms((0.0,) * self.nv))
+
+    def euler_step(self, q: Freedoms, v: Freedoms, a: Freedoms, h: Scalar) -> tuple[Freedoms, Freedoms]:
+        """Return the position and the velocity after a step of semi-implicit Euler: of length h, with dv/dt = a.
+
+        The velocity goes first, v + h a, and the position then moves along it. Override this where v has a linear
+        velocity along axes that turn with the child: a body that nothing pushes keeps its velocity along fixed axes,
+        while its components along turning ones change, so that stepping these adds speed. Step such a velocity along
+        the axes as they are at the start of the step, move straight along it, and return its components along the axes
+        at the end. With the angular velocity w and the linear velocity u, both along the child's axes::
+
+            w' = w + h dw/dt       y = u + h (du/dt + w x u)
+            R' = R exp(h w')       x' = x + h R y                u' = exp(h w')^T y
+
+        `Free` and `Planar` do this.
+        """
+        after = v + a * h
+        return self.integrate(q, after * h), after
+
+    @property
+    def turns_velocities(self) -> bool:
+        """Whether velocities are along axes that turn, so that `euler_step` is its own."""
+        return type(self).euler_step is not Joint.euler_step
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """The position whose `transform` leads to this pose of the child (see `Closure`), or to the one next to it."""

@@ -192,6 +192,16 @@ class Composite(Joint):
         """Part by part."""
         return Freedoms(x for _, j, at, vs in self._slices() for x in j.integrate(Freedoms(q[at]), Freedoms(v[vs])))
 
+    def euler_step(self, q: Freedoms, v: Freedoms, a: Freedoms, h: Scalar) -> tuple[Freedoms, Freedoms]:
+        """Part by part."""
+        found = [j.euler_step(Freedoms(q[at]), Freedoms(v[vs]), Freedoms(a[vs]), h) for _, j, at, vs in self._slices()]
+        return Freedoms(x for part, _ in found for x in part), Freedoms(x for _, part in found for x in part)
+
+    @property
+    def turns_velocities(self) -> bool:
+        """Whether those of a part do."""
+        return any(joint.turns_velocities for joint, _ in self.parts)
+
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
         """Part by part."""
         return Freedoms(x for _, j, at, _ in self._slices() for x in j.difference(Freedoms(q0[at]), Freedoms(q1[at])))

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..graph import Scalar
 from ..records import dataclass
 from ..spatial import Freedoms, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3, add, cross, dot, matvec, scale, subtract, transpose
@@ -60,6 +61,18 @@ class Free(Joint):
         step = add(u, add(scale(a, wu), scale(b, cross(w, wu))))
         turned = quaternion.normalised(quaternion.multiply(p, quaternion.exponential(w)))
         return Freedoms((*turned, *add(x, matvec(quaternion.matrix(p), step))))
+
+    def euler_step(self, q: Freedoms, v: Freedoms, a: Freedoms, h: Scalar) -> tuple[Freedoms, Freedoms]:
+        """The linear velocity is stepped along the axes at the start of the step, and then along those at its end."""
+        p, x = (q[0], q[1], q[2], q[3]), (q[4], q[5], q[6])
+        w, u = (v[0], v[1], v[2]), (v[3], v[4], v[5])
+        turning = add(w, scale(h, (a[0], a[1], a[2])))
+        y = add(u, scale(h, add((a[3], a[4], a[5]), cross(w, u))))
+        step = quaternion.exponential(scale(h, turning))
+        moved = add(x, scale(h, matvec(quaternion.matrix(p), y)))
+        seen = matvec(transpose(quaternion.matrix(step)), y)
+        turned = quaternion.normalised(quaternion.multiply(p, step))
+        return Freedoms((*turned, *moved)), Freedoms((*turning, *seen))
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
         """The constant velocity, in the moving axes, of the screw motion from q0 to q1."""

@@ -56,6 +56,15 @@ class Planar(Joint):
         x, y, _ = _turned(q[0]).back(step)
         return Freedoms((q[0] + v[0], q[1] + x, q[2] + y))
 
+    def euler_step(self, q: Freedoms, v: Freedoms, a: Freedoms, h: Scalar) -> tuple[Freedoms, Freedoms]:
+        """The linear velocity is stepped along the axes at the start of the step, and then along those at its end."""
+        turning = v[0] + h * a[0]
+        y: Vector3 = (v[1] + h * (a[1] - v[0] * v[2]), v[2] + h * (a[2] + v[0] * v[1]), 0.0)
+        along_x, along_y, _ = _turned(q[0]).back(y)
+        seen_x, seen_y, _ = _turned(h * turning).apply(y)
+        moved = (q[0] + h * turning, q[1] + h * along_x, q[2] + h * along_y)
+        return Freedoms(moved), Freedoms((turning, seen_x, seen_y))
+
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
         """The constant velocity, in the moving axes, of the circular motion from q0 to q1. It turns less than once."""
         w: Vector3 = (0.0, 0.0, q1[0] - q0[0])

@@ -13,7 +13,7 @@ from .steps import Point
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Equations", "NumpyMachine"]
+__all__ = ["Equations", "NumpyMachine", "turns_velocities"]
 
 Array = NDArray[np.float64]
 
@@ -25,6 +25,11 @@ class Equations(Protocol):
 
     def rates(self, t: float, q: Array, v: Array) -> tuple[Array, float, float]:
         """dv/dt, the power of applied forces, and what passive forces take."""
+
+
+def turns_velocities(robot: Robot) -> bool:
+    """Whether a joint has a step of semi-implicit Euler of its own; velocities and positions of others are sums."""
+    return any(c.type.turns_velocities for c in robot.joints)
 
 
 class NumpyMachine:
@@ -55,9 +60,13 @@ class NumpyMachine:
             total = total + c * k
         return np.asarray(self.h * total if x is None else x + self.h * total)
 
-    def move(self, q: Array, v: Array) -> Array:
-        """Along the exponential."""
-        return self._robot.integrate(q, v, self.h)
+    def euler(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """A step of semi-implicit Euler."""
+        robot, h = self._robot, self.h
+        if turns_velocities(robot):
+            return robot.kernel("euler_position")(q, v, a, h), robot.kernel("euler_velocity")(q, v, a, h)
+        after = self.add(v, ((1.0, a),))
+        return robot.integrate(q, after, h), after
 
     def project(self, q: Array) -> Array:
         """Quaternions made units."""

@@ -15,6 +15,7 @@ from ..errors import ArgumentError
 from ..loops.dynamics import BAUMGARTE
 from ..records import dataclass
 from .control_law import GROWTH, NEARLY, combined_error, step_factor
+from .machine import turns_velocities
 from .steps import Point, attempt, dense_coefficients, finish, fixed_step
 from .tableaus import Tableau, tableau
 
@@ -61,7 +62,7 @@ def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -
     elif has_passive(robot):
         questions.append("passive_force")
     if method.exponential:
-        questions.append("integrate")
+        questions += ["euler_position", "euler_velocity"] if turns_velocities(robot) else ["integrate"]
     if not is_flat(robot):
         questions += ["position_rate", "project"]
     names = {"position_rate": "rate", "passive_force": "passive", "all_passive_force": "passive"}

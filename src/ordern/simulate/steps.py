@@ -3,7 +3,8 @@
 A step is a text over a `Machine`, whose values are vectors that the text cannot look into: positions, velocities, and
 their rates. `NumpyMachine` runs it on arrays, with any forces; the compiler's machine (`ordern.compile.timeloop`) turns
 it into native code. Runge-Kutta methods work in the space of coordinates, dq/dt = rate(q, v), and make quaternions
-units again at the end of a step, which keeps their order for every joint.
+units again at the end of a step, which keeps their order for every joint. Semi-implicit Euler asks each joint for its
+step: a linear velocity along axes that turn is stepped along fixed ones (`Joint.euler_step`).
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class Machine(Protocol[V]):
     def add(self, x: V | None, terms: Sequence[tuple[float, V]]) -> V:
         """x + h (c1 k1 + c2 k2 + ...); without x the sum alone."""
 
-    def move(self, q: V, v: V) -> V:
-        """The position reached from q at the constant velocity v after the time h."""
+    def euler(self, q: V, v: V, a: V) -> tuple[V, V]:
+        """The position and the velocity after a step of semi-implicit Euler, `Joint.euler_step` of every joint."""
 
     def project(self, q: V) -> V:
         """The position with its quaternions made units."""
@@ -79,8 +80,7 @@ class Attempt(Generic[V]):
 def fixed_step(m: Machine[V], method: Tableau, q: V, v: V) -> tuple[V, V]:
     """One step without error estimate or works: the positions, projected, and the velocities."""
     if method.exponential:
-        v = m.add(v, ((1.0, m.acceleration(0.0, q, v)),))
-        return m.move(q, v), v
+        return m.euler(q, v, m.acceleration(0.0, q, v))
     kq: list[V] = []
     kv: list[V] = []
     for c, a in zip(method.c, method.a, strict=True):
@@ -95,8 +95,11 @@ def attempt(m: Machine[V], method: Tableau, y: Point[V], first: Point[V]) -> Att
     slopes = [first]
     for c, a in zip(method.c[1:], method.a[1:], strict=True):
         slopes.append(m.slope(c, _part(m, y, "q", a, slopes), _part(m, y, "v", a, slopes)))
-    v = _part(m, y, "v", method.b, slopes)
-    q = m.move(y.q, v) if method.exponential else m.project(_part(m, y, "q", method.b, slopes))
+    if method.exponential:
+        q, v = m.euler(y.q, y.v, first.v)
+    else:
+        v = _part(m, y, "v", method.b, slopes)
+        q = m.project(_part(m, y, "q", method.b, slopes))
     if method.needs_end:
         slopes.append(m.slope(1.0, q, v))
     end = Point(q, v, _part(m, y, "w", (0.5, 0.5) if method.exponential else method.b, slopes))

@@ -40,7 +40,8 @@ class Tableau:
     """For each stage, polynomial weights: y(s) = y + h sum_i k[i] (dense[i][0] s + dense[i][1] s^2 + ...), 0 <= s <= 1.
     None if the ends of a step and their rates say all."""
     exponential: bool = False
-    """Whether positions are moved along the exponential, with the velocity at the end of the step."""
+    """Whether it is semi-implicit Euler: positions are moved with the velocity at the end of the step, joint by joint
+    (`Joint.euler_step`)."""
 
     @property
     def stages(self) -> int:

@@ -1,6 +1,15 @@
 """What do joints do by themselves: how do their positions and velocities fit together, what forces have they?"""
 
+from .euler import euler_position, euler_velocity
 from .passive import passive_force
 from .step import difference, integrate, position_rate, project
 
-__all__ = ["difference", "integrate", "passive_force", "position_rate", "project"]
+__all__ = [
+    "difference",
+    "euler_position",
+    "euler_velocity",
+    "integrate",
+    "passive_force",
+    "position_rate",
+    "project",
+]

@@ -1,0 +1,36 @@
+"""A step of semi-implicit Euler, joint by joint: the state (q', v') = Joint.euler_step(q, qd, qdd, dt). Cost: order n.
+
+It is two questions, since a question has one result. What one of them does not need of the step is not computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...model import Tree
+from ..registry import Port, algorithm, question
+
+__all__ = ["euler_position", "euler_velocity"]
+
+_STEP = (Port("q", "q"), Port("v", "v"), Port("a", "v"), Port("dt", "scalar"))
+
+question("euler_position", _STEP, "q", "joint-by-joint")
+question("euler_velocity", _STEP, "v", "joint-by-joint")
+
+
+@algorithm("euler_position", "joint-by-joint", equations="Joint.euler_step")
+def euler_position(tree: Tree, q: Any, qd: Any, qdd: Any, dt: Any) -> Any:
+    """Return the position after the step."""
+    out = tree.output("q")
+    for i, _ in tree.outward():
+        out[i] = i.joint.euler_step(q[i], qd[i], qdd[i], dt[i])[0]
+    return out
+
+
+@algorithm("euler_velocity", "joint-by-joint", equations="Joint.euler_step")
+def euler_velocity(tree: Tree, q: Any, qd: Any, qdd: Any, dt: Any) -> Any:
+    """Return the velocity after the step."""
+    out = tree.output("v")
+    for i, _ in tree.outward():
+        out[i] = i.joint.euler_step(q[i], qd[i], qdd[i], dt[i])[1]
+    return out
