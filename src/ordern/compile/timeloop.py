@@ -195,7 +195,9 @@ class Emitter:
             return self._call("integrate"), after
         self.copy(v, self.v)
         self.copy(a, self.force)
-        return self._call("euler_position"), self._call("euler_velocity")
+        self._kernel("euler_position")  # once in a step, at its end: results need no memory of their own
+        self._kernel("euler_velocity")
+        return self._results["euler_position"], self._results["euler_velocity"]
 
     def project(self, q: Tile) -> Tile:
         """Quaternions made units."""
