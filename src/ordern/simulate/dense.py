@@ -54,7 +54,7 @@ class Segment:
 
     def time(self, s: float) -> float:
         """The time of a part of the step."""
-        return self.t0 + s * (self.t1 - self.t0) if s < 1.0 else self.t1
+        return self.t0 + s * (self.t1 - self.t0) if s != 1.0 else self.t1
 
     def at(self, s: float) -> tuple[float, Array, Array]:
         """Time and state at a part of the step."""

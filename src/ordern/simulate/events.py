@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +18,17 @@ from .roots import crossing
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Event", "EventFunction", "Found", "Tracker"]
+__all__ = ["SAME_MOMENT", "Event", "EventFunction", "Found", "Tracker"]
 
 _BLOCK = 16
 """Steps that are searched at a time: past a terminal event nothing is asked of the user's functions."""
 
 _LOOKS = 24
 """How often a part of a step is halved to see whether a function that starts at zero rises first."""
+
+SAME_MOMENT = 1e-10
+"""Events that are no further apart, in seconds, take place at the same moment: values of their functions have roundings
+of some 1e-16 m or rad, which passages at 1e-6 m/s or rad/s turn into such a time."""
 
 Array = NDArray[np.float64]
 EventFunction = Callable[[float, Array, Array], Any]
@@ -216,6 +220,20 @@ class Tracker:
         for n, f in enumerate(found):
             if self.events[f.index].terminal:
                 return found[: n + 1]
+        return found
+
+    def beside(self, segment: Segment, s: float, asked: Iterable[int]) -> list[int]:
+        """Return which of these events take place at the same moment as a part of a step.
+
+        The motion is followed a little beyond it, also where the step ends.
+        """
+        part = SAME_MOMENT / (segment.t1 - segment.t0)
+        before, after = segment.at(max(0.0, s - part)), segment.at(s + part)
+        found = []
+        for k in asked:
+            was, will_be = np.sign(self.value(k, *before)), np.sign(self.value(k, *after))
+            if was * will_be < 0.0 and self.events[k].direction in (0, will_be):
+                found.append(k)
         return found
 
     def _block(self, edges: Array, dense: Array, first: int) -> list[Found]:

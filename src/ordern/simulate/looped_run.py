@@ -14,7 +14,7 @@ from .chunk import Chunk
 from .closing import Closing
 from .crossing import BAND, weak_rank
 from .dead_point import dead_point, locked
-from .events import Event, EventFunction, Found
+from .events import SAME_MOMENT, Event, EventFunction, Found
 from .integrator import StepFailedError
 from .loop_books import LoopBooks
 from .looped import LoopedProblem, structure_of
@@ -68,13 +68,15 @@ class LoopedRun(Run):
         return value
 
     def own_event(self, number: int) -> None:
-        """One of them took place, here."""
-        if number < len(self._noticed):
-            self._done.add(number)
-            self._switch(self._noticed[number])
-            self._fresh = True
-        else:
+        """A singular position is near, or left; what is to be switched waits for all that is due at this moment."""
+        if number >= len(self._noticed):
             self._cross(not self._inside)
+
+    def joins(self, index: int) -> bool:
+        """Whether an event is looked for at the moment of another one: the user's, those of switches, and stops."""
+        if index < self.user + len(self._noticed):
+            return True
+        return bool(self._noticed or self._timed) and self.contact.stop(index) is not None
 
     def is_shown(self, index: int) -> bool:
         """Whether an event is one that the result tells: singular positions are in the report."""
@@ -199,23 +201,51 @@ class LoopedRun(Run):
 
     def before_piece(self) -> None:
         """Open and close loops whose time has come."""
-        while not self.stopped and self._due < len(self._timed):
-            s = self._timed[self._due]
-            assert s.at is not None
-            if s.at > self.t:
-                return
-            self._due += 1
-            self._switch(s)
+        self.switch([])
 
-    def _switch(self, s: Switch) -> None:
-        """Open and close loops here."""
+    def is_due(self, t: float) -> bool:
+        """Whether the time of a switch has come."""
+        return self.next_break() <= t
+
+    def switch(self, due: list[int]) -> None:
+        """Open and close loops: those of switches whose time has come, then those of events, all at once.
+
+        What a switch asks for counts after what those before it have asked for.
+        """
+        before = self.problem.closed
+        after, count = dict(before), 0
+        tolerances: dict[str, float] = {}
+        numbers = sorted(k - self.user for k in due if 0 <= k - self.user < len(self._noticed))
+        for number in (*[-1] * self._come(), *numbers):
+            s = self._timed[self._due] if number < 0 else self._noticed[number]
+            self._due += number < 0
+            asked = after | dict.fromkeys(s.open, False) | dict.fromkeys(s.close, True)
+            if asked == after:
+                continue
+            after, count = asked, count + 1
+            tolerances |= dict.fromkeys(s.close, s.tolerance)
+            if number >= 0:
+                self._done.add(number)
+        if after != before:
+            self._switch(after, tolerances, count)
+        if numbers:
+            self._fresh = True
+            if after == before:  # they undo each other
+                self._h = math.nan
+                self.contact.restart(self.t, self.q, self.v)
+
+    def _come(self) -> int:
+        """How many of the switches that wait for their time are due."""
+        waiting = (s.at for s in self._timed[self._due :] if s.at is not None)
+        return sum(at <= self.t + SAME_MOMENT for at in waiting)
+
+    def _switch(self, after: dict[str, bool], tolerances: dict[str, float], count: int) -> None:
+        """Let these loops be closed from here on; those that close may be open by their tolerances."""
         problem, robot = self.problem, self.robot
         before = problem.closed
-        after = before | dict.fromkeys(s.open, False) | dict.fromkeys(s.close, True)
-        if after == before:
-            return
+        new = [name for name in after if after[name] and not before[name]]
         found = structure_of(robot, after, self.q, self.t)
-        fitting = self._fitting(s, found, [name for name in s.close if not before[name]])
+        fitting = self._fitting(tolerances, found, new)
         if fitting is None:
             return
         problem.use(found)
@@ -223,22 +253,22 @@ class LoopedRun(Run):
         self._h = math.nan
         (q, gained), v = fitting, self.v
         problem.turns.renew(found.robot, q)
-        beyond = next((x for x in self.contact.stops if x.joint in s.close and x.inside(q) < -s.tolerance), None)
-        if beyond is not None and not before[beyond.joint]:
+        beyond = next((x for x in self.contact.stops if x.joint in new and x.inside(q) < -tolerances[x.joint]), None)
+        if beyond is not None:
             self.stopped = "not-closed"
             self.message = (
                 f"loop {beyond.joint!r} was to be closed at t = {self.t:.9g} s, where its joint is "
                 f"{-beyond.inside(q):.3g} beyond the {beyond.name}"
             )
             return
-        if any(not before[name] for name in s.close):
+        if new:
             self.loops.projected += gained
             self.loops.projected_most += abs(gained)
             self.q = q
             v = found.kept(q[None], self.v[None], self.t)[0]
             lost = float(robot.kinetic_energy(q, self.v)) - float(robot.kinetic_energy(q, v))
             self.loops.lost += lost
-        self.loops.switches += 1
+        self.loops.switches += count
         self._touch((self.q, v), shown=True)
         if not self.stopped:
             self._touch(self.contact.again(self.t, self.q, self.v))
@@ -247,21 +277,21 @@ class LoopedRun(Run):
         if not self.stopped:
             self._look_around()
 
-    def _fitting(self, s: Switch, found: Structure, new: list[str]) -> tuple[Array, float] | None:
+    def _fitting(self, tolerances: dict[str, float], found: Structure, new: list[str]) -> tuple[Array, float] | None:
         """The position with loops closed that close now, and the energy that it has more; None if they cannot close."""
         if not new:
             return self.q, 0.0
         rows = found.residual(self.q, self.t)
         off = {name: float(np.abs(rows[found.robot.loop_rows[name]]).max(initial=0.0)) for name in new}
-        name = max(off, key=lambda x: off[x])
-        q, left = found.one(self.q, self.t) if off[name] <= s.tolerance else (self.q, math.inf)
+        name = max(off, key=lambda x: off[x] / tolerances[x])
+        q, left = found.one(self.q, self.t) if off[name] <= tolerances[name] else (self.q, math.inf)
         if left <= 1e-9:
             robot = self.robot
             return q, float(robot.potential_energy(q)) - float(robot.potential_energy(self.q))
         self.stopped = "not-closed"
         self.message = (
             f"loop {name!r} was to be closed at t = {self.t:.9g} s, where it is open by {off[name]:.3g}; at most "
-            f"{s.tolerance:.3g} (the switch's tolerance) is closed"
+            f"{tolerances[name]:.3g} (the switch's tolerance) is closed"
         )
         return None
 

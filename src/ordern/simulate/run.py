@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 from .balance import Balance, conserved
 from .chunk import Chunk, Runner
 from .contact import Contact
-from .dense import Closing, Dense
-from .events import Event, Found, Tracker
+from .dense import Closing, Dense, Segment
+from .events import SAME_MOMENT, Event, Found, Tracker
 from .happened import Happened
 from .integrator import StepFailedError
 from .limits import Excess, Stop
@@ -184,7 +185,7 @@ class Run:
             return
         if chunk.failure is not None and not self.stopped and not self._fresh:
             self.failed(chunk.failure)
-        elif self.t >= end:
+        elif self.t >= end and not self._fresh:
             self._fresh, self._h = True, self.runner.h or math.nan
 
     def _enter(self) -> None:
@@ -208,22 +209,47 @@ class Run:
         """Write down the steps of a chunk, up to the first thing that ends it."""
         found = self._watch.search(chunk.edges, chunk.dense)
         last = found[-1] if found and self._watch.events[found[-1].index].terminal else None
+        due: list[Found] | None = None
         if last is not None:
+            due = [last, *self._beside(chunk, last, found)]
             chunk, self._ahead = self.shortened(chunk, last), _SOON
+            found.pop()
+        elif len(chunk) and self.is_due(float(chunk.t[-1])):
+            end = Found(len(chunk) - 1, 1.0, float(chunk.t[-1]), -1, chunk.q[-1], chunk.v[-1])
+            due = self._beside(chunk, end, found)
         self._book(chunk)
-        self._note(found)
-        if last is None:
-            return
-        if last.index < self.user:
-            name = self._watch.events[last.index].name
-            self.stopped, self.message = "event", f"event {name!r} at t = {self.t:.9g} s"
-        elif last.index < self.user + self._own:
-            self.own_event(last.index - self.user)
-        elif self.contact.ends:
-            self.stopped, self.message = "limit", f"{self._watch.events[last.index].name} at t = {self.t:.9g} s"
-        else:
-            self.touched(last.index)
+        self._note([*found, *(due or ())])
+        if due is not None:
+            self._happen([f.index for f in due], chunk)
+
+    def _beside(self, chunk: Chunk, at: Found, found: list[Found]) -> list[Found]:
+        """Events at the same moment as one that ends a chunk, or as its end; of stops only the first."""
+        known = {f.index for f in found if f.t >= at.t - SAME_MOMENT}
+        t0, t1 = chunk.edges[at.step : at.step + 2].tolist()
+        segment = Segment(self.robot, t0, t1, chunk.dense[at.step])
+        asked = [k for k in range(len(self._watch.events)) if k not in known and self.joins(k)]
+        due = self._watch.beside(segment, at.s, asked) if asked else []
+        stops = [k for k in (at.index, *due) if k >= self.user + self._own]
+        return [replace(at, index=k) for k in due if k not in stops[1:]]
+
+    def _happen(self, due: list[int], chunk: Chunk) -> None:
+        """Do what is due at this moment: joints meet their stops, then loops are switched, then the run may end."""
+        events, own = self._watch.events, self.user + self._own
+        ending = next((k for k in due if k < self.user and events[k].terminal), None)
+        stop = next((k for k in due if k >= own), None)
+        if due and self.user <= due[0] < own:
+            self.own_event(due[0] - self.user)
+        if stop is not None and ending is None and not self.contact.ends and not self.stopped:
+            self.touched(stop)
             self._fresh, self._h = True, max(chunk.t[-1] - chunk.edges[-2], 1e-9) if len(chunk) else math.nan
+        if not self.stopped:
+            self.switch(due)
+        if self.stopped:
+            return
+        if ending is not None:
+            self.stopped, self.message = "event", f"event {events[ending].name!r} at t = {self.t:.9g} s"
+        elif stop is not None and self.contact.ends:
+            self.stopped, self.message = "limit", f"{events[stop].name} at t = {self.t:.9g} s"
 
     def _book(self, chunk: Chunk) -> None:
         """Rows, sums and limits of steps."""
@@ -279,6 +305,17 @@ class Run:
 
     def own_event(self, number: int) -> None:
         """One of them took place, here."""
+
+    def joins(self, index: int) -> bool:
+        """Whether an event is looked for at the moment of another one that ends a chunk."""
+        return index < self.user
+
+    def is_due(self, t: float) -> bool:
+        """Whether there is something to switch at the end of a chunk."""
+        return False
+
+    def switch(self, due: list[int]) -> None:
+        """Open and close loops, at this moment and by these events."""
 
     def is_shown(self, index: int) -> bool:
         """Whether an event is one that the result tells."""

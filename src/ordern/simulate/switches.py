@@ -30,6 +30,11 @@ __all__ = ["Switch", "checked"]
 class Switch:
     """Loops to be opened and closed: at a time, or when an event takes place, the first time or each (once=False).
 
+    Switches that are due at the same moment (within 1e-10 s) act all, as one: those at times first, then those of
+    events, in the order in which they are given. Where two of them name the same loop, the later one counts. Loops
+    that close then take away velocities in one impact. Joints that meet their stops at that moment do so before, and
+    an event or a limit that ends the run there ends it after them.
+
     What is open already is not opened again, nor closed what is closed; as long as there is nothing to be done, the
     event is not watched. A loop is closed only if it is open by no more than `tolerance` (rad and m) at that moment;
     otherwise the run ends there, and its report says so.
