@@ -234,3 +234,88 @@ def test_external_forces_that_are_none() -> None:
 def test_a_period_that_is_none() -> None:
     with pytest.raises(ArgumentError, match="period of Sampled must be a positive number"):
         CART.simulate(tau=Sampled(0.0))
+
+
+def _writes(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    q[0] = 7.0
+    return np.zeros(1)
+
+
+def _speeds_up(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    v += 1.0
+    return np.zeros(1)
+
+
+class _Keeper:
+    """A controller with a period, that would set the state back."""
+
+    period = 0.1
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        q[:] = 0.0
+        return np.zeros(1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tau": _writes},
+        {"tau": _speeds_up},
+        {"tau": _Keeper()},
+        {"tau": on.controllers.Sum(_writes)},
+        {"external": lambda t, q, v: np.zeros((1, 6)) * _writes(t, q, v)[0]},
+        {"events": [on.Event(lambda t, q, v: float(_writes(t, q, v)[0]))]},
+        {"tau": _writes, "method": "radau"},
+        {"tau": _writes, "method": "variational", "step": 0.01},
+        {"tau": _writes, "method": "semi-implicit-euler", "step": 0.01},
+    ],
+    ids=lambda x: "-".join(map(str, x)),
+)
+def test_a_function_cannot_write_into_the_state(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        CART.simulate([0.3], [1.0], until=0.5, **given)
+
+
+def test_states_that_functions_read_are_the_runs() -> None:
+    """They are views, and they and what is made of them are used as before."""
+    result = CART.simulate([0.3], [1.0], lambda t, q, v: -4.0 * MASS * q, until=1.0)
+    assert_close(result.q[:, 0], 0.3 * np.cos(2.0 * result.t) + 0.5 * np.sin(2.0 * result.t), REQUESTED)
+
+
+class _Complex:
+    """A controller with a period."""
+
+    period = 0.1
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.array([1.0 + 2.0j])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: {"tau": lambda t, q, v: np.array([1.0 + 2.0j])}, r"^tau: .* at t = 0 s: .*real numbers, not complex"),
+        (lambda: {"tau": lambda t, q, v: [1.0 + 0.0j]}, r"^tau: .* at t = 0 s: .*real numbers, not complex"),
+        (lambda: {"tau": _Complex()}, r"^tau: .* at t = 0 s: .*real numbers, not complex"),
+        (lambda: {"tau": np.array([1.0 + 2.0j])}, r"^tau: .*real numbers, not complex"),
+        (lambda: {"tau": np.complex64(2.0)}, r"^tau: .*real numbers, not complex"),
+        (lambda: {"tau": Table([0.0, 1.0], np.array([[1.0], [2.0j]]))}, r"^Table: the values: .*not complex"),
+        (lambda: {"tau": ([0.0, 1.0], np.array([[1.0], [2.0j]]))}, r"^Table: the values: .*not complex"),
+        (lambda: {"tau": Table(np.array([0.0, 1.0 + 1.0j]), [[1.0], [2.0]])}, r"^Table: the times: .*not complex"),
+        (lambda: {"external": np.full((1, 6), 1.0j)}, r"^external: .*real numbers, not complex"),
+        (lambda: {"external": {"cart": np.full(6, 1.0j)}}, r"^external: .*'cart'.*complex128"),
+        (lambda: {"external": lambda t, q, v: np.full((1, 6), 1.0j)}, r"^external: at t = 0 s: .*not complex"),
+        (lambda: {"tau": on.controllers.Sum(_Complex())}, r"^Sum: _Complex returned complex forces"),
+        (
+            lambda: {"tau": on.controllers.Saturated(CART, lambda t, q, v: np.array([1.0j]))},
+            r"^Saturated: <lambda> returned complex forces",
+        ),
+        (lambda: {"q0": np.array([1.0j])}, r"^q0: .*real numbers, not complex"),
+        (lambda: {"v0": np.array([1.0j])}, r"^v0: .*real numbers, not complex"),
+        (lambda: {"events": [on.Event(lambda t, q, v: np.complex128(1.0j), "odd")]}, "event 'odd' .*one real number"),
+    ],
+)
+def test_complex_numbers_are_refused(make: Any, words: str) -> None:
+    """Their imaginary part would be lost without a word."""
+    with pytest.raises(ArgumentError, match=words):
+        CART.simulate(until=0.5, **make())

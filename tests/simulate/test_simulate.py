@@ -432,7 +432,7 @@ def test_report_reads_well() -> None:
     [
         ({"q0": [1.0]}, r"q0 has shape \(1,\); for 'double-pendulum' it must be \(2,\) \(positions: nq\)"),
         ({"v0": [1.0, math.nan]}, "v0 must be finite; entry 1 is nan"),
-        ({"q0": "ab"}, "q0 must be an array of numbers"),
+        ({"q0": "ab"}, "q0: expected numbers, not 'ab'"),
         ({"until": -1.0}, "until must be a time"),
         ({"until": "1.0"}, "until must be a time in seconds or a list of times, not '1.0'"),
         ({"until": ["1", "2"]}, "until must be a time"),

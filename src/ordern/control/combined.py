@@ -47,7 +47,7 @@ class Sum(Controller):
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """The joint forces."""
-        return np.asarray(sum(np.asarray(part(t, q, v), float) for part in self.parts))
+        return np.asarray(sum(_real("Sum", part, part(t, q, v)) for part in self.parts))
 
 
 class Sampled(Controller):
@@ -107,7 +107,7 @@ class Saturated(Modelled):
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """The joint forces."""
-        tau = np.asarray(self.controller(t, q, v), float)
+        tau = _real("Saturated", self.controller, self.controller(t, q, v))
         over = np.abs(tau).reshape(-1, self.robot.nv).max(axis=0, initial=0.0)
         more = (over > self.limits) & (over > np.abs(self._demand))
         if more.any():
@@ -133,6 +133,14 @@ def _law(controller: Any) -> Law:
     if not callable(controller):
         raise ArgumentError(f"a controller is a function of (t, q, v), not {controller!r}")
     return controller  # type: ignore[no-any-return]
+
+
+def _real(whole: str, part: Law, answer: Any) -> Array:
+    """The forces of a part, as floats."""
+    if np.iscomplexobj(answer):
+        name = getattr(part, "__name__", type(part).__name__)
+        raise ArgumentError(f"{whole}: {name} returned complex forces, {answer!r}; give real ones")
+    return np.asarray(answer, float)
 
 
 def _start(part: Law, robot: Robot) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError, unknown_name
 from .events import Event
+from .exchange import real
 from .explicit import Explicit
 from .forces import require_signature
 from .identity import fingerprint
@@ -51,10 +52,7 @@ def initial_state(name: str, given: ArrayLike | None, usual: Array, robot: Robot
     """Positions or velocities at the start: as given, or the usual ones."""
     if given is None:
         return np.array(usual, dtype=float)
-    try:
-        x = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be an array of numbers, not {given!r}") from None
+    x = np.array(real(name, given))
     what = "positions: nq" if name == "q0" else "velocities: nv"
     if x.shape != usual.shape:
         raise ArgumentError(f"{name} has shape {x.shape}; for {robot.name!r} it must be {usual.shape} ({what})")

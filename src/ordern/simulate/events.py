@@ -13,6 +13,7 @@ from ..errors import ArgumentError
 from ..loops.limits import loop_positions
 from ..records import dataclass
 from .dense import Segment, evaluate
+from .exchange import read_only
 from .roots import crossing
 
 if TYPE_CHECKING:
@@ -187,14 +188,14 @@ class Tracker:
 
     def value(self, index: int, t: float, q: Array, v: Array) -> float:
         """The function of an event."""
-        answer = self.functions[index](t, q, v)
+        answer = self.functions[index](t, read_only(q), read_only(v))
         try:
-            g = float(answer)
+            g = math.nan if np.iscomplexobj(answer) else float(answer)
         except (TypeError, ValueError):
             g = math.nan
         if math.isnan(g) and np.isfinite(q).all() and np.isfinite(v).all():
             raise ArgumentError(
-                f"event {self.events[index].name!r} returned {answer!r} at t = {t:.9g} s; give one number"
+                f"event {self.events[index].name!r} returned {answer!r} at t = {t:.9g} s; give one real number"
             )
         return g
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
 from ..records import dataclass
+from .exchange import read_only, real
 from .identity import fingerprint
 from .integrator import StepFailedError
 
@@ -304,21 +305,24 @@ class External:
         self.absent = given is None
         self.varies = callable(given)
         self._still = np.zeros(robot.nv)
+        self._forces: Array = np.zeros((len(robot.bodies), 6))
         if self.varies:
             require_signature("external: the function", given)
             _start(given, robot)
         elif not self.absent:
-            self._forces = self._bodies(given, "external")
+            self._forces = self._bodies(given, "external").copy()
 
     def joint_force(self, t: float, q: Array, v: Array) -> Array:
         """What the joints feel of the forces."""
-        forces = self._bodies(self.given(t, q, v), f"external: at t = {t:.9g} s") if self.varies else self._forces
+        forces = self._forces
+        if self.varies:
+            forces = self._bodies(self.given(t, read_only(q), read_only(v)), f"external: at t = {t:.9g} s")
         bias = self.robot.bias_force
         return bias(q, self._still) - bias(q, self._still, external=forces)
 
     def _bodies(self, given: Any, what: str) -> Array:
         with np.errstate(invalid="ignore"):
-            forces = np.asarray(self.robot._forces(given), dtype=float)
+            forces = real(what, self.robot._forces(given))
         n = len(self.robot.bodies)
         if forces.shape != (n, 6):
             raise ArgumentError(
@@ -340,15 +344,10 @@ class External:
 
 def called(robot: Robot, function: TimeFunction, t: float, q: Array, v: Array) -> Array:
     """What a user's function returns, if it is joint forces."""
-    answer = function(t, q, v)
-    try:
-        tau = None if answer is None else np.asarray(answer, dtype=float)
-    except (TypeError, ValueError):
-        tau = None
-    if tau is None:
-        raise ArgumentError(
-            f"tau: at t = {t:.9g} s the function returned {answer!r}; give {robot.nv} numbers"
-        ) from None
+    answer = function(t, read_only(q), read_only(v))
+    if answer is None:
+        raise ArgumentError(f"tau: at t = {t:.9g} s the function returned None; give {robot.nv} numbers")
+    tau = real(f"tau: what the function returned at t = {t:.9g} s", answer)
     if tau.shape != (robot.nv,):
         raise ArgumentError(
             f"tau: at t = {t:.9g} s the function returned an array of shape {tau.shape}; for {robot.name!r} give "
@@ -374,10 +373,7 @@ def _checked(robot: Robot, what: str, tau: Array) -> Array:
 
 
 def _numbers(what: str, x: Any) -> Array:
-    try:
-        return np.array(x, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what}: expected numbers, not {x!r}") from None
+    return np.array(real(what, x))
 
 
 def _period(tau: Any, period: Any) -> float:
