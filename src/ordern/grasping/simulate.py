@@ -20,7 +20,6 @@ from ..simulate.arguments import METHODS as ALL_METHODS
 from ..simulate.arguments import (
     event_list,
     integrator_for,
-    is_positive,
     progress_shown,
     report_times,
     run_key,
@@ -29,6 +28,7 @@ from ..simulate.arguments import (
 from ..simulate.chunk import Stepwise
 from ..simulate.events import Event
 from ..simulate.forces import Table
+from ..simulate.lengths import is_positive, require_reachable
 from ..simulate.limits import check_mode
 from ..simulate.loop_stops import loop_stops
 from ..simulate.result import Result
@@ -97,6 +97,9 @@ def simulate(
     start = _start(grasp, q0, v0, pose, velocity, project)
     q, v = to_whole(start)
     problem.use(GraspStructure.of(grasp, q))
+    ends_early = limits == "stop" or breach == "stop" or any(e.terminal for e in watched)
+    require_reachable(end, settings.step, "step", int(max_steps), ends_early)
+    require_reachable(end, problem.tau.longest, "the period of tau", int(max_steps), ends_early)
     stops = check_mode(grasp.robot, limits, restitution, q) + loop_stops(problem, limits, q)
     integrator = integrator_for(problem, settings, method)
     # also so that compiling is not counted as running

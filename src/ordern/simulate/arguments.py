@@ -17,6 +17,7 @@ from .explicit import Explicit
 from .forces import require_signature
 from .identity import fingerprint
 from .integrator import Integrator, Settings
+from .lengths import LEAST_TIME, LEAST_TOLERANCE, ROUNDING, as_number, is_positive
 from .switches import Switch
 from .tableaus import TABLEAUS
 
@@ -31,7 +32,6 @@ __all__ = [
     "event_list",
     "initial_state",
     "integrator_for",
-    "is_positive",
     "progress_shown",
     "report_times",
     "run_key",
@@ -65,7 +65,7 @@ def initial_state(name: str, given: ArrayLike | None, usual: Array, robot: Robot
 def report_times(until: Any) -> tuple[Array | None, float]:
     """The times to report, if they are given, and the end."""
     try:
-        if np.asarray(until).dtype.kind not in "biuf":
+        if np.asarray(until).dtype.kind not in "iuf":
             raise TypeError
         x = np.array(until, dtype=float)
     except (TypeError, ValueError):
@@ -74,6 +74,8 @@ def report_times(until: Any) -> tuple[Array | None, float]:
         raise ArgumentError(
             f"until must be a time in seconds or a list of times, finite and not below 0; not {until!r}"
         )
+    if 0.0 < x.flat[-1] < LEAST_TIME:
+        raise ArgumentError(f"until = {x.flat[-1]:g} s is too short a run: give at least {LEAST_TIME:g} s, or 0")
     if x.ndim == 0:
         return None, float(x)
     if (np.diff(x) <= 0.0).any():
@@ -102,11 +104,6 @@ def event_list(events: Any) -> tuple[Event, ...]:
     return found
 
 
-def is_positive(x: Any) -> bool:
-    """Whether it is a number above 0, and finite."""
-    return isinstance(x, (int, float, np.number)) and bool(0.0 < x < math.inf)
-
-
 def step_settings(method: str, step: Any, rtol: Any, atol: Any, tolerance: str) -> Settings:
     """How steps are chosen: their length, or what one of them may err."""
     if method not in METHODS:
@@ -119,10 +116,16 @@ def step_settings(method: str, step: Any, rtol: Any, atol: Any, tolerance: str) 
     if fixed and step is None:
         raise ArgumentError(f"the method {method!r} takes steps of a fixed length: give step=, in seconds")
     for name, x in (("rtol", rtol), ("atol", atol)):
-        if not (isinstance(x, (int, float, np.number)) and 0.0 <= x < math.inf):
+        if not 0.0 <= as_number(x) < math.inf:
             raise ArgumentError(f"{name} must be a number that is not below 0, not {x!r}")
-    if rtol == 0.0 and atol == 0.0:
-        raise ArgumentError("rtol and atol are both 0: no step is that accurate")
+    if max(rtol, atol) < ROUNDING:
+        small = f"rtol = {rtol:g} and atol = {atol:g} are too small" if rtol or atol else "rtol and atol are both 0"
+        raise ArgumentError(f"{small}: no step is that accurate, as numbers are rounded to a part of 1e-16")
+    if atol < LEAST_TOLERANCE:
+        raise ArgumentError(
+            f"atol must be at least {LEAST_TOLERANCE:g}, not {atol!r}: where a coordinate or a velocity is zero, it "
+            "alone says how accurate a step has to be"
+        )
     whole = tolerance == "motion"
     errors = (share_of_a_step(float(x), method) if whole else float(x) for x in (rtol, atol))
     return Settings(None if step is None else float(step), *errors)

@@ -20,6 +20,7 @@ from ..records import dataclass
 from .exchange import read_only, real
 from .identity import fingerprint
 from .integrator import StepFailedError
+from .lengths import is_positive
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -88,6 +89,8 @@ class Applied:
     """Joint forces of the drives: none. The others are its subclasses."""
 
     kind = "none"
+    longest: float | None = None
+    """The time between two breaks, where it is always the same."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -214,7 +217,7 @@ class Sampled(Function):
 
     def __init__(self, robot: Robot, function: TimeFunction, period: float) -> None:
         super().__init__(robot, function)
-        self.period = period
+        self.period = self.longest = period
         self._held = np.zeros(robot.nv)
 
     def enter(self, t: float, q: Array, v: Array) -> None:
@@ -377,7 +380,7 @@ def _numbers(what: str, x: Any) -> Array:
 
 
 def _period(tau: Any, period: Any) -> float:
-    if not isinstance(period, (int, float)) or not math.isfinite(period) or period <= 0.0:
+    if not is_positive(period):
         raise ArgumentError(f"tau: the period of {type(tau).__name__} must be a positive number, not {period!r}")
     return float(period)
 

@@ -18,6 +18,7 @@ from ..errors import ArgumentError, unknown_name
 from ..joints.rates import own_rates
 from ..records import dataclass
 from .integrator import StepFailedError
+from .lengths import as_number
 from .problem import Problem, spread
 from .report import Violation
 
@@ -90,7 +91,7 @@ def check_mode(robot: Robot, mode: str, restitution: float, q0: Array) -> list[S
     """The stops that a run has to watch, if its arguments are right."""
     if mode not in MODES:
         raise unknown_name("way to treat limits", mode, MODES)
-    if not 0.0 <= restitution <= 1.0:
+    if not 0.0 <= as_number(restitution) <= 1.0:
         raise ArgumentError(f"restitution must be between 0 (no bounce) and 1 (no loss), not {restitution!r}")
     if mode == "ignore":
         return []

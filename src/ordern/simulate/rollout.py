@@ -15,6 +15,7 @@ from ..compile import cores, shared_out
 from ..errors import ArgumentError, InconsistentStateError, unknown_name
 from ..loops.asking import worst_loop
 from ..records import dataclass
+from .lengths import is_positive
 from .native import FixedLoop
 from .tableaus import TABLEAUS
 
@@ -116,6 +117,9 @@ def rollout(
             )
     single = all(x.dtype in (np.float32, np.float16) for x in (q, v, *(x for x in (forces, goals) if x is not None)))
     dtype = np.dtype(np.float32 if single and not robot.nc else np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        if not (0.0 < dtype.type(dt) < math.inf and dt * steps < math.inf):
+            raise ArgumentError(f"rollout: {steps} steps of dt = {dt:g} s are beyond the numbers of {dtype}")
     count, rows = math.prod(batch), 1 + steps // every
     q_out, v_out = _results(robot, batch, rows, dtype, out, every)
     t = dt * every * np.arange(rows)
@@ -351,7 +355,7 @@ def _gains(robot: Robot, feedback: Any) -> tuple[Array, Array]:
 
 
 def _positive(name: str, x: Any) -> float:
-    if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)) or not 0.0 < x < math.inf:
+    if not is_positive(x):
         raise ArgumentError(f"rollout: `{name}` must be a positive number, not {x!r}")
     return float(x)
 

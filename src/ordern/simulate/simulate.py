@@ -17,7 +17,6 @@ from .arguments import (
     event_list,
     initial_state,
     integrator_for,
-    is_positive,
     progress_shown,
     report_times,
     run_key,
@@ -28,6 +27,7 @@ from .chunk import Compiled, Runner, Stepwise
 from .events import Event
 from .forces import External, applied
 from .integrator import Settings
+from .lengths import is_positive, require_reachable
 from .limits import Stop, check_mode
 from .loop_stops import loop_stops
 from .looped import LoopedProblem, drift_of, structure_of
@@ -91,6 +91,9 @@ def simulate(
     events = event_list(events)
     stops = check_mode(robot, limits, restitution, q)
     forces = (applied(robot, tau), External(robot, external))
+    ends_early = limits == "stop" or any(e.terminal for e in events)
+    require_reachable(end, settings.step, "step", int(max_steps), ends_early)
+    require_reachable(end, forces[0].longest, "the period of tau", int(max_steps), ends_early)
     problem: Problem
     if robot.nc or changes:
         problem = LoopedProblem(robot, *forces, dynamics, float(smoothing), drift, bool(changes))

@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import ArgumentError, unknown_name
 from ..records import dataclass
 from .events import Event
+from .lengths import as_number, is_positive
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -61,11 +62,9 @@ class Switch:
             raise ArgumentError(
                 f"Switch: an event is an on.Event(function, ...), not {self.when!r}; a time is at={self.when!r}"
             )
-        at: Any = self.at
-        if at is not None and not (isinstance(at, (int, float, np.number)) and 0.0 <= at < np.inf):
+        if self.at is not None and not 0.0 <= as_number(self.at) < np.inf:
             raise ArgumentError(f"Switch: at must be a time in seconds, finite and not below 0, not {self.at!r}")
-        most: Any = self.tolerance
-        if not (isinstance(most, (int, float, np.number)) and 0.0 < most < np.inf):
+        if not is_positive(self.tolerance):
             raise ArgumentError(f"Switch: tolerance must be a positive number, not {self.tolerance!r}")
         for name in ("open", "close"):
             object.__setattr__(self, name, _names(name, getattr(self, name)))

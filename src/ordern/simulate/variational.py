@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..errors import ArgumentError
 from ..spatial import Freedoms
 from .integrator import Integrator, Settings, Step, StepFailedError
+from .lengths import LEAST_TIME
 
 if TYPE_CHECKING:
     from ..joints import Joint
@@ -91,6 +92,8 @@ class Variational(Integrator):
         if not whole:
             t1 = end
         h = self.h if whole else t1 - t0
+        if h < LEAST_TIME:
+            raise StepFailedError("step-too-small", t0, f"the step of {h:g} s at t = {t0:.9g} s is too short")
         self._rounds = 0
         begin = self._p + (0.5 * h) * force
         x = self._velocity(t0, q, begin, v + (0.5 * h) * a + (h / 6.0) * (a - self._a_before), h)
