@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
 import random
 import sys
@@ -20,6 +21,7 @@ from ordern import robots
 from ordern.errors import ArgumentError, ModelError, OrdernError
 from ordern.model.plain import from_plain, to_plain
 from ordern.simulate.events import Event
+from ordern.simulate.formats import comma
 from ordern.simulate.report import Report, Violation
 from ordern.simulate.result import Result
 from tests.random_models import LIBRARY_JOINTS, random_robot
@@ -369,6 +371,62 @@ def test_a_parquet_file_that_would_fill_the_memory_is_refused(tmp_path: Path) ->
     pq.write_table(pa.table({"t": ["a", "b"]}), path)
     with pytest.raises(ModelError, match="not numbers"):
         on.load_result(path, swinging(T).robot)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, suffix: str) -> None:
+    """A folder, nothing at all, a name that is none."""
+    folder, empty = (tmp_path / f"{name}.{suffix}" for name in ("folder", "empty"))
+    folder.mkdir()
+    with pytest.raises(ModelError, match=rf"folder\.{suffix}: (this is a directory|the file cannot be read)"):
+        on.load_result(folder)
+    empty.touch()
+    with pytest.raises(ModelError, match=rf"empty\.{suffix}: the file is empty"):
+        on.load_result(empty)
+    with pytest.raises(ModelError, match="cannot be the name of a file"):
+        on.load_result(f"a\0b.{suffix}")
+    if os.name == "posix":
+        _assert_pipes_and_devices_are_refused(tmp_path, suffix)
+
+
+def _assert_pipes_and_devices_are_refused(tmp_path: Path, suffix: str) -> None:
+    """A pipe that nobody writes to, and one that has something; devices without an end."""
+    pipe = tmp_path / f"pipe.{suffix}"
+    os.mkfifo(pipe)
+    with pytest.raises(ModelError, match=rf"pipe\.{suffix}: this is not a regular file"):
+        on.load_result(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(pipe, os.O_WRONLY)
+    os.write(writer, b"t,q.hinge\n0,1\n")
+    with pytest.raises(ModelError, match=rf"pipe\.{suffix}: this is not a regular file"):
+        on.load_result(pipe)
+    os.close(writer)
+    os.close(reader)
+    for device in ("zero", "random", "null"):
+        link = tmp_path / f"{device}.{suffix}"
+        link.symlink_to(f"/dev/{device}")
+        with pytest.raises(ModelError, match=rf"{device}\.{suffix}: this is not a regular file"):
+            on.load_result(link)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_huge_file_is_refused_at_once(tmp_path: Path, suffix: str) -> None:
+    """Files with holes, which take no space: more than any memory, and much that is nothing."""
+    path = tmp_path / f"huge.{suffix}"
+    for size, words in ((1 << 43, "8,796,093,022,208 bytes, which do not fit"), (1 << 30, "no text|no NPZ|no Parquet")):
+        with path.open("wb") as file:
+            file.truncate(size)
+        with pytest.raises(ModelError, match=rf"huge\.{suffix}: .*({words})"):
+            on.load_result(path)
+
+
+def test_a_csv_file_without_lines_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comma, "_LONGEST", 1 << 14)
+    robot, path = swinging(T).robot, tmp_path / "motion.csv"
+    for text in ("t" * 20_000, "t,q.hinge\n" + "0," * 20_000):
+        path.write_text(text)
+        with pytest.raises(ModelError, match=r"motion\.csv.*a line of the file has more than 16,384 characters"):
+            on.load_result(path, robot)
 
 
 def everywhere() -> list[on.Robot]:

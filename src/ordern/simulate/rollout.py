@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from ..errors import ArgumentError, InconsistentStateError, unknown_name
 from ..loops.asking import worst_loop
 from ..records import dataclass
 from .lengths import is_positive
+from .memory import machine_memory
 from .native import FixedLoop
 from .tableaus import TABLEAUS
 
@@ -307,21 +307,13 @@ def _results(
             raise ArgumentError("rollout: the arrays in `out` overlap")
         return out[0], out[1]
     size = sum(map(math.prod, shapes)) * dtype.itemsize
-    most = _memory()
+    most = machine_memory()
     if size > most:
         raise ArgumentError(
             f"rollout: the result would take {size / 1e9:.3g} GB, and this machine has {most / 1e9:.3g} GB; store "
             f"fewer steps (every={every} now), or roll out fewer trajectories at a time"
         )
     return np.empty(shapes[0], dtype), np.empty(shapes[1], dtype)
-
-
-def _memory() -> float:
-    """Bytes of this machine's memory; beyond it, more than any has."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return 1e13
 
 
 def _flat(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

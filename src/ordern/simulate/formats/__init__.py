@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from ...errors import ArgumentError, ModelError
 from ...io.writing import UnwritableError, replacing
+from ..memory import machine_memory
 from .header import Stored, header, restored
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ R = TypeVar("R", bound="Robot")
 
 SUFFIXES = {".npz": "npz", ".csv": "comma", ".parquet": "parquet"}
 """By suffix: the module of the format, which has `write(result, header, file)` and `read(file, size) -> Stored`."""
+_TIMES = 4
+"""A file may be so many times larger than memory: numbers take fewer bytes there than as text."""
 
 
 def _format(path: str | os.PathLike[str]) -> Any:
@@ -47,13 +51,36 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         raise UnwritableError(f"the file cannot be written: {e.strerror or e}", os.fspath(path)) from None
 
 
+def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file that has an end: a pipe or a device may have none, or keep its reader waiting."""
+    try:
+        file: BinaryIO = open(path, "rb", opener=_at_once)  # noqa: SIM115
+    except IsADirectoryError:
+        raise ModelError("this is a directory; give the file itself") from None
+    except ValueError as e:  # a NUL in the name
+        raise ModelError(f"{os.fspath(path)!r:.80} cannot be the name of a file: {e}") from None
+    about = os.fstat(file.fileno())
+    if stat.S_ISREG(about.st_mode) and about.st_size:
+        return file
+    file.close()
+    raise ModelError("the file is empty" if stat.S_ISREG(about.st_mode) else "this is not a regular file")
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a pipe, too, without waiting for somebody who writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def load_result(path: str | os.PathLike[str], robot: R | None, cls: type[R]) -> Result:
     """The motion in a file, of the robot in the file (made as a `cls`) or of the one that is given."""
     read: Callable[[BinaryIO, int], Stored] = _format(path).read
     where = os.fspath(path)
     try:
-        with Path(path).open("rb") as file:
-            stored = read(file, os.fstat(file.fileno()).st_size)
+        with _opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > _TIMES * machine_memory():
+                raise ModelError(f"the file has {size:,} bytes, which do not fit into the memory of this machine")
+            stored = read(file, size)
         with np.errstate(all="ignore"):
             return restored(stored, robot, cls, where)
     except OSError as e:

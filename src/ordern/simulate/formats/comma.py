@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 _START = "# ordern "
 _ROWS = 1024
 _MOST_COLUMNS = 1_000_000
+_LONGEST = 1 << 28
+"""Characters of a line: a million columns, or the description of a robot, take fewer."""
 
 
 def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
@@ -50,11 +52,14 @@ def read(file: BinaryIO, size: int) -> Stored:
     """Read what `write` wrote, or columns with names."""
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
-        first = text.readline()
+        if b"\0" in file.read(_ROWS):
+            raise ModelError("the file is no text")
+        text.seek(0)
+        first = _line(text)
         about = parsed(first[len(_START) :]) if first.startswith(_START) else None
         if about is None:
             text.seek(0)
-        lines = enumerate(text, 1 if about is None else 2)
+        lines = enumerate(iter(lambda: _line(text), ""), 1 if about is None else 2)
         names = next(csv.reader(_without_comments(lines)), [])
         if not names or len(names) > _MOST_COLUMNS:
             raise ModelError("the file has no names of columns, so it is no motion")
@@ -69,6 +74,14 @@ def read(file: BinaryIO, size: int) -> Stored:
         text.detach()
     found = {name: values[:, k] for k, name in enumerate(names)}
     return Stored(None, columns=found) if about is None else Stored(about, grouped(about, found))
+
+
+def _line(text: io.TextIOWrapper) -> str:
+    """The next line, none at the end; a file without lines is not read whole."""
+    line = text.readline(_LONGEST)
+    if len(line) == _LONGEST:
+        raise ModelError(f"a line of the file has more than {_LONGEST:,} characters, so it is no motion")
+    return line
 
 
 def _without_comments(lines: Iterator[tuple[int, str]]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ..dense import Dense
+from ..memory import machine_memory
 from .header import ARRAYS, Stored, parsed
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
 
 def read(file: BinaryIO, size: int) -> Stored:
     """Read what `write` wrote, believing nothing."""
+    if size > machine_memory():
+        raise ModelError(f"the file has {size:,} bytes, which do not fit into the memory of this machine")
     try:
         with zipfile.ZipFile(file) as archive:
             about = parsed(_array(archive, "header", np.uint8, size).tobytes())

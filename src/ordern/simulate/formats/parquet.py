@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ...errors import ModelError
+from ..memory import machine_memory
 from ..views import library, to_arrow
 from .comma import grouped
 from .header import Stored, parsed
@@ -36,7 +37,7 @@ def read(file: BinaryIO, size: int) -> Stored:
         whole = parquet.ParquetFile(file, page_checksum_verification=True)
         schema, rows = whole.schema_arrow, whole.metadata.num_rows
         names = list(schema.names)
-        if rows * len(names) * 8 > max(_ALWAYS, _RATIO * size):
+        if rows * len(names) * 8 > min(max(_ALWAYS, _RATIO * size), machine_memory()):
             raise ModelError(f"the file has {size} bytes and claims {rows} samples of {len(names)} columns")
         if len(set(names)) < len(names) or any(not arrow.types.is_floating(f.type) for f in schema):
             raise ModelError("the columns of the file are not numbers with different names, so it is no motion")
