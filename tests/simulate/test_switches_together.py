@@ -109,6 +109,31 @@ def test_at_a_time_and_by_an_event(later: float) -> None:
         assert_held(balls().simulate(start(), until=last, switches=switches))
 
 
+@pytest.mark.parametrize("before", [1e-12, 1e-14, 0.0, -1e-16])
+def test_after_a_step_that_is_shorter_than_a_moment(before: float) -> None:
+    """The step that ends with the landing begins at the kink of a force just before."""
+    kink = on.Table([0.0, LANDING - before, 1.0], np.zeros((3, 4)))
+    switches = [on.Switch(at=LANDING, close=["table c"]), *tables("ab")]
+    assert_held(balls().simulate(start(), tau=kink, until=0.4, switches=switches))
+    assert_held(balls().simulate(start(), tau=kink, until=0.4, switches=tables()))
+
+
+@pytest.mark.parametrize("method", ["dormand-prince-8", "radau"])
+def test_next_to_a_sample_of_a_controller(method: str) -> None:
+    """Its third sample is at 0.1 * 3 = 0.30000000000000004, which leaves next to no time for a step."""
+    held = on.controllers.Sampled(lambda t, q, v: np.zeros(4), 0.1)
+    result = balls().simulate(
+        np.zeros(4),
+        np.zeros(4),
+        held,
+        until=0.4,
+        method=method,
+        switches=[on.Switch(at=0.3, close=["table b"], tolerance=1.0)],
+    )
+    assert result.report.stopped == "end"
+    assert result.report.loops.switches == 1
+
+
 def test_at_the_end_of_the_run() -> None:
     """A switch at the time at which the run ends acts before it does."""
     result = balls().simulate(start(), until=LANDING, switches=[on.Switch(at=LANDING, close=["table b"])])

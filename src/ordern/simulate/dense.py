@@ -54,13 +54,21 @@ class Segment:
 
     def time(self, s: float) -> float:
         """The time of a part of the step."""
-        return self.t0 + s * (self.t1 - self.t0) if s != 1.0 else self.t1
+        return self.t0 + s * (self.t1 - self.t0) if s < 1.0 else self.t1
 
     def at(self, s: float) -> tuple[float, Array, Array]:
         """Time and state at a part of the step."""
         nq, nv = self.robot.nq, self.robot.nv
         y = evaluate(self.coefficients, np.float64(s))
         return self.time(s), self.robot.project(y[:nq]), y[nq : nq + nv]
+
+    def beside(self, s: float, time: float) -> tuple[float, Array, Array]:
+        """Time and state a little later than a part of the step, or earlier: straight on, however short the step is."""
+        nq, nv = self.robot.nq, self.robot.nv
+        slopes = self.coefficients[1:] * np.arange(1, len(self.coefficients))[:, None]
+        y = evaluate(self.coefficients, np.float64(s))
+        y = y + time / (self.t1 - self.t0) * evaluate(slopes, np.float64(s))
+        return self.time(s) + time, self.robot.project(y[:nq]), y[nq : nq + nv]
 
 
 @dataclass(frozen=True)

@@ -185,6 +185,8 @@ class Tracker:
         self.signs = np.zeros(len(self.events))
         self.leaving: dict[int, float] = {}
         """Events at whose zero the motion starts, on its way to positive values, with their rates."""
+        self._begins: list[Array] = []
+        """The signs at the start of each of the steps that were searched last."""
 
     def value(self, index: int, t: float, q: Array, v: Array) -> float:
         """The function of an event."""
@@ -213,6 +215,7 @@ class Tracker:
     def search(self, edges: Array, dense: Array) -> list[Found]:
         """Events within steps that begin and end at `edges`, in the order of time, up to the first terminal one."""
         found: list[Found] = []
+        self._begins = []
         for first in range(0, len(dense) if self.events else 0, _BLOCK):
             found += self._block(edges[first : first + _BLOCK + 1], dense[first : first + _BLOCK], first)
             if any(self.events[f.index].terminal for f in found):
@@ -223,16 +226,18 @@ class Tracker:
                 return found[: n + 1]
         return found
 
-    def beside(self, segment: Segment, s: float, asked: Iterable[int]) -> list[int]:
-        """Return which of these events take place at the same moment as a part of a step.
+    def beside(self, segment: Segment, step: int, s: float, asked: Iterable[int]) -> list[int]:
+        """Return which of these events take place at the same moment as a part of one of the steps just searched.
 
-        The motion is followed a little beyond it, also where the step ends.
+        The motion is followed a little beyond it, also where the step ends; but not back to before it begins, where
+        the state may jump.
         """
-        part = SAME_MOMENT / (segment.t1 - segment.t0)
-        before, after = segment.at(max(0.0, s - part)), segment.at(s + part)
+        early = s * (segment.t1 - segment.t0) < SAME_MOMENT
+        before, after = segment.beside(s, -SAME_MOMENT), segment.beside(s, SAME_MOMENT)
         found = []
         for k in asked:
-            was, will_be = np.sign(self.value(k, *before)), np.sign(self.value(k, *after))
+            was = self._begins[step][k] if early else np.sign(self.value(k, *before))
+            will_be = np.sign(self.value(k, *after))
             if was * will_be < 0.0 and self.events[k].direction in (0, will_be):
                 found.append(k)
         return found
@@ -246,6 +251,7 @@ class Tracker:
         found = []
         for j in range(n):
             segment = Segment(self.robot, float(edges[j]), float(edges[j + 1]), dense[j])
+            self._begins.append(self.signs.copy())
             for i in range(self.samples):
                 t = segment.time(float(parts[i]))
                 for k in range(len(self.events)):

@@ -171,9 +171,12 @@ def first_step(
 ) -> float:
     """A step to begin with, from the sizes of the state and its first two derivatives (Hairer et al. I, sec. II.4).
 
-    At most a tenth of the way to the end; and nothing is asked of forces beyond it.
+    At most a tenth of the way to the end; and nothing is asked of forces beyond it. An end that is but some roundings
+    of the time away is one step.
     """
     span = end - t if end > t else math.inf
+    if t + 1e-3 * span == t:
+        return span
 
     def size(q: Array, v: Array) -> float:
         scaled = [x / (settings.atol + settings.rtol * np.abs(s)) for x, s in ((q, y.q), (v, y.v))]

@@ -228,7 +228,7 @@ class Run:
         t0, t1 = chunk.edges[at.step : at.step + 2].tolist()
         segment = Segment(self.robot, t0, t1, chunk.dense[at.step])
         asked = [k for k in range(len(self._watch.events)) if k not in known and self.joins(k)]
-        due = self._watch.beside(segment, at.s, asked) if asked else []
+        due = self._watch.beside(segment, at.step, at.s, asked) if asked else []
         stops = [k for k in (at.index, *due) if k >= self.user + self._own]
         return [replace(at, index=k) for k in due if k not in stops[1:]]
 
