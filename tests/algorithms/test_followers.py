@@ -10,7 +10,7 @@ from tests.random_models import random_robot, random_state
 from tests.tolerances import INVERSION, assert_close
 
 NEW = ("kalman-scan", "virtual-work", "lagrange-multipliers", "articulated-body-absolute")
-REFUSE = {"divide-and-conquer", "constraint-force", "virtual-work-split", "virtual-work-unsplit"}
+REFUSE = {"armstrong-general", "divide-and-conquer", "constraint-force", "virtual-work-split", "virtual-work-unsplit"}
 """Methods for which binding joints to others would take a second method."""
 ROBOTS = {
     "tree": random_robot(24, 8, (on.Revolute, on.Prismatic), mimic=True),

@@ -171,6 +171,7 @@ def _solved(A: Factor, rows: list[Row]) -> list[Row]:
     paper="Armstrong 1979, appendix, as in Jain 1991",
     equations="Jain (47)-(49), with N open",
     refuses=all_of(no_couplings, no_massless_bodies),
+    borrows=True,
 )
 def armstrong_general(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
