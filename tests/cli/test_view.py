@@ -134,3 +134,19 @@ def test_ctrl_c_ends_it() -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0
         assert process.stderr.read() == ""
+
+
+def test_a_motion_is_read_by_the_names_of_its_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ordern.view.show", lambda robot, motion, **rest: shown.append(motion))
+    (tmp_path / "m.csv").write_text("t,q.elbow,volts,q.shoulder\n0,1,9,2\n1,3,9,4\n")
+    (tmp_path / "page.html").write_text("")
+    assert main(["view", "double-pendulum", "--save", "page.html", "--motion", "m.csv"]) == 0
+    np.testing.assert_array_equal(shown[0].q, [[2.0, 1.0], [4.0, 3.0]])
+    assert "note: m.csv: not read: volts" in capsys.readouterr().err
+    (tmp_path / "m.csv").write_text("t,q.elbo,q.shoulder\n0,1,2\n1,3,4\n")
+    assert main(["view", "double-pendulum", "--save", "page.html", "--motion", "m.csv"]) == 2
+    assert "column 'q.elbo': unknown joint 'elbo' in double-pendulum. Did you mean 'elbow'?" in capsys.readouterr().err

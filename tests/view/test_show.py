@@ -88,32 +88,38 @@ def test_a_simulation_is_shown_by_its_dense_output(puma: on.Robot) -> None:
     assert_close(frames.q, result.at(frames.t)[0], ROUNDING)
 
 
-@pytest.mark.parametrize("kind", ["npz", "csv", "bare", "named", "parquet"])
+@pytest.mark.parametrize("kind", ["npz", "saved", "csv", "bare", "named", "parquet"])
 def test_motions_from_files(puma: on.Robot, tmp_path: Path, kind: str) -> None:
     t, rng = np.linspace(0, 1, 5), np.random.default_rng(0)
     q, v, a, tau = rng.normal(size=(4, 5, 6))
-    path = tmp_path / f"m.{kind}"
+    path = tmp_path / {"npz": "m.npz", "saved": "m.npz", "parquet": "m.parquet"}.get(kind, "m.csv")
     if kind == "npz":
         np.savez(path, t=t, q=q, v=v)
     elif kind == "bare":
-        path = path.with_suffix(".csv")
         np.savetxt(path, np.column_stack([t, q]), delimiter=",", fmt="%.17g")
-    elif kind == "named":
-        path = path.with_suffix(".csv")
-        head = ["tau1", "time", *(f"q_{k}" for k in range(6)), *(f"v[{k}]" for k in range(6))]
-        rows = [[0.0, x, *y, *z] for x, y, z in zip(t, q, v, strict=True)]
-        path.write_text("\n".join([",".join(head), *(",".join(map(repr, map(float, row))) for row in rows)]))
-        with pytest.raises(on.ArgumentError, match="tau has shape"):
-            read_motion(puma, path)
-        path.write_text(path.read_text().replace("tau1", "other"))
+    elif kind == "named":  # in an order of its own, which the names tell
+        names = [c.name for c in puma.joints][::-1]
+        head = ["volts", *(f"v.{x}" for x in names), "time", *names]
+        rows = [[0.0, *z[::-1], x, *y[::-1]] for x, y, z in zip(t, q, v, strict=True)]
+        path.write_text("\n".join([", ".join(head), *(",".join(map(repr, map(float, row))) for row in rows)]))
     else:
         from ordern.simulate.result import Result
 
         Result(puma, t, q, v, a, tau).save(path)
-    motion = read_motion(puma, path)
+    motion, notes = read_motion(puma, path)
     assert np.array_equal(motion.t, t) and np.array_equal(motion.q, q)
-    assert (motion.v is None) == (kind == "bare")
+    assert motion.v is None if kind == "bare" else np.array_equal(motion.v, v)
     assert (motion.tau is None) == (kind in ("npz", "bare", "named"))
+    assert notes == ((f"{path}: not read: volts",) if kind == "named" else ())
+
+
+def test_an_archive_of_another_robot_is_not_taken_by_order(puma: on.Robot, tmp_path: Path) -> None:
+    """A saved motion names its coordinates; those of another robot may be as many."""
+    from ordern.simulate.result import Result
+
+    Result(puma, [0.0], *np.zeros((4, 1, 6))).save(tmp_path / "m.npz")
+    with pytest.raises(on.ArgumentError, match="the motion is of 'puma560', whose coordinates are waist"):
+        read_motion(on.load("stanford-arm"), tmp_path / "m.npz")
 
 
 @pytest.mark.parametrize(
@@ -122,10 +128,14 @@ def test_motions_from_files(puma: on.Robot, tmp_path: Path, kind: str) -> None:
         ("m.txt", b"", "is read from .npz, .csv, .parquet, not from '.txt'"),
         ("m.npz", None, "m.npz: the file cannot be read: No such file"),
         ("m.npz", b"PK\x03\x04 no archive", "no archive of arrays"),
-        ("m.csv", b"", "has no times"),
-        ("m.csv", b"t,q\n1,2\n1\n", "row 2 does not have 2 numbers"),
-        ("m.csv", b"\xff\xfe\x00", "no CSV text"),
-        ("m.csv", b"t,q1\n0,1\n", r"m.csv: motion: q has shape \(1, 1\); expected \(1, 6\)"),
+        ("m.csv", b"", "m.csv: the file has no rows of numbers"),
+        ("m.csv", b"t,q\n1,2\n1\n", "m.csv:3: the line has 1 columns, those before 2"),
+        ("m.csv", b"\xff\xfe\x00", "no text in UTF-8"),
+        ("m.csv", b"t,q1\n0,1\n", "a motion needs columns of positions, such as q.waist; the file has t, q1"),
+        ("m.csv", b"waist,q.elbow\n0,1\n", "none for q.shoulder, q.wrist_roll, q.wrist_pitch, q.flange_roll"),
+        ("m.csv", b"t,q.wiast\n0,1\n", "column 'q.wiast': unknown joint 'wiast' in puma560. Did you mean 'waist'"),
+        ("m.csv", b"t,Waist\n0,1\n", "column 'Waist': unknown joint 'Waist' in puma560. Did you mean 'waist'"),
+        ("m.csv", b"0,1,2\n", "the columns have no names, and 3 of them are not t and those of 'puma560'"),
     ],
 )
 def test_bad_files(puma: on.Robot, tmp_path: Path, name: str, content: bytes | None, words: str) -> None:

@@ -22,7 +22,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .outputs import MOTIONS, PAGES, bundled, check_output
+from .outputs import MOTIONS, PAGES, bundled, check_output, note
 from .source import given, loops_argument
 from .values import LIST, asked, named, negative_lists, vector
 
@@ -97,7 +97,12 @@ def _loaded(args: argparse.Namespace) -> tuple[Robot, Any]:
         result = saved(args.robot, None, "ordern view FILE|NAME --motion FILE")
         return result.robot, result
     robot = load(given(args.robot), floating=args.floating, loops=args.loops)
-    return robot, played(args.motion, robot) if args.motion else None
+    if not args.motion:
+        return robot, None
+    motion, notes = played(args.motion, robot)
+    for text in notes:
+        note(text)
+    return robot, motion
 
 
 def _position(args: argparse.Namespace, robot: Robot) -> Any:

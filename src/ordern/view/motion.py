@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..io.source import UnreadableError
 from ..records import dataclass
+from ..simulate.series import labels
 from .poses import Array
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Motion", "motion_of", "read_motion", "thinned"]
 
 Between = Callable[[Array], tuple[Array, Array]]
-_COLUMN = re.compile(r"(q|v|tau)(?:[\s.:_/\[(-].*|\d+)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,18 +111,23 @@ def _series(name: str, x: Any, length: int, label: str, size: int) -> Array | No
     return found
 
 
-def read_motion(robot: Robot, path: str | os.PathLike[str]) -> Motion:
-    """A motion from a file: .npz with arrays t, q (v, a, tau), .csv with columns t, q..., v..., tau..., or .parquet."""
+def read_motion(robot: Robot, path: str | os.PathLike[str]) -> tuple[Motion, tuple[str, ...]]:
+    """A motion from a file, and notes on columns that were not read.
+
+    A .csv file is read by the names of its columns: t, q.<joint>, v.<joint>, tau.<joint>. A .npz file has arrays t, q
+    (v, a, tau) in the order of the robot, or is one that `Result.save` wrote, as a .parquet file is: that must be of
+    a robot with the same coordinates.
+    """
     file = Path(path)
-    readers = {".npz": _read_npz, ".csv": _read_csv, ".parquet": _read_parquet}
+    readers = {".npz": _read_npz, ".csv": _read_csv, ".parquet": _read_result}
     if file.suffix.lower() not in readers:
         raise ArgumentError(f"{path}: a motion is read from {', '.join(readers)}, not from {file.suffix or 'that'!r}")
     try:
-        found = readers[file.suffix.lower()](robot, file)
+        found, notes = readers[file.suffix.lower()](robot, file)
     except OSError as e:
         raise UnreadableError(f"the file cannot be read: {e.strerror or e}", str(path)) from None
     try:
-        return motion_of(robot, _Read(**found))
+        return motion_of(robot, _Read(**found)), notes
     except ArgumentError as e:
         raise ArgumentError(f"{path}: {e}") from None
 
@@ -138,56 +141,41 @@ class _Read:
     tau: Any = None
 
 
-def _read_npz(robot: Robot, file: Path) -> dict[str, Any]:
+_SERIES = ("t", "q", "v", "a", "tau")
+_Found = tuple[dict[str, Any], tuple[str, ...]]
+
+
+def _read_npz(robot: Robot, file: Path) -> _Found:
     try:
         with file.open("rb") as data, np.load(data, allow_pickle=False) as archive:
-            return {name: archive[name] for name in ("t", "q", "v", "a", "tau") if name in archive.files}
+            if "header" not in archive.files:
+                return {name: archive[name] for name in _SERIES if name in archive.files}, ()
     except (ValueError, EOFError, KeyError) as e:
         raise UnreadableError(f"this is no archive of arrays: {e}", str(file)) from None
     except Exception as e:
         if isinstance(e, OSError):
             raise
         raise UnreadableError(f"this is no archive of arrays: {e}", str(file)) from None  # a bad zip file
+    return _read_result(robot, file)  # it names its coordinates, which may be others
 
 
-def _read_parquet(robot: Robot, file: Path) -> dict[str, Any]:
+def _read_result(robot: Robot, file: Path) -> _Found:
     from ..simulate.formats import load_result
 
     result = load_result(file, robot, type(robot))
-    return {name: getattr(result, name) for name in ("t", "q", "v", "a", "tau")}
+    return {name: getattr(result, name) for name in _SERIES}, ()
 
 
-def _read_csv(robot: Robot, file: Path) -> dict[str, Any]:
-    """Columns by their names; without names like q..., the first is the time and the others are the positions."""
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as lines:
-            rows = [row for row in csv.reader(lines) if row and not row[0].startswith("#")]
-    except (UnicodeDecodeError, csv.Error) as e:
-        raise UnreadableError(f"this is no CSV text: {e}", str(file)) from None
-    head = [name.strip() for name in rows[0]] if rows else []
-    body = rows[1:] if any(not _number(x) for x in head) else rows
-    for k, row in enumerate(body):
-        if len(row) != len(head) or not all(map(_number, row)):
-            raise UnreadableError(f"row {k + 1} does not have {len(head)} numbers", str(file))
-    table = np.array(body, float).reshape(len(body), len(head))
-    kinds: dict[str, list[int]] = {"q": [], "v": [], "tau": []}
-    for k, name in enumerate(head):
-        match = _COLUMN.fullmatch(name)
-        if match or name in kinds:
-            kinds[match[1] if match else name].append(k)
-    time = next((k for k, name in enumerate(head) if name in ("t", "time")), 0)
-    if not kinds["q"]:
-        kinds = {"q": [k for k in range(len(head)) if k != time][: robot.nq], "v": [], "tau": []}
-    found: dict[str, Any] = {name: table[:, columns] for name, columns in kinds.items() if columns}
-    return {"t": table[:, time] if head else None, **found}
+def _read_csv(robot: Robot, file: Path) -> _Found:
+    from ..simulate.formats.by_name import read_table
 
-
-def _number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    table = read_table(str(file), robot)
+    if table.t is None or table.q is None:
+        first = next(iter(labels(robot)[0]), "joint")
+        what = "a column t" if table.t is None else f"columns of positions, such as q.{first}"
+        there = f"; the file has {', '.join(table.names[:8])}{', ...' if table.names[8:] else ''}"
+        raise UnreadableError(f"a motion needs {what}{there}", str(file))
+    return {name: getattr(table, name) for name in _SERIES}, table.notes
 
 
 def thinned(x: Sequence[Any] | Array, most: int) -> Array:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ...errors import ModelError
 from ..series import columns
 from .header import Stored, parsed
+from .rows import START, read_rows
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -27,7 +28,6 @@ __all__ = ["grouped", "read", "write"]
 
 Array = NDArray[np.float64]
 
-_START = "# ordern "
 _ROWS = 1024
 _MOST_COLUMNS = 1_000_000
 _LONGEST = 1 << 28
@@ -39,7 +39,7 @@ def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
     found = {"t": result.t, **columns(result)}
     text = io.TextIOWrapper(file, "utf-8", newline="", write_through=False)
     try:
-        text.write(f"{_START}{json.dumps(about, separators=(',', ':'))}\n")
+        text.write(f"{START}{json.dumps(about, separators=(',', ':'))}\n")
         csv.writer(text, lineterminator="\n").writerow(found)
         for start in range(0, len(result), _ROWS):
             block = np.stack([x[start : start + _ROWS] for x in found.values()], axis=-1)
@@ -52,83 +52,18 @@ def read(file: BinaryIO, size: int) -> Stored:
     """Read what `write` wrote, or columns with names."""
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
-        if b"\0" in file.read(_ROWS):
-            raise ModelError("the file is no text")
-        text.seek(0)
-        first = _line(text)
-        about = parsed(first[len(_START) :]) if first.startswith(_START) else None
-        if about is None:
-            text.seek(0)
-        lines = enumerate(iter(lambda: _line(text), ""), 1 if about is None else 2)
-        names = next(csv.reader(_without_comments(lines)), [])
-        if not names or len(names) > _MOST_COLUMNS:
-            raise ModelError("the file has no names of columns, so it is no motion")
-        if len(set(names)) < len(names):
-            raise ModelError("two columns of the file have one name")
-        values = _numbers(lines, names, getattr(file, "name", ""))
-    except UnicodeDecodeError:
-        raise ModelError("the file is no text in UTF-8") from None
-    except csv.Error as e:
-        raise ModelError(f"the names of the columns cannot be read: {e}") from None
+        rows = read_rows(text, getattr(file, "name", ""))
     finally:
         text.detach()
-    found = {name: values[:, k] for k, name in enumerate(names)}
-    return Stored(None, columns=found) if about is None else Stored(about, grouped(about, found))
-
-
-def _line(text: io.TextIOWrapper) -> str:
-    """The next line, none at the end; a file without lines is not read whole."""
-    line = text.readline(_LONGEST)
-    if len(line) == _LONGEST:
-        raise ModelError(f"a line of the file has more than {_LONGEST:,} characters, so it is no motion")
-    return line
-
-
-def _without_comments(lines: Iterator[tuple[int, str]]) -> Iterator[str]:
-    """A quoted name may go over several lines; a comment is a line before the names."""
-    seen = False
-    for _, line in lines:
-        if seen or not (line.startswith("#") or line.isspace()):
-            seen = True
-            yield line
-
-
-def _numbers(lines: Iterator[tuple[int, str]], names: list[str], path: str) -> Array:
-    """The rows; each must have a number for every column."""
-    blocks, rows = [np.zeros((0, len(names)))], []
-    for number, line in lines:
-        try:
-            row = [float(x) for x in line.split(",")]
-        except ValueError:
-            if not line.strip():
-                continue
-            row = []
-        if len(row) != len(names):
-            raise ModelError(_fault(line, names), f"{path}:{number}" if path else f"line {number}")
-        rows.append(row)
-        if len(rows) == _ROWS:
-            blocks.append(np.array(rows))
-            rows = []
-    if rows:
-        blocks.append(np.array(rows))
-    return np.concatenate(blocks)
-
-
-def _fault(line: str, names: list[str]) -> str:
-    """What is wrong with a line that is no row of numbers."""
-    cells = line.strip().split(",")
-    if len(cells) != len(names):
-        return f"the line has {len(cells)} columns, those before {len(names)}"
-    name, cell = next(pair for pair in zip(names, cells, strict=True) if not _numeric(pair[1]))
-    return f"{cell[:40]!r}, in the column {name!r}, is no number"
-
-
-def _numeric(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    if not rows.names:
+        raise ModelError("the file has no names of columns, so it is no motion")
+    if len(set(rows.names)) < len(rows.names):
+        raise ModelError("two columns of the file have one name")
+    found = {name: rows.values[:, k] for k, name in enumerate(rows.names)}
+    if not rows.about:
+        return Stored(None, columns=found)
+    about = parsed(rows.about)
+    return Stored(about, grouped(about, found))
 
 
 def grouped(about: dict[str, Any], found: dict[str, Array]) -> dict[str, Array]:

@@ -127,7 +127,7 @@ def restored(stored: Stored, robot: R | None, cls: type[R], where: str) -> Resul
     own = robot if robot is not None else _robot(about, cls, where)
     q, v = labels(own)
     if about is None:
-        return Result(own, **_bare(stored.columns, q, v, own.name, where))
+        return Result(own, **_bare(stored.columns, own, where))
     for name, mine in (("q", q), ("v", v)):
         if tuple(about[name]) != mine:
             raise ArgumentError(
@@ -162,22 +162,30 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:6]) + (f", ... ({len(names)} in all)" if names[6:] else "") if names else "none"
 
 
-def _bare(columns: dict[str, Array], q: tuple[str, ...], v: tuple[str, ...], name: str, where: str) -> dict[str, Any]:
+def _bare(columns: dict[str, Array], robot: Robot, where: str) -> dict[str, Any]:
     """The arrays from columns with names; accelerations and forces that are missing are unknown: not a number."""
-    needed = ["t", *(f"q.{x}" for x in q), *(f"v.{x}" for x in v)]
-    missing = [x for x in needed if x not in columns]
-    if missing:
-        raise ArgumentError(f"{where}: the columns {_some(missing)} are missing for a motion of {name!r}")
-    n = len(columns["t"])
+    from .by_name import KINDS, missing_columns, places
 
-    def gathered(kind: str, own: tuple[str, ...]) -> Array:
-        found = [columns.pop(f"{kind}.{x}", np.full(n, np.nan)) for x in own]
-        return np.stack(found, axis=-1) if found else np.zeros((n, 0))
-
-    arrays: dict[str, Any] = {"t": columns.pop("t"), "q": gathered("q", q)}
-    arrays |= {kind: gathered(kind, v) for kind in ("v", "a", "tau")}
-    arrays |= {kind: columns.pop(kind, None) for kind in ("work", "dissipated")}
-    return arrays | {"extra": columns}
+    names, values = list(columns), list(columns.values())
+    found = places(names, robot, "q", where, known=names)  # others are further series, whatever they are called
+    missing = ["t"] if found.t is None else []
+    missing += [x for kind in ("q", "v") for x in missing_columns(kind, found, robot)]
+    if missing or found.t is None:
+        raise ArgumentError(
+            f"{where}: the columns {_some(missing)} are missing for a motion of {robot.name!r}; the file has "
+            f"{_some(names)}"
+        )
+    if found.wrong:
+        raise ModelError(found.wrong[0], where)
+    n = len(values[0])
+    arrays: dict[str, Any] = {"t": values[found.t]}
+    for kind, size in zip(KINDS, (robot.nq, robot.nv, robot.nv, robot.nv), strict=True):
+        arrays[kind] = np.full((n, size), np.nan)
+        for k, column in found.kinds[kind].items():
+            arrays[kind][:, k] = values[column]
+    extra = {name: columns[name] for name in found.rest}
+    arrays |= {kind: extra.pop(kind, None) for kind in ("work", "dissipated")}
+    return arrays | {"extra": extra}
 
 
 def _events(about: dict[str, Any]) -> tuple[Any, ...]:
