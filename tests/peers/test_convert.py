@@ -154,6 +154,19 @@ class TestPinocchio:
         assert_back(c := assert_pinocchio(one, model))
         assert_derivatives(c)
 
+    def test_a_free_joint_that_starts_from_elsewhere(self) -> None:
+        one, theirs = robot(on.Free(), on.Revolute()), pin.Model()
+        elsewhere = random_placement(np.random.default_rng(5))
+        at = [pin.SE3(elsewhere.R, elsewhere.p), pin.SE3(one.joints[1].placement.R, one.joints[1].placement.p)]
+        parent = 0
+        joints = [pin.JointModelFreeFlyer(), pin.JointModelRZ()]
+        for c, body, joint, M in zip(one.joints, one.bodies, joints, at, strict=True):
+            parent = theirs.addJoint(parent, joint, M, c.name)
+            inertia = pin.Inertia(body.mass, np.array(body.com), body.inertia_matrix)
+            theirs.appendBodyToJoint(parent, inertia, pin.SE3.Identity())
+        assert_back(c := assert_pinocchio(one, theirs))
+        assert_derivatives(c)
+
     def test_joints_that_follow_others(self) -> None:
         path = str(ROBOTS / "panda_description/urdf/panda.urdf")
         one = on.load(path, snap=0.0)
@@ -305,6 +318,26 @@ class _Joint:
     def child_body(self) -> _Joint:
         return _Joint({"name": self.data["child"]})
 
+    def parent_body(self) -> _Joint:
+        return _Joint({"name": self.data["parent"]})
+
+    def frame_on_parent(self) -> _Pose:
+        return _Pose(self.data["on_parent"])
+
+    def frame_on_child(self) -> _Pose:
+        return _Pose(self.data["on_child"])
+
+
+class _Pose:
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+
+    def GetFixedPoseInBodyFrame(self) -> _Pose:
+        return self
+
+    def GetAsMatrix4(self) -> Array:
+        return np.array(self.matrix)
+
 
 class MultibodyPlant:
     """What Drake said of its own plant, which `data/drake.json` records."""
@@ -350,6 +383,51 @@ class TestDrake:
             assert_close(ask(one, "inverse_dynamics", q, v, a), tau, PEER)
             B = c.velocity_matrix(q)
             assert_close(B.T @ np.array(theirs["mass_matrix"]) @ B, ask(one, "mass_matrix", q), PEER)
+
+    @pytest.mark.parametrize("case", ["placed", "moved quaternion", "moved rpy"])
+    @pytest.mark.parametrize("somewhere", [False, True])
+    def test_a_free_body_is_where_drake_has_it(self, case: str, somewhere: bool) -> None:
+        """Wherever a free joint of ours starts from, and wherever Drake's does."""
+        data, at = DRAKE[case], random_placement(np.random.default_rng(7)) if somewhere else on.Placement()
+        trunk = {"mass": 1.5, "com": (0.1, 0.2, 0.3), "inertia": (1, 1.1, 1.2)}
+        leg = {"mass": 0.7, "com": (0, 0.2, 0.1), "inertia": (0.1, 0.2, 0.15)}
+        hip = on.Placement.xyz_rpy((0.2, 0.1, 0.3), (0.5, 0.2, 0.1))
+        builder = on.Builder("walker").body("ground").body("trunk", parent="ground", joint=on.Free(), at=at, **trunk)
+        builder.body("leg", parent="trunk", joint=on.Revolute((0, 1, 0)), joint_name="hip", at=hip, **leg)
+        one = builder.build(snap=0.0)
+        order = [joint["name"] for joint in sorted(data["joints"], key=lambda joint: joint["q"])]
+        plant = convert(one, MultibodyPlant(data))
+        names = {"free": one.joints[0].name, "trunk": one.joints[0].name}
+        alone = convert(one, "drake", [names.get(name, name) for name in order])
+        for c in (plant, alone) if case == "placed" else (plant,):
+            assert_back(c)
+            assert_derivatives(c)
+            for theirs in data["states"]:
+                q, v, a, tau = c.from_peer(*(theirs[x] for x in ("q", "v", "a", "tau")))
+                for body, pose in theirs["poses"].items():
+                    assert_close(one.kernel("pose", way="interpreted", frame=body)(q), np.array(pose), PEER)
+                assert_close(ask(one, "inverse_dynamics", q, v, a), tau, PEER)
+                B = c.velocity_matrix(q)
+                assert_close(B.T @ np.array(theirs["mass_matrix"]) @ B, ask(one, "mass_matrix", q), PEER)
+
+    def test_a_robot_that_was_loaded_from_the_same_file(self) -> None:
+        """Drake puts a free body where the file has it, and measures its position from the world."""
+        one, data = on.load(DRAKE["walker"], floating=True, snap=0.0), DRAKE["placed"]
+        c = convert(one, MultibodyPlant(data))
+        for theirs in data["states"]:
+            q, v, a, tau = c.from_peer(*(theirs[x] for x in ("q", "v", "a", "tau")))
+            assert_close(one.kernel("pose", way="interpreted", frame="leg")(q), np.array(theirs["poses"]["leg"]), PEER)
+            assert_close(ask(one, "inverse_dynamics", q, v, a), tau, PEER)
+
+    def test_free_joints_that_are_not_the_same(self) -> None:
+        one = on.load(DRAKE["walker"], floating=True)
+        with pytest.raises(ArgumentError, match=r"moves a frame other than that of the body 'trunk'"):
+            convert(one, MultibodyPlant(DRAKE["moved child"]))
+        builder = on.Builder("walker").body("ground")
+        builder.body("cart", parent="ground", joint=on.Revolute(), joint_name="hip", **INERTIAL)
+        builder.body("trunk", parent="cart", joint=on.Free(), **INERTIAL)
+        with pytest.raises(ArgumentError, match=r"starts from 'cart' here and from 'the world' in Drake"):
+            convert(builder.build(), MultibodyPlant(DRAKE["placed"]))
 
     def test_a_list_of_names_does_as_well(self) -> None:
         data = DRAKE["fixed"]

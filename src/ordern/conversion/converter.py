@@ -158,7 +158,9 @@ def convert(
     for k, theirs in pairs:
         _check_parts(robot.joints[k], theirs, known.library)
     offsets = offsets_of(robot, known, pairs)
-    pieces = tuple(piece for k, theirs in pairs for piece in _pieces(robot.joints[k], theirs, known.library, offsets))
+    pieces = tuple(
+        piece for k, theirs in pairs for piece in _pieces(robot, robot.joints[k], theirs, known.library, offsets)
+    )
     return Converter(robot, known.library, known.nq, known.nv, pieces)
 
 
@@ -171,12 +173,14 @@ def _check_parts(c: Connection, theirs: list[PeerJoint], library: str) -> None:
         )
 
 
-def _pieces(c: Connection, theirs: list[PeerJoint], library: str, offsets: dict[int, float]) -> Iterator[Piece]:
+def _pieces(
+    robot: Model, c: Connection, theirs: list[PeerJoint], library: str, offsets: dict[int, float]
+) -> Iterator[Piece]:
     parts = base_joints(c.type, library) or [c.type]
     ratio, offset = (1.0, 0.0) if c.mimic is None else (c.mimic.ratio, c.mimic.offset)
     q, v = c.q.start, c.v.start
     for part, other in zip(parts, theirs, strict=True):
-        m = map_of(c.name, part, c.placement, other, library, offsets.get(other.q, 0.0))
+        m = map_of(robot, c, part, other, library, offsets.get(other.q, 0.0))
         yield Piece(
             slice(q, q + part.nq),
             slice(v, v + part.nv),

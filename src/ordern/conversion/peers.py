@@ -6,9 +6,11 @@ No other library is imported: a model is known by the module of its class.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ArgumentError, unknown_name
 from ..joints import (
@@ -24,7 +26,7 @@ from ..joints import (
     Spherical,
     Universal,
 )
-from ..model import Model, Placement
+from ..model import BASE, Connection, Frame, Model, Placement
 from ..records import dataclass
 from .maps import CosSin, Floating, Map, PlanarBody, PlanarWorld, Quaternion, Rpy, Wlast
 from .rotations import matrix_of_quaternion
@@ -33,6 +35,8 @@ __all__ = ["LIBRARIES", "Peer", "PeerBody", "PeerJoint", "base_joints", "listed"
 
 LIBRARIES = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}
 
+_SAME = 1e-12
+"""Two frames that differ by so little (rad, m) are one, written with other digits."""
 _SCALAR, _TWO = Map(1), Map(2)
 _PINOCCHIO_FREE = Floating(rotation=Wlast(), angular_first=False)
 _MUJOCO_FREE = Floating(angular_first=False, world_linear=True)
@@ -101,6 +105,10 @@ class PeerJoint:
     """Its position where the model has its bodies as they were written: `ref` in MuJoCo."""
     body: int = -1
     """The index of the body that it carries, in `Peer.bodies`."""
+    parent: str | None = None
+    """Of a free joint: the body that it starts from, empty for the world; None where the library does not say."""
+    frame: Placement | None = None
+    """Of a free joint: the frame that its positions are measured from, in the parent; None if it is as ours."""
 
     def __str__(self) -> str:
         return repr(self.name) if self.name else f"the unnamed one of body {self.child!r}"
@@ -152,7 +160,11 @@ def _pinocchio(model: Any) -> Peer:
         if kind.startswith("JointModelMimic"):
             followers.add(name)
         elif joint.nq:
-            joints.append(PeerJoint(name, _PINOCCHIO.get(kind, kind), joint.idx_q, joint.idx_v))
+            free: dict[str, Any] = {}
+            if kind == "JointModelFreeFlyer" and model.parents[k] == 0:
+                at = model.jointPlacements[k]
+                free = {"parent": "", "frame": Placement.of(at.rotation, at.translation)}
+            joints.append(PeerJoint(name, _PINOCCHIO.get(kind, kind), joint.idx_q, joint.idx_v, **free))
     return Peer("pinocchio", model.nq, model.nv, tuple(joints), frozenset(followers))
 
 
@@ -182,8 +194,28 @@ def _drake(plant: Any) -> Peer:
         joint = plant.get_joint(index)
         if joint.num_positions():
             starts = joint.position_start(), joint.velocity_start()
-            joints.append(PeerJoint(joint.name(), joint.type_name(), *starts, joint.child_body().name()))
+            free = _drake_frame(joint) if "floating" in joint.type_name() else {}
+            joints.append(PeerJoint(joint.name(), joint.type_name(), *starts, joint.child_body().name(), **free))
     return Peer("drake", plant.num_positions(), plant.num_velocities(), tuple(joints))
+
+
+def _drake_frame(joint: Any) -> dict[str, Any]:
+    """Where a free joint starts from. What Drake adds for a body that nothing holds starts from the world itself."""
+    if not np.array_equal(_drake_pose(joint.frame_on_child()), np.eye(4)):
+        raise ArgumentError(
+            f"joint {joint.name()!r} of the Drake plant moves a frame other than that of the body "
+            f"{joint.child_body().name()!r}; its velocities are of another point, and cannot be converted"
+        )
+    T, parent = _drake_pose(joint.frame_on_parent()), str(joint.parent_body().name())
+    return {"parent": "" if parent == "world" else parent, "frame": Placement.of(T[:3, :3], T[:3, 3])}
+
+
+def _drake_pose(frame: Any) -> NDArray[np.float64]:
+    """The pose of a frame in its body, as numbers whatever the scalars of the plant are."""
+    T = np.asarray(frame.GetFixedPoseInBodyFrame().GetAsMatrix4())
+    if T.dtype != object:
+        return T.astype(float)
+    return np.array([[x.value() if hasattr(x, "value") else x.Evaluate() for x in row] for row in T])
 
 
 def listed(library: str, robot: Model, names: Sequence[str]) -> Peer:
@@ -198,7 +230,11 @@ def listed(library: str, robot: Model, names: Sequence[str]) -> Peer:
             made = _MAPS[library].get((_ours(joint), kind))
             if made is None:
                 raise _no_equal(name, joint, library)
-            joints.append(PeerJoint(name, kind, q, v, robot.bodies[robot.joints.index(c)].name))
+            carried = robot.bodies[robot.joints.index(c)].name
+            free: dict[str, Any] = {}
+            if library == "drake" and isinstance(joint, Free) and c.parent == BASE:
+                free = {"parent": "", "frame": Placement()}  # Drake measures a body that nothing holds from the world
+            joints.append(PeerJoint(name, kind, q, v, carried, **free))
             q, v = q + made.nq, v + made.nv
     left = frozenset(c.name for c in robot.joints if c.mimic is not None and c.name not in names)
     return Peer(library, q, v, tuple(joints), left)
@@ -224,11 +260,12 @@ def base_joints(joint: Joint, library: str) -> list[Joint]:
     return []
 
 
-def map_of(name: str, joint: Joint, at: Placement, theirs: PeerJoint, library: str, offset: float) -> Map:
-    """How the peer writes a joint of ours, whose position is `offset` where ours is zero.
+def map_of(robot: Model, c: Connection, joint: Joint, theirs: PeerJoint, library: str, offset: float = 0.0) -> Map:
+    """How the peer writes a joint of ours, or a part of it, whose position is `offset` where ours is zero.
 
     An error if it is another joint there.
     """
+    name = c.name
     found = _MAPS[library].get((_ours(joint), theirs.kind))
     if found is None:
         kinds = {kind for ours, kind in _MAPS[library] if ours is _ours(joint)}
@@ -245,9 +282,26 @@ def map_of(name: str, joint: Joint, at: Placement, theirs: PeerJoint, library: s
         )
     if found is _SCALAR and offset:
         return Map(1, offset)
-    if found is _MUJOCO_FREE:
-        return Floating(angular_first=False, world_linear=True, ground=at)
+    if isinstance(found, Floating):
+        return replace(found, ground=_ground(robot, c, theirs, library))
     return found
+
+
+def _ground(robot: Model, c: Connection, theirs: PeerJoint, library: str) -> Placement:
+    """The frame of a free joint of ours in the frame that their positions are measured from."""
+    if library == "mujoco":
+        return c.placement
+    if theirs.parent is None or theirs.frame is None:
+        return Placement()
+    ours = Frame("", BASE) if c.parent == BASE else Frame(robot.bodies[c.parent].name, c.parent)
+    start = next((f for f in robot.frames if f.name == theirs.parent), ours) if theirs.parent else Frame("", BASE)
+    if start.body != c.parent:
+        raise ArgumentError(
+            f"joint {c.name!r} starts from {ours.name or 'the world'!r} here and from {theirs.parent or 'the world'!r} "
+            f"in {LIBRARIES[library]} ({theirs}): these are not the same coordinates"
+        )
+    ground = (start.placement @ theirs.frame).inverse @ c.placement
+    return Placement() if np.allclose(ground.matrix, np.eye(4), rtol=0.0, atol=_SAME) else ground
 
 
 def _ours(joint: Joint) -> type[Joint]:
