@@ -297,7 +297,7 @@ class TestMeshes:
             (tmp_path / "x/m.stl").write_bytes(content)
             refused(path, "mesh 'm', which cannot be used: .*(broken|empty)", "a.xml:4")
         path.write_text(self.geom('<mesh name="m" file="m.obj"/>', '<compiler meshdir="x"/>'))
-        for lines in ("v 0 0", "v 0 0 0\nf 1 2", "v 0 0 0\nf 0 1 2", "v a b c"):
+        for lines in ("v 0 0", "v a b c", *(f"v 0 0 0\n{x}" for x in ("f -2 1 1", "f 0 1 2", "f 1 1 1 2", "l 1 1"))):
             (tmp_path / "x/m.obj").write_text(lines)
             refused(path, "'x/m.obj' is broken", "a.xml:4")
 

@@ -7,7 +7,6 @@ Geometry in C, section 1.3.8. Vertices are rounded to single precision first, as
 from __future__ import annotations
 
 import os
-from itertools import pairwise
 from pathlib import Path, PureWindowsPath
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..source import open_source
 from ..xml import Element
 from .document import Document, keyword
 from .hull import convex_hull
+from .obj import read_obj
 from .orientation import quaternion_rotation
 
 __all__ = ["Mesh", "mesh_file", "read_mesh"]
@@ -120,7 +120,7 @@ def _list(asset: Element, attribute: str, what: str) -> Array:
 
 def _from_file(asset: Element, document: Document, what: str) -> tuple[Array, Indices]:
     file = _located(required(asset, "file", what), document)
-    readers = {".stl": _stl, ".obj": _obj, ".msh": _msh}
+    readers = {".stl": _stl, ".obj": read_obj, ".msh": _msh}
     suffix = "." + asset.attributes.get("content_type", Path(file).suffix).rpartition(".")[2].rpartition("/")[2].lower()
     if suffix not in readers:
         raise ModelError(f"{what}: {file!r} is none of {', '.join(readers)}", asset.where)
@@ -159,24 +159,6 @@ def _msh(data: bytes) -> tuple[Array, Indices]:
         raise ValueError
     vertices = np.frombuffer(data, "<f4", 3 * n, 16).reshape(-1, 3).astype(np.float64)
     return vertices, np.frombuffer(data, "<i4", 3 * faces, start).reshape(-1, 3).astype(np.int64)
-
-
-def _obj(data: bytes) -> tuple[Array, Indices]:
-    """Wavefront: lines `v x y z` and `f 1 2 3`, counted from 1, or backward from -1; polygons become fans."""
-    vertices: list[list[float]] = []
-    faces: list[tuple[int, int, int]] = []
-    for line in data.decode("utf-8", "replace").splitlines():
-        words = line.split()
-        if words[:1] == ["v"]:
-            x, y, z = map(float, words[1:4])
-            vertices.append([x, y, z])
-        elif words[:1] == ["f"]:
-            corners = [int(word.split("/")[0]) for word in words[1:]]
-            if len(corners) < 3 or 0 in corners:
-                raise ValueError
-            first, *others = (k - 1 if k > 0 else len(vertices) + k for k in corners)
-            faces.extend((first, a, b) for a, b in pairwise(others))
-    return np.array(vertices, float).reshape(-1, 3), np.array(faces, np.int64).reshape(-1, 3)
 
 
 def _integrals(vertices: Array, faces: Indices, kind: str) -> Mesh | None:
