@@ -151,3 +151,29 @@ def test_sizes_of_random_positions(robot: on.Robot) -> None:
     assert robot.random(0, (np.int8(2), 1)).shape == (2, 1, robot.nq)
     with pytest.raises(on.ArgumentError, match="a shape is a whole number or several, not 'x'"):
         robot.random(0, "x")  # type: ignore[arg-type]
+    with pytest.raises(on.ArgumentError, match="no negative numbers; got -1"):
+        robot.random(0, -1)
+
+
+@pytest.mark.parametrize("joint", [on.Revolute(), on.Prismatic(), on.Planar(), on.RollingDisc(), on.Free()])
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        (0.0, -0.0),
+        (-0.0, 0.0),
+        (2.0, 2.0),
+        (-1e308, 1e308),
+        (-1.7e308, 1.7e308),
+        (1e308, 1.7e308),
+        (-np.inf, -1.2),
+        (-np.inf, -1.7e308),
+        (1e308, np.inf),
+    ],
+)
+def test_random_positions_are_within_any_limits(joint: on.Joint, lower: float, upper: float) -> None:
+    limits = {"lower": (lower,) * joint.nq, "upper": (upper,) * joint.nq}
+    robot = on.Builder("one").body("ground").body("b", parent="ground", joint=joint, mass=1.0, **limits).build()
+    q = robot.random(0, 50)[:, 4 if isinstance(joint, on.Free) else 0 :]  # a quaternion has no limits
+    assert np.isfinite(q).all() and (q >= lower).all() and (q <= upper).all()
+    if lower == -upper != 0.0:
+        assert (q < 0.0).any() and (q > 0.0).any()

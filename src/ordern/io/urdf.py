@@ -169,9 +169,10 @@ def _refuse_misspelt(root: Element) -> None:
         children, attributes = _CHILDREN[element.tag], _ATTRIBUTES[element.tag]
         if not element.attributes.keys() <= attributes:
             refuse_misspelt_attributes(element, _KNOWN[element.tag][1].split())
+        present = {child.tag for child in element.children}
         for child in element.children:
             if child.tag not in children:
-                refuse_misspelt_child(child, element, _KNOWN[element.tag][0].split(), _REPEATED)
+                refuse_misspelt_child(child, element, present, _KNOWN[element.tag][0].split(), _REPEATED)
             elif child.tag not in _LOOKS:
                 stack.append(child)
 

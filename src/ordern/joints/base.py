@@ -24,9 +24,20 @@ from ..spatial.linear import Matrix3, Vector3
 from .closure import Closure
 from .placement import Placement
 
-__all__ = ["Joint"]
+__all__ = ["Joint", "uniform"]
 
 Array = NDArray[np.float64]
+
+
+def uniform(rng: np.random.Generator, low: Array, high: Array, shape: tuple[int, ...]) -> Array:
+    """Numbers between two limits, which may be equal (0 and -0 are), or farther apart than any number is large."""
+    high = np.where(high == low, low, high)
+    with np.errstate(over="ignore"):
+        wide = np.isinf(high - low)
+    if not wide.any():
+        return rng.uniform(low, high, shape)
+    scale = np.where(wide, 0.5, 1.0)
+    return np.asarray(rng.uniform(scale * low, scale * high, shape) / scale)
 
 
 class Joint(Closure, ABC):
@@ -154,7 +165,7 @@ class Joint(Closure, ABC):
         """Positions spread over the range of the joint; unlimited coordinates stay within -1 and 1."""
         lo = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0, -1.0))
         hi = np.where(np.isfinite(upper), upper, lo + 2.0)
-        return rng.uniform(lo, hi, (*shape, self.nq))
+        return uniform(rng, lo, hi, (*shape, self.nq))
 
     def turn(self) -> Array:
         """The rotation matrix of the working frame in the child's own frame; its third column is the axis."""

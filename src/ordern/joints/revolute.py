@@ -12,7 +12,7 @@ from ..records import dataclass
 from ..spatial import About, Freedoms, Inertia, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3
 from .axis import turned_frame, unit_axis
-from .base import Array, Joint
+from .base import Array, Joint, uniform
 from .closure import Rows, aligned
 
 __all__ = ["Continuous", "Revolute"]
@@ -60,7 +60,7 @@ class Revolute(Joint):
         """Angles within the limits; unlimited ones within a turn."""
         lo = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0 * np.pi, -np.pi))
         hi = np.where(np.isfinite(upper), upper, lo + 2.0 * np.pi)
-        return rng.uniform(lo, hi, (*shape, 1))
+        return uniform(rng, lo, hi, (*shape, 1))
 
     @property
     def kind(self) -> Hashable:

@@ -134,8 +134,9 @@ class RollingDisc(Joint):
         return Freedoms((c * leaning - s * along, across, s * leaning + c * along))
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
-        """Upright by half a radian or more."""
-        return super().random(rng, shape, np.maximum(lower, [-np.inf, -1.0, -np.inf, -np.inf, -np.inf]), upper)
+        """Upright by half a radian or more, unless the limits forbid that."""
+        upright = np.maximum(lower, [-np.inf, -1.0, -np.inf, -np.inf, -np.inf])
+        return super().random(rng, shape, np.where(upright <= upper, upright, lower), upper)
 
     @property
     def parameters(self) -> tuple[float, ...]:

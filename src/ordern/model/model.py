@@ -270,6 +270,8 @@ class Model:
             batch = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(map(operator.index, shape))  # type: ignore[arg-type]
         except TypeError:
             raise ArgumentError(f"random: a shape is a whole number or several, not {shape!r}") from None
+        if min(batch, default=0) < 0:
+            raise ArgumentError(f"random: a shape has no negative numbers; got {shape!r}")
         parts = [c.type.random(generator, batch, np.array(c.lower), np.array(c.upper)) for c in self.independent]
         return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from difflib import get_close_matches
 
 from ...errors import ModelError
 from ...model import ModelBuilder
+from ..spelling import likely
 from ..xml import Element
 
 __all__ = ["Unread"]
@@ -73,6 +73,10 @@ _IN_BODY = "body joint freejoint geom site inertial frame replicate"
 _IN_BODY_WITHOUT_EFFECT = ("camera", "light")
 
 
+_MOST = 40
+"""Kinds of things that were not read, and that a note lists; more than any model that is known has."""
+
+
 class Unread:
     """A tally of what was not read."""
 
@@ -126,12 +130,13 @@ class Unread:
     def note(self, builder: ModelBuilder) -> None:
         """One note of all."""
         if self._count:
-            listed = ", ".join(f"{what} ({n})" if n > 1 else what for what, n in self._count.items())
-            builder.note(f"not read: {listed}", builder.source)
+            counts = [f"{what} ({n})" if n > 1 else what for what, n in self._count.items()]
+            more = f", ... ({len(counts)} kinds in all)" if counts[_MOST:] else ""
+            builder.note(f"not read: {', '.join(counts[:_MOST])}{more}", builder.source)
 
 
 def _refuse_misspelt(name: str, known: list[str] | tuple[str, ...], kind: str, element: Element) -> None:
-    close = get_close_matches(name, known, n=1, cutoff=0.75)
+    close = likely(name, tuple(known), n=1)
     if close and name not in known:
         of = f" of <{element.tag}>" if kind == "attribute" else ""
         raise ModelError(f"unknown {kind} {name!r}{of}; did you mean {close[0]!r}?", element.where)

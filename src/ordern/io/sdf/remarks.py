@@ -60,12 +60,13 @@ def refuse_misspelt(roots: Iterable[Element]) -> None:
         element = stack.pop()
         refuse_misspelt_attributes(element, _ATTRIBUTES.get(element.tag, ()))
         known = _CHILDREN.get(element.tag)
+        present = {child.tag for child in element.children}
         for child in element.children:
             if known is None or child.tag in known:
                 if child.tag not in _LOOKS:
                     stack.append(child)
             else:
-                refuse_misspelt_child(child, element, _KNOWN[element.tag].split(), _REPEATED)
+                refuse_misspelt_child(child, element, present, _KNOWN[element.tag].split(), _REPEATED)
 
 
 def note_said_twice(remarks: Remarks, roots: Iterable[Element]) -> None:
