@@ -378,17 +378,10 @@ def test_a_world_that_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "the root 'world', which the description has as the ground, floats" in capsys.readouterr().out
 
 
-def test_a_closed_pipe_is_no_error(good: str) -> None:
-    done = subprocess.run(
-        f"{sys.executable} -m ordern info {good} | true", shell=True, capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in done.stderr
-
-
 def test_only_the_module_of_the_command_is_imported() -> None:
-    code = "import sys, ordern.cli as c; c.main(['--help']); print([n for n in sys.modules if 'ordern.cli' in n])"
+    code = "import sys, ordern.cli as c; c.main(['--help']); print(sorted(n for n in sys.modules if 'ordern.cli' in n))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.strip().split("\n")[-1] == "['ordern.cli']"
+    assert out.strip().split("\n")[-1] == "['ordern.cli', 'ordern.cli.streams']"
 
 
 def test_python_m(good: str) -> None:

@@ -2,18 +2,20 @@
 
 Such a module has a docstring, whose first line and whose rest (examples) are shown by --help; `arguments(parser)`,
 which declares its own; and `run(args)`, which returns the exit status: 0 if all is well, 1 if the robot is not, 2 if
-the command was not understood or a file could not be read. It is imported only when its command is run.
+the command was not understood or a file could not be read. It is imported only when its command is run. `streams`
+keeps it from the faults of terminals and pipes.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
+
+from .streams import guarded, is_of_stream
 
 __all__ = ["COMMANDS", "main"]
 
@@ -39,6 +41,10 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
+    return guarded(lambda: _main(arguments))
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     chosen = next((word for word in given if not word.startswith("-")), "")
     parser = _parser(chosen)
@@ -70,15 +76,14 @@ def _run(args: argparse.Namespace) -> int:
         status: int = args.run(args)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return 130
+    except BrokenPipeError:
+        raise
     except OrdernError as e:
         complain(str(e), getattr(e, "where", ""), as_json=getattr(args, "json", False))
         return 2 if isinstance(e, (UnreadableError, UnwritableError, UsageError)) else 1
     except OSError as e:
+        if is_of_stream(e):
+            raise
         complain(f"{e.filename or 'a file'}: {e.strerror or e}", as_json=getattr(args, "json", False))
         return 2
 

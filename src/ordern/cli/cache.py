@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from .terminal import paint, table
+from .terminal import paint, table, to_json
 
 __all__ = ["arguments", "run"]
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     size = sum(entry.size for entry in found)
     if args.json:
         rows = [{"robot": e.robot, "question": e.question, "bytes": e.size} for e in found]
-        print(json.dumps({"path": place, "bytes": size, "entries": rows}, indent=2, ensure_ascii=False))
+        print(to_json({"path": place, "bytes": size, "entries": rows}, indent=2))
         return 0
     if not directory:
         print("the cache is turned off (ORDERN_CACHE)")

@@ -14,7 +14,6 @@ exit status: 0 without errors, 1 with errors (with --strict, also with warnings)
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from pathlib import PurePath
 
@@ -24,7 +23,7 @@ from ..errors import OrdernError
 from ..io.source import UnreadableError
 from ..io.warnings import ModelWarning
 from .source import given, loops_argument
-from .terminal import complain, paint
+from .terminal import complain, paint, to_json
 
 __all__ = ["arguments", "run"]
 
@@ -60,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.json:
             print("\n".join(_lines(report, None if args.all else _MOST)))
     if args.json:
-        print(json.dumps([r.to_dict() for r in reports], indent=2, ensure_ascii=False))
+        print(to_json([r.to_dict() for r in reports], indent=2))
     if unreadable:
         return 2
     return int(any(not r.ok or (args.strict and r.warnings) for r in reports))

@@ -15,14 +15,13 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from pathlib import Path
 
 from ..errors import OrdernError
 from .source import given, loops_argument
-from .terminal import complain
+from .terminal import complain, to_json
 
 __all__ = ["arguments", "run"]
 
@@ -69,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         if stdout:
             text, losses = written(robot, _FORMATS[args.to], Path(), lossy=args.lossy)
-            sys.stdout.write(text)
+            _print(text)
         else:
             losses = write(robot, out, lossy=args.lossy)
     except LossError as e:
@@ -81,10 +80,19 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         size = {"bodies": len(robot.bodies), "nq": robot.nq, "nv": robot.nv}
         rest = {"left_out": losses.left_out, "notes": losses.notes}
-        print(json.dumps({"robot": robot.name, "output": str(out), **size, **rest}, ensure_ascii=False))
+        print(to_json({"robot": robot.name, "output": str(out), **size, **rest}))
     elif not stdout:
         print(f"{out}: {robot.name}, {len(robot.bodies)} bodies, nv {robot.nv}")
     return 0
+
+
+def _print(text: str) -> None:
+    """Write a document to standard output in UTF-8, which is what XML has unless it says otherwise."""
+    sys.stdout.flush()
+    if hasattr(sys.stdout, "buffer"):
+        sys.stdout.buffer.write(text.encode())
+    else:
+        sys.stdout.write(text)
 
 
 def _misuse(args: argparse.Namespace, out: Path, stdout: bool) -> str:

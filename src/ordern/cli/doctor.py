@@ -8,7 +8,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -17,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ..records import dataclass
-from .terminal import paint, table
+from .terminal import paint, table, to_json
 
 __all__ = ["arguments", "run"]
 
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     lines = [*_versions(), *_machine(), *_gpu(), *_cache(), *_trial()]
     broken = [line for line in lines if line.state == "broken"]
     if args.json:
-        print(json.dumps([asdict(line) for line in lines], indent=2, ensure_ascii=False))
+        print(to_json([asdict(line) for line in lines], indent=2))
         return int(bool(broken))
     section = ""
     rows = table([(line.name, line.value) for line in lines])

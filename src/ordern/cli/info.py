@@ -9,7 +9,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import warnings
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 from ..model import BASE, Connection, Loop, Model
 from .source import given, loops_argument
-from .terminal import paint, table
+from .terminal import paint, table, to_json
 
 __all__ = ["arguments", "run"]
 
@@ -38,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the notes are printed below
         robot = load(given(args.robot), floating=args.floating, merge=not args.no_merge, loops=args.loops)
-    print(json.dumps(_described(robot), indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(robot)))
+    print(to_json(_described(robot), indent=2) if args.json else "\n".join(_lines(robot)))
     return 0
 
 

@@ -9,9 +9,8 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 
-from .terminal import paint, table
+from .terminal import paint, table, to_json
 from .values import asked
 
 __all__ = ["arguments", "run"]
@@ -31,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         found = methods(args.question)
     if args.json:
         keys = ("question", "name", "paper", "equations", "order", "alias_of")
-        print(json.dumps([{key: getattr(m, key) for key in keys} for m in found], indent=2, ensure_ascii=False))
+        print(to_json([{key: getattr(m, key) for key in keys} for m in found], indent=2))
         return 0
     rows = [("question", "method", "order", "paper", "equations")]
     rows += [(m.question, m.name, m.order, m.paper, m.equations) for m in found]

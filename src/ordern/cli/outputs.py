@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..io.writing import UnwritableError
 from .source import given, loops_argument
+from .terminal import to_json
 from .values import UsageError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def check_output(path: str | None, suffixes: Iterable[str]) -> None:
 
 def dump(data: Any) -> str:
     """JSON of numbers, arrays and texts; numbers that are not finite are null."""
-    return json.dumps(_plain(data), indent=2, ensure_ascii=False)
+    return to_json(_plain(data), indent=2)
 
 
 def _plain(x: Any) -> Any:

@@ -85,9 +85,12 @@ class Pinocchio:
         return lambda: function(model, data, *theirs)
 
     def batch(self, question: str, states: tuple[Array, ...]) -> Call | None:
-        """All states in C++, in one thread; there is no such function for the mass matrix."""
+        """All states in C++, in one thread; there is no such function for the mass matrix.
+
+        Nor is it called for a robot of one freedom: it takes an array of one row for a vector, and writes past its end.
+        """
         function = getattr(self.pin, f"{_PINOCCHIO[question]}InParallel", None)
-        if function is None:
+        if function is None or self.model.nv == 1:
             return None
         columns = [np.asfortranarray(x.T) for x in self._theirs(question, states)]
         out, pool = np.empty_like(columns[1]), self.pool

@@ -17,12 +17,12 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .outputs import PICTURES, check_output
+from .terminal import to_json
 from .values import UsageError, asked
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         result = _read(args)
         result.plot(*args.what, joints=args.joint, frames=args.frame, save=out)
     told = {"robot": result.robot.name, "samples": len(result), "what": args.what, "output": out}
-    print(json.dumps(told, ensure_ascii=False) if args.json else f"written: {out}")
+    print(to_json(told) if args.json else f"written: {out}")
     return 0
 
 

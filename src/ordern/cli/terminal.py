@@ -6,9 +6,9 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
-__all__ = ["complain", "paint", "table"]
+__all__ = ["complain", "paint", "table", "to_json"]
 
 _COLOURS = {"red": "31", "yellow": "33", "blue": "34", "green": "32", "bold": "1", "dim": "2"}
 
@@ -32,8 +32,14 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]
     ]
 
 
+def to_json(data: Any, indent: int | None = None) -> str:
+    """JSON for standard output: with letters as they are where its encoding is one of Unicode, or else escaped."""
+    unicode = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
+    return json.dumps(data, indent=indent, ensure_ascii=not unicode)
+
+
 def complain(message: str, where: str = "", *, as_json: bool = False) -> None:
     """Say on standard error what is wrong; as JSON, on standard output too. The message may begin with the place."""
     print(f"ordern: error: {message}", file=sys.stderr)
     if as_json:
-        print(json.dumps({"error": message.removeprefix(f"{where}: "), "where": where}, ensure_ascii=False))
+        print(to_json({"error": message.removeprefix(f"{where}: "), "where": where}))

@@ -16,7 +16,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from .outputs import MOTIONS, PAGES, bundled, check_output, note
 from .source import given, loops_argument
+from .terminal import to_json
 from .values import LIST, asked, named, negative_lists, vector
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ def run(args: argparse.Namespace) -> int:
     if viewer is None:
         size = Path(args.save).stat().st_size
         told: dict[str, Any] = {"robot": robot.name, "output": args.save, "bytes": size}
-        print(json.dumps(told, ensure_ascii=False) if args.json else f"{args.save}: {robot.name}, {size / 1e6:.1f} MB")
+        print(to_json(told) if args.json else f"{args.save}: {robot.name}, {size / 1e6:.1f} MB")
         return 0
     told = {"robot": robot.name, "url": viewer.url}
-    line = json.dumps(told, ensure_ascii=False) if args.json else f"{robot.name}: {viewer.url} (Ctrl-C ends)"
+    line = to_json(told) if args.json else f"{robot.name}: {viewer.url} (Ctrl-C ends)"
     print(line, flush=True)
     viewer.wait()
     return 0

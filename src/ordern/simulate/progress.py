@@ -17,7 +17,9 @@ class Bar:
     def __call__(self, fraction: float) -> None:
         """Draw the line; at 1 it is finished."""
         now = time.perf_counter()
-        if self._finished or not sys.stderr.isatty() or (fraction < 1.0 and now - self._drawn < 0.1):
+        if self._finished or (fraction < 1.0 and now - self._drawn < 0.1):
+            return
+        if sys.stderr is None or not sys.stderr.isatty():
             return
         self._finished = fraction >= 1.0
         self._drawn = now
@@ -25,5 +27,15 @@ class Bar:
         passed = now - self._began
         left = f", {passed * (1.0 / fraction - 1.0):.0f} s left" if 0.01 < fraction < 1.0 and passed > 1.0 else ""
         end = "\n" if fraction >= 1.0 else ""
-        sys.stderr.write(f"\r{'█' * full}{'░' * (self._width - full)} {fraction:6.1%}{left}      {end}")
+        done, rest = _blocks(sys.stderr.encoding)
+        sys.stderr.write(f"\r{done * full}{rest * (self._width - full)} {fraction:6.1%}{left}      {end}")
         sys.stderr.flush()
+
+
+def _blocks(encoding: str | None) -> tuple[str, str]:
+    """What is done and what is not, in letters that the terminal has."""
+    try:
+        "█░".encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "#", "."
+    return "█", "░"
