@@ -796,6 +796,7 @@ class Robot(LoopMethods, Model):
         wait: bool | None = None,
         paths: Sequence[str | Frame] | None = None,
         external: External | None = None,
+        origins: Sequence[str] = (),
     ) -> Viewer | None:
         """The robot in the browser, at a position or in motion; or, with `save`, in one HTML file that plays offline.
 
@@ -813,6 +814,7 @@ class Robot(LoopMethods, Model):
             wait=wait,
             paths=paths,
             external=external,
+            origins=origins,
         )
 
     def plot(self, motion: Result, *what: str, **options: Any) -> Any:

@@ -49,6 +49,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", action="append", metavar="FRAME", help="draw the way of this frame; may be repeated")
     parser.add_argument("--save", metavar="PAGE.html", help="write a page that plays offline, and serve nothing")
     parser.add_argument("--port", type=int, help="port to serve on; otherwise the first that is free from 8080 on")
+    parser.add_argument(
+        "--origin", action="append", metavar="URL", help="let pages of this origin connect too; may be repeated"
+    )
     parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
     parser.add_argument("--json", action="store_true", help="print the address, or what was written, as JSON")
 
@@ -73,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
                 browser=not args.no_browser,
                 wait=False,
                 paths=args.path,
+                origins=args.origin or (),
             )
     for warning in caught:
         print(f"ordern: note: {warning.message}", file=sys.stderr)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import socket
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import ArgumentError, OrdernError
+from .origins import checked_origins, guarding
 
 __all__ = ["HOST", "MissingViserError", "PortError", "start"]
 
@@ -27,8 +29,12 @@ class PortError(OrdernError, OSError):
         return str(self.args[0])
 
 
-def start(label: str, port: int | None = None) -> Any:
-    """A viser server on this port, or on the first from 8080 on that is free."""
+def start(label: str, port: int | None = None, origins: Iterable[str] = ()) -> Any:
+    """A viser server on this port, or on the first from 8080 on that is free.
+
+    Pages of this machine may connect to it, and those of other `origins`.
+    """
+    more = checked_origins(origins)
     try:
         import viser
     except ImportError as e:
@@ -37,8 +43,15 @@ def start(label: str, port: int | None = None) -> Any:
         ) from None
     if port is not None:
         _check(port)
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints a box
-        return viser.ViserServer(host=HOST, port=_FIRST if port is None else port, label=label, verbose=False)
+    server = None
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), guarding(more):  # it prints a box
+            server = viser.ViserServer(host=HOST, port=_FIRST if port is None else port, label=label, verbose=False)
+    except OrdernError:
+        if server is not None:
+            server.stop()
+        raise
+    return server
 
 
 def _check(port: int) -> None:

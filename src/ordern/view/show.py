@@ -109,6 +109,7 @@ def show(
     wait: bool | None = None,
     paths: Sequence[str | Frame] | None = None,
     external: Any = None,
+    origins: Sequence[str] = (),
 ) -> Viewer | None:
     """Show a robot in the browser, or write a page that shows it.
 
@@ -117,7 +118,9 @@ def show(
     nothing else to play. Otherwise a server on this machine shows the page, on `port` or the first that is free
     from 8080 on, and opens it in the `browser`; with `wait` it does so until Ctrl-C, without it returns at once. Unless
     told, it waits in scripts and not in interactive sessions. `paths` names the frames whose ways are drawn (those of
-    the robot's ends, if not given); `external` are forces as in `forward_dynamics`, drawn as arrows.
+    the robot's ends, if not given); `external` are forces as in `forward_dynamics`, drawn as arrows. Only pages of this
+    machine may talk to the server; `origins` names others, such as "https://hub.example.org", where a proxy stands
+    between.
     """
     from . import page
     from .live import Panel
@@ -132,7 +135,7 @@ def show(
     if save is not None:
         page.write(stage, save)
         return None
-    server = start(robot.name, port)
+    server = start(robot.name, port, origins)
     try:
         viewer = Viewer(server, Panel(server, stage), robot)
     except BaseException:

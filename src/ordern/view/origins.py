@@ -1,0 +1,93 @@
+"""Which pages may talk to the viewer's server: its own, and those that are named.
+
+A browser lets any page open a WebSocket to this machine, and tells in the header "Origin" which page it was. Without a
+look at it, every page that is open anywhere in the browser could see the robot and move it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..errors import ArgumentError, OrdernError
+
+__all__ = ["allowed", "checked_origins", "guarding"]
+
+_OWN = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine. Any port will do: a tunnel may have another one at its near end."""
+_LOCK = threading.Lock()
+
+
+def checked_origins(origins: Iterable[str]) -> frozenset[str]:
+    """The origins as browsers write them; ArgumentError for what is none."""
+    if isinstance(origins, str):
+        origins = (origins,)
+    found = set()
+    for given in origins:
+        origin: object = given
+        plain = _plain(origin) if isinstance(origin, str) else None
+        if plain is None:
+            raise ArgumentError(
+                f"origins: {origin!r} is none; expected a scheme and a host, such as https://example.org:8888"
+            )
+        found.add(plain)
+    return frozenset(found)
+
+
+def _plain(origin: str) -> str | None:
+    """An origin in one form: lower case, without the usual port; None if it is none."""
+    try:
+        parts = urlsplit(origin.strip().rstrip("/"))
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.username:
+        return None
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, usual) else "")
+
+
+def allowed(origin: str | None, more: frozenset[str] = frozenset()) -> bool:
+    """Whether a page of this origin may connect; programs that are no browsers have none, and may.
+
+    What counts is the name in the header, not where it leads: a foreign name may be made to lead to this machine.
+    """
+    if origin is None:
+        return True
+    plain = _plain(origin)
+    return plain is not None and (urlsplit(plain).hostname in _OWN or plain in more)
+
+
+@contextlib.contextmanager
+def guarding(more: frozenset[str] = frozenset()) -> Iterator[None]:
+    """Let a viser server that starts in here refuse pages that are not allowed; an error if it cannot be made to.
+
+    viser has no setting for it, but asks the library websockets to serve, and that asks a function about each request.
+    """
+    from websockets.asyncio import server as websockets
+
+    serve, served = websockets.serve, []
+
+    def guarded(*arguments: Any, process_request: Callable[..., Any] | None = None, **settings: Any) -> Any:
+        def process(connection: Any, request: Any) -> Any:
+            origins = request.headers.get_all("Origin")
+            if any(not allowed(origin, more) for origin in origins):
+                return connection.respond(HTTPStatus.FORBIDDEN, "This page may not use the viewer; see `origins`.\n")
+            return None if process_request is None else process_request(connection, request)
+
+        served.append(True)
+        return serve(*arguments, process_request=process, **settings)
+
+    with _LOCK:
+        websockets.serve = guarded  # type: ignore[assignment, misc]
+        try:
+            yield
+        finally:
+            websockets.serve = serve  # type: ignore[misc]
+    if not served:
+        raise OrdernError("this version of viser cannot be kept from serving foreign pages; install another: viser<2")
