@@ -271,3 +271,17 @@ stops at 1e-13, and rates multiply the rounding of that by the inverse of the lo
 MOTORS = 1e-10
 """Accelerations of mechanisms by forward dynamics with forces from their inverse: ROUNDING, times the ratio of the
 largest acceleration of a passive joint to those of the motors, which divide it: up to a hundred."""
+
+PAGE_COUNTS = 0.1
+"""Numbers of steps in the pages on the papers, relative: where a motion is chaotic, rounding moves some of them."""
+
+PAGE_NUMBERS = 10.0
+"""Factor between two numbers in the pages that are errors in units of a tolerance, or that rounding decides (see the
+marks in `papers/text.py`). At a tolerance of 1e-12 an error is some roundings, and another processor has others: four
+times as many were seen."""
+
+PAGE_ERRORS = 30.0
+"""Factor between two errors in the pages: of rounding, the order of magnitude is what is told."""
+
+PAGE_NOTHING = 2e-13
+"""Errors in the pages that are rounding and no more, of whatever size."""

@@ -130,6 +130,18 @@ def test_other_libraries_have_the_same_robot() -> None:
         np.testing.assert_allclose(robot.mass_matrix(q), found["Pinocchio"].answer("mass_matrix", (q,)), atol=1e-12)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no Pinocchio")
+def test_batches_of_one_freedom_are_not_given_to_pinocchio() -> None:
+    """It writes past the end of an array of one row, and the process may die of that much later."""
+    builder = on.Builder("one").body("ground")
+    robot = builder.body("b", parent="ground", joint=on.Revolute(), mass=1.0, inertia=(1, 1, 1)).build()
+    states = tuple(np.zeros((3, 64, 1)))
+    (pinocchio, two) = (peers(_quiet(x))[0]["Pinocchio"] for x in (robot, on.load("double-pendulum")))
+    assert pinocchio.batch("inverse_dynamics", states) is None
+    assert pinocchio.single("inverse_dynamics", tuple(x[0] for x in states))() is not None
+    assert two.batch("inverse_dynamics", tuple(np.zeros((3, 64, 2)))) is not None
+
+
 def test_figures(capsys: Capture) -> None:
     assert main(["bench", "double-pendulum", "--batch", "256", "--rounds", "1", "--json"]) == 0
     ((found),) = json.loads(capsys.readouterr().out)
@@ -161,3 +173,27 @@ def test_progress_is_shown_on_terminals_only(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_robot_that_is_none(capsys: Capture) -> None:
     assert main(["bench", "no-such-robot"]) == 2
     assert "no-such-robot" in capsys.readouterr().err
+
+
+def test_papers_tell_how_far_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ordern.papers.methods.page", lambda folder: "# Methods\n")
+    monkeypatch.setattr("ordern.papers.costs.page", lambda folder: "# Costs\n")
+    assert main(["papers", "methods", "costs", "--out", str(tmp_path / "p")]) == 0
+    told = capsys.readouterr()
+    assert told.out == f"{tmp_path / 'p' / 'methods'}.md\n{tmp_path / 'p' / 'costs'}.md\n"
+    lines = told.err.splitlines()
+    assert len(lines) == 4 and lines[2].startswith("ordern: page 2 of 2, costs: operation counts")
+    assert lines[3].startswith("ordern: page 2 of 2, costs: done in ") and "\r" not in told.err
+
+
+def test_papers_without_matplotlib_say_so_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ordern.papers.find_spec", lambda name: None if name == "matplotlib" else name)
+    monkeypatch.setattr("ordern.papers.methods.page", lambda folder: pytest.fail("work was done"))
+    assert main(["papers", "--out", str(tmp_path / "p")]) == 2
+    err = capsys.readouterr().err
+    assert "matplotlib for costs, times, accuracy, saha, simulations" in err and "ask for other pages: methods" in err
+    assert not (tmp_path / "p").exists()

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.papers import PAGES, accuracy, costs, times
+from ordern.errors import OrdernError
+from ordern.papers import PAGES, accuracy, costs, generate, times
+from ordern.papers.text import measured
 from ordern.robot import Robot
 from ordern.robots import chain
+from tests.papers.pages import differences
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,14 +94,102 @@ def test_coordinates_are_compared_in_operations_and_in_time() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["costs"])
 def test_a_page_is_made(tmp_path: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ordern.papers import generate
-
     monkeypatch.setattr(costs, "SIZES", range(6, 8))
     monkeypatch.setattr(costs, "_counted", lambda question: costs.methods(question)[:1])
     said: list[str] = []
-    generate(tmp_path, [page], said.append)
+    heard: list[str] = []
+    generate(tmp_path, [page], said.append, heard.append)
     assert said == [str(tmp_path / f"{page}.md")]
     assert "| `newton-euler` |" in (tmp_path / f"{page}.md").read_text()
+    assert heard[0] == f"page 1 of 1, costs: {PAGES['costs']}"
+    assert heard[1] == "page 1 of 1, costs: inverse_dynamics, newton-euler"
+    assert heard[-1].startswith("page 1 of 1, costs: done in ")
+
+
+COMMAND = "ordern papers --out docs/papers"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "times"])
+def test_the_pages_in_the_documentation_say_what_the_code_says(page: str, tmp_path: Path) -> None:
+    generate(tmp_path, [page], lambda name: None)
+    old, new = ((folder / f"{page}.md").read_text(encoding="utf-8") for folder in (ROOT / "docs" / "papers", tmp_path))
+    apart = differences(old, new, exact=page in ("methods", "costs"))
+    assert not apart, f"run `{COMMAND} {page}`:\n" + "\n".join(apart[:5])
+
+
+@pytest.mark.slow
+def test_the_page_of_times_has_every_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it but the times, which are left out here."""
+    measure = times.microseconds
+    refused = float("nan")
+
+    def instead(robot: Robot, method: str, way: str | None = None, *rest: object) -> float:
+        small = Robot.of(chain(3).build()) if robot.nv > 100 else robot
+        return refused if np.isnan(measure(small, method, way, 1)) else 1.0
+
+    monkeypatch.setattr(times, "microseconds", instead)
+    monkeypatch.setattr(times, "_nanoseconds", lambda kernel, question: 1.0)
+    generate(tmp_path, ["times"], lambda name: None)
+    old, new = ((folder / "times.md").read_text(encoding="utf-8") for folder in (ROOT / "docs" / "papers", tmp_path))
+    apart = differences(old, new, exact=True)
+    assert not apart, f"run `{COMMAND} times`:\n" + "\n".join(apart[:5])
+
+
+def test_the_page_of_times_says_what_its_table_says() -> None:
+    text = (ROOT / "docs" / "papers" / "times.md").read_text(encoding="utf-8")
+    section = text.partition("## Where order n pays")[2].partition("##")[0]
+    table = [line.strip("| ").split("|") for line in section.splitlines() if line.startswith("| ")]
+    rows = [[float(x) for x in row] for row in table[1:]]
+    assert len(rows) == 8
+    assert times.verdict([(int(n), a, c) for n, a, c in rows]) in section
+    assert "Measured on 20" in text
+
+
+@pytest.mark.parametrize(
+    ("wins", "expected"),
+    [
+        ("1111", "is faster from n = 2 on"),
+        ("1001", "is faster from n = 8 on"),
+        ("0111", "is faster from n = 4 on"),
+        ("1110", "is not faster at n = 8 yet"),
+    ],
+)
+def test_a_method_is_faster_from_where_it_stays_so(wins: str, expected: str) -> None:
+    rows = [(2 * k, 1.0, 2.0 if won == "1" else 0.5) for k, won in enumerate(wins, 1)]
+    assert expected in times.verdict(rows)
+
+
+def test_pages_that_differ_are_told_apart() -> None:
+    page = "# Steps\n\n| `denoc` | 202 + 45, 6e-07 | 0.83 |\n"
+    for changed, same in (
+        (page, True),
+        (page.replace("6e-07", "1e-06"), True),
+        (page.replace("6e-07", "6e-05"), False),
+        (page.replace("202", "210"), True),
+        (page.replace("202", "302"), False),
+        (page.replace("0.83", "0.4"), True),
+        (page.replace("0.83", "0.05"), False),
+        (page.replace("denoc", "fd1"), False),
+        (page + "\nMore.\n", False),
+    ):
+        assert (not differences(page, changed, exact=False)) == same
+        assert (not differences(page, changed, exact=True)) == (page == changed)
+    marked = measured("| `denoc` | 12 |\n")
+    assert not differences(marked, marked.replace("12", "999"), exact=True)
+    assert differences(marked, marked.replace("denoc", "fd1"), exact=True)
+    assert differences(marked, "| `denoc` | 12 |\n", exact=True)
+
+
+def test_a_missing_package_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(name: str, *rest: object) -> None:
+        return None
+
+    monkeypatch.setattr("ordern.papers.find_spec", none)
+    monkeypatch.setattr("ordern.papers.methods.page", lambda folder: pytest.fail("work was done"))
+    with pytest.raises(OrdernError, match=r"matplotlib for costs, saha; mpmath for saha; sympy for saha.*pip install"):
+        generate(tmp_path / "new", ["methods", "costs", "saha"])
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.slow

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import sympy
@@ -165,3 +168,17 @@ def test_the_explanation_has_his_numbers_and_ours() -> None:
     text = denoc_counts.section()
     for words in ("201n - 335", "193n - 361", "289n - 419", "871 / 797", "2077 / 1955", "191n - 294"):
         assert words in text
+
+
+def test_what_the_page_says_of_steps_is_what_its_tables_say() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "papers" / "saha.md").read_text(encoding="utf-8")
+    found, methods = {}, [*step_counts.LINEAR, *step_counts.CUBIC]
+    for name in step_counts.cases():
+        after = page.partition(f"{name[0].upper()}{name[1:]}:\n")[2]
+        lines = [line for line in after.splitlines() if line.startswith("| `")][: len(methods)]
+        rows = [line.strip("| ").split(" | ") for line in lines]
+        assert [row[0].strip("`") for row in rows] == methods
+        cells = [[re.split(r" \+ |, ", x) for x in row[2:]] for row in rows]
+        runs = [[step_counts.Run(int(a), int(b), float(c)) for a, b, c in row] for row in cells]
+        found[name] = dict(zip(methods, runs, strict=True))
+    assert step_counts.verdict(found) in page

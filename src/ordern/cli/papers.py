@@ -1,5 +1,8 @@
 """Make the papers' tables and figures again, with our methods.
 
+It takes some minutes; what it is doing is told on standard error. Times are in the page "times" alone, which says when
+and on what machine they were measured; everything else is the same wherever it is made, but for rounding.
+
 examples:
   ordern papers --out docs/papers
   ordern papers costs accuracy
@@ -10,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from ..errors import unknown_name
@@ -27,6 +31,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the names of the files as JSON")
 
 
+def _say(name: str) -> None:
+    print(name, flush=True)
+
+
+def _tell(text: str) -> None:
+    """Progress, as lines: they can be read on a terminal as well as in a file."""
+    print(f"ordern: {text}", file=sys.stderr, flush=True)
+
+
 def run(args: argparse.Namespace) -> int:
     """Write the pages."""
     from ..papers import PAGES, generate
@@ -36,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             if page not in PAGES:
                 raise unknown_name("page", page, PAGES)
     written: list[str] = []
-    generate(args.out, args.pages or PAGES, written.append if args.json else print)
+    generate(args.out, args.pages or PAGES, written.append if args.json else _say, _tell, pause=2.0)
     if args.json:
         print(json.dumps(written, indent=2))
     return 0

@@ -5,11 +5,13 @@ Each module here makes one page: text with tables in Markdown and, where there i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["PAGES", "generate"]
+__all__ = ["NEEDS", "PAGES", "generate"]
 
 PAGES = {
     "methods": "every method, with its source, its order and what it costs",
@@ -22,11 +24,74 @@ PAGES = {
 """Pages, which are modules here, and what they show."""
 
 
-def generate(folder: Path, pages: Iterable[str] = PAGES, say: Callable[[str], object] = print) -> None:
-    """Write the pages into a folder. Figures need matplotlib."""
+NEEDS = {
+    "costs": ("matplotlib",),
+    "times": ("matplotlib",),
+    "accuracy": ("matplotlib", "mpmath"),
+    "saha": ("matplotlib", "mpmath", "sympy"),
+    "simulations": ("matplotlib", "mpmath"),
+}
+"""Packages that a page cannot be made without."""
+
+
+def generate(
+    folder: Path,
+    pages: Iterable[str] = PAGES,
+    say: Callable[[str], object] = print,
+    progress: Callable[[str], object] | None = None,
+    pause: float = 0.0,
+) -> None:
+    """Write the pages into a folder; `say` hears the name of each that is written, `progress` what is being done.
+
+    Of the steps within a page, `progress` hears those that begin at least `pause` seconds after it heard the last.
+    Packages that are missing are told before any work is done.
+    """
+    from .text import telling
+
+    chosen = list(pages)
+    _require(chosen, folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for page in pages:
+    tell = progress or (lambda text: None)
+    for k, page in enumerate(chosen, 1):
+        place = f"page {k} of {len(chosen)}, {page}"
+        tell(f"{place}: {PAGES[page]}")
+        begun = time.perf_counter()
         module = import_module(f".{page}", __name__)
-        text: str = module.page(folder)
+        with telling(_Steps(tell, place, pause)):
+            text: str = module.page(folder)
         (folder / f"{page}.md").write_text(text, encoding="utf-8")
+        tell(f"{place}: done in {time.perf_counter() - begun:.1f} s")
         say(f"{folder / page}.md")
+
+
+class _Steps:
+    """Passes on what a page is doing, not too often."""
+
+    def __init__(self, tell: Callable[[str], object], place: str, pause: float) -> None:
+        self._tell, self._place, self._pause = tell, place, pause
+        self._last = time.perf_counter()
+
+    def __call__(self, what: str) -> None:
+        now = time.perf_counter()
+        if now - self._last >= self._pause:
+            self._tell(f"{self._place}: {what}")
+            self._last = now
+
+
+def _require(pages: Iterable[str], folder: Path) -> None:
+    """Raise if a package is missing that the pages need."""
+    from ..io.writing import UnwritableError
+
+    wanting: dict[str, list[str]] = {}
+    for page in pages:
+        for package in NEEDS.get(page, ()):
+            if find_spec(package) is None:
+                wanting.setdefault(package, []).append(page)
+    if wanting:
+        told = "; ".join(f"{package} for {', '.join(names)}" for package, names in wanting.items())
+        rest = [page for page in PAGES if page not in {name for names in wanting.values() for name in names}]
+        raise UnwritableError(
+            f"packages are missing: {told}. Install them (pip install {' '.join(wanting)}), or ask for other pages: "
+            f"{', '.join(rest)}",
+            str(folder),
+        )

@@ -14,7 +14,7 @@ from ..joints import Revolute, Spherical
 from ..model import core_shape
 from ..robot import Robot
 from ..robots import chain
-from .text import figure, save, table
+from .text import doing, figure, save, table
 
 __all__ = ["errors", "page", "tables", "truth"]
 
@@ -120,22 +120,27 @@ def tables(
     series: dict[str, list[float]] = {name: [] for name in names}
     chains = {n: Robot.of(chain(n, Revolute, seed=n).build()) for n in lengths}
     for dtype in ("float64", "float32"):
+        doing(f"chain length, {dtype}")
         columns = [errors(robot, names, dtype) for robot in chains.values()]
         if dtype == "float64":
             for column in columns:
                 for name, e in zip(names, column, strict=True):
                     series[name].append(e)
         text += [f"## Chain length, {dtype}\n", _table(names, [f"n = {n}" for n in lengths], columns)]
+    doing("chains of spherical joints")
     balls = [errors(Robot.of(chain(n, Spherical, seed=n).build()), names) for n in lengths]
     text += ["## Chains of spherical joints, float64\n", _table(names, [f"n = {n}" for n in lengths], balls)]
+    doing("mass ratio")
     heavy = [errors(heavy_tip(links, r), names) for r in ratios]
     text.append(f"## Mass ratio: the last of {links} links is heavier, float64\n")
     text.append(_table(names, [f"{r:g}" for r in ratios], heavy))
+    doing("near a singular position")
     planar = Robot.of(chain(8, Revolute((0.0, 1.0, 0.0))).build())
     text.append("## Near a singular position: 8 joints with parallel axes, almost stretched, float64\n")
     text.append(_table(names, [f"angles of {f:g}" for f in folds], [errors(planar, names, fold=f) for f in folds]))
     for question, title in (("inverse_dynamics", "Inverse dynamics"), ("mass_matrix", "Mass matrices")):
         mine = [m.name for m in _methods(question)]
+        doing(title.lower())
         for dtype in ("float64", "float32"):
             columns = [errors(robot, mine, dtype, question=question) for robot in chains.values()]
             text.append(f"## {title}: chain length, {dtype}\n")

@@ -15,7 +15,7 @@ from ..graph import Counts
 from ..joints import Cylindrical, Planar, Revolute, Spherical
 from ..robot import Robot
 from ..robots import builder, chain
-from .text import figure, save, table
+from .text import doing, figure, save, table
 
 __all__ = ["crossover", "formula", "page", "polynomial", "revolute_arm"]
 
@@ -118,6 +118,7 @@ def _counted(question: str) -> list[Algorithm]:
 def _rows(question: str) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for m in _counted(question):
+        doing(f"{question}, {m.name}")
         all_counts = [counts_of(question, m.name, n) for n in SIZES]
         M = polynomial([multiplications(c) for c in all_counts], SIZES[0])
         A = polynomial([c.additions for c in all_counts], SIZES[0])

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..algorithms import Algorithm, find, methods, questions
+from ..algorithms import Algorithm, Question, find, methods, questions
 from ..errors import OrdernError
-from ..model import core_shape
+from ..kernel import Kernel
 from ..robot import Robot
 from ..robots import builder
 from .costs import multiplications
-from .text import table
+from .text import doing, table
 
-__all__ = ["page"]
+__all__ = ["example", "page", "robot_of", "tabled"]
+
+_HEAD = """# Methods
+
+Everything that can be asked of a robot, and every method that answers, as `on.methods()` lists them. The first of each
+question is the one that is used unless another is asked for. Multiplications and additions are those of the Stanford
+arm, or of the four-bar where loops are asked about. The page on times says how long they take.
+"""
+
+
+@cache
+def robot_of(question: Question) -> Robot:
+    """The robot that costs are told of: the Stanford arm, or the four-bar where loops are asked about."""
+    return Robot.of(builder("four-bar" if question.loops else "stanford-arm").build())
 
 
 def page(folder: Path) -> str:
     """The page."""
     robot = Robot.of(builder("yamane-serial-30").build())
-    small, closed = (Robot.of(builder(name).build()) for name in ("stanford-arm", "four-bar"))
-    text = [
-        "# Methods\n",
-        "Everything that can be asked of a robot, and every method that answers, as `on.methods()` lists them. The "
-        "first of each question is the one that is used unless another is asked for. Multiplications, additions and "
-        "the time for one state in a batch of 1024 are those of the Stanford arm, or of the four-bar where loops are "
-        "asked about.\n",
-    ]
-    methods()  # some questions are declared by the modules that answer them
-    for question in questions():
-        if not any(m.function.__module__.startswith("ordern.") for m in methods(question.name)):
-            continue
-        default = find(question.name)[1]
-        found = [default, *(m for m in methods(question.name) if m.name != default.name)]
+    small = Robot.of(builder("stanford-arm").build())
+    text = [_HEAD]
+    for question, found in tabled():
+        doing(question.name)
         rows = [
             (
                 f"`{m.name}`" + (f" = `{m.alias_of}`" if m.alias_of else ""),
@@ -43,14 +44,25 @@ def page(folder: Path) -> str:
                 m.equations or "-",
                 m.order,
                 _reach(m, robot, small),
-                *_cost(m, closed if question.loops else small),
+                _cost(m),
             )
             for m in found
-            if m.function.__module__.startswith("ordern.")
         ]
         text.append(f"## {question.name}\n")
-        text.append(table(("method", "paper", "equations", "order", "for", "operations", "time"), rows))
+        text.append(table(("method", "paper", "equations", "order", "for", "operations"), rows))
     return "\n".join(text)
+
+
+def tabled() -> list[tuple[Question, list[Algorithm]]]:
+    """All questions with the methods of this library that answer them, the usual one first."""
+    methods()  # some questions are declared by the modules that answer them
+    found = []
+    for question in questions():
+        own = [m for m in methods(question.name) if m.function.__module__.startswith("ordern.")]
+        if own:
+            default = find(question.name)[1].name
+            found.append((question, sorted(own, key=lambda m: m.name != default)))
+    return found
 
 
 def _reach(m: Algorithm, long: Robot, arm: Robot) -> str:
@@ -68,29 +80,25 @@ def _reach(m: Algorithm, long: Robot, arm: Robot) -> str:
     return ", ".join(able) or "special"
 
 
-def _cost(m: Algorithm, robot: Robot) -> tuple[str, str]:
+def example(m: Algorithm) -> Kernel | None:
+    """The method compiled for the robot that its cost is told of; None if it refuses that, or cannot be counted."""
     if m.pieces or m.alias_of:
-        return "-", "-"
-    options: dict[str, Any] = {"frame": "link6"} if "frame" in _options(m) else {}
+        return None
+    question = find(m.question, m.name)[0]
+    options: dict[str, Any] = {"frame": "link6"} if "frame" in question.options else {}
     usual: dict[str, Any] = {"axes": "frame", "kind": "classical", "alpha": 20.0, "moving": True}
-    options |= {k: v for k, v in usual.items() if k in _options(m)}
+    options |= {k: v for k, v in usual.items() if k in question.options}
     try:
-        kernel = robot.kernel(m.question, m.name, **options)
-        c = kernel.counts()
+        kernel: Kernel = robot_of(question).kernel(m.question, m.name, **options)
+        kernel.counts()
     except OrdernError:
-        return "-", "-"
-    rng = np.random.default_rng(0)
-    ports = [p for p in find(m.question, m.name)[0].inputs if not p.optional]
-    given = [rng.uniform(0.1, 1.0, (1024, *core_shape(robot, p.kind))) for p in ports]
-    best = min(_timed(kernel, given) for _ in range(5))
-    return f"{multiplications(c)} / {c.additions}", f"{best / 1024 * 1e9:.0f} ns"
+        return None
+    return kernel
 
 
-def _options(m: Algorithm) -> tuple[str, ...]:
-    return find(m.question, m.name)[0].options
-
-
-def _timed(kernel: object, given: list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]) -> float:
-    start = time.perf_counter()
-    kernel(*given)  # type: ignore[operator]
-    return time.perf_counter() - start
+def _cost(m: Algorithm) -> str:
+    kernel = example(m)
+    if kernel is None:
+        return "-"
+    c = kernel.counts()
+    return f"{multiplications(c)} / {c.additions}"

@@ -16,7 +16,7 @@ from ..robots import positions
 from . import denoc_counts, others, step_counts
 from .many_digits import extrapolated
 from .planar import SAHA, falling
-from .text import grid, save, table
+from .text import doing, grid, save, table
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -98,6 +98,7 @@ _STANFORD = """Choices, where the paper leaves one or contradicts itself:
 
 
 def _planar(folder: Path) -> list[str]:
+    doing("the planar arm")
     t, (q, v, a), tau = planar_torques()
     fall = free_fall("planar-3r", DURATION)
     fig, (left, right) = grid(1, 2)
@@ -124,6 +125,7 @@ def _planar(folder: Path) -> list[str]:
 
 
 def _stanford(folder: Path) -> list[str]:
+    doing("the Stanford arm")
     t, (q, v, a), tau = stanford_torques()
     fall = free_fall("stanford-arm", 1.0)
     texts = []

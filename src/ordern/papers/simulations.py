@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import yamane_runs
 from .references import ADAPTIVE, KNOWN, Known, error
-from .text import table
+from .text import doing, table
 
 __all__ = ["TOLERANCES", "page"]
 
@@ -43,6 +43,7 @@ number of steps. "Growth" is how much an error of the initial state becomes by i
 def _table(motions: Sequence[Known]) -> str:
     rows, beyond = [], 0
     for known in motions:
+        doing(known.name)
         growth = known.growth()
         for method in ADAPTIVE:
             cells = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ from ..records import dataclass
 from ..robot import Robot
 from ..robots import positions
 from .accuracy import heavy_tip
-from .text import table
+from .text import doing, rounding, table
 
-__all__ = ["CUBIC", "LINEAR", "Run", "cases", "section", "step_counts"]
+__all__ = ["CUBIC", "LINEAR", "Run", "cases", "section", "step_counts", "verdict"]
 
 Array = NDArray[np.float64]
 
@@ -61,15 +61,14 @@ def step_counts(robot: Robot, q0: Array, until: float, method: str, tolerances: 
 
 def section() -> str:
     """Tables, and what they say."""
-    text, ratios = [], []
+    text, found = [], {}
     for name, (robot, q0, until) in cases().items():
-        runs = {m: step_counts(robot, q0, until, m, TOLERANCES) for m in (*LINEAR, *CUBIC)}
-        rows = [(f"`{m}`", "n" if m in LINEAR else "n^3", *map(str, column)) for m, column in runs.items()]
-        text += [f"{name[0].upper()}{name[1:]}:\n", table(("method", "order", *(f"{t:g}" for t in TOLERANCES)), rows)]
-        for k, tolerance in enumerate(TOLERANCES):
-            tried = [[runs[m][k].steps + runs[m][k].rejected for m in kind] for kind in (LINEAR, CUBIC)]
-            ratios.append((min(tried[1]) / max(tried[0]), max(tried[1]) / min(tried[0]), name, tolerance))
-    return "\n".join([_INTRODUCTION, *text, _verdict(ratios)])
+        doing(f"steps, {name}")
+        found[name] = {m: step_counts(robot, q0, until, m, TOLERANCES) for m in (*LINEAR, *CUBIC)}
+        rows = [(f"`{m}`", "n" if m in LINEAR else "n^3", *map(str, column)) for m, column in found[name].items()]
+        shown = table(("method", "order", *(f"{t:g}" for t in TOLERANCES)), rows)
+        text += [f"{name[0].upper()}{name[1:]}:\n", rounding(shown) if "heavy" in name else shown]
+    return "\n".join([_INTRODUCTION, *text, rounding(verdict(found))])
 
 
 _INTRODUCTION = (
@@ -81,7 +80,13 @@ _INTRODUCTION = (
 )
 
 
-def _verdict(ratios: Sequence[tuple[float, float, str, float]]) -> str:
+def verdict(found: Mapping[str, Mapping[str, Sequence[Run]]]) -> str:
+    """Say what runs show: by motion and method, one for each tolerance."""
+    ratios = []
+    for name, runs in found.items():
+        for k, tolerance in enumerate(TOLERANCES):
+            tried = [[runs[m][k].steps + runs[m][k].rejected for m in kind] for kind in (LINEAR, CUBIC)]
+            ratios.append((min(tried[1]) / max(tried[0]), max(tried[1]) / min(tried[0]), name, tolerance))
     apart = [r for r in ratios if r[0] > 1.05]
     same = [r for r in ratios if r[0] > 0.95 and r[1] < 1.05]
     said = (

@@ -1,12 +1,74 @@
-"""Tables in Markdown, and figures in one style."""
+"""Tables in Markdown, figures in one style, and marks around what depends on the machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import platform
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-__all__ = ["figure", "grid", "save", "table"]
+__all__ = [
+    "MEASURED",
+    "ROUNDING",
+    "conditions",
+    "doing",
+    "figure",
+    "grid",
+    "measured",
+    "rounding",
+    "save",
+    "table",
+    "telling",
+]
+
+MEASURED = ("<!-- measured: depends on the machine -->", "<!-- end of what was measured -->")
+"""Marks around what another machine, or another day, would not repeat."""
+ROUNDING = ("<!-- rounding: depends on it -->", "<!-- end of what depends on rounding -->")
+"""Marks around numbers that rounding decides: another processor may have others, of about the same size."""
+_LISTENERS: list[Callable[[str], object]] = []
+
+
+@contextmanager
+def telling(listener: Callable[[str], object]) -> Iterator[None]:
+    """Let a function hear, as long as this lasts, what the pages are doing."""
+    _LISTENERS.append(listener)
+    try:
+        yield
+    finally:
+        _LISTENERS.pop()
+
+
+def doing(what: str) -> None:
+    """Tell what comes next."""
+    for listener in _LISTENERS:
+        listener(what)
+
+
+def measured(text: str) -> str:
+    """The text, marked as one that depends on the machine."""
+    return f"{MEASURED[0]}\n\n{text.rstrip()}\n\n{MEASURED[1]}\n"
+
+
+def rounding(text: str) -> str:
+    """The text, marked as one whose numbers come from rounding."""
+    return f"{ROUNDING[0]}\n\n{text.rstrip()}\n\n{ROUNDING[1]}\n"
+
+
+def conditions() -> str:
+    """When and on what machine something is measured."""
+    from importlib.metadata import version
+
+    from ..compile import cores
+    from ..compile.target import host
+
+    day = datetime.now(timezone.utc).date().isoformat()
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "llvmlite"))
+    return (
+        f"Measured on {day}, with Python {platform.python_version()}, {packages}, on {platform.system()}, on a "
+        f"processor that LLVM knows as {host().cpu}, {cores()} cores.\n"
+    )
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -43,6 +105,7 @@ def save(figure: Any, folder: Path, name: str, caption: str) -> str:
     """Write a figure; the line of Markdown that shows it."""
     import matplotlib.pyplot as plt
 
-    figure.savefig(folder / f"{name}.svg")
+    with plt.rc_context({"svg.hashsalt": name}):  # the same picture is the same file
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     plt.close(figure)
     return f"![{caption}]({name}.svg)\n"
