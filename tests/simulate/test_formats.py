@@ -21,7 +21,7 @@ from ordern import robots
 from ordern.errors import ArgumentError, ModelError, OrdernError
 from ordern.model.plain import from_plain, to_plain
 from ordern.simulate.events import Event
-from ordern.simulate.formats import comma
+from ordern.simulate.formats import rows
 from ordern.simulate.report import Report, Violation
 from ordern.simulate.result import Result
 from tests.random_models import LIBRARY_JOINTS, random_robot
@@ -421,7 +421,7 @@ def test_a_huge_file_is_refused_at_once(tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_csv_file_without_lines_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comma, "_LONGEST", 1 << 14)
+    monkeypatch.setattr(rows, "_LONGEST", 1 << 14)
     robot, path = swinging(T).robot, tmp_path / "motion.csv"
     for text in ("t" * 20_000, "t,q.hinge\n" + "0," * 20_000):
         path.write_text(text)

@@ -30,8 +30,6 @@ Array = NDArray[np.float64]
 
 _ROWS = 1024
 _MOST_COLUMNS = 1_000_000
-_LONGEST = 1 << 28
-"""Characters of a line: a million columns, or the description of a robot, take fewer."""
 
 
 def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
@@ -50,6 +48,9 @@ def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
 
 def read(file: BinaryIO, size: int) -> Stored:
     """Read what `write` wrote, or columns with names."""
+    if b"\0" in file.read(_ROWS):
+        raise ModelError("the file is no text")
+    file.seek(0)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         rows = read_rows(text, getattr(file, "name", ""))

@@ -21,6 +21,8 @@ START = "# ordern "
 """How the comment line begins that `Result.save` writes before the names of the columns."""
 _BLOCK = 1024
 _MOST_COLUMNS = 1_000_000
+_LONGEST = 1 << 28
+"""Characters of a line: a million columns, or the description of a robot, take fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ def read_rows(text: TextIO, path: str) -> Rows:
 
     The first line that is neither has the names of the columns, unless all its cells are numbers: then there are none.
     """
-    lines = _Lines(text)
+    lines = _Lines(text, path)
     try:
         names = tuple(next(csv.reader(lines), []))
         lines.named = True
@@ -85,8 +87,8 @@ def read_rows(text: TextIO, path: str) -> Rows:
 class _Lines:
     """The lines of a text that are neither blank nor comments, and the number of the last one."""
 
-    def __init__(self, text: TextIO) -> None:
-        self._text = text
+    def __init__(self, text: TextIO, path: str) -> None:
+        self._text, self._path = text, path
         self.number = 0
         self.about = ""
         self.begun = False
@@ -96,8 +98,10 @@ class _Lines:
         return self
 
     def __next__(self) -> str:
-        for line in self._text:
+        while line := self._text.readline(_LONGEST):
             self.number += 1
+            if len(line) == _LONGEST:  # a file without lines is not read whole
+                raise UnreadableError(f"a line of the file has more than {_LONGEST:,} characters", self._path)
             if self.number == 1 and line.startswith(START):
                 self.about = line[len(START) :]
             elif self.begun and not self.named:  # a name in quotes may go over several lines
