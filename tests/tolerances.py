@@ -15,6 +15,10 @@ ROUNDING = 1e-12
 """Two ways to compute one thing in double precision. Each rounding is 1e-16; some thousand of them, on trees of a dozen
 bodies whose mass matrices have condition numbers up to 1e4, stay below."""
 
+HUNG = 1800
+"""Seconds after which a process that a test started counts as hung. The longest takes a few seconds; an emulated
+machine takes twenty times that, and one that is shared takes as often again."""
+
 EXACT = 4e-16
 """Two roundings of double precision: for what should be the same but for the order of two operations."""
 

@@ -19,7 +19,7 @@ import ordern as on
 from ordern.cli import main
 from ordern.cli.motions import differentiated
 
-from ..tolerances import DIFFERENTIATED, REQUESTED, ROUNDING
+from ..tolerances import DIFFERENTIATED, HUNG, REQUESTED, ROUNDING
 
 Capture = pytest.CaptureFixture[str]
 
@@ -431,7 +431,7 @@ def test_ctrl_c_keeps_what_was_computed() -> None:
             sizes.add(checkpoint.stat().st_size if checkpoint.exists() else 0)
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=HUNG)
     assert process.returncode == 130, err
     assert "interrupted at t = " in out and "Traceback" not in err
     assert len(on.load_result("m.npz")) >= 1
@@ -439,9 +439,9 @@ def test_ctrl_c_keeps_what_was_computed() -> None:
 
 def test_a_process_of_its_own() -> None:
     command = [sys.executable, "-m", "ordern", "simulate", "slider.urdf", "--q0", "-1", "--until", "0.1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HUNG, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("slider: ") and "\x1b" not in done.stdout
-    done = subprocess.run([*command, "--pd", "x", "1"], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([*command, "--pd", "x", "1"], capture_output=True, text=True, timeout=HUNG, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "ordern: error: --pd: 'x' is no finite number\n"

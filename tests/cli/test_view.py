@@ -16,6 +16,7 @@ import pytest
 
 import ordern as on
 from ordern.cli import main
+from tests.tolerances import HUNG
 
 
 def test_a_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +133,7 @@ def test_ctrl_c_ends_it() -> None:
             assert answer.status == 200
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=HUNG) == 0
         assert process.stderr.read() == ""
 
 

@@ -21,6 +21,7 @@ from ordern.algorithms import registry
 from ordern.compile import cache, program
 from ordern.model import Tree
 from ordern.spatial import Real
+from tests.tolerances import HUNG
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -405,7 +406,7 @@ def test_processes_at_once(directory: Path) -> None:
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT, env=_env())
         for _ in range(2)
     ]
-    answers = {p.communicate(timeout=60)[0].strip() for p in running}
+    answers = {p.communicate(timeout=HUNG)[0].strip() for p in running}
     assert [p.returncode for p in running] == [0, 0]
     assert len(entries(directory)) == 1
     assert answers == {ask().hex()}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import ordern as on
+from tests.tolerances import HUNG
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NUMBER = r"\d\.?\d*e[-+]\d+"
@@ -76,7 +77,9 @@ def run(example: str, *arguments: str, folder: Path) -> str:
     package = str(Path(on.__file__).parents[1])
     env = {**os.environ, "PYTHONPATH": package, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"}
     command = [sys.executable, str(EXAMPLES / example), *arguments]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=300, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=HUNG, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -18,7 +18,7 @@ from ordern.spatial import Columns, Freedoms, Identity, Motion, Subspace, Transf
 from tests.compile.asking import CORE
 from tests.joints.custom import Cylindrical, Helical, Universal, turned_about_z
 from tests.random_models import ALL_JOINTS, CUSTOM_JOINTS, random_robot, random_state
-from tests.tolerances import ROUNDING, assert_close
+from tests.tolerances import HUNG, ROUNDING, assert_close
 
 QUESTIONS = {
     "inverse_dynamics": "qva",
@@ -207,7 +207,7 @@ class TestCache:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in [str(folder), *sys.path] if p)}
         environment["ORDERN_CACHE_DIR"] = str(folder / "cache")
         command = [sys.executable, "-B", "-c", "import user_robot"]
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False, cwd=folder)
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=HUNG, check=False, cwd=folder)
         assert done.returncode == 0, done.stderr.decode()
         return float(done.stdout)
 

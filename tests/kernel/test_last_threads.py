@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.tolerances import HUNG
+
 PROGRAM = """
 import atexit, threading, time
 import numpy as np
@@ -32,5 +34,5 @@ def work():
 @pytest.mark.parametrize("start", ["threading.Thread(target=work).start()", "atexit.register(work)"])
 def test_batches_do_without_help(start: str, warm: bool) -> None:
     program = PROGRAM.format(start=start, warm=warm)
-    found = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=100)
+    found = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=HUNG)
     assert (found.returncode, found.stdout, found.stderr) == (0, "done\n", "")

@@ -19,6 +19,7 @@ import pytest
 import ordern as on
 from tests.kernel.arm import ARM, CALLS, draw, make_arm, resident
 from tests.random_models import random_robot
+from tests.tolerances import HUNG
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -203,7 +204,7 @@ def test_a_pickled_robot_works_in_another_process(tmp_path: Path) -> None:
     )
     paths = [str(Path(on.__file__).parent.parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=env, timeout=60)
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=env, timeout=HUNG)
     answers = pickle.loads((tmp_path / "out").read_bytes())
     assert np.array_equal(answers[0], robot.forward_dynamics(q, v, v))
     assert np.array_equal(answers[1], kernel(q, v, v))

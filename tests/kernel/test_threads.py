@@ -18,6 +18,7 @@ import ordern as on
 from ordern import kernel as kernel_module
 from tests.kernel.arm import ARM, CALLS, draw, make_arm
 from tests.random_models import random_robot
+from tests.tolerances import HUNG
 
 every_function = pytest.mark.parametrize(("kinds", "call"), CALLS.values(), ids=CALLS.keys())
 
@@ -209,9 +210,9 @@ def test_processes_started_after_threads_were_used(method: str) -> None:
         warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads is what is tested
         child.start()
     try:
-        assert here.poll(30), "the child hangs"
+        assert here.poll(HUNG), "the child hangs"
         assert here.recv() == expected.tobytes()
-        child.join(30)
+        child.join(HUNG)
         assert child.exitcode == 0
     finally:
         child.kill()

@@ -16,6 +16,7 @@ import pytest
 
 import ordern as on
 from tests.random_models import CUSTOM_JOINTS, random_robot, random_state
+from tests.tolerances import HUNG
 
 CHILD = """
 import pickle, sys
@@ -32,7 +33,7 @@ def _elsewhere(function: Any, *arguments: Any, **keywords: Any) -> Any:
         input=pickle.dumps((function, arguments, keywords)),
         capture_output=True,
         env=environment,
-        timeout=60,
+        timeout=HUNG,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
@@ -93,5 +94,5 @@ def test_a_function_of_a_robot_before_and_after_its_first_call(robot, state) -> 
 def test_a_pool_of_processes(robot, state) -> None:
     wanted = robot.gravity_force(state[0])
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        found = list(pool.map(robot.kernel("gravity_force"), [state[0][:3], state[0][3:]], timeout=60))
+        found = list(pool.map(robot.kernel("gravity_force"), [state[0][:3], state[0][3:]], timeout=HUNG))
     assert (np.concatenate(found) == wanted).all()

@@ -18,7 +18,7 @@ from ordern.plot.matrix import coupled
 from ordern.plot.style import FAINT
 from ordern.plot.units import coordinate_units
 from tests.random_models import random_robot
-from tests.tolerances import ROUNDING
+from tests.tolerances import HUNG, ROUNDING
 
 
 @pytest.fixture(scope="module")
@@ -311,7 +311,7 @@ def test_no_global_state(tmp_path: Path) -> None:
         "assert settings() == before\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, timeout=HUNG)
 
 
 def test_without_matplotlib(fall: on.Result, monkeypatch: pytest.MonkeyPatch) -> None:
