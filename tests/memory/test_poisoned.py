@@ -17,7 +17,7 @@ PART = ["tests/kernel", "tests/memory/test_ownership.py", "tests/compile", "test
 @pytest.mark.slow
 @pytest.mark.parametrize("allocator", [POISONED, {"PYTHONMALLOC": "debug"}], ids=["poisoned", "debug"])
 def test_a_good_part_of_the_tests_passes(allocator: dict[str, str]) -> None:
-    command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, *PART], cwd=ROOT, env={**os.environ, **allocator}, check=False, capture_output=True, text=True
     )

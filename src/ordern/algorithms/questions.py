@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .registry import Port, question
+from .registry import Port, question, questions
+
+__all__ = ["COMMON"]
 
 _q, _v, _a, _tau = Port("q", "q"), Port("v", "v"), Port("a", "v"), Port("tau", "f")
 _external = Port("external", "bodies", optional=True)
@@ -57,3 +59,6 @@ question(
     "multipliers",
     loops=True,
 )
+
+COMMON = tuple(asked.name for asked in questions())
+"""The names of these questions, in this order. Modules of algorithms add others when they are imported."""

@@ -197,13 +197,19 @@ def find(question: str, method: str | None = None) -> tuple[Question, Algorithm]
 
 
 def methods(question: str | None = None) -> tuple[Algorithm, ...]:
-    """The implemented algorithms, of one question or of all.
+    """Return the implemented algorithms, of one question or of all: of each question the default, then by name.
 
     >>> import ordern as on
     >>> [m.name for m in on.methods("inverse_dynamics")]
-    ['newton-euler', 'denoc', 'composite-inertia', 'newton-euler-absolute', 'newton-euler-vector']
+    ['newton-euler', 'composite-inertia', 'denoc', 'newton-euler-absolute', 'newton-euler-vector']
     """
     import_all()
     if question is not None:
         find(question)
-    return tuple(a for a in _ALGORITHMS.values() if question in (None, a.question))
+    questions = list(_QUESTIONS)
+
+    def place(a: Algorithm) -> tuple[int, bool, str]:
+        return questions.index(a.question), a.name != _QUESTIONS[a.question].default, a.name
+
+    # modules register in the order in which they happen to be imported
+    return tuple(sorted((a for a in _ALGORITHMS.values() if question in (None, a.question)), key=place))

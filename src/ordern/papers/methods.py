@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..algorithms import Algorithm, Question, find, methods, questions
+from ..algorithms.questions import COMMON
 from ..errors import OrdernError
 from ..kernel import Kernel
 from ..robot import Robot
@@ -57,11 +58,11 @@ def tabled() -> list[tuple[Question, list[Algorithm]]]:
     """All questions with the methods of this library that answer them, the usual one first."""
     methods()  # some questions are declared by the modules that answer them
     found = []
-    for question in questions():
+    places = {name: k for k, name in enumerate(COMMON)}
+    for question in sorted(questions(), key=lambda asked: (places.get(asked.name, len(COMMON)), asked.name)):
         own = [m for m in methods(question.name) if m.function.__module__.startswith("ordern.")]
         if own:
-            default = find(question.name)[1].name
-            found.append((question, sorted(own, key=lambda m: m.name != default)))
+            found.append((question, own))
     return found
 
 
