@@ -24,7 +24,7 @@ START = np.array([0.3, 1.0, -0.6, 0.2, 0.4, 0.0])
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Page]:
-    with page(560, 340) as made:
+    with page(760, 400) as made:
         yield made
 
 
@@ -45,6 +45,12 @@ def opened(browser: Page, url: str) -> None:
     browser.requests.clear()
     browser.open(url)
     browser.until("Object.keys(window.__viserMutable?.nodePoseData ?? {}).some((name) => name.startsWith('/robot/0'))")
+    # viser tells of machines without a GPU, in front of the robot
+    browser.run(
+        "(() => { const style = document.createElement('style');"
+        " style.textContent = '.mantine-Notification-root { display: none }';"
+        " document.head.append(style); return true })()"
+    )
 
 
 def checked(browser: Page) -> None:
@@ -57,7 +63,7 @@ def checked(browser: Page) -> None:
 
 def canvas(picture: Picture) -> Picture:
     """The part of a picture that no panel covers."""
-    return picture[20:300, 10:250]
+    return picture[20:350, 10:440]
 
 
 def colours(picture: Picture) -> int:

@@ -280,11 +280,13 @@ def _compiled(
     a, lam, good = x[..., :nv], x[..., nv:-1], x[..., -1] > reduced.SMALLEST_PIVOT
     if most is not None and most < MISFIT:
         require_consistent(robot, q, v, optional["t"], most)
-    if not good.all():
+    doubtful = not good.all()
+    if doubtful:
         if most is not None and most >= MISFIT and (x[..., -1] < 0.0).any():
             require_consistent(robot, q, v, optional["t"], most, suspected=True)
         good = np.abs(x[..., -1]) > reduced.SMALLEST_PIVOT
-    if not good.all():
+        doubtful = not good.all()
+    if doubtful:
         n = int(np.prod(batch))
         which = np.flatnonzero(~good.reshape(n))
         kinds = {"external": 2, "t": 0}
