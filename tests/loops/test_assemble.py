@@ -8,6 +8,7 @@ import pytest
 import ordern as on
 from ordern import robots
 from ordern.errors import ArgumentError, LoopError
+from ordern.loops.assemble import _Solver
 from tests.loops.closed_systems import LOOP_TYPES, closed_robot
 from tests.loops.test_solvers import parallelogram
 
@@ -214,3 +215,16 @@ def test_a_loop_that_closes_only_beyond_a_limit_is_told():
     assert not bool(told.ok) and told.worst == "pin" and (told.loops["pin"] > 1e-3 or told.beyond["pin"] > 1e-3)
     result = hinged(lower=1.5).simulate(until=0.01, limits="stop")  # a start that is assembled is within limits
     assert hinged().loop_coordinates(result.q[0])[0] >= 1.5 - 1e-11
+
+
+@pytest.mark.parametrize("limits", [True, False])
+def test_full_turns_are_taken_back_only_within_limits(limits: bool) -> None:
+    """A hinge that went round from 4.1 to 10.1 rad would be at 3.8 rad, which is below its limit of 4 rad."""
+    builder = on.Builder("bars").body("ground")
+    inertia = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+    builder.body("one", parent="ground", joint=on.Revolute((0, 0, 1)), joint_name="a", lower=4.0, upper=11.0, **inertia)
+    builder.body("two", parent="one", joint=on.Revolute((0, 0, 1)), joint_name="b", at=(1, 0, 0), **inertia)
+    builder.loop("pin", on.Revolute((0, 0, 1)), "two", "ground", at=(1, 0, 0), child_at=(1.2, 0.5, 0))
+    solver = _Solver(builder.build(), np.zeros(2, bool), np.ones(2), None, limits, 1e-9)
+    found = solver.unturned(np.array([[10.1, 0.5]]), np.array([[4.1, 0.5]]))
+    assert np.allclose(found, [[10.1 if limits else 10.1 - 2.0 * np.pi, 0.5]])

@@ -201,7 +201,7 @@ class _Solver:
         for c in self.robot.independent:
             if isinstance(c.type, (Revolute, Universal)):
                 x = q[:, c.q] - 2.0 * np.pi * np.round((q[:, c.q] - start[:, c.q]) / (2.0 * np.pi))
-                inside = ~self.limited | ((x >= c.lower) & (x <= c.upper))
+                inside = (not self.limited) | ((x >= c.lower) & (x <= c.upper))
                 near[:, c.q] = np.where(inside, x, q[:, c.q])
         same = self.sizes(near) <= np.maximum(self.tolerance, 2.0 * self.sizes(q))  # couplings count turns
         return np.where(same[:, None], near, q)

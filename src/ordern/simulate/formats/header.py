@@ -234,6 +234,12 @@ def _typed(kind: Any, x: Any) -> Any:
         return None if x is None else _typed(next(k for k in inner if k is not type(None)), x)
     if get_origin(kind) is tuple and isinstance(x, list):
         return tuple(_typed(inner[0], y) for y in x)
-    if get_origin(kind) is np.ndarray and isinstance(x, list):
+    if _is_array(kind) and isinstance(x, list):
         return np.array([_typed(float, y) for y in x], np.float64)
     raise ValueError(f"{x!r} is no {kind}")
+
+
+def _is_array(kind: Any) -> bool:
+    """Tell whether a type is that of arrays: newer versions of NumPy have an alias for it that is a type of its own."""
+    origin: Any = get_origin(kind)
+    return np.ndarray in (origin, get_origin(getattr(origin, "__value__", None)))
