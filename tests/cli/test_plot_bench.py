@@ -120,7 +120,8 @@ def test_other_libraries_have_the_same_robot() -> None:
     """Their answers come from a model that is theirs, in coordinates of theirs."""
     robot = _quiet(on.load("stanford-arm"))
     found, notes = peers(robot)
-    assert not notes or sys.platform == "win32"
+    # Pinocchio has no release for Windows, and MuJoCo none for Python 3.10
+    assert len(notes) == (sys.platform == "win32") + (sys.version_info < (3, 11))
     q, v, x = np.random.default_rng(1).uniform(-1, 1, (3, robot.nv))
     for peer in found.values():
         for question in ("inverse_dynamics", "forward_dynamics"):
