@@ -172,6 +172,7 @@ q = np.ones(6)
 answers = [robot.forward_dynamics(q, q, q) for _ in range(3)]
 robot.mass_matrix(q), robot.mass_matrix(q)
 assert np.array_equal(answers[0], answers[2])
+assert np.array_equal(answers[0], robot.forward_dynamics(q, q, tau=q))  # by the fallback
 """
 
 

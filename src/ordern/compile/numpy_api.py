@@ -200,7 +200,8 @@ def _vectorcall() -> int | None:
     """Return the address that calls a bound method: the last word of its structure, where Python does not export it."""
     if hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):
         return _python("PyObject_Vectorcall")
-    return ctypes.c_void_p.from_address(id(MethodType(_call, _call)) + MethodType.__basicsize__ - 8).value
+    method = MethodType(_call, _call)  # with a name, so that it lives while its structure is read
+    return ctypes.c_void_p.from_address(id(method) + MethodType.__basicsize__ - 8).value
 
 
 _texts: dict[str, bytes] = {}
