@@ -45,7 +45,7 @@ class ArgumentError(OrdernError, ValueError):
 
 
 class InconsistentStateError(ArgumentError, LoopError):
-    """A state that is none of a closed mechanism: loops or contacts are open, or velocities open them."""
+    """A state that a closed mechanism cannot have: loops or contacts are open, or velocities open them."""
 
 
 class SingularError(ArgumentError):

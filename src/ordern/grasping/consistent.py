@@ -1,4 +1,4 @@
-"""States of a grasp that are none: tips that are off the object or move against it, and open loops of the arms' own.
+"""Refuse states that a grasp cannot have: tips off the object or moving against it, and open loops of the arms.
 
 Of a contact, with the length s of its arm and of its lever on the object,
 

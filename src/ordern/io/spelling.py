@@ -48,7 +48,7 @@ def likely(name: str, known: tuple[str, ...], n: int = 3) -> list[str]:
     """Return the known names that may be meant, at most n, the closest first.
 
     The same as `difflib.get_close_matches`, which is asked only about names that have enough letters in common: a file
-    may have a hundred thousand names that are none.
+    may have a hundred thousand unknown names.
     """
     letters = frozenset(name)
     near = [

@@ -1,4 +1,4 @@
-"""States that are none of the closed mechanism: found out, and told with what is open, by how much, and what to do.
+"""Refuse states that the closed mechanism cannot have, and say what is open, by how much, and what to do.
 
 `check` of the functions that are asked is True for the usual tolerance, a number for another, or False for none. What
 is compared with it is in `ordern.algorithms.closed_loop.misfit`. States that are not finite pass: what follows from

@@ -26,7 +26,7 @@ def listed(names: Iterable[str], joints: Sequence[Connection], owner: str, hints
     """Return the joints that these names stand for, in the order of the model.
 
     A joint that follows another stands for that one, whose coordinate its motor drives. A joint without a freedom drops
-    out. `hints` say more of names that are none of a joint.
+    out. `hints` say more about names that are not names of joints.
     """
     index = {c.name: c for c in joints}
     found: set[str] = set()

@@ -99,7 +99,7 @@ def _quadrilateral(p: Single) -> list[Triangle]:
 
 
 def _plane(p: Single) -> list[int]:
-    """The two axes in which the first corner that is none of a straight line is seen the largest."""
+    """Return the two axes in whose plane the first corner that is not straight looks largest."""
     for k in range(len(p)):
         a, b, c = (p[(k + j) % len(p)] for j in range(3))
         x, y, z = np.abs(np.cross(b - a, c - b))
