@@ -84,10 +84,10 @@ def guarding(more: frozenset[str] = frozenset()) -> Iterator[None]:
         return serve(*arguments, process_request=process, **settings)
 
     with _LOCK:
-        websockets.serve = guarded  # type: ignore[assignment, misc]
+        websockets.serve = guarded
         try:
             yield
         finally:
-            websockets.serve = serve  # type: ignore[misc]
+            websockets.serve = serve
     if not served:
         raise OrdernError("this version of viser cannot be kept from serving foreign pages; install another: viser<2")
