@@ -16,7 +16,7 @@ import numpy as np
 
 import ordern as on
 from ordern.simulate.arguments import share_of_a_step
-from ordern.simulate.native import Native
+from ordern.simulate.integrators.native import Native
 
 from .harness import Figures, benchmark, settings, wall_clock
 from .peer import Peer, pin

@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from .robot import Builder, Robot
     from .simulate.events import Event
     from .simulate.forces import Table
-    from .simulate.report import SimulationWarning
-    from .simulate.result import Result
+    from .simulate.results.report import SimulationWarning
+    from .simulate.results.result import Result
     from .simulate.switches import Switch
 
 __version__ = "0.1.0"

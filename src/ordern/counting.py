@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .algorithms import Algorithm, Question, find
-from .algorithms.reach import require_tree
+from .algorithms.method_limits import require_tree
 from .errors import ArgumentError
 from .graph import Counts, Node
 from .graph.depth import depth

@@ -27,7 +27,7 @@ from .compile import (
     interpret,
     shared_out,
 )
-from .compile.shelf import FROM_BYTES, Shelf
+from .compile.run.result_pool import FROM_BYTES, Shelf
 from .errors import ArgumentError, ModelError, unknown_name
 from .forking import COMPILING
 from .graph import Counts
@@ -98,7 +98,7 @@ class Kernel:
         self.model, self.question, self.algorithm = model, asked, algorithm
         computed = model
         if algorithm.borrows:
-            from .model.borrowed import borrowed
+            from .model.shiftable_inertia import borrowed
 
             computed = borrowed(model)
         self.options = options

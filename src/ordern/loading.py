@@ -11,7 +11,7 @@ from .joints import Joint, Revolute
 from .robot import Robot
 
 if TYPE_CHECKING:
-    from .simulate.result import Result
+    from .simulate.results.result import Result
 
 __all__ = ["chain", "from_dh", "load", "load_result", "tree"]
 
@@ -70,7 +70,7 @@ def load_result(path: str | os.PathLike[str], robot: Robot | None = None) -> Res
     table from elsewhere with columns "t", "q.<joint>", "v.<joint>" - it must be given; one that is given is taken
     instead of the file's. Reading a file executes nothing that is in it.
     """
-    from .simulate.formats import load_result
+    from .simulate.results.formats import load_result
 
     return load_result(path, robot, Robot)
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .algorithms import find, methods
-from .algorithms.reach import require_tree
+from .algorithms.method_limits import require_tree
 from .errors import ArgumentError
 from .joints import Joint
-from .loops.methods import LoopMethods
+from .loops.robot_methods import LoopMethods
 from .model import BASE, Frame, Model, ModelBuilder
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .kernel import Kernel
     from .operators import Operators
     from .simulate.events import Event
-    from .simulate.result import Result
+    from .simulate.results.result import Result
     from .simulate.rollout import Rollout
     from .simulate.switches import Switch
     from .view import Viewer

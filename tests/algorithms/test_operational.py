@@ -13,7 +13,7 @@ import pytest
 
 import ordern as on
 from ordern.model import BASE
-from ordern.model.regrouped import regrouped
+from ordern.model.base_parameters import regrouped
 from tests.algorithms.trees import ask, rate, times
 from tests.peers_util import CASES, Pair
 from tests.random_models import ALL_JOINTS, random_robot, random_state

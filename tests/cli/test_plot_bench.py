@@ -14,7 +14,7 @@ import ordern as on
 from ordern.cli import main
 from ordern.cli.bench import _lines, _quiet
 from ordern.cli.peers import peers
-from ordern.simulate.progress import Bar
+from ordern.simulate.run.progress import Bar
 
 Capture = pytest.CaptureFixture[str]
 

@@ -18,7 +18,8 @@ import pytest
 
 import ordern as on
 from ordern.algorithms import registry
-from ordern.compile import cache, program
+from ordern.compile import program
+from ordern.compile.run import cache
 from ordern.model import Tree
 from ordern.spatial import Real
 from tests.tolerances import HUNG

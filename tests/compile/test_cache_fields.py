@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.compile import cache
+from ordern.compile.run import cache
 
 Meta = dict[str, Any]
 

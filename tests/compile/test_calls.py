@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.compile import engine, program, timeloop_advance, timeloop_rollout
+from ordern.compile import program
+from ordern.compile.run import engine
+from ordern.compile.timeloops import adaptive, fixed
 
 NAMED = re.compile(r"^\s*(define|call|%\S+ = call)\b[^@\n]*@([\w.]+)\((.*)$", re.M)
 
@@ -51,7 +53,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return engine.compile_object(text)
 
     monkeypatch.setenv("ORDERN_CACHE", "off")
-    for module in (program, timeloop_advance, timeloop_rollout):
+    for module in (program, adaptive, fixed):
         monkeypatch.setattr(module, "compile_object", keep)
     return found
 

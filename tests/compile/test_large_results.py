@@ -11,10 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import ordern as on
-from ordern.compile import driver, loaded, program, shelf, stream
-from ordern.compile.layout import Layout, Operand, Repeating, sharing
-from ordern.compile.shelf import Shelf
-from ordern.compile.target import target
+from ordern.compile import program
+from ordern.compile.emit import entry_points, stream
+from ordern.compile.emit.target import target
+from ordern.compile.run import loaded, result_pool
+from ordern.compile.run.result_pool import Shelf
+from ordern.compile.trace.layout import Layout, Operand, Repeating, sharing
 
 Array = NDArray[Any]
 
@@ -113,7 +115,7 @@ def test_vectors_of_every_width_are_streamed(
     q = states(robot, 45, dtype)
     expected = robot.mass_matrix(q, threads=1)
     monkeypatch.setenv("ORDERN_CACHE", "off")
-    monkeypatch.setattr(driver, "FROM_BYTES", 1)
+    monkeypatch.setattr(entry_points, "FROM_BYTES", 1)
     monkeypatch.setattr(loaded, "code_for", lambda request, dtype: program.code_for(request, dtype, lanes))
     if not picking:
         monkeypatch.setattr(stream, "_picks", lambda target: "")
@@ -157,7 +159,7 @@ def test_tiles_hold_each_number_once() -> None:
 
 
 class TestShelf:
-    shape = (shelf.FROM_BYTES // 8, 1)
+    shape = (result_pool.FROM_BYTES // 8, 1)
     dtype = np.dtype("float64")
 
     def place(self, s: Shelf) -> tuple[int, Array]:
@@ -187,11 +189,11 @@ class TestShelf:
     def test_other_sizes_are_left_to_numpy(self) -> None:
         s = Shelf()
         assert s.array((10, 10), self.dtype) is None
-        assert s.array((shelf.UP_TO_BYTES // 8 + 1,), self.dtype) is None
+        assert s.array((result_pool.UP_TO_BYTES // 8 + 1,), self.dtype) is None
 
     def test_results_of_threads_do_not_share_memory(self) -> None:
         robot = on.load("yamane-serial-30")
-        n = shelf.FROM_BYTES // (8 * robot.nv**2) + 1
+        n = result_pool.FROM_BYTES // (8 * robot.nv**2) + 1
         q = np.random.default_rng(1).uniform(-1, 1, (4, n, robot.nq))
         expected = [robot.mass_matrix(x[:3]) for x in q]
         found: list[list[Array]] = [[] for _ in q]

@@ -9,8 +9,9 @@ import llvmlite.binding as llvm
 import pytest
 
 import ordern as on
-from ordern.compile import engine, program
-from ordern.compile.target import Host
+from ordern.compile import program
+from ordern.compile.emit.target import Host
+from ordern.compile.run import engine
 from ordern.kernel import Kernel
 
 MACHINES = {

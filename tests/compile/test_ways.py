@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.compile import loaded as loaded_module
 from ordern.compile import program
-from ordern.compile.driver import attributes
-from ordern.compile.target import target
+from ordern.compile.emit.entry_points import attributes
+from ordern.compile.emit.target import target
+from ordern.compile.run import loaded as loaded_module
 from tests.compile.asking import EVERYTHING, arguments, name_of, relative
 from tests.random_models import ALL_JOINTS, CUSTOM_JOINTS, Wrist, random_robot, random_state
 from tests.tolerances import EXTENDED, INVERSION, LONG_CHAIN, ROUNDING, SINGLE, assert_close

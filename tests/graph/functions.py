@@ -56,7 +56,7 @@ class Compiled:
         return found
 
 
-# `ordern.compile.target` is also the name of a function
+# `ordern.compile.emit.target` is also the name of a function
 target_module, engine = (import_module(f"ordern.compile.{name}") for name in ("target", "engine"))
 
 

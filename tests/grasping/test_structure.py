@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.grasping.as_one_robot import to_whole
 from ordern.grasping.structure import GraspStructure
-from ordern.grasping.whole import to_whole
 from tests.grasping.systems import KINDS, arm, moving, random_system, system
 from tests.grasping.test_closed_arms import pair
 from tests.tolerances import GRASPED

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import ordern as on
-from ordern.model.plain import from_plain, to_plain
+from ordern.model.json_form import from_plain, to_plain
 from tests.tolerances import LOOP_CLOSED
 
 URDF = """<robot name="r">

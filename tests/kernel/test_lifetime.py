@@ -115,7 +115,7 @@ def test_large_batches_are_not_copied() -> None:
 @pytest.mark.slow
 def test_robots_go_when_they_are_dropped() -> None:
     """With their compiled functions, of every kind, and with the machine code."""
-    from ordern.compile.engine import Engine
+    from ordern.compile.run.engine import Engine
 
     gc.collect()
     engines = sum(isinstance(x, Engine) for x in gc.get_objects())

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import ordern as on
 from ordern.joints import joint_placement
-from ordern.model.plain import from_plain, to_plain
+from ordern.model.json_form import from_plain, to_plain
 from tests.joints.composites import LOCATED, ONE, OPEN, TWO, A, R, Z
 from tests.random_models import random_placement
 from tests.tolerances import CLOSED_DYNAMICS, LOOP_CLOSED, LOOP_ENERGY

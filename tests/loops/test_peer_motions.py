@@ -15,7 +15,7 @@ import pytest
 
 import ordern as on
 from ordern import robots
-from ordern.grasping.whole import to_whole
+from ordern.grasping.as_one_robot import to_whole
 from ordern.robots.mechanisms import (
     andrews_squeezer,
     bricard,

@@ -8,7 +8,7 @@ import pytest
 import ordern as on
 from ordern import robots
 from ordern.errors import ModelError
-from ordern.model.borrowed import singular_bodies
+from ordern.model.shiftable_inertia import singular_bodies
 from tests.loops.closed_systems import closed_robot, motion_state
 from tests.tolerances import CLOSED_DYNAMICS, INVERSION, LEAST_NORM, SINGLE, assert_close
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import ordern as on
-from ordern.compile.loaded import Machine
-from ordern.compile.timeloop_code import LoadedLoop
+from ordern.compile.run.loaded import Machine
+from ordern.compile.timeloops.code import LoadedLoop
 from tests.kernel.arm import make_arm
 
 PAGE = mmap.PAGESIZE

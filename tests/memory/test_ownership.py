@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.compile.keeper import _contents, keeper
+from ordern.compile.run.keeper import _contents, keeper
 from tests.kernel.arm import resident
 
 ROOT = Path(__file__).parent.parent.parent

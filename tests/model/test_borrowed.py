@@ -11,8 +11,8 @@ import pytest
 
 import ordern as on
 from ordern.model import BASE
-from ordern.model.borrowed import borrowed, lacking, singular_bodies, spatial
-from ordern.model.regrouped import in_parent
+from ordern.model.base_parameters import in_parent
+from ordern.model.shiftable_inertia import borrowed, lacking, singular_bodies, spatial
 from ordern.model.tables import INERTIA, PLACEMENT
 from tests.random_models import random_robot, random_state
 from tests.tolerances import INVERSION, ROUNDING, SINGLE, assert_close

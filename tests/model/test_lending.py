@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 import ordern as on
-from ordern.model.lending import lent_armature
+from ordern.model.mimic_armature import lent_armature
 from tests.model.test_couplings import JOINTS, WAYS, Both, _freed
 from tests.random_models import random_state
 from tests.robots import ROBOTS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.model.plain import from_plain, to_plain
+from ordern.model.json_form import from_plain, to_plain
 
 BALL = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
 

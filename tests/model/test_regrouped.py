@@ -10,7 +10,7 @@ import pytest
 
 import ordern as on
 from ordern.graph import cos, sin
-from ordern.model.regrouped import regrouped
+from ordern.model.base_parameters import regrouped
 from ordern.model.tables import INERTIA, PLACEMENT
 from ordern.spatial import About, Columns, Freedoms, Inertia, Motion, Transform
 from tests.random_models import ALL_JOINTS, CUSTOM_JOINTS, random_robot, random_state

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 import ordern as on
-from ordern.simulate import run as driver
-from ordern.simulate.checkpoint import Checkpoint
 from ordern.simulate.events import Event
+from ordern.simulate.run import run as driver
+from ordern.simulate.run.checkpoint import Checkpoint
 
 KEY = "the driven pendulum of tests/simulate/kills.py"
 STEP = 1e-3

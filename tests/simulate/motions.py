@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import ordern as on
-from ordern.simulate.happened import Happened
-from ordern.simulate.result import Result
+from ordern.simulate.results.result import Result
+from ordern.simulate.run.event_record import Happened
 
 Array = np.ndarray
 

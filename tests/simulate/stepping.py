@@ -8,10 +8,10 @@ import numpy as np
 
 import ordern as on
 from ordern.simulate.forces import External, applied
-from ordern.simulate.integrator import Integrator, Settings, Step
-from ordern.simulate.problem import Problem
-from ordern.simulate.radau import Radau
-from ordern.simulate.variational import Variational
+from ordern.simulate.integrators.integrator import Integrator, Settings, Step
+from ordern.simulate.integrators.radau import Radau
+from ordern.simulate.integrators.variational import Variational
+from ordern.simulate.run.problem import Problem
 
 Array = np.ndarray
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ordern.errors import ArgumentError, ModelError
-from ordern.simulate.checkpoint import Checkpoint
+from ordern.simulate.run.checkpoint import Checkpoint
 from tests.simulate.kills import BLOCK, kill_simulation, kill_writer
 
 KEY = "a run"
@@ -134,7 +134,7 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     with Checkpoint.open(path, KEY):
         with pytest.raises(ModelError, match="another run is writing"):
             Checkpoint.open(path, KEY)
-        code = f"from ordern.simulate.checkpoint import Checkpoint; Checkpoint.open({str(path)!r}, {KEY!r})"
+        code = f"from ordern.simulate.run.checkpoint import Checkpoint; Checkpoint.open({str(path)!r}, {KEY!r})"
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert "another run is writing" in other.stderr
     assert_holds(path, 0)
@@ -194,7 +194,7 @@ def test_hostile_frames_are_refused(tmp_path: Path) -> None:
     import json
     import struct
 
-    from ordern.simulate import checkpoint as made
+    from ordern.simulate.run import checkpoint as made
 
     path = tmp_path / "log"
     filled(path, 0)

@@ -15,8 +15,8 @@ from scipy.spatial.transform import Rotation
 import ordern as on
 from ordern.compile import program
 from ordern.graph import cos, sin
-from ordern.simulate.native import FixedLoop
-from ordern.simulate.tableaus import TABLEAUS
+from ordern.simulate.integrators.native import FixedLoop
+from ordern.simulate.integrators.tableaus import TABLEAUS
 from ordern.spatial import About, Freedoms, Subspace, Transform, Units
 from tests.random_models import random_robot, random_state
 from tests.robots import ROBOTS

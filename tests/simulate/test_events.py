@@ -9,9 +9,9 @@ import pytest
 
 import ordern as on
 from ordern.errors import ArgumentError, UnknownNameError
+from ordern.simulate.constraints.limits import complementary
 from ordern.simulate.events import Event
 from ordern.simulate.forces import Table
-from ordern.simulate.limits import complementary
 from tests.tolerances import EVENT_TIME, REQUESTED, ROUNDING, assert_close
 
 G = 9.81

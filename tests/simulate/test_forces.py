@@ -11,7 +11,7 @@ import pytest
 import ordern as on
 from ordern.errors import ArgumentError
 from ordern.simulate.forces import Table
-from ordern.simulate.report import SimulationWarning
+from ordern.simulate.results.report import SimulationWarning
 from tests.tolerances import REQUESTED, ROUNDING, assert_close
 
 G = 9.81

@@ -19,11 +19,11 @@ import pytest
 import ordern as on
 from ordern import robots
 from ordern.errors import ArgumentError, ModelError, OrdernError
-from ordern.model.plain import from_plain, to_plain
+from ordern.model.json_form import from_plain, to_plain
 from ordern.simulate.events import Event
-from ordern.simulate.formats import rows
-from ordern.simulate.report import Report, Violation
-from ordern.simulate.result import Result
+from ordern.simulate.results.formats import rows
+from ordern.simulate.results.report import Report, Violation
+from ordern.simulate.results.result import Result
 from tests.random_models import LIBRARY_JOINTS, random_robot
 from tests.robots import ROBOTS
 from tests.simulate.motions import eventful, falling, swinging
@@ -168,7 +168,7 @@ def test_columns_of_a_csv_file_may_change_places(tmp_path: Path) -> None:
 def test_a_file_that_exists_survives(
     tmp_path: Path, suffix: str, failure: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ordern.simulate import formats
+    from ordern.simulate.results import formats
 
     path = tmp_path / f"motion.{suffix}"
     swinging(T).save(path)
@@ -244,7 +244,7 @@ def test_damaged_files_are_told(tmp_path: Path, suffix: str) -> None:
 
 def hostile(**change: Any) -> dict[str, Any]:
     """The header of a motion with something in it replaced."""
-    from ordern.simulate.formats.header import header
+    from ordern.simulate.results.formats.header import header
 
     about = json.loads(json.dumps(header(eventful(T))))
     for key, value in change.items():

@@ -8,11 +8,11 @@ from scipy.integrate import solve_ivp
 
 import ordern as on
 from ordern.compile import program
-from ordern.simulate.control_law import GROWTH, NEARLY, combined_error, step_factor
-from ordern.simulate.machine import NumpyMachine
-from ordern.simulate.native import Native
-from ordern.simulate.steps import Point, attempt, dense_coefficients, finish
-from ordern.simulate.tableaus import TABLEAUS
+from ordern.simulate.integrators.native import Native
+from ordern.simulate.integrators.numpy_machine import NumpyMachine
+from ordern.simulate.integrators.rk_step import Point, attempt, dense_coefficients, finish
+from ordern.simulate.integrators.step_control import GROWTH, NEARLY, combined_error, step_factor
+from ordern.simulate.integrators.tableaus import TABLEAUS
 from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import METHODS, ROUNDING, SAME_STEPS, assert_close
 

@@ -9,10 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import ordern as on
-from ordern.simulate.dense import evaluate
 from ordern.simulate.forces import Table
-from ordern.simulate.radau import Radau, _method
-from ordern.simulate.stiff import Field, Jacobian
+from ordern.simulate.integrators.dense import evaluate
+from ordern.simulate.integrators.radau import Radau, _method
+from ordern.simulate.integrators.stiff import Field, Jacobian
 from tests.random_models import random_robot, random_state
 from tests.simulate.stepping import apart, energy, run, started
 from tests.tolerances import CLOSED_FORM, INVERSION, JACOBIAN_DIFFERENCE, assert_close

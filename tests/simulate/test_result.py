@@ -11,8 +11,8 @@ import pytest
 
 import ordern as on
 from ordern.errors import ArgumentError, OrdernError, UnknownNameError
-from ordern.simulate.interpolation import monotone
-from ordern.simulate.result import Result
+from ordern.simulate.results.interpolation import monotone
+from ordern.simulate.results.result import Result
 from tests.random_models import random_robot
 from tests.simulate.motions import (
     AMPLITUDE,

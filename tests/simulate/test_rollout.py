@@ -11,10 +11,10 @@ import pytest
 import ordern as on
 from ordern.compile import program
 from ordern.simulate import rollout as module
-from ordern.simulate.machine import NumpyMachine
-from ordern.simulate.native import FixedLoop
-from ordern.simulate.steps import fixed_step
-from ordern.simulate.tableaus import TABLEAUS
+from ordern.simulate.integrators.native import FixedLoop
+from ordern.simulate.integrators.numpy_machine import NumpyMachine
+from ordern.simulate.integrators.rk_step import fixed_step
+from ordern.simulate.integrators.tableaus import TABLEAUS
 from tests.joints.test_rates import OwnBall
 from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import METHODS, ROUNDING, SINGLE, assert_close
@@ -248,12 +248,12 @@ def test_what_diverges_is_told() -> None:
 
 
 def test_the_second_time_code_comes_from_the_cache(tmp_path, monkeypatch) -> None:
-    from ordern.compile import timeloop_rollout
+    from ordern.compile.timeloops import fixed
 
     monkeypatch.setenv("ORDERN_CACHE_DIR", str(tmp_path))
     q, v, _ = random_state(ARM, 0)
     wanted = on.load("puma560").rollout(q, v, steps=3).q
-    monkeypatch.setattr(timeloop_rollout, "compile_rollout", None)
+    monkeypatch.setattr(fixed, "compile_rollout", None)
     assert np.array_equal(on.load("puma560").rollout(q, v, steps=3).q, wanted)
 
 

@@ -21,8 +21,8 @@ from ordern.errors import ArgumentError, ModelError, UnknownNameError
 from ordern.simulate.arguments import METHODS
 from ordern.simulate.events import Event
 from ordern.simulate.forces import Table
-from ordern.simulate.identity import fingerprint
-from ordern.simulate.report import SimulationWarning
+from ordern.simulate.results.report import SimulationWarning
+from ordern.simulate.run.fingerprint import fingerprint
 from tests.tolerances import ORDER, REQUESTED, ROUNDING, STEP_LENGTHS, assert_close
 
 FIXED = {"rk4": 4, "semi-implicit-euler": 1, "variational": 2}
@@ -373,7 +373,7 @@ def test_a_function_is_the_same_in_another_process(tmp_path: Path) -> None:
     text = """
         import numpy as np, ordern as on
         from functools import partial
-        from ordern.simulate.identity import fingerprint
+        from ordern.simulate.run.fingerprint import fingerprint
         robot, K = on.load("puma560"), np.eye(6)
         def push(t, q, v, *, names={"a", "b"}): return -K @ v if "x" in {"x", "y", "z"} else robot.gravity_force(q)
         goal = on.trajectories.cycloidal(robot, np.zeros(6), np.ones(6), duration=1.0)

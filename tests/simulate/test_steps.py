@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.simulate.control_law import GROWTH, SHRINKAGE, combined_error, step_factor
-from ordern.simulate.machine import NumpyMachine
-from ordern.simulate.steps import Point, attempt, dense_coefficients, finish, fixed_step
-from ordern.simulate.tableaus import TABLEAUS, tableau
+from ordern.simulate.integrators.numpy_machine import NumpyMachine
+from ordern.simulate.integrators.rk_step import Point, attempt, dense_coefficients, finish, fixed_step
+from ordern.simulate.integrators.step_control import GROWTH, SHRINKAGE, combined_error, step_factor
+from ordern.simulate.integrators.tableaus import TABLEAUS, tableau
 from tests.random_models import random_robot, random_state
 from tests.tolerances import EXACT, ORDER, ROUNDING, TABLEAU, assert_close
 

@@ -9,7 +9,7 @@ import pytest
 
 import ordern as on
 from ordern.io.source import UnreadableError
-from ordern.simulate.formats.by_name import Table, read_table
+from ordern.simulate.results.formats.by_name import Table, read_table
 
 
 def hand() -> on.Robot:

@@ -9,8 +9,8 @@ import pytest
 
 import ordern as on
 from ordern.simulate.forces import Table
-from ordern.simulate.integrator import StepFailedError
-from ordern.simulate.variational import Variational
+from ordern.simulate.integrators.integrator import StepFailedError
+from ordern.simulate.integrators.variational import Variational
 from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.simulate.stepping import apart, energy, run, started, without_gravity
 from tests.tolerances import (

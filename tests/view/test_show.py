@@ -103,7 +103,7 @@ def test_motions_from_files(puma: on.Robot, tmp_path: Path, kind: str) -> None:
         rows = [[0.0, *z[::-1], x, *y[::-1]] for x, y, z in zip(t, q, v, strict=True)]
         path.write_text("\n".join([", ".join(head), *(",".join(map(repr, map(float, row))) for row in rows)]))
     else:
-        from ordern.simulate.result import Result
+        from ordern.simulate.results.result import Result
 
         Result(puma, t, q, v, a, tau).save(path)
     motion, notes = read_motion(puma, path)
@@ -115,7 +115,7 @@ def test_motions_from_files(puma: on.Robot, tmp_path: Path, kind: str) -> None:
 
 def test_an_archive_of_another_robot_is_not_taken_by_order(puma: on.Robot, tmp_path: Path) -> None:
     """A saved motion names its coordinates; those of another robot may be as many."""
-    from ordern.simulate.result import Result
+    from ordern.simulate.results.result import Result
 
     Result(puma, [0.0], *np.zeros((4, 1, 6))).save(tmp_path / "m.npz")
     with pytest.raises(on.ArgumentError, match="the motion is of 'puma560', whose coordinates are waist"):

@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import unknown_name
 from ..model import Model
 from ..records import dataclass
-from .reach import all_of, undeclared_couplings
+from .method_limits import all_of, undeclared_couplings
 
 __all__ = ["Algorithm", "Port", "Question", "algorithm", "alias", "find", "methods", "question", "questions"]
 
@@ -72,7 +72,7 @@ class Algorithm:
     and whether its steps can do with bodies that have no mass of their own."""
     borrows: bool = False
     """Whether it inverts the inertia of each body by itself: one that is singular borrows some from its neighbours (see
-    `ordern.model.borrowed`), and wrenches are made those of the robot as it is by the method itself."""
+    `ordern.model.shiftable_inertia`), and wrenches are made those of the robot as it is by the method itself."""
 
     def accepts(self, question: Question) -> tuple[str, ...]:
         """The names of the question's inputs that the function takes: it may leave out the last optional ones."""

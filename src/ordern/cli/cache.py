@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show, clear, or tell the place."""
-    from ..compile import cache
+    from ..compile.run import cache
 
     directory = cache.cache_directory()
     place = str(directory) if directory else ""

@@ -97,8 +97,8 @@ def _versions() -> list[Line]:
 
 
 def _machine() -> list[Line]:
-    from ..compile.target import host
-    from ..compile.workers import cores
+    from ..compile.emit.target import host
+    from ..compile.run.workers import cores
 
     lines = [Line("machine", "system", f"{platform.system()} {platform.release()}, {platform.machine()}")]
     try:
@@ -116,7 +116,7 @@ def _machine() -> list[Line]:
 
 
 def _cache() -> list[Line]:
-    from ..compile import cache
+    from ..compile.run import cache
 
     directory = cache.cache_directory()
     if directory is None:

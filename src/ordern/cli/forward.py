@@ -98,7 +98,7 @@ def _states(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array
     if not args.states:
         q, v, tau = (vector(text, robot, option[2:], option, bundled(args)) for option, text in given.items())
         if robot.nc and args.q is None:
-            from ..simulate.start import assembled
+            from ..simulate.constraints.start import assembled
 
             q = assembled(robot)
         return q, v, tau, None
@@ -139,7 +139,7 @@ def _save(path: str, robot: Robot, t: Array | None, q: Array, v: Array, tau: Arr
     from ..io.writing import UnwritableError, replacing
 
     if t is not None:
-        from ..simulate.result import Result
+        from ..simulate.results.result import Result
 
         Result(robot, t, q, v, a, tau).save(path)
         return

@@ -30,7 +30,7 @@ from .values import LIST, UsageError, asked, count, gain, names_of, negative_lis
 if TYPE_CHECKING:
     from ..control.trajectory import Trajectory
     from ..robot import Robot
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
     from .motions import Array
 
 __all__ = ["arguments", "run"]
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         if passive.any():
             notes.append("damping, friction and springs of the robot are overcome too; --no-passive leaves them out")
         tau = tau - passive
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
     result = Result(robot, t, q, v, a, tau)
     exceeded = _exceeded(result)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError, ModelError
 from ..io.source import UnreadableError
-from ..simulate.formats.by_name import Table, read_table
+from ..simulate.results.formats.by_name import Table, read_table
 from .values import UsageError, names_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
     from ..view.motion import Motion
 
 __all__ = ["Table", "differentiated", "motion", "played", "read", "saved"]

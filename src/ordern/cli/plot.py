@@ -26,7 +26,7 @@ from .terminal import to_json
 from .values import UsageError, asked
 
 if TYPE_CHECKING:
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["arguments", "run"]
 

@@ -30,7 +30,7 @@ from .values import LIST, UsageError, asked, gain, names_of, negative_lists, pos
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["arguments", "run"]
 
@@ -75,7 +75,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulate and report; 1 if the run did not come to its end, 130 if it was interrupted."""
-    from ..simulate.report import SimulationWarning
+    from ..simulate.results.report import SimulationWarning
 
     check_output(args.out, MOTIONS)
     check_output(args.plot, PICTURES)
@@ -141,7 +141,7 @@ def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
 
 
 def _fixed(method: str) -> bool:
-    from ..simulate.tableaus import TABLEAUS
+    from ..simulate.integrators.tableaus import TABLEAUS
 
     return method in TABLEAUS and not TABLEAUS[method].adaptive
 

@@ -86,7 +86,7 @@ def count(text: str) -> int:
 
 def names_of(robot: Robot, kind: str) -> tuple[str, ...]:
     """The names of positions ("q") or of velocities and what goes with them ("v", "a", "tau")."""
-    from ..simulate.series import labels
+    from ..simulate.results.series import labels
 
     return labels(robot)[kind != "q"]
 

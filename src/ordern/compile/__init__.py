@@ -1,13 +1,13 @@
 """Ways of running an algorithm: interpreted, unrolled into straight-line code, rolled into loops over tables."""
 
-from .cache import cache_directory
-from .interpret import converted, interpret
-from .loaded import Loaded
-from .numpy_api import fast_calls_work
-from .pieces import Counter, Pieces
+from .emit.target import Target, host, target
 from .request import WAYS, Code, Request, code_for, layout_of
-from .target import Target, host, target
-from .workers import cores, shared_out
+from .run.cache import cache_directory
+from .run.loaded import Loaded
+from .run.numpy_api import fast_calls_work
+from .run.pieces import Counter, Pieces
+from .run.workers import cores, shared_out
+from .trace.interpret import converted, interpret
 
 __all__ = [
     "WAYS",

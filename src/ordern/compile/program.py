@@ -7,19 +7,19 @@ from typing import Any
 
 from ..errors import CompileError, ModelError
 from ..graph import Counts, Node, Scalar, count
-from .driver import attributes, call_function, init_function, loop_function
-from .emit import declarations
-from .engine import compile_object
-from .layout import Layout, sharing
-from .numpy_api import HEAD
+from .emit.entry_points import attributes, call_function, init_function, loop_function
+from .emit.nodes import declarations
+from .emit.rolled import emit_rolled
+from .emit.stream import stream_functions, streamable
+from .emit.target import Target, narrow_target, target
+from .emit.tiles import asks, tile_functions
 from .request import Code, Request, code_for, layout_of
-from .roll import trace_rolled
-from .roll_count import estimate
-from .roll_emit import emit_rolled
-from .stream import stream_functions, streamable
-from .target import Target, narrow_target, target
-from .tiles import asks, tile_functions
-from .unroll import emit_unrolled, trace_unrolled
+from .run.engine import compile_object
+from .run.numpy_api import HEAD
+from .trace.layout import Layout, sharing
+from .trace.roll import trace_rolled
+from .trace.rolled_count import estimate
+from .trace.unroll import emit_unrolled, trace_unrolled
 
 __all__ = ["code_for", "compile_straight", "count_operations", "straight_line"]
 

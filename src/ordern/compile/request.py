@@ -14,10 +14,10 @@ from ..errors import ArgumentError
 from ..joints import Closure
 from ..model import Frame, Model, core_shape
 from ..records import dataclass
-from . import cache
-from .layout import Layout, Operand
-from .numpy_api import HEAD
-from .target import host
+from .emit.target import host
+from .run import cache
+from .run.numpy_api import HEAD
+from .trace.layout import Layout, Operand
 
 __all__ = ["WAYS", "Code", "Request", "code_for", "kept_code", "layout_of", "machine_key", "only_ours"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ArgumentError, LoopError
-from ..loops.asking import asking, worst_loop
+from ..loops.kernels import asking, worst_loop
 from ..records import dataclass
 from .arguments import Array, unlike
 from .drives import Drives

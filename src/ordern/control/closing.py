@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ArgumentError, LoopError
-from ..joints.rates import own_rates
-from ..loops.asking import asking, worst_loop
+from ..joints.limitable import own_rates
+from ..loops.kernels import asking, worst_loop
 from ..loops.mobility import null_motions
 from .arguments import Array
 from .trajectory import Motion

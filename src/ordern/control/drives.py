@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import ArgumentError, LoopError
 from ..joints import Free
-from ..loops.asking import asking
 from ..loops.inverse import actuation
+from ..loops.kernels import asking
 from ..loops.mobility import joint_parts, null_motions
 from ..model import BASE
 from .arguments import Array, of_robot

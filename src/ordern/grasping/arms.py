@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..algorithms.method_limits import no_couplings
 from ..algorithms.operational import filtering  # noqa: F401 - declares the questions that are asked here
-from ..algorithms.reach import no_couplings
 from ..errors import ArgumentError, ModelError, OrdernError
 from ..joints import Placement, placement
 from ..model import BASE, Frame, Model
 from ..records import dataclass
 from ..robot import Robot
-from ..simulate.structure import Structure, usual_rank
+from ..simulate.constraints.structure import Structure, usual_rank
 from .contacts import Contact
 
 __all__ = ["Arm", "Group", "arms_of", "grouped"]

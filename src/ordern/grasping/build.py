@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError, LoopError, ModelError
 from ..joints import Placement, placement
-from ..loops.asking import require_closed
+from ..loops.kernels import require_closed
 from ..model import Frame, Model
-from ..simulate.start import assembled
+from ..simulate.constraints.start import assembled
 from .arguments import per_arm
 from .arms import Arm, arms_of
+from .carried_object import held_body
 from .contacts import Contact, Rigid
-from .held import held_body
 from .mechanism import Grasp
 
 __all__ = ["grasp"]

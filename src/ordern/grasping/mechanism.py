@@ -20,15 +20,15 @@ from .arms import Arm, grouped
 from .consistent import ContactSizes, contact_sizes, require_fitting, tolerance_for
 from .contacts import Contact, Parted
 from .dense import DENSE
-from .locating import pose_from_tips, velocity_from_tips
 from .motion import GraspMotion
+from .object_pose import pose_from_tips, velocity_from_tips
 from .omega import RCOND, Omega, Solved
 from .recursive import RECURSIVE, compliance
 from .state import GraspState
 
 if TYPE_CHECKING:
     from ..simulate.events import Event
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
     from .distribution import Distribution
     from .monitor import Breach
 
@@ -347,7 +347,7 @@ class Grasp:
 
         Its positions are those of the arms, and at the end the object's quaternion and position.
         """
-        from .whole import whole_robot
+        from .as_one_robot import whole_robot
 
         return whole_robot(self)
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records import dataclass
-from ..simulate.happened import Happened
+from ..simulate.run.event_record import Happened
+from .as_one_robot import to_whole
 from .contacts import Parted
 from .state import GraspState
-from .whole import to_whole
 
 if TYPE_CHECKING:
     from .mechanism import Grasp

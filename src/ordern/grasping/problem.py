@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..simulate.constraints.looped import LoopedProblem
 from ..simulate.forces import External, applied
-from ..simulate.integrator import StepFailedError
-from ..simulate.looped import LoopedProblem
+from ..simulate.integrators.integrator import StepFailedError
+from .as_one_robot import from_whole, split
 from .monitor import margins
 from .projecting import impulse
 from .structure import GraspStructure
-from .whole import from_whole, split
 
 if TYPE_CHECKING:
-    from ..simulate.structure import Structure
+    from ..simulate.constraints.structure import Structure
     from .mechanism import Grasp
 
 __all__ = ["GraspProblem"]

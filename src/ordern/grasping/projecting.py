@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, InconsistentStateError
-from ..simulate.start import closed_start
+from ..simulate.constraints.start import closed_start
 from .arms import Group
-from .held import cross_matrix
+from .carried_object import cross_matrix
 from .omega import Omega
 from .recursive import compliance, response
 from .state import GraspState

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records import dataclass
-from ..simulate.chunk import Chunk
+from ..simulate.constraints.looped_run import LoopedRun
 from ..simulate.events import Event, EventFunction, Found
-from ..simulate.happened import Happened
-from ..simulate.looped_run import LoopedRun
-from ..simulate.report import warn
+from ..simulate.results.report import warn
+from ..simulate.run.chunk import Chunk
+from ..simulate.run.event_record import Happened
+from .as_one_robot import from_whole
 from .monitor import KINDS, Breach, breach, margins
 from .problem import GraspProblem
 from .structure import GraspStructure
-from .whole import from_whole
 
 if TYPE_CHECKING:
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
     from .mechanism import Grasp
 
 __all__ = ["BREACH", "GraspClosing", "GraspRun"]

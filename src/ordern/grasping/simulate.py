@@ -25,21 +25,21 @@ from ..simulate.arguments import (
     run_key,
     step_settings,
 )
-from ..simulate.chunk import Stepwise
+from ..simulate.constraints.limits import check_mode
+from ..simulate.constraints.loop_stops import loop_stops
 from ..simulate.events import Event
 from ..simulate.forces import Table
-from ..simulate.lengths import is_positive, require_reachable
-from ..simulate.limits import check_mode
-from ..simulate.loop_stops import loop_stops
-from ..simulate.result import Result
-from ..simulate.tableaus import TABLEAUS
+from ..simulate.integrators.tableaus import TABLEAUS
+from ..simulate.results.result import Result
+from ..simulate.run.chunk import Stepwise
+from ..simulate.run.lengths import is_positive, require_reachable
 from .arguments import finite, numbers, per_arm
+from .as_one_robot import from_whole, to_whole
 from .problem import GraspProblem
 from .projecting import fitting
 from .run import BREACH, GraspRun
 from .state import GraspState
 from .structure import GraspStructure
-from .whole import from_whole, to_whole
 
 if TYPE_CHECKING:
     from .mechanism import Grasp

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records import dataclass
-from . import held
+from . import carried_object
 from .arms import Group
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class GraspState:
         """(..., l, 6, 6)."""
         A = np.zeros((*self.levers.shape[:-1], 6, 6))
         A[..., range(6), range(6)] = 1.0
-        A[..., 3:, :3] = -held.cross_matrix(self.levers)
+        A[..., 3:, :3] = -carried_object.cross_matrix(self.levers)
         return A
 
     @cached_property
@@ -153,15 +153,15 @@ class GraspState:
     def inertia(self) -> Array | None:
         """M(C): (..., 6, 6), or None if the object does not move."""
         body = self.grasp.object
-        return None if body is None else held.spatial_inertia(body, self.R)
+        return None if body is None else carried_object.spatial_inertia(body, self.R)
 
     def object_bias(self, wrench: Array | None) -> Array:
         """b(C), with gravity and other forces on the object taken off: (..., 6)."""
         body = self.grasp.object
         if body is None or self.inertia is None:
             return np.zeros((*self.shape, 6))
-        b = held.gyroscopic(body, self.R, self.velocity[..., :3], self.inertia)
-        b = b - held.weight(body, self.R, self.grasp.gravity)
+        b = carried_object.gyroscopic(body, self.R, self.velocity[..., :3], self.inertia)
+        b = b - carried_object.weight(body, self.R, self.grasp.gravity)
         return b if wrench is None else b - wrench
 
     def rows(self, x: Array) -> list[Array]:

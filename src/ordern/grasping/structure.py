@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simulate.structure import Structure, listed, usual_rank
+from ..simulate.constraints.structure import Structure, listed, usual_rank
+from .as_one_robot import from_whole, joined, split
 from .motion import GraspMotion
 from .omega import Omega
 from .projecting import Changes, answered
 from .recursive import compliance, jacobians
 from .state import GraspState
-from .whole import from_whole, joined, split
 
 if TYPE_CHECKING:
     from .mechanism import Grasp

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import find
-from ..algorithms.reach import require_tree
+from ..algorithms.method_limits import require_tree
 from ..errors import ArgumentError, OrdernError
 from ..graph import Graph, Node, Scalar, live
 from ..model import ConcreteTree, Index, Model, core_shape, core_size, result_scalars

@@ -19,7 +19,7 @@ from .closure import Rows
 from .placement import Placement, placement
 
 if TYPE_CHECKING:
-    from .series import Series
+    from .composite_closure.series import Series
 
 __all__ = ["Composite"]
 
@@ -169,7 +169,7 @@ class Composite(Joint):
     @cached_property
     def _series(self) -> Series | str:
         """Its parts as a product of displacements; or why nothing is known of it."""
-        from .series import series
+        from .composite_closure.series import series
 
         try:
             return series(self.parts, Placement(tuple(self.turn().ravel().tolist())))

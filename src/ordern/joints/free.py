@@ -13,7 +13,7 @@ from ..spatial.linear import Matrix3, Vector3, add, cross, dot, matvec, scale, s
 from . import quaternion
 from .base import Array, Joint
 from .closure import Rows
-from .screw import screw, unscrew
+from .se3_series import screw, unscrew
 from .spherical import random_quaternions
 
 __all__ = ["Free"]

@@ -11,7 +11,7 @@ from ..spatial.linear import Matrix3, Vector3, add, cross, scale, subtract
 from .axis import turned_frame, unit_axis
 from .base import Array, Joint
 from .closure import Rows, aligned
-from .screw import screw, unscrew
+from .se3_series import screw, unscrew
 
 __all__ = ["Planar"]
 

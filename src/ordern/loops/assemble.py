@@ -24,10 +24,10 @@ from numpy.typing import ArrayLike
 from ..algorithms.closed_loop.equations import flat
 from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
-from ..joints.rates import own_rates
+from ..joints.limitable import own_rates
 from ..model import Connection
 from ..records import dataclass
-from .asking import Array, asking, in_single, numbers
+from .kernels import Array, asking, in_single, numbers
 from .limits import CutLimits
 
 if TYPE_CHECKING:

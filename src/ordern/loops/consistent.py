@@ -13,7 +13,7 @@ import numpy as np
 
 from ..algorithms.closed_loop.misfit import MISFIT, Sizes, gap_and_slip
 from ..errors import ArgumentError, InconsistentStateError
-from .asking import Array
+from .kernels import Array
 
 if TYPE_CHECKING:
     from ..model.loop_sizes import LoopSize

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..joints import Joint
 from ..model import TracedLoop
-from .asking import Array, asking
+from .kernels import Array, asking
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -15,8 +15,8 @@ from ..algorithms.closed_loop.misfit import MISFIT
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, ModelError, unknown_name
-from .asking import Array, asking, in_single, numbers, worst_loop
 from .consistent import Check, require_consistent, tolerance_of
+from .kernels import Array, asking, in_single, numbers, worst_loop
 from .motion import ClosedMotion
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from ..joints import Joint
 from ..model import BASE, Frame, Loop, TracedLoop
 from ..spatial import Freedoms
-from .asking import Array
 from .coordinates import nearest_coordinates
+from .kernels import Array
 
 if TYPE_CHECKING:
     from ..robot import Robot

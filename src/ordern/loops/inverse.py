@@ -22,8 +22,8 @@ from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, unknown_name
 from ..records import dataclass
-from .asking import Array, asking, numbers, positive
 from .consistent import Check, require_consistent, tolerance_of
+from .kernels import Array, asking, numbers, positive
 from .mobility import joint_parts, null_motions
 
 if TYPE_CHECKING:

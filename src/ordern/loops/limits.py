@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..joints import Joint
-from ..joints.rates import own_rates
+from ..joints.limitable import own_rates
 from ..model import TracedLoop
 from ..records import dataclass
 from ..spatial import Freedoms, Motion
-from .asking import Array
 from .coordinates import nearest_coordinates
+from .kernels import Array
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups, scales
 from ..errors import ArgumentError
 from ..records import dataclass
-from .asking import Array, asking, numbers, positive
 from .consistent import Check, require_consistent, tolerance_of
+from .kernels import Array, asking, numbers, positive
 from .nearby import MOST, Constraints, neighbours
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups
 from ..records import dataclass
-from .asking import Array, asking
 from .geometry import body_forces, drive_wrench
+from .kernels import Array, asking
 from .mobility import singular_positions
 
 if TYPE_CHECKING:

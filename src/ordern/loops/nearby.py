@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..algorithms.closed_loop.rank import TOLERANCE
-from .asking import Array
+from .kernels import Array
 
 if TYPE_CHECKING:
     from ..robot import Robot

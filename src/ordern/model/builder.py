@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError, UnknownNameError, unknown_name
 from ..joints import Fixed, Free, Joint, joint_placement
+from .builder_loops import Graph
 from .checks import Numbers, are_coefficients, inertia_matrix, name_of, numbers, some, vector
-from .gathered import Carrier, Link, connections, followed_by, merged
-from .graphs import Graph
+from .drafts import Carrier, Link, connections, followed_by, merged
 from .model import Model
 from .motors import chosen, names_of
 from .parts import BASE, SHAPES, Connection, Coupling, Frame, Note, Placement, Shape, placement

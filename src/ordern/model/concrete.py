@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from ..errors import TraceError
 from ..graph import Scalar
 from ..spatial import FixedSize, Force, Freedoms, Motion
+from .base_parameters import regrouped
 from .freedoms import Freedom, FreedomTables
 from .model import Model
 from .parts import BASE
 from .ports import WHOLE, check_block, core_size
-from .regrouped import regrouped
 from .tree import Carry, Index, Numbers, PlacedFrame, Tree
 
 __all__ = ["ConcreteTree"]

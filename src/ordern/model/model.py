@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
-from .lending import moving_together
 from .loops import LoopTable, loop_digest, loop_table
+from .mimic_armature import moving_together
 from .motors import listed, usual
 from .parts import BASE, Body, Connection, Coupling, Frame, Loop, Note, Shape
 from .tables import Tables, tables_of

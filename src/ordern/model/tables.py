@@ -18,7 +18,7 @@ from ..joints import Joint
 from ..joints.turning_directions import directions_turn
 from ..records import dataclass
 from ..spatial import Chain, Freedoms, Subspace, Transform, leaves
-from .lending import lent_armature
+from .mimic_armature import lent_armature
 
 if TYPE_CHECKING:
     from .model import Model
@@ -52,7 +52,7 @@ class Kind:
     passive: bool
     """Whether rows have damping, friction, stiffness and rest."""
     borrowed: slice | None = None
-    """Where, in a row, the inertia is that the body has borrowed across its joint (see `ordern.model.borrowed`)."""
+    """Where a row holds the inertia that the body borrowed across its joint (see `ordern.model.shiftable_inertia`)."""
 
     def term(self, number: int) -> slice:
         """Where the armature (0), damping, friction, stiffness (3) are in a row, and the rest position (4)."""

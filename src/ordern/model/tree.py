@@ -99,7 +99,7 @@ class Index:
 
     @property
     def borrowed(self) -> Inertia | None:
-        """What of it the body has borrowed across its joint, where bodies have; see `ordern.model.borrowed`."""
+        """The part that the body borrowed across its joint, if any; see `ordern.model.shiftable_inertia`."""
         if self.kind.borrowed is None:
             return None
         m, hx, hy, hz, xx, xy, xz, yy, yz, zz = self.row(self.kind.borrowed)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..algorithms.reach import no_couplings
+from ..algorithms.method_limits import no_couplings
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame, Model
 from .catalogue import Catalogue

@@ -17,7 +17,7 @@ from ..robots import free_top
 from .planar import DOUBLE_PENDULUM, SAHA, falling
 
 if TYPE_CHECKING:
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["ADAPTIVE", "KNOWN", "Known", "double_pendulum", "error", "planar_arm", "projectile", "top"]
 

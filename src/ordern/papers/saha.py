@@ -20,7 +20,7 @@ from .text import doing, grid, save, table
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["along", "free_fall", "page", "planar_torques", "stanford_torques"]
 

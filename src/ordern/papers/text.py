@@ -61,7 +61,7 @@ def conditions() -> str:
     from importlib.metadata import version
 
     from ..compile import cores
-    from ..compile.target import host
+    from ..compile.emit.target import host
 
     day = datetime.now(timezone.utc).date().isoformat()
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "llvmlite"))

@@ -15,7 +15,7 @@ from .text import grid, save, table
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["ROBOTS", "run", "section", "start", "theirs"]
 

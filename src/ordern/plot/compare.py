@@ -14,7 +14,7 @@ from .panels import TIME
 from .style import COLOURS, INK, WIDTH, curve, dress, figure, legend, save
 
 if TYPE_CHECKING:
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["compare"]
 

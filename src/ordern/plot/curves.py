@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from ..errors import ArgumentError
 from ..model import BASE
 from ..records import dataclass
-from ..simulate.series import columns, labels
+from ..simulate.results.series import columns, labels
 from .units import coordinate_units, unit_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["Curve", "balance", "chosen", "curves", "ends", "smooth"]
 

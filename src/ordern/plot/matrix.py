@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
-from ..simulate.series import labels
+from ..simulate.results.series import labels
 from .style import FAINT, INK, dress, figure, map_of, save
 
 if TYPE_CHECKING:

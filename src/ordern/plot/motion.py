@@ -11,14 +11,14 @@ import numpy as np
 
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame
-from ..simulate.series import names
+from ..simulate.results.series import names
 from .curves import Curve, chosen, curves, ends, smooth
 from .panels import TIME, Panel, energy, lines, name_events
 from .paths import flat_paths, phase, solid_paths
 from .style import INK, WIDTH, figure, save
 
 if TYPE_CHECKING:
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["PANELS", "motion"]
 

@@ -15,7 +15,7 @@ from .curves import Curve, balance
 from .style import COLOURS, FAINT, INK, curve, dress, legend
 
 if TYPE_CHECKING:
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["MOST_AXES", "TIME", "Panel", "energy", "lines", "name_events"]
 

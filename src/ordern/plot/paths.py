@@ -16,7 +16,7 @@ from .panels import MOST_AXES, Panel
 from .style import COLOURS, FAINT, INK, curve, dress, legend, map_of, matplotlib
 
 if TYPE_CHECKING:
-    from ..simulate.result import Result
+    from ..simulate.results.result import Result
 
 __all__ = ["flat_paths", "phase", "solid_paths"]
 

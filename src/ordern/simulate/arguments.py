@@ -12,18 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError, unknown_name
 from .events import Event
-from .exchange import real
-from .explicit import Explicit
 from .forces import require_signature
-from .identity import fingerprint
-from .integrator import Integrator, Settings
-from .lengths import LEAST_TIME, LEAST_TOLERANCE, ROUNDING, as_number, is_positive
+from .integrators.explicit import Explicit
+from .integrators.integrator import Integrator, Settings
+from .integrators.tableaus import TABLEAUS
+from .run.exchange import real
+from .run.fingerprint import fingerprint
+from .run.lengths import LEAST_TIME, LEAST_TOLERANCE, ROUNDING, as_number, is_positive
 from .switches import Switch
-from .tableaus import TABLEAUS
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from .problem import Problem
+    from .run.problem import Problem
 
 __all__ = [
     "METHODS",
@@ -147,11 +147,11 @@ def share_of_a_step(tolerance: float, method: str) -> float:
 def integrator_for(problem: Problem, settings: Settings, method: str) -> Integrator:
     """The integrator of this name."""
     if method == "radau":
-        from .radau import Radau
+        from .integrators.radau import Radau
 
         return Radau(problem, settings)
     if method == "variational":
-        from .variational import Variational
+        from .integrators.variational import Variational
 
         return Variational(problem, settings)
     return Explicit(problem, settings, method)
@@ -164,7 +164,7 @@ def progress_shown(progress: Progress) -> Callable[[float], Any] | None:
     if callable(progress):
         return progress
     if progress is True:
-        from .progress import Bar
+        from .run.progress import Bar
 
         return Bar()
     raise ArgumentError(f"progress must be True, False or a function of a fraction, not {progress!r}")

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ArgumentError
 from ..loops.limits import loop_positions
 from ..records import dataclass
-from .dense import Segment, evaluate
-from .exchange import read_only
-from .roots import crossing
+from .integrators.dense import Segment, evaluate
+from .run.exchange import read_only
+from .run.roots import crossing
 
 if TYPE_CHECKING:
     from ..robot import Robot

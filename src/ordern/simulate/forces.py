@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
 from ..records import dataclass
-from .exchange import read_only, real
-from .identity import fingerprint
-from .integrator import StepFailedError
-from .lengths import is_positive
+from .integrators.integrator import StepFailedError
+from .run.exchange import read_only, real
+from .run.fingerprint import fingerprint
+from .run.lengths import is_positive
 
 if TYPE_CHECKING:
     from ..robot import Robot

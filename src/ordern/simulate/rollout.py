@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..compile import cores, shared_out
 from ..errors import ArgumentError, InconsistentStateError, unknown_name
-from ..loops.asking import worst_loop
+from ..loops.kernels import worst_loop
 from ..records import dataclass
-from .lengths import is_positive
-from .memory import machine_memory
-from .native import FixedLoop
-from .tableaus import TABLEAUS
+from .integrators.native import FixedLoop
+from .integrators.tableaus import TABLEAUS
+from .run.lengths import is_positive
+from .run.memory import machine_memory
 
 if TYPE_CHECKING:
     from ..robot import Robot

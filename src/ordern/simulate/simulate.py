@@ -22,26 +22,26 @@ from .arguments import (
     run_key,
     step_settings,
 )
-from .balance import conserved
-from .chunk import Compiled, Runner, Stepwise
+from .constraints.limits import Stop, check_mode
+from .constraints.loop_stops import loop_stops
+from .constraints.looped import LoopedProblem, drift_of, structure_of
+from .constraints.looped_run import LoopedRun
+from .constraints.start import assembled, closed_start
 from .events import Event
 from .forces import External, applied
-from .integrator import Settings
-from .lengths import is_positive, require_reachable
-from .limits import Stop, check_mode
-from .loop_stops import loop_stops
-from .looped import LoopedProblem, drift_of, structure_of
-from .looped_run import LoopedRun
-from .native import kept
-from .problem import Problem
-from .run import Run
-from .start import assembled, closed_start
+from .integrators.integrator import Settings
+from .integrators.native import kept
+from .integrators.tableaus import TABLEAUS
+from .run.balance import conserved
+from .run.chunk import Compiled, Runner, Stepwise
+from .run.lengths import is_positive, require_reachable
+from .run.problem import Problem
+from .run.run import Run
 from .switches import Switch, checked
-from .tableaus import TABLEAUS
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from .result import Result
+    from .results.result import Result
 
 __all__ = ["METHODS", "simulate"]
 

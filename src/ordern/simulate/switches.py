@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import ArgumentError, unknown_name
 from ..records import dataclass
 from .events import Event
-from .lengths import as_number, is_positive
+from .run.lengths import as_number, is_positive
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..io.source import UnreadableError
 from ..records import dataclass
-from ..simulate.series import labels
+from ..simulate.results.series import labels
 from .poses import Array
 
 if TYPE_CHECKING:
@@ -160,14 +160,14 @@ def _read_npz(robot: Robot, file: Path) -> _Found:
 
 
 def _read_result(robot: Robot, file: Path) -> _Found:
-    from ..simulate.formats import load_result
+    from ..simulate.results.formats import load_result
 
     result = load_result(file, robot, type(robot))
     return {name: getattr(result, name) for name in _SERIES}, ()
 
 
 def _read_csv(robot: Robot, file: Path) -> _Found:
-    from ..simulate.formats.by_name import read_table
+    from ..simulate.results.formats.by_name import read_table
 
     table = read_table(str(file), robot)
     if table.t is None or table.q is None:

@@ -15,7 +15,7 @@ from typing import Any
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, eliminate
 from ..factors.articulated import no_forces
-from ..reach import no_couplings
+from ..method_limits import no_couplings
 from ..registry import Port, algorithm, question
 
 __all__ = ["held_solve"]

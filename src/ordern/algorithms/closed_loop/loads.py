@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ...model import BASE, Index, Tree
 from ...spatial import Chain, Force, Forces, Real, Transform
-from ..several import Loads
+from ..field_types import Loads
 from .relative import Relative
 
 __all__ = ["LoopLoads"]

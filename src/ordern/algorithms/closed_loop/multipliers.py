@@ -29,10 +29,10 @@ from ...model import Index, Model, Tree
 from ...spatial import Factor, Force, Forces, Freedoms, Motion
 from ...spatial.linear import dot
 from ..factors.articulated import articulated
+from ..field_types import Loads
 from ..forward_dynamics.articulated_body import articulated_body
-from ..reach import no_couplings
+from ..method_limits import no_couplings
 from ..registry import algorithm
-from ..several import Loads
 from .constraints import loop_bias, loop_jacobian
 from .misfit import excess
 

@@ -31,6 +31,7 @@ from ...graph import Scalar
 from ...joints.jets import wrenches
 from ...model import BASE, Model, Tree
 from ...spatial import Force, Forces, Freedoms, Motion
+from ..field_types import Loads
 from ..forward_dynamics.assembly import assemble, responses
 from ..forward_dynamics.links import (
     Links,
@@ -41,7 +42,6 @@ from ..forward_dynamics.links import (
     spins,
 )
 from ..registry import algorithm
-from ..several import Loads
 from .constraints import coupled_coordinates, loop_bias, loop_jacobian, slopes
 from .multipliers import DROP, factor_without_dependent
 from .relative import Ends

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from ...graph import Scalar, atan2, sqrt, where_less
 from ...joints import Joint
-from ...joints.screw import unscrew
+from ...joints.se3_series import unscrew
 from ...model import Index, Tree
 from ...records import dataclass
 from ...spatial import Chain, Force, Freedoms, Inertia, Pose, Transform

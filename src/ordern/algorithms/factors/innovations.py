@@ -19,7 +19,7 @@ from typing import Any
 
 from ...model import Tree
 from ...spatial import plus_diagonal
-from ..reach import no_filling_in
+from ..method_limits import no_filling_in
 from ..registry import algorithm
 from .articulated import articulated
 from .linear import identity, transposed

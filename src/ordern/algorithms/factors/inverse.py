@@ -26,8 +26,8 @@ from typing import Any
 from ...model import Tree
 from ...spatial import Columns, Factor, Force, Forces, Freedoms, Motion
 from ...spatial.linear import dot
+from ..field_types import Loads, Motions, Numbers
 from ..registry import algorithm
-from ..several import Loads, Motions, Numbers
 from .articulated import Articulated, articulated
 
 __all__ = ["innovations_inverse"]

@@ -18,7 +18,7 @@ from typing import Any
 from ...graph import sqrt
 from ...model import Tree
 from ...spatial import Factor, Freedoms
-from ..reach import no_filling_in
+from ..method_limits import no_filling_in
 from ..registry import algorithm
 from .articulated import articulated, no_forces
 

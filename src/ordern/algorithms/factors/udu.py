@@ -25,7 +25,7 @@ from typing import Any
 from ...model import Tree
 from ...spatial import ArticulatedInertia, eliminate, plus_diagonal
 from ..inverse_dynamics.denoc import Point, about_centre, between_centres, mass_centre
-from ..reach import no_filling_in
+from ..method_limits import no_filling_in
 from ..registry import algorithm
 from .linear import identity, transposed
 

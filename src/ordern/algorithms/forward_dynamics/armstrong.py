@@ -47,7 +47,7 @@ from ...spatial.linear import (
     subtract,
     transpose,
 )
-from ..reach import all_of, joints_only
+from ..method_limits import all_of, joints_only
 from ..registry import algorithm
 
 __all__ = ["armstrong"]

@@ -38,7 +38,7 @@ from ...model import Tree
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion, Spin, Subspace, Units
 from ...spatial.linear import dot
-from ..reach import all_of, no_couplings, no_massless_bodies
+from ..method_limits import all_of, no_couplings, no_massless_bodies
 from ..registry import algorithm
 
 __all__ = ["Relations", "armstrong_general"]

@@ -7,7 +7,7 @@ from typing import Any
 from ...model import Tree
 from ...records import dataclass
 from ...spatial import Columns, Factor, Force, Forces, Motion
-from ..several import Loads, Motions
+from ..field_types import Loads, Motions
 from .links import Links, Mobility, reduced
 
 __all__ = ["Assembly", "assemble", "responses"]

@@ -22,7 +22,7 @@ from typing import Any
 from ...model import Tree
 from ...spatial import Factor, Force, Forces, Freedoms, Motion
 from ...spatial.linear import dot
-from ..several import Loads, Numbers
+from ..field_types import Loads, Numbers
 
 __all__ = ["coupled"]
 

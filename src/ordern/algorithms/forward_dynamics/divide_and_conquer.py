@@ -37,7 +37,7 @@ import numpy as np
 
 from ...model import Tree, piece
 from ...records import dataclass
-from ..reach import all_of, no_couplings, no_massless_bodies
+from ..method_limits import all_of, no_couplings, no_massless_bodies
 from ..registry import algorithm
 from .scan import Array, Bodies, Values, inverse, symmetric, times, transpose
 

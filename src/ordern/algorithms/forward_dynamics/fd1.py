@@ -27,7 +27,7 @@ from typing import Any
 
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin
-from ..reach import no_couplings
+from ..method_limits import no_couplings
 from ..registry import algorithm
 from .rodriguez_kreutz import (
     Links,

@@ -23,7 +23,7 @@ Reference: Yamane and Nakamura, eqs. (8)-(21), where T_i^T is K_i, H_i,i = T_i^T
 Orin 2000, eqs. (23)-(29).
 Differs: each vector is in its own link's axes, about its joint. The base is known, not free: its mobility is zero and
 gravity is its acceleration. T_i is of orthonormal forces. Drives with inertia are in neither paper, nor are links whose
-own inertia is singular: those borrow some across their joints (`ordern.model.borrowed`).
+own inertia is singular: those borrow some across their joints (`ordern.model.shiftable_inertia`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from ...spatial import (
     rebuild,
 )
 from ...spatial.linear import IDENTITY3, ZERO3, dot, full, negative, scale, upper
-from ..reach import all_of, no_couplings, no_massless_bodies
+from ..method_limits import all_of, no_couplings, no_massless_bodies
 
 __all__ = [
     "Held",

@@ -37,7 +37,7 @@ from ...model import Index, Tree
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Chain, Force, Freedoms, Motion, Products, Spin
 from ...spatial.linear import IDENTITY3, ZERO3, Symmetric3, Vector3, add, cross, subtract
-from ..reach import no_couplings
+from ..method_limits import no_couplings
 from ..registry import algorithm
 from .rodriguez_kreutz import Links, joint_accelerations, link_accelerations, riccati, tip_acceleration, velocities
 

@@ -31,8 +31,8 @@ from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate
 from ...spatial.linear import dot
 from ..factors.articulated import Articulated
+from ..field_types import Numbers
 from ..registry import algorithm
-from ..several import Numbers
 from .inertia import at_frame
 from .regular import regular_inverse
 

@@ -21,7 +21,7 @@ from ...model import PlacedFrame, Tree
 from ...spatial import Columns, Factor, Forces, Freedoms, Motion
 from ...spatial.linear import dot
 from ..factors.articulated import Articulated
-from ..several import Loads, Motions, Numbers
+from ..field_types import Loads, Motions, Numbers
 
 __all__ = ["Couplings", "couplings"]
 

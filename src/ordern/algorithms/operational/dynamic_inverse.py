@@ -28,8 +28,8 @@ from ...spatial import Columns, Force, Forces, Freedoms
 from ...spatial.linear import dot
 from ..factors.articulated import articulated
 from ..factors.linear import transposed
+from ..field_types import Loads, Motions, Numbers
 from ..registry import algorithm
-from ..several import Loads, Motions, Numbers
 from .inertia import at_frame
 from .regular import regular_inverse
 

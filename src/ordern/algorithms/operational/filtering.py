@@ -25,7 +25,7 @@ from typing import Any
 from ...model import Tree
 from ...spatial import Force, Motion
 from ..factors.articulated import Articulated, articulated, no_forces
-from ..reach import no_filling_in
+from ..method_limits import no_filling_in
 from ..registry import Port, algorithm, question
 from .inertia import view
 

@@ -1,0 +1,88 @@
+"""What to compile for: element type, vector width, and what the processor can do."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from typing import Any
+
+from ...records import dataclass
+
+__all__ = ["Host", "Target", "host", "narrow_target", "target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """This machine's processor, as LLVM knows it."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bits: int
+    has_fma: bool
+    llvm: str
+    """Versions of LLVM and llvmlite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One element type in vectors of some width, on a host."""
+
+    dtype: str
+    lanes: int
+    host: Host
+
+    @property
+    def element(self) -> str:
+        """LLVM's name of the element type."""
+        return {"float64": "double", "float32": "float"}[self.dtype]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return {"float64": 8, "float32": 4}[self.dtype]
+
+    @property
+    def vector(self) -> str:
+        """LLVM's name of the vector type."""
+        return f"<{self.lanes} x {self.element}>"
+
+    @property
+    def integers(self) -> str:
+        """LLVM's name of the vector of integers of the same size."""
+        return f"<{self.lanes} x i{8 * self.itemsize}>"
+
+
+@cache
+def host() -> Host:
+    """The machine that this process runs on."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    triple: str = llvm.get_process_triple()
+    if sys.platform == "win32":
+        triple += "-elf"  # LLVM's in-memory loader reads ELF on every platform, COFF only in part
+    features: Any = llvm.get_host_cpu_features()
+    x86, arm = triple.startswith(("x86_64", "i386", "i686")), triple.startswith(("aarch64", "arm64"))
+    bits = 128
+    if x86 and features.get("avx512f") and features.get("avx512dq"):
+        bits = 512
+    elif x86 and features.get("avx"):
+        bits = 256
+    versions = f"{llvmlite.__version__}/{'.'.join(map(str, llvm.llvm_version_info))}"
+    return Host(triple, llvm.get_host_cpu_name(), features.flatten(), bits, arm or bool(features.get("fma")), versions)
+
+
+def target(dtype: str, lanes: int | None = None) -> Target:
+    """A target on this machine, with as many lanes as a vector register has unless told otherwise."""
+    return Target(dtype, lanes or host().vector_bits // _BITS[dtype], host())
+
+
+def narrow_target(dtype: str, bits: int) -> Target:
+    """A target of at most so many bits: what runs from memory rather than from registers gains nothing by more."""
+    return target(dtype, min(bits, host().vector_bits) // _BITS[dtype])
+
+
+_BITS = {"float64": 64, "float32": 32}

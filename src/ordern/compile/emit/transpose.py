@@ -1,0 +1,65 @@
+"""Square blocks of numbers, transposed: from a vector of states for each number to a vector of numbers for each state.
+
+Vectors of more than 128 bits consist of pieces of so many; numbers are moved more easily within pieces than between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .nodes import TextEmitter
+
+__all__ = ["transpose", "transposed"]
+
+
+def transpose(e: TextEmitter, rows: list[str]) -> list[str]:
+    """A block in registers."""
+    return _interleaved(e, rows, e.target.lanes)
+
+
+def transposed(e: TextEmitter, at: Sequence[str]) -> list[str]:
+    """The block whose vectors are at these addresses.
+
+    Halves of vectors are loaded to where they belong, at no cost, so that half of the moves between pieces are spared.
+    """
+    lanes = e.target.lanes
+    piece = min(lanes, 16 // e.target.itemsize)
+    if lanes // piece not in (2, 4):
+        return transpose(e, [e.load(p, 0) for p in at])
+    found: list[str] = []
+    for start in (0, lanes // 2):
+        groups = [
+            _interleaved(e, [_halves(e, at[k], at[k + piece], start) for k in range(first, first + piece)], piece)
+            for first in range(0, lanes, 2 * piece)
+        ]
+        found += groups[0] if len(groups) == 1 else _sorted_out(e, groups[0], groups[1], piece)
+    return found
+
+
+def _interleaved(e: TextEmitter, rows: list[str], piece: int) -> list[str]:
+    """Transpose all pieces of as many rows as a piece has numbers: row k and row k + piece/2 are interleaved, again and
+    again."""
+    lanes, half = e.target.lanes, piece // 2
+    low = [k for start in range(0, lanes, piece) for n in range(start, start + half) for k in (n, n + lanes)]
+    high = [k + half for k in low]
+    for _ in range(piece.bit_length() - 1):
+        rows = [e.shuffle(a, b, pick) for a, b in zip(rows[:half], rows[half:], strict=True) for pick in (low, high)]
+    return rows
+
+
+def _sorted_out(e: TextEmitter, first: list[str], second: list[str], piece: int) -> list[str]:
+    """Of vectors that have pieces of two columns by turns, those of the one, and those of the other."""
+    even = [start + k for start in range(0, 2 * e.target.lanes, 2 * piece) for k in range(piece)]
+    odd = [k + piece for k in even]
+    return [e.shuffle(a, b, pick) for pick in (even, odd) for a, b in zip(first, second, strict=True)]
+
+
+def _halves(e: TextEmitter, a: str, b: str, start: int) -> str:
+    """The vector of half of that at a, from `start` on, and half of that at b."""
+    lanes, half = e.target.lanes, f"<{e.target.lanes // 2} x {e.target.element}>"
+    loaded = []
+    for p in (a, b):
+        at = e.value(f"getelementptr {e.target.element}, ptr {p}, i64 {start}")
+        loaded.append(e.value(f"load {half}, ptr {at}, align {e.align // 2}"))
+    order = ", ".join(f"i32 {k}" for k in range(lanes))
+    return e.value(f"shufflevector {half} {loaded[0]}, {half} {loaded[1]}, <{lanes} x i32> <{order}>")

@@ -1,0 +1,60 @@
+"""LLVM: from text to an object, from an object to addresses of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import CompileError
+from ...forking import COMPILING
+from ..emit.target import host
+from .keeper import keeper
+
+__all__ = ["Engine", "compile_object"]
+
+
+def _machine() -> Any:
+    """A new target machine: an engine takes its own."""
+    import llvmlite.binding as llvm
+
+    h = host()
+    return llvm.Target.from_triple(h.triple).create_target_machine(
+        cpu=h.cpu, features=h.features, opt=2, codemodel="jitdefault", jit=True
+    )
+
+
+def compile_object(text: str) -> bytes:
+    """An object file from IR text."""
+    import llvmlite.binding as llvm
+
+    try:
+        module = llvm.parse_assembly(f'target triple = "{host().triple}"\n{text}')
+        module.verify()
+    except RuntimeError as e:
+        raise CompileError(f"LLVM does not accept the generated code; this is a bug in ordern: {e}") from e
+    return bytes(_machine().emit_object(module))
+
+
+class Engine:
+    """A loaded object. Its code lives as long as `keeper`, which everything that can run the code must hold."""
+
+    def __init__(self, code: bytes, functions: Sequence[str]) -> None:
+        """Load an object that has these functions."""
+        import llvmlite.binding as llvm
+
+        with COMPILING:
+            machine = _machine()
+            empty = llvm.parse_assembly(f'target triple = "{host().triple}"')
+            engine = llvm.create_mcjit_compiler(empty, machine)
+            # LLVM's own engine frees the code when the collector finalises it: only the keeper may refer to it
+            self.keeper = keeper("machine code", engine)
+            engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            engine.finalize_object()
+            self._addresses = {name: int(engine.get_function_address(name)) for name in functions}
+
+    def address(self, name: str) -> int:
+        """Return the address of a function."""
+        found = self._addresses[name]
+        if not found:
+            raise CompileError(f"compiled code has no function {name!r}")
+        return found

@@ -1,0 +1,94 @@
+"""Machine code in memory: a NumPy ufunc for batches, a Python function for one state, and their workspaces."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...forking import COMPILING
+from ...model import Frame
+from ..request import Code, Request, code_for, layout_of
+from ..trace.layout import Layout
+from ..trace.rolled_tables import Data
+from .engine import Engine
+from .numpy_api import Function, make_ufunc
+
+__all__ = ["Loaded", "Machine"]
+
+Array = NDArray[Any]
+
+_FUNCTIONS = ("loop", "call", "prepare", "bind")
+
+
+class Machine:
+    """Machine code in memory for one data type: owns the code, its tables and its workspaces."""
+
+    def __init__(self, code: Code, layout: Layout, data: Data | None, name: str, dtype: str) -> None:
+        self.dtype = np.dtype(dtype)
+        self.code, self.lanes = code, code.lanes
+        self._engine = Engine(code.object, _FUNCTIONS)
+        self._data = data
+        self._address = data.address if data is not None else 0
+        self._bytes = max(64, code.workspace * self.lanes * self.dtype.itemsize)
+        self._local = threading.local()
+        self._free = True
+        self._shape = layout.output.shape
+        inputs, output = layout.signature.split("->")
+        signature = f"{inputs},({self._bytes // self.dtype.itemsize})->{output}"
+        self._ufunc = make_ufunc(self._engine, self._address, data, len(layout.inputs) + 1, signature, name, dtype)
+
+    def run(self, arrays: Sequence[Array], out: Array | None) -> Any:
+        """Call the ufunc, in this thread."""
+        try:
+            workspace = self._local.workspace
+        except AttributeError:
+            workspace = self._local.workspace = self._new_workspace()
+        with np.errstate(all="ignore"):  # what is not a number is an answer, not an accident
+            if out is None:
+                return self._ufunc(*arrays, workspace)
+            return self._ufunc(*arrays, workspace, out=out)
+
+    def _new_workspace(self) -> Array:
+        raw = np.zeros(self._bytes + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+        return raw[start : start + self._bytes].view(self.dtype)
+
+    def function(
+        self,
+        fallback: Callable[..., Any],
+        owner: Any,
+        name: str,
+        doc: str,
+        first: int | None = None,
+        floor: float | None = None,
+    ) -> Callable[..., Any]:
+        """An emitted Python function for one state, as a method of `owner`.
+
+        Of a vector it may give the `first` numbers only, and call the fallback if the last is not above a `floor`.
+
+        The code has one place for what its function needs, so every function but the first gets code of its own.
+        """
+        with COMPILING:
+            engine = self._engine if self._free else Engine(self.code.object, _FUNCTIONS)
+            self._free = False
+        shape = self._shape if first is None else (first,)
+        workspace = self._new_workspace()
+        function = Function(engine, workspace, self._data, self._address, self.dtype.name, shape, floor)
+        made: Callable[..., Any] = function.make(fallback, owner, name, doc)
+        return made
+
+
+class Loaded(Machine):
+    """The machine code of a request."""
+
+    def __init__(self, request: Request, dtype: str) -> None:
+        code = code_for(request, dtype)
+        frame = dict(request.options).get("frame")
+        data = None
+        if code.way == "rolled":
+            data = Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None, code.freedoms)
+        super().__init__(code, layout_of(request, code.lanes), data, request.question.name, dtype)

@@ -1,0 +1,208 @@
+"""Compiled loops as NumPy generalized ufuncs, and compiled functions as Python functions.
+
+Both are made through C interfaces of NumPy and Python that are reached without a compiler: NumPy's tables of functions
+(its C-API capsules, whose slots never change) and `ctypes.pythonapi`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import math
+import struct
+import sys
+from functools import cache
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from ..emit.entry_points import CONTEXT
+from .engine import Engine
+from .keeper import keeper
+
+__all__ = ["BYTES_HEAD", "HEAD", "Function", "fast_calls_work", "make_ufunc"]
+
+HEAD = object.__basicsize__
+"""Bytes of PyObject's header."""
+BYTES_HEAD = bytes.__basicsize__ - 1
+"""Where the contents of a bytes object begin."""
+
+_UFUNC_FROM_SIGNATURE, _ARRAY_NEW, _ARRAY_RETURN = 31, 93, 76
+_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+_TYPE_NUMBER = {"float32": 11, "float64": 12}
+
+
+@cache
+def _api(name: str) -> Any:
+    # where NumPy keeps its tables has changed its name between versions 1 and 2, what is in them has not
+    core = "numpy._core" if np.__version__ >= "2" else "numpy.core"
+    umath = importlib.import_module(f"{core}._multiarray_umath")
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get(getattr(umath, name), None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def make_ufunc(engine: Engine, data: int, tables: Any, inputs: int, signature: str, name: str, dtype: str) -> np.ufunc:
+    """Return a generalized ufunc with one output, which owns all that it needs."""
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object,
+        *[ctypes.c_void_p] * 3,
+        *[ctypes.c_int] * 4,
+        *[ctypes.c_char_p] * 2,
+        ctypes.c_int,
+        ctypes.c_char_p,
+    )(_api("_UFUNC_API")[_UFUNC_FROM_SIGNATURE])
+    functions = (ctypes.c_void_p * 1)(engine.address("loop"))
+    datas = (ctypes.c_void_p * 1)(data)
+    types = (ctypes.c_byte * (inputs + 1))(*[_TYPE_NUMBER[dtype]] * (inputs + 1))
+    texts = (name.encode(), b"", signature.encode())
+    ufunc: np.ufunc = make(
+        *(ctypes.addressof(x) for x in (functions, datas, types)),
+        1,
+        inputs,
+        1,
+        -1,
+        texts[0],
+        texts[1],
+        0,
+        texts[2],
+    )
+    _hold(ufunc, keeper(name, engine.keeper, tables, functions, datas, types, texts))
+    return ufunc
+
+
+def _hold(ufunc: np.ufunc, kept: str) -> None:
+    """Let a ufunc hold a keeper: NumPy gives ufuncs a field for an object that must live as long as they do."""
+    at = _place_of_object()
+    field = None if at is None else ctypes.c_void_p.from_address(id(ufunc) + at)
+    if field is None or field.value is not None:
+        _immortal.append(kept)  # a NumPy that is not known: rather keep too much than free too early
+        return
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    field.value = id(kept)
+
+
+@cache
+def _place_of_object() -> int | None:
+    """Find the field of a ufunc's structure for its object, in a ufunc whose object is known."""
+    probe: Any = [].append
+    ufunc = np.frompyfunc(probe, 1, 1)
+    size = struct.calcsize("P")
+    places = range(HEAD, HEAD + 16 * size, size)
+    return next((at for at in places if ctypes.c_void_p.from_address(id(ufunc) + at).value == id(probe)), None)
+
+
+_immortal: list[str] = []
+
+
+@cache
+def fast_calls_work() -> bool:
+    """Whether Python's and NumPy's structures are where `@call` looks for them."""
+    if sys.implementation.name != "cpython":
+        return False
+    # objects of free-threaded Python have a longer header
+    if struct.calcsize("P") != 8 or HEAD != 16 or BYTES_HEAD != 32 or MethodType.__basicsize__ != 48:
+        return False
+    a = np.arange(6.0).reshape(2, 3)[:, ::-1]
+    word = ctypes.c_void_p.from_address
+    dims, strides = word(id(a) + HEAD + 16).value, word(id(a) + HEAD + 24).value
+    if not dims or not strides:
+        return False
+    return (
+        word(id(a) + HEAD - 8).value == id(np.ndarray)
+        and word(id(a) + HEAD).value == a.ctypes.data
+        and ctypes.c_int.from_address(id(a) + HEAD + 8).value == 2
+        and tuple((ctypes.c_int64 * 2).from_address(dims)) == a.shape
+        and tuple((ctypes.c_int64 * 2).from_address(strides)) == a.strides
+        and word(id(a) + HEAD + 40).value == id(np.dtype(np.float64))
+        and bool(ctypes.c_int.from_address(id(a) + HEAD + 48).value & 0x100) == a.flags.aligned
+        and ctypes.c_double.from_address(id(_PROBE) + HEAD).value == _PROBE
+    )
+
+
+_PROBE = 0.5 + len(CONTEXT)
+
+
+class Function:
+    """A Python function that runs compiled code, or calls a fallback if its arguments are not plain arrays.
+
+    `shape` is that of the answer; it may be shorter than the result. With a `floor` the fallback is called too if the
+    result's last number is not above it.
+    """
+
+    def __init__(
+        self, engine: Engine, workspace: Any, tables: Any, data: int, dtype: str, shape: tuple[int, ...], floor: Any
+    ) -> None:
+        least = None if floor is None else np.array(floor, dtype)
+        dims = np.array(shape or (0,), np.int64)
+        self._engine, self._workspace, self._data = engine, workspace, data
+        self._kept = (engine.keeper, workspace, tables, least, dims)
+        words = {
+            "ndarray_type": id(np.ndarray),
+            "dtype": id(np.dtype(dtype)),
+            "new_array": _api("_ARRAY_API")[_ARRAY_NEW],
+            "array_return": _api("_ARRAY_API")[_ARRAY_RETURN],
+            "float_type": id(float),
+            "workspace": workspace.ctypes.data,
+            "data": data,
+            "dims": dims.ctypes.data,
+            "numbers": math.prod(shape),
+            "floor": None if least is None else least.ctypes.data,
+            "get_attribute": _python("PyObject_GetAttr"),
+            "vectorcall": _vectorcall(),
+            "release": _python("Py_DecRef"),
+        }
+        self._words = (ctypes.c_void_p * len(CONTEXT))(*(words.get(name) for name in CONTEXT))
+
+    def make(self, fallback: Any, owner: Any, name: str, doc: str) -> Any:
+        """Return the function, as a method of `owner`. `doc` may begin with a signature, as Python's own functions do.
+
+        The owner keeps the fallback. All else belongs to a keeper in the place of the function's `__module__`, which
+        is the last thing that a function lets go of when it dies; and the collector cannot take it away before.
+        """
+        key = "__call__"
+        if fallback is not owner:
+            key = f"_general_{name}"
+            # a bound method can be called without building a tuple of arguments, in every version of Python
+            method = fallback if isinstance(fallback, MethodType) else MethodType(_call, fallback)
+            n = 0
+            while owner.__dict__.setdefault(key, method) is not method:  # another function of this name
+                n += 1
+                key = f"_general_{name}_{n}"
+        self._words[CONTEXT.index("fallback")] = id(key)
+        # the contents of a bytes object end with a zero, as C wants its texts
+        texts = [_texts.setdefault(text, text.encode()) for text in (name, doc)]
+        c_name, c_doc = (id(text) + BYTES_HEAD for text in texts)
+        definition = struct.pack("=4Q", c_name, self._engine.address("call"), _METH_FASTCALL_KEYWORDS, c_doc)
+        module = keeper(type(owner).__module__, *self._kept, self._words, key, definition, *texts)
+        new = ctypes.pythonapi.PyCFunction_NewEx
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._engine.address("prepare"))(
+            self._data, self._workspace.ctypes.data
+        )
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address("bind"))(ctypes.addressof(self._words))
+        return new(id(definition) + BYTES_HEAD, owner, module)
+
+
+def _call(function: Any, *arguments: Any, **keywords: Any) -> Any:
+    return function(*arguments, **keywords)
+
+
+@cache
+def _python(name: str) -> int | None:
+    """Return the address of a function of Python's C interface."""
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+
+
+@cache
+def _vectorcall() -> int | None:
+    """Return the address that calls a bound method: the last word of its structure, where Python does not export it."""
+    if hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):
+        return _python("PyObject_Vectorcall")
+    method = MethodType(_call, _call)  # with a name, so that it lives while its structure is read
+    return ctypes.c_void_p.from_address(id(method) + MethodType.__basicsize__ - 8).value
+
+
+_texts: dict[str, bytes] = {}
+"""Names and descriptions of functions: many robots have the same."""

@@ -1,0 +1,142 @@
+"""Pieces as compiled code: what algorithms that are not loops over bodies do to all elements of a level.
+
+A piece is traced on one element, into straight-line code for elements of that shape; NumPy runs it on all elements and
+states. It does not matter how many there are: code for a chain of a thousand links is that for ten.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...forking import COMPILING
+from ...graph import Counts
+from ...model import Model, Piece
+from ..request import Code, kept_code, machine_key, only_ours
+from ..trace.layout import Layout, Operand
+from .loaded import Machine
+
+__all__ = ["Counter", "Pieces"]
+
+Array = NDArray[Any]
+Shape = tuple[int, ...]
+
+
+_GENERAL: dict[Any, _Compiled] = {}
+"""Those that are the same for all robots."""
+
+
+class Pieces:
+    """Runs the pieces of a model's algorithms, compiled when they are first needed. Other numbers run as they can."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._made: dict[Any, _Compiled] = {}
+
+    def __call__(self, piece: Piece, *values: Any) -> tuple[Array, ...]:
+        """What the piece makes of these arrays."""
+        arrays = list(_flat(values))
+        dtype = np.result_type(*arrays)
+        cores = _cores(piece, arrays)
+        if dtype not in (np.float32, np.float64) or not any(map(math.prod, cores)):
+            return piece(*values)
+        key, known = (piece, cores, dtype), _GENERAL if piece.general else self._made
+        made = known.get(key)
+        if made is None:
+            with COMPILING:
+                made = known.get(key)
+                if made is None:
+                    made = known[key] = _Compiled(self._model, piece, values, cores, dtype.name)
+        return made([a for a, core in zip(arrays, cores, strict=True) if math.prod(core)])
+
+
+class Counter:
+    """Counts what pieces do, instead of compiling them."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+        self._known: dict[Any, Counts] = {}
+
+    def __call__(self, piece: Piece, *values: Any) -> tuple[Array, ...]:
+        """What the piece makes of these arrays."""
+        from ...graph import Node, count
+
+        arrays = list(_flat(values))
+        cores = _cores(piece, arrays)
+        if (piece, cores) not in self._known:
+            nodes = (x for part in _traced(piece, values, cores) for x in part.flat if isinstance(x, Node))
+            self._known[piece, cores] = count(nodes)
+        batches = (a.shape[: a.ndim - len(core)] for a, core in zip(arrays, cores, strict=True))
+        self.counts = self.counts + self._known[piece, cores] * math.prod(np.broadcast_shapes(*batches))
+        return piece(*values)
+
+
+class _Compiled:
+    """A piece as compiled code, for elements of one shape."""
+
+    def __init__(self, model: Model, piece: Piece, values: Any, cores: tuple[Shape, ...], dtype: str) -> None:
+        results = _traced(piece, values, cores)
+        self._shapes = [x.shape for x in results]
+        ends = np.cumsum([0, *(x.size for x in results)]).tolist()
+        self._parts = [slice(a, b) for a, b in pairwise(ends)]
+        inputs = tuple(Operand(str(k), core) for k, core in enumerate(cores) if math.prod(core))
+        output = Operand("out", (max(1, ends[-1]),))
+        key, machine = None, machine_key(dtype, None)
+        if machine and piece.function.__module__.startswith("ordern.") and (piece.general or only_ours(model)):
+            of = "all" if piece.general else [model.digest, model.snap]
+            key = ["piece", of, piece.key, cores, *machine]
+
+        def compiled() -> Code:
+            from ..program import compile_straight
+
+            scalars = [x for part in results for x in part.flat] or [0.0]
+            return compile_straight(scalars, lambda lanes: Layout(inputs, output, lanes), dtype)
+
+        code = kept_code(key, {"robot": model.name, "question": str(piece.key)}, compiled)
+        self._machine = Machine(code, Layout(inputs, output, code.lanes), None, "piece", dtype)
+
+    def __call__(self, arrays: list[Array]) -> tuple[Array, ...]:
+        found = self._machine.run(arrays, None)
+        batch = found.shape[:-1]
+        return tuple(
+            found[..., part].reshape(*batch, *shape) for part, shape in zip(self._parts, self._shapes, strict=True)
+        )
+
+
+def _flat(values: Any) -> Iterator[Array]:
+    """The arrays among values and tuples of values."""
+    for x in values:
+        if isinstance(x, tuple):
+            yield from _flat(x)
+        else:
+            yield x
+
+
+def _cores(piece: Piece, arrays: list[Array]) -> tuple[Shape, ...]:
+    """The shape of an element of each array."""
+    return tuple(a.shape[a.ndim - rank :] for a, rank in zip(arrays, piece.ranks, strict=True))
+
+
+def _traced(piece: Piece, values: Any, cores: tuple[Shape, ...]) -> tuple[Array, ...]:
+    """What a piece makes of one element whose numbers are leaves; arrays without numbers are no inputs."""
+    from ...graph import Graph
+
+    graph, remaining = Graph(str(piece.key)), iter(cores)
+    number = 0
+
+    def element(x: Any) -> Any:
+        nonlocal number
+        if isinstance(x, tuple):
+            return tuple(map(element, x))
+        core = next(remaining)
+        found = np.empty(core, object)
+        found.reshape(-1)[:] = [graph.leaf((number, k)) for k in range(found.size)]
+        number += bool(found.size)
+        return found
+
+    return tuple(np.asarray(x, object) for x in piece(*map(element, values)))

@@ -1,0 +1,1 @@
+"""Time loops in machine code: integrators around the bodies of compiled kernels."""

@@ -1,0 +1,117 @@
+"""Machine code of time loops: from the cache or made now, and loaded."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...forking import COMPILING
+from ...records import dataclass
+from ..request import Request, _key
+from ..run import cache
+from ..run.engine import Engine
+from ..trace.rolled_tables import Data
+
+__all__ = ["ADVANCE_POINTERS", "ADVANCE_WORDS", "ROLLOUT_WORDS", "LoadedLoop", "LoopCode", "loop_code"]
+
+Array = NDArray[Any]
+
+ROLLOUT_WORDS = (
+    *("q0", "q0_stride", "v0", "v0_stride"),
+    *("tau", "tau_stride", "tau_step", "goal", "goal_stride", "goal_step"),
+    *("q_out", "q_stride", "q_row", "v_out", "v_stride", "v_row"),
+    *("steps", "every", "first", "end", "last"),
+    *("workspace", "numbers", "datas"),
+)
+"""What `@rollout` is given, as 64-bit words: addresses, and bytes between neighbours. Where the stride of a step is 0,
+one row serves all steps."""
+
+ADVANCE_POINTERS = (
+    *("q", "v", "tau", "slant", "numbers", "scalars", "counts", "workspace", "datas"),
+    *("a0", "t_out", "q_out", "v_out", "a_out", "w_out", "dense_out", "rejected_out", "tried_q", "tried_v"),
+)
+ADVANCE_WORDS = (*ADVANCE_POINTERS, "capacity")
+"""What `@advance` is given; the address of dense output may be 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCode:
+    """Machine code of a time loop and what is needed to run it."""
+
+    object: bytes
+    workspace: int
+    """Vectors in the workspace."""
+    operations: int
+    """Arithmetic operations of all kernels, per state and call."""
+    lanes: int
+    """States per vector."""
+    rolled: tuple[str, ...]
+    """The kernels that are loops over bodies, and read tables."""
+    freedoms: bool = False
+    """Whether these need the tables for loops over freedoms."""
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "workspace": cache.is_count,
+    "operations": cache.is_count,
+    "lanes": cache.is_lanes,
+    "freedoms": cache.is_flag,
+}
+"""What the cache keeps of a time loop beside the object and the names of rolled kernels."""
+
+
+def _are_names(value: Any, requests: Mapping[str, Request]) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) and name in requests for name in value)
+
+
+def loop_code(
+    kind: list[Any], requests: Mapping[str, Request], dtype: str, lanes: int | None, make: Callable[[], LoopCode]
+) -> LoopCode:
+    """Compiled code, from the cache or made now. `kind` is all that it depends on beside the kernels."""
+    with COMPILING:
+        parts = [[name, _key(request, dtype, lanes)] for name, request in sorted(requests.items())]
+        if any(part is None for _, part in parts):
+            return make()
+        key = cache.cache_key(["time loop", kind, parts])
+        found = cache.read(key, {**_FIELDS, "rolled": lambda value: _are_names(value, requests)})
+        if found is not None:
+            meta, code = found
+            return LoopCode(object=code, rolled=tuple(meta["rolled"]), **{name: meta[name] for name in _FIELDS})
+        made = make()
+        meta = {name: getattr(made, name) for name in (*_FIELDS, "rolled")}
+        robot = next(iter(requests.values())).model.name
+        cache.write(key, {**meta, "robot": robot, "question": str(kind[0])}, made.object)
+        return made
+
+
+class LoadedLoop:
+    """A time loop in memory: owns its code and its tables. Threads may run it at the same time."""
+
+    def __init__(
+        self, code: LoopCode, requests: Mapping[str, Request], dtype: str, function: str, words: Sequence[str]
+    ) -> None:
+        self.code, self.dtype, self._words = code, np.dtype(dtype), tuple(words)
+        self._engine = Engine(code.object, [function])
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address(function))
+        models = {name: requests[name].model for name in code.rolled}  # one may have borrowed inertia
+        self._tables = {id(model): Data(model, dtype, None, code.freedoms) for model in models.values()}
+        self.datas: NDArray[np.int64] = np.array(
+            [self._tables[id(models[name])].address if name in models else 0 for name in sorted(requests)], np.int64
+        )
+        """The kernels' tables, as the code wants them."""
+
+    def workspace(self) -> Array:
+        """Memory for one thread."""
+        size = max(64, self.code.workspace * self.code.lanes * self.dtype.itemsize)
+        raw = np.zeros(size + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+        return raw[start : start + size]
+
+    def run(self, words: Mapping[str, int]) -> None:
+        """Run the code. The words must be right: nothing is checked here, and all they point to must be alive."""
+        ordered = np.array([words[name] for name in self._words], np.int64)
+        self._run(ordered.ctypes.data)

@@ -1,0 +1,82 @@
+"""The interpreter: an algorithm run loop by loop on arrays, or on any other scalars.
+
+Slow, and easy to follow in a debugger; it works on longdouble and, through arrays of objects, on mpmath numbers. It is
+the oracle that compiled code is tested against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import ConcreteTree, Model, Runner, core_shape, core_size, result_scalars
+
+__all__ = ["converted", "interpret"]
+
+Array = NDArray[Any]
+
+
+def converted(arrays: Sequence[Array], dtype: np.dtype[Any]) -> list[Array]:
+    """Arrays of one data type, so that nothing is computed in less. Numbers beside objects become such as those are."""
+    if dtype.kind != "O":
+        return [a.astype(dtype, copy=False) for a in arrays]
+    number = _number(arrays, dtype)
+    found = []
+    for a in arrays:
+        objects = a if a.dtype.kind == "O" else a.astype(float if a.dtype.itemsize <= 8 else a.dtype).astype(object)
+        if number is not None and any(type(x) is not number for x in objects.flat):
+            same = np.empty(objects.shape, object)
+            same.reshape(-1)[:] = [number(x) for x in objects.flat]
+            objects = same
+        found.append(objects)
+    return found
+
+
+def interpret(
+    model: Model,
+    function: Callable[..., Any],
+    slots: Sequence[tuple[str, bool]],
+    arrays: Sequence[Array],
+    output: str,
+    options: dict[str, Any],
+    runner: Runner | None = None,
+) -> Array:
+    """Run an algorithm on arrays of one data type, with any batch shape.
+
+    `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in `arrays`. `runner` runs
+    pieces, if it is not Python.
+    """
+    dtype = np.result_type(*arrays)
+    tree = ConcreteTree(model, _number(arrays, dtype))
+    tree.runner = runner
+    inputs, batches, remaining = [], [], iter(arrays)
+    for kind, given in slots:
+        if not given:
+            inputs.append(tree.zeros(kind))
+            continue
+        array = next(remaining)
+        core = len(core_shape(model, kind))
+        batch = array.shape[: array.ndim - core]
+        flat = array.reshape((*batch, int(np.prod(array.shape[array.ndim - core :]))))
+        batches.append(batch)
+        # whole arrays with a batch; single numbers, not 0-d arrays, without: an array of objects has to
+        # give its objects away to compute with them
+        inputs.append(tree.input(kind, [flat[..., k] for k in range(flat.shape[-1])]))
+    batch = np.broadcast_shapes(*batches)
+    with np.errstate(all="ignore"):
+        scalars = result_scalars(function(tree, *inputs, **options), core_size(model, output))
+    result = np.empty((*batch, len(scalars)), dtype)
+    for k, x in enumerate(scalars):
+        result[..., k] = x
+    return result.reshape((*batch, *core_shape(model, output)))
+
+
+def _number(arrays: Sequence[Array], dtype: np.dtype[Any]) -> Callable[[float], Any] | None:
+    """What turns the model's constants into the arguments' kind of number; None if floats serve."""
+    if dtype.kind == "O":
+        kinds = {type(x) for array in arrays for x in array.flat} - {float, int}
+        return kinds.pop() if len(kinds) == 1 else None
+    return dtype.type if dtype.itemsize > 8 else None

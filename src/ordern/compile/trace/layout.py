@@ -1,0 +1,103 @@
+"""Where a kernel keeps its numbers: the arguments it takes, and its workspace.
+
+A kernel works on a tile: one vector of states for every number of every argument. The workspace holds the tiles of
+the arguments, the tile of the result, and scratch. Each tile is padded to whole blocks of `lanes` vectors, so that
+blocks can be transposed into it without looking at where it ends.
+
+A large result that has the same number in several places (a mass matrix is symmetric, and half of it may be zeros) has
+a tile of its distinct numbers, which fits into a closer cache, and a table of where they go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+
+from ...records import dataclass
+
+__all__ = ["Layout", "Operand", "Repeating", "sharing"]
+
+_LARGE = 600
+"""Numbers of a result from which on distinct ones are told apart: fewer fit in the first-level cache as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An argument or the result: its name, the shape of one state's part of it."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Numbers per state."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The arguments and result of a kernel, and where their tiles are, in vectors from the workspace's start."""
+
+    inputs: tuple[Operand, ...]
+    output: Operand
+    lanes: int
+
+    def _padded(self, operand: Operand) -> int:
+        return -(-operand.size // self.lanes) * self.lanes
+
+    def input_tile(self, k: int) -> int:
+        """Where the tile of input k begins."""
+        return sum(self._padded(operand) for operand in self.inputs[:k])
+
+    @property
+    def output_tile(self) -> int:
+        """Where the tile of the result begins."""
+        return self.input_tile(len(self.inputs))
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """For each number of the result the vector of its tile, padded to whole blocks; empty if they are in order."""
+        return ()
+
+    @property
+    def scratch(self) -> int:
+        """Where the tiles end and scratch begins."""
+        return self.output_tile + self._padded(self.output)
+
+    @property
+    def signature(self) -> str:
+        """The generalized ufunc signature, without the workspace."""
+        core = [f"({','.join(map(str, o.shape))})" for o in (*self.inputs, self.output)]
+        return f"{','.join(core[:-1])}->{core[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating(Layout):
+    """A layout whose result has the same number in several places: its tile holds each of them once."""
+
+    distinct: int
+    where: tuple[int, ...]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """For each number of the result the vector of its tile, padded to whole blocks."""
+        return self.where + (0,) * (self._padded(self.output) - len(self.where))
+
+    @property
+    def spread_tile(self) -> int:
+        """Where there is room for the result with all its repetitions."""
+        return self.output_tile + self.distinct
+
+    @property
+    def scratch(self) -> int:
+        """Where the tiles end and scratch begins."""
+        return self.spread_tile + self._padded(self.output)
+
+
+def sharing(layout: Layout, numbers: Sequence[Hashable]) -> Layout:
+    """The layout for a result in which equal `numbers` are the same, if that makes it much smaller."""
+    vectors: dict[Hashable, int] = {}
+    where = tuple(vectors.setdefault(x, len(vectors)) for x in numbers)
+    if len(where) < _LARGE or 4 * len(vectors) > 3 * len(where):
+        return layout
+    return Repeating(layout.inputs, layout.output, layout.lanes, len(vectors), where)

@@ -1,0 +1,48 @@
+"""The tables that rolled code reads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import BASE, FreedomTables, Model
+
+__all__ = ["Data", "path_to"]
+
+
+class Data:
+    """The tables that rolled code reads, as arrays, and the words that point to them."""
+
+    def __init__(self, model: Model, dtype: str, frame_body: int | None, freedoms: bool) -> None:
+        """For a model, with the path to a frame's body; what loops over freedoms need only if there are any."""
+        t = model.tables
+        own = np.cumsum([0, *(c.type.nv for c in model.joints)])[:-1]
+        self.rows = np.ascontiguousarray(t.rows, dtype)
+        self.meta = np.ascontiguousarray(np.stack([t.kind, t.parent + 1, t.q_start, t.v_start, own], axis=1))
+        self.path = np.array(path_to(model, frame_body), np.int64)
+        self.freedoms = self.order = self.v_order = np.zeros(0, np.int64)
+        if freedoms:
+            f = FreedomTables.of(model)
+            columns = (f.up, f.body, f.first, f.root, f.at, f.count, f.v_at, f.v_count)
+            self.freedoms, self.order, self.v_order = (
+                np.ascontiguousarray(np.stack(columns, axis=1)),
+                f.order,
+                f.v_order,
+            )
+        tables = (self.rows, self.meta, self.path, self.freedoms, self.order, self.v_order)
+        self.words: NDArray[np.int64] = np.array([a.ctypes.data for a in tables], np.int64)
+
+    @property
+    def address(self) -> int:
+        """What `%data` points to."""
+        return int(self.words.ctypes.data)
+
+
+def path_to(model: Model, body: int | None) -> list[int]:
+    """The bodies from the base to a body."""
+    found: list[int] = []
+    k = BASE if body is None else body
+    while k != BASE:
+        found.append(k)
+        k = model.joints[k].parent
+    return found[::-1]

@@ -1,0 +1,159 @@
+"""The unrolling compiler: an algorithm as straight-line code for one robot.
+
+The loops run while tracing; what remains is arithmetic. It is cut into functions of about a thousand operations, which
+hand values on through scratch memory: LLVM's time grows faster than the length of a function, and the processor
+would have to keep such values in memory anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...graph import Graph, Node, Scalar, live
+from ...model import ConcreteTree, Model, result_scalars
+from ..emit.nodes import Constants, TextEmitter
+from ..emit.target import Target
+from ..emit.tiles import Ask
+from .layout import Layout
+
+__all__ = ["emit_unrolled", "trace_unrolled"]
+
+CHUNK = 700
+"""Operations per function."""
+
+
+def trace_unrolled(
+    model: Model,
+    function: Callable[..., Any],
+    slots: Sequence[tuple[str, bool]],
+    layout: Layout,
+    options: dict[str, Any],
+    joints_only: bool = False,
+) -> list[Scalar]:
+    """Run an algorithm on graph nodes: the result's scalars, constants as floats.
+
+    `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in the layout.
+    """
+    graph, tree = Graph("unrolled"), ConcreteTree(model, joints_only=joints_only)
+    operands = enumerate(layout.inputs)
+    inputs = []
+    for kind, given in slots:
+        if given:
+            k, operand = next(operands)
+            inputs.append(tree.input(kind, [graph.leaf((k, n)) for n in range(operand.size)]))
+        else:
+            inputs.append(tree.zeros(kind))
+    return result_scalars(function(tree, *inputs, **options), layout.output.size)
+
+
+def emit_unrolled(
+    results: Sequence[Scalar], layout: Layout, target: Target, asks: Sequence[Ask] = ()
+) -> tuple[str, int]:
+    """IR text of @init and @body, and the number of vectors in the workspace.
+
+    With `asks`, @body takes a table of addresses as well, and asks for memory there every now and then.
+    """
+    init = TextEmitter(target)
+    stores: dict[int, list[int]] = {}
+    roots: dict[int, Node] = {}
+    places = layout.places or range(len(results))
+    for place, x in dict(zip(places, results, strict=False)).items():
+        if isinstance(x, Node):
+            stores.setdefault(x.index, []).append(layout.output_tile + place)
+            roots[x.index] = x
+        else:
+            init.store(init.constant(float(x)), "%ws", layout.output_tile + place)
+
+    chunks = _cut(live(roots.values()))
+    slots, size = _assign_slots(chunks, layout.scratch)
+    constants = Constants(target)
+    texts = [_function("@init", "ptr %data, ptr noalias %ws", init.lines)]
+    calls = []
+    further, passed = (", ptr noalias %wanted", ", ptr %wanted") if asks else ("", "")
+    for number, chunk in enumerate(chunks):
+        share = _share(asks, number, len(chunks))
+        lines = _emit_chunk(chunk, slots, stores, layout, TextEmitter(target, constants), share)
+        texts.append(_function(f"@chunk{number}", f"ptr noalias %ws, ptr noalias %constants{further}", lines))
+        calls.append(f"  call void @chunk{number}(ptr %ws, ptr @constants{passed})")
+    texts.append(_function("@body", f"ptr %data, ptr %ws{passed}", calls))
+    return "\n".join([constants.text(), *texts]), size
+
+
+def _function(name: str, arguments: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"define internal void {name}({arguments}) #0 {{", *lines, "  ret void", "}"])
+
+
+def _cut(nodes: list[Node]) -> list[list[Node]]:
+    """Pieces of about equal length; constants and leaves come with their users, so they are left out."""
+    work = [node for node in nodes if node.args]
+    leaves = [node for node in nodes if node.op == "leaf"]
+    if not work:
+        return [leaves]
+    count = -(-len(work) // CHUNK)
+    size = -(-len(work) // count)
+    return [work[k : k + size] for k in range(0, len(work), size)] + ([leaves] if leaves else [])
+
+
+def _assign_slots(chunks: list[list[Node]], start: int) -> tuple[dict[int, int], int]:
+    """A scratch slot for every value that a later chunk needs; slots are used again once a value is dead."""
+    born = {node.index: number for number, chunk in enumerate(chunks) for node in chunk if node.args}
+    last: dict[int, int] = {}
+    for number, chunk in enumerate(chunks):
+        for node in chunk:
+            for arg in node.args:
+                if born.get(arg.index, number) < number:
+                    last[arg.index] = number
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    dying: dict[int, list[int]] = {}
+    size = start
+    for number, chunk in enumerate(chunks):
+        free.extend(dying.pop(number - 1, []))
+        for node in chunk:
+            if node.index in last and born.get(node.index) == number:
+                if free:
+                    slot = free.pop()
+                else:
+                    slot, size = size, size + 1
+                slots[node.index] = slot
+                dying.setdefault(last[node.index], []).append(slot)
+    return slots, size
+
+
+def _share(asks: Sequence[Ask], number: int, count: int) -> Sequence[Ask]:
+    """What one of so many chunks asks for."""
+    return asks[len(asks) * number // count : len(asks) * (number + 1) // count]
+
+
+def _emit_chunk(
+    chunk: list[Node],
+    slots: dict[int, int],
+    stores: dict[int, list[int]],
+    layout: Layout,
+    e: TextEmitter,
+    asks: Sequence[Ask],
+) -> list[str]:
+    names: dict[int, str] = {}
+    tiles = [layout.input_tile(k) for k in range(len(layout.inputs))]
+
+    def operand(node: Node) -> str:
+        if node.op == "constant":
+            return e.constant(node.data)
+        if node.index not in names:
+            where = tiles[node.data[0]] + node.data[1] if node.op == "leaf" else slots[node.index]
+            names[node.index] = e.load("%ws", where)
+        return names[node.index]
+
+    asked = 0
+    for position, node in enumerate(chunk, 1):
+        while asked < len(asks) * position // len(chunk):
+            asks[asked].emit(e)
+            asked += 1
+        if node.args:
+            names[node.index] = e.lower(node, [operand(a) for a in node.args])
+            if node.index in slots:
+                e.store(names[node.index], "%ws", slots[node.index])
+        for where in stores.get(node.index, ()):
+            e.store(operand(node), "%ws", where)
+    return e.lines

@@ -1,0 +1,1 @@
+"""Close a loop by a composite joint: residuals and coordinates of joints in series."""

@@ -1,0 +1,166 @@
+"""Displacements as products of given groups' elements, one of each: the coordinates of joints in series.
+
+Where parts fill a group, an element of it is a product of theirs in one way, or in two, of which one is on the side of
+the neutral position: the two postures of an elbow, or of a wrist.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from ...records import dataclass
+from ...spatial import Pose
+from ...spatial.linear import ZERO3, Vector3, cross, dot, matmul, matvec, transpose
+from ..closure import Rows
+from .displacements import SAME, Group, Run, generated, merged, product_rank
+from .known_turns import known_turns
+from .orbits import Orbit, between, orbit, spare
+from .products import Product, Undetermined
+from .turning import about, across, after, displacement, inverse, turn_to, unit, vector
+
+__all__ = ["Factoring", "factoring"]
+
+
+class Factoring(ABC):
+    """A way to write displacements as products."""
+
+    @abstractmethod
+    def factors(self, X: Pose) -> list[Pose]:
+        """The elements, one of each group, whose product is X."""
+
+    def slack(self, X: Pose) -> Rows:
+        """Numbers that are below zero where there are no such elements; `factors` are then those of a neighbour."""
+        return ()
+
+
+def factoring(groups: Sequence[Group], runs: Sequence[Run] = (), product: Product | None = None) -> Factoring:
+    """How to find the elements of groups in their product; raises where they are not unique, or no formula is known.
+
+    `product` is what is known of the product of `runs`, if that is known already.
+    """
+    if sum(g.freedoms for g in groups) > product_rank(groups):
+        raise Undetermined("some of its parts have a motion in common, which may be that of either")
+    if len(groups) == 1:
+        return _Itself()
+    if product is None:
+        runs = merged(groups, len(groups) - 1)
+        product = known_turns(tuple(r.group for r in runs))
+    if product is not None and product.unknown:
+        raise Undetermined(product.unknown)
+    if product is not None:
+        return _Split(product, tuple(factoring(groups[r.start : r.stop]) for r in runs))
+    for some, turned in ((tuple(groups), False), (tuple(groups)[::-1], True)):
+        found = _wrist(some) or _elbow(some)
+        if found is not None:
+            return _Backwards(found) if turned else found
+    raise Undetermined("there is no formula for the coordinates of its parts")
+
+
+@dataclass(frozen=True, eq=False)
+class _Itself(Factoring):
+    """Of one group."""
+
+    def factors(self, X: Pose) -> list[Pose]:
+        """The displacement itself."""
+        return [X]
+
+
+@dataclass(frozen=True, eq=False)
+class _Split(Factoring):
+    """A product of groups that are products themselves."""
+
+    product: Product
+    inner: tuple[Factoring, ...]
+
+    def factors(self, X: Pose) -> list[Pose]:
+        """Factors of factors."""
+        outer = self.product.elements(X)
+        return [g for how, step in zip(self.inner, outer, strict=True) for g in how.factors(step)]
+
+    def slack(self, X: Pose) -> Rows:
+        """That of the product, and of its factors."""
+        inner = zip(self.inner, self.product.elements(X), strict=True)
+        return (*self.product.slack(X), *(x for how, step in inner for x in how.slack(step)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Backwards(Factoring):
+    """From the last to the first."""
+
+    forwards: Factoring
+
+    def factors(self, X: Pose) -> list[Pose]:
+        """Inverses of the factors of the inverse."""
+        return [inverse(g) for g in reversed(self.forwards.factors(inverse(X)))]
+
+    def slack(self, X: Pose) -> Rows:
+        """That of the inverse."""
+        return self.forwards.slack(inverse(X))
+
+
+@dataclass(frozen=True, eq=False)
+class _Elbow(Factoring):
+    """Three parts of which the last turns about an axis: the others take a point of that to its place."""
+
+    point: Vector3
+    orbit: Orbit
+
+    def factors(self, X: Pose) -> list[Pose]:
+        """What takes the point there; the rest is the last turn."""
+        one, two = self.orbit.elements(X.point(self.point))
+        return [one, two, after(inverse(after(one, two)), X)]
+
+    def slack(self, X: Pose) -> Rows:
+        """An arm has its length."""
+        return self.orbit.slack(X.point(self.point))
+
+
+def _elbow(groups: Sequence[Group]) -> Factoring | None:
+    if len(groups) != 3 or not groups[2].is_hinge:
+        return None
+    found = orbit(groups[:2], groups[2].point)
+    return None if found is None else _Elbow(vector(groups[2].point), found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Wrist(Factoring):
+    """Turns about three axes through one point, of which none has the direction of the next."""
+
+    axes: tuple[Vector3, Vector3, Vector3]
+    centre: Vector3
+
+    def factors(self, X: Pose) -> list[Pose]:
+        """The angle in the middle takes the last axis to its angle with the first; the others follow.
+
+        Where the first axis and the last are the same, the first angle is zero.
+        """
+        a, b, c = self.axes
+        there = matvec(X.rotation, c)
+        A, B = self._middle
+        middle = about(b, *between(A, B, dot(a, there) - dot(a, b) * dot(b, c), B))
+        first = about(a, *unit(*turn_to(a, matvec(middle, c), there)))
+        last = matmul(transpose(matmul(first, middle)), X.rotation)
+        return [displacement(R, self.centre, ZERO3) for R in (first, middle, last)]
+
+    @property
+    def _middle(self) -> tuple[float, float]:
+        """How the angle between the first axis and the last depends on cosine and sine of the angle in the middle."""
+        a, b, c = self.axes
+        return float(dot(across(b, a), across(b, c))), float(dot(a, cross(b, c)))
+
+    def slack(self, X: Pose) -> Rows:
+        """Axes that are not perpendicular do not turn everything everywhere."""
+        a, b, c = self.axes
+        if max(abs(dot(a, b)), abs(dot(b, c))) <= SAME:
+            return ()
+        return (spare(*self._middle, dot(a, matvec(X.rotation, c)) - dot(a, b) * dot(b, c)),)
+
+
+def _wrist(groups: Sequence[Group]) -> Factoring | None:
+    if len(groups) != 3 or not all(g.is_hinge for g in groups):
+        return None
+    g, h, k = groups
+    if h.parallel_to(g) or h.parallel_to(k):
+        return None
+    return _Wrist((vector(g.axis), vector(h.axis), vector(k.axis)), vector(generated(groups).point))

@@ -1,0 +1,96 @@
+"""Residuals of products of groups of displacements, by the form that they have.
+
+Four forms have residuals in closed form; read backwards, X^-1 = ... g2^-1 g1^-1, they are four more.
+
+* Turns are known: about none, one or two axes, or a ball, with any shifts between (`known_turns`).
+* Two axes are parallel (`parallel_axes`).
+* Two crosses have parallel axes in the middle (`cardans`).
+* A ball comes last: all that is asked is that its centre is on the orbit of what is before it (`orbits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...records import dataclass
+from ...spatial import Pose
+from ...spatial.linear import IDENTITY3, Vector3
+from ..closure import Rows
+from .cardans import cardans
+from .displacements import Group, product_rank
+from .known_turns import known_turns
+from .orbits import Orbit, orbit
+from .parallel_axes import parallel_axes
+from .products import Product
+from .turning import after, inverse, vector
+
+__all__ = ["product"]
+
+
+def product(groups: Sequence[Group]) -> Product | None:
+    """What is known of products of these groups; None if there are no residuals in closed form."""
+    given = tuple(groups)
+    wanted = 6 - product_rank(given)
+    for form in (known_turns, parallel_axes, cardans, _ball_last):
+        for turned, some in ((False, given), (True, given[::-1])):
+            found = form(some)
+            if found is not None and sum(map(len, found.rows(Pose(IDENTITY3, (0.1, 0.2, 0.3))))) == wanted:
+                return Backwards(given, found) if turned else found
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Backwards(Product):
+    """The inverses of a product."""
+
+    groups: tuple[Group, ...]
+    forwards: Product
+
+    @property
+    def unknown(self) -> str:
+        """As forwards."""
+        return self.forwards.unknown
+
+    def rows(self, X: Pose) -> tuple[Rows, Rows]:
+        """What is asked of the inverse."""
+        return self.forwards.rows(inverse(X))
+
+    def elements(self, X: Pose) -> tuple[Pose, ...]:
+        """The inverses of the factors of the inverse."""
+        return tuple(inverse(g) for g in reversed(self.forwards.elements(inverse(X))))
+
+    def slack(self, X: Pose) -> Rows:
+        """That of the inverse."""
+        return self.forwards.slack(inverse(X))
+
+
+@dataclass(frozen=True, eq=False)
+class BallLast(Product):
+    """A ball whose centre is carried by something else."""
+
+    groups: tuple[Group, ...]
+    centre: Vector3
+    orbit: Orbit
+
+    def rows(self, X: Pose) -> tuple[Rows, Rows]:
+        """The centre is on its orbit."""
+        return (), self.orbit.rows(X.point(self.centre))
+
+    def elements(self, X: Pose) -> tuple[Pose, ...]:
+        """What takes the centre to its place; the rest is the ball's."""
+        found = self.orbit.elements(X.point(self.centre))
+        for g in found:
+            X = after(inverse(g), X)
+        return (*found, X)
+
+    def slack(self, X: Pose) -> Rows:
+        """Some orbits are parts of a plane or a sphere only."""
+        return self.orbit.slack(X.point(self.centre))
+
+
+def _ball_last(groups: tuple[Group, ...]) -> Product | None:
+    *others, ball = groups
+    if ball.turns != 3 or ball.shifts.shape[1] or not others:
+        return None
+    found = orbit(others, ball.point)
+    return None if found is None else BallLast(groups, vector(ball.point), found)

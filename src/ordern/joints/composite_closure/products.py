@@ -1,0 +1,118 @@
+"""What is known of products of groups of displacements, X = g1 g2 ...; and what several forms of them need."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import Scalar
+from ...records import dataclass
+from ...spatial import Pose
+from ...spatial.linear import Matrix3, dot, matvec
+from ..closure import Rows
+from .displacements import SAME, Group
+from .turning import about, turn_to, unit, vector
+
+__all__ = [
+    "Product",
+    "Space",
+    "Undetermined",
+    "common_frame",
+    "cone",
+    "first_turn",
+    "independent",
+    "spaces",
+]
+
+Array = NDArray[np.float64]
+
+
+class Undetermined(Exception):
+    """Factors of a displacement that are not unique, or that no formula is known for."""
+
+
+class Product(ABC):
+    """What the products of elements of some groups have in common."""
+
+    groups: tuple[Group, ...]
+
+    @property
+    def unknown(self) -> str:
+        """Why factors cannot be found; nothing where they can."""
+        return ""
+
+    @abstractmethod
+    def rows(self, X: Pose) -> tuple[Rows, Rows]:
+        """Residuals that vanish on the products: angles, and lengths."""
+
+    @abstractmethod
+    def elements(self, X: Pose) -> tuple[Pose, ...]:
+        """The factors of X, one of each group."""
+
+    def slack(self, X: Pose) -> Rows:
+        """Numbers that are below zero where X has no residual, but no factors either."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Directions in which a group shifts: in the axes after so many turns."""
+
+    owner: int
+    frame: int
+    directions: Array
+
+
+def spaces(groups: Sequence[Group]) -> list[Space]:
+    """In which directions all groups shift, or their threads advance."""
+    found, frame = [], 0
+    for k, g in enumerate(groups):
+        shifts = np.column_stack([g.shifts, g.axis]) if g.rise else g.shifts
+        if shifts.shape[1]:
+            found.append(Space(k, frame, shifts))
+        frame += g.turns > 0
+    return found
+
+
+def common_frame(given: Sequence[Space], turning: Sequence[Group], frames: Sequence[int]) -> int | None:
+    """The axes in which all directions stay what they are, if there are such."""
+
+    def stays(space: Space, frame: int) -> bool:
+        low, high = sorted((space.frame, frame))
+        return all(g.keeps(space.directions) for g in turning[low:high])
+
+    return next((f for f in frames if all(stays(x, f) for x in given)), None)
+
+
+def independent(A: Array) -> Array:
+    """Columns of A that span what all of them do."""
+    kept = np.zeros((3, 0))
+    for column in A.T:
+        more = np.column_stack([kept, column])
+        if np.linalg.svd(more, compute_uv=False)[-1] > SAME and more.shape[1] <= 3:
+            kept = more
+    return kept
+
+
+def cone(g: Group, h: Group, R: Matrix3) -> Scalar:
+    """How far the angle between two axes is from what it should be, in radians near there."""
+    a, b = vector(g.axis), vector(h.axis)
+    sine = float(np.linalg.norm(np.cross(g.axis, h.axis)))
+    return (dot(a, matvec(R, b)) - float(g.axis @ h.axis)) * (1.0 / sine)
+
+
+def first_turn(g: Group, h: Group, R: Matrix3, exact: bool) -> Matrix3:
+    """Of a turn about an axis, then about another, the first: it takes the second axis to where R does.
+
+    Cosine and sine are linear in R. They are exact where R is such a product; elsewhere, if they are to be, they are
+    made so.
+    """
+    a, b = vector(g.axis), vector(h.axis)
+    c, s = turn_to(a, b, matvec(R, b))
+    if exact:
+        return about(a, *unit(c, s))
+    k = 1.0 / float(np.linalg.norm(np.cross(g.axis, h.axis)) ** 2)
+    return about(a, k * c, k * s)

@@ -1,0 +1,157 @@
+"""Joints in series as products of displacements: what they forbid, and their coordinates in a relative pose.
+
+Every part moves by a group, and the child by a product of elements, one of each group. In the frame where all parts'
+frames are at their neutral positions, placements drop out of it: the pose of the child is that product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...graph import Jet
+from ...records import dataclass
+from ...spatial import Freedoms, Pose
+from ...spatial.linear import Matrix3, Vector3, scale
+from ..base import Joint
+from ..closure import Rows
+from ..placement import Placement
+from .displacements import Group, Run, aligned, generated, merged
+from .factoring import Factoring, factoring
+from .forms import product
+from .products import Product, Undetermined
+from .turning import after, inverse, vector
+
+__all__ = ["Series", "series"]
+
+Array = NDArray[np.float64]
+
+_NEAR, _FAR = 1e-2, 1e2
+"""Sizes of joints, in metres, within which lengths need no other unit."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """A part: its joint, where its frame is in the whole's, and the group by which it moves."""
+
+    joint: Joint
+    at: Pose
+    group: Group
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Joints one after the other, of which it is known what they forbid together. Lengths are in units of `unit`."""
+
+    what: str
+    stages: tuple[_Stage, ...]
+    unit: float
+    runs: tuple[Run, ...]
+    product: Product
+
+    def closure(self, R: Matrix3, p: Vector3) -> Rows:
+        """Residuals: angles in radians, then lengths in metres."""
+        angles, lengths = self.product.rows(Pose(R, scale(1.0 / self.unit, p)))
+        return (*angles, *(self.unit * x for x in lengths)) if self.unit != 1.0 else (*angles, *lengths)
+
+    @cached_property
+    def _factoring(self) -> Factoring | str:
+        """How its parts' displacements are found in that of the child; or why they are not."""
+        try:
+            return factoring([s.group for s in self.stages if s.group.freedoms], self.runs, self.product)
+        except Undetermined as e:
+            return str(e)
+
+    @property
+    def unlocated(self) -> str:
+        """Why the coordinates of its parts are not known; nothing if they are."""
+        if not isinstance(self._factoring, str):
+            return ""
+        return (
+            f"{self.what} closes a loop, but no coordinates of it are known there: {self._factoring}. It can have no "
+            "springs, dampers, limits or drives"
+        )
+
+    def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
+        """The coordinates of all parts; where there are several, those on the side of the neutral position."""
+        how = self._factoring
+        if isinstance(how, str):
+            raise ModelError(self.unlocated)
+        elements = iter(how.factors(Pose(R, scale(1.0 / self.unit, p))))
+        located = (self._own(s, next(elements) if s.group.freedoms else Pose.zero()) for s in self.stages)
+        return Freedoms(x for part in located for x in part)
+
+    def slack(self, R: Matrix3, p: Vector3) -> Rows:
+        """Below zero where its parts do not reach a pose that they have no residual against."""
+        how = self._factoring
+        return () if isinstance(how, str) else how.slack(Pose(R, scale(1.0 / self.unit, p)))
+
+    def _own(self, stage: _Stage, g: Pose) -> Freedoms:
+        """A part's coordinates, from the element by which it moves."""
+        g = Pose(g.rotation, scale(self.unit, g.position))
+        X = after(after(inverse(stage.at), g), stage.at)
+        return stage.joint.locate(X.rotation, X.position)
+
+
+def series(parts: Sequence[tuple[Joint, Placement]], frame: Placement) -> Series:
+    """What joints in series can do together, seen in a frame; raises if that is no product with known residuals."""
+    unit = _unit([at for _, at in parts])
+    stages = [
+        _stage(f"its part {number}, {type(part).__name__}", joint, frame.inverse @ at @ inner, unit)
+        for number, (part, at) in enumerate(parts, 1)
+        for joint, inner in part.stages()
+    ]
+    groups = aligned([s.group for s in stages])
+    stages = [replace(s, group=g) for s, g in zip(stages, groups, strict=True)]
+    runs = merged([g for g in groups if g.freedoms])
+    found = product([r.group for r in runs])
+    what = f"a Composite of {len(parts)} joints ({', '.join(type(part).__name__ for part, _ in parts)})"
+    if found is None:
+        raise ModelError(
+            f"{what} cannot close a loop: their motions together have no residuals that are known. {_ADVICE}"
+        )
+    return Series(what, tuple(stages), unit, runs, found)
+
+
+_ADVICE = "Let another joint of the loop be the one that closes it, or put bodies between its parts"
+
+
+def _unit(places: Sequence[Placement]) -> float:
+    """A power of two near the size of the whole, where that is far from a metre."""
+    size = max(math.hypot(*at.position) for at in places)
+    return 1.0 if size == 0.0 or _NEAR <= size <= _FAR else 2.0 ** round(math.log2(size))
+
+
+def _stage(part: str, joint: Joint, at: Placement, unit: float) -> _Stage:
+    """A part as a group; raises if its motions are none."""
+    turned = at @ Placement(tuple(joint.turn().ravel().tolist()))
+    R, p = turned.R, turned.p
+    (x, y, z), position = (vector(row) for row in R), vector(p)
+    what = f"a Composite cannot close a loop with {part}"
+    columns = _twists(joint)
+    if columns is None:
+        raise ModelError(f"{what}: its motions change with its position. {_ADVICE}")
+    w = R @ columns[:3]
+    twists = np.concatenate([w, (R @ columns[3:] + np.cross(p, w.T).T) / unit])
+    group = generated([Group(twists / np.linalg.norm(twists, axis=0))])
+    if group.freedoms != joint.nv:
+        raise ModelError(f"{what}: its motions make no group: {joint.nv} of them lead to {group.freedoms}. {_ADVICE}")
+    neutral = joint.transform(Freedoms(joint.neutral())).child(Pose.zero())
+    if not np.allclose([*neutral.rotation, neutral.position], [*np.eye(3), np.zeros(3)], atol=1e-12):
+        raise ModelError(f"{what}: at its neutral position its child's frame does not meet its own. {_ADVICE}")
+    return _Stage(joint, Pose((x, y, z), position), group)
+
+
+def _twists(joint: Joint) -> Array | None:
+    """The motions that a joint lets through (6, nv), if these are the same in all positions: told by jets, exactly."""
+    given = Freedoms(Jet(x, 1.0) for x in joint.neutral())
+    scalars = [m.scalars for m in joint.subspace(given).columns]
+    if any(isinstance(x, Jet) for column in scalars for x in column):
+        return None
+    return np.asarray(np.array(scalars, float).reshape(-1, 6).T)

@@ -1,0 +1,1 @@
+"""Closed loops, joint limits and stops during a simulation."""

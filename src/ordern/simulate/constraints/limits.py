@@ -1,0 +1,202 @@
+"""Joint limits in a simulation: noticed, the end of the run, or hard stops that joints bounce off and rest on.
+
+A hard stop acts as a unilateral constraint. With u the velocities away from the stops, A = E^T M^-1 E their inverse
+inertia and p >= 0 the impulses, an impact is Newton's law, u+ + e min(u, 0) = u + A p + e min(u, 0) >= 0, complementary
+to p: for a single joint, v+ = v - (1 + e) M^-1 e_j v_j / (M^-1)_jj. A joint that is pushed onto its stop rests there,
+held by a force, until that force would have to pull. With closed loops M^-1 is what these leave of it: the response to
+an impulse that all loops share in. The rows of E are those of joints that close loops too (see `loop_stops`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ArgumentError, unknown_name
+from ...joints.limitable import own_rates
+from ...records import dataclass
+from ..integrators.integrator import StepFailedError
+from ..results.report import Violation
+from ..run.lengths import as_number
+from ..run.problem import Problem, spread
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+__all__ = ["MODES", "REST", "Excess", "Stop", "complementary", "impact", "stops_of"]
+
+Array = NDArray[np.float64]
+
+MODES = ("ignore", "stop", "bounce")
+REST = 1e-5
+"""A joint that leaves its stop slower than this (rad/s, m/s) does not leave it."""
+
+
+_BEYOND = 1e-9
+"""What is less beyond a limit, as a part of the range (or in rad, m without one), is rounding and no violation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A limit of one coordinate."""
+
+    joint: str
+    q: int
+    """The coordinate's place in q."""
+    v: int
+    """The place of its rate in v; -1 if it is no velocity's integral."""
+    side: int
+    """1: a lower limit, -1: an upper one."""
+    bound: float
+
+    rounding: ClassVar[float] = 1e-13
+    """Velocities below this part of what they are the sum of are zero."""
+
+    def inside(self, q: Array) -> float:
+        """How far a position is inside of the limit."""
+        return float(self.side * (q[self.q] - self.bound))
+
+    def reached(self, q: Array) -> bool:
+        """Whether a position is at the limit, or beyond."""
+        return self.inside(q) <= 0.0
+
+    @property
+    def own(self) -> bool:
+        """Whether the coordinate is one of q, that can be set."""
+        return True
+
+    @property
+    def name(self) -> str:
+        """The limit, in words."""
+        return f"{'lower' if self.side > 0 else 'upper'} limit of {self.joint}"
+
+
+def stops_of(robot: Robot) -> list[Stop]:
+    """All limits of a robot."""
+    stops = []
+    for c in robot.independent:
+        limited = np.isfinite([*c.lower, *c.upper]).any()
+        for i, rate in enumerate(own_rates(c.type) if limited else ()):
+            k = c.q_start + i
+            v = c.v_start + rate if rate >= 0 else -1
+            for side, bound in ((1, c.lower[i]), (-1, c.upper[i])):
+                if np.isfinite(bound):
+                    stops.append(Stop(c.name, k, v, side, float(bound)))
+    return stops
+
+
+def check_mode(robot: Robot, mode: str, restitution: float, q0: Array) -> list[Stop]:
+    """The stops that a run has to watch, if its arguments are right."""
+    if mode not in MODES:
+        raise unknown_name("way to treat limits", mode, MODES)
+    if not 0.0 <= as_number(restitution) <= 1.0:
+        raise ArgumentError(f"restitution must be between 0 (no bounce) and 1 (no loss), not {restitution!r}")
+    if mode == "ignore":
+        return []
+    stops = stops_of(robot)
+    for s in stops:
+        if s.inside(q0) < 0.0:
+            raise ArgumentError(
+                f"q0: joint {s.joint!r} starts at {q0[s.q]:g}, beyond its {'lower' if s.side > 0 else 'upper'} limit "
+                f"{s.bound:g}; with limits={mode!r} a run starts within the limits"
+            )
+        if mode == "bounce" and s.v < 0:
+            raise ArgumentError(
+                f"limits='bounce': coordinate {s.q} of joint {s.joint!r} has a limit, but no velocity of its own to be "
+                "reversed; use limits='stop' or 'ignore'"
+            )
+    return stops
+
+
+def impact(
+    problem: Problem, stops: list[Stop], t: float, q: Array, v: Array, restitution: float
+) -> tuple[Array, Array]:
+    """The velocities after impacts of joints on their stops, all that touch theirs given; and those away from stops."""
+    E = problem.stop_rows(stops, q)
+    response = problem.stop_response(q, E, t)
+    A, u = response @ E.T, E @ v
+    p = complementary(A, u + restitution * np.minimum(u, 0.0))
+    after = v + p @ response
+    away, size = E @ after, np.abs(E) @ np.abs(v) + p @ np.abs(A)
+    for k, s in enumerate(stops):
+        if p[k] > 0.0:  # the result of the law, without rounding
+            away[k] = -restitution * u[k]
+        elif abs(away[k]) <= s.rounding * size[k] or (A[k, k] == 0.0 and abs(away[k]) <= REST):
+            away[k] = 0.0
+        elif away[k] < 0.0 and A[k, k] == 0.0:
+            raise StepFailedError("blocked", t, _no_way_back(s, t, -float(away[k])))
+        if s.own:
+            after[s.v] = s.side * away[k]
+    return after, away
+
+
+def _no_way_back(s: Stop, t: float, speed: float) -> str:
+    return (
+        f"the {s.name} is reached at t = {t:.9g} s with {speed:.3g} (rad/s, m/s), and nothing can stop it: its loops "
+        "leave it no freedom, as time drives them; use limits='stop' or 'ignore', or another drive"
+    )
+
+
+def complementary(A: Array, b: Array) -> Array:
+    """p >= 0 with A p + b >= 0 and no product above zero, for a positive A: Murty's least-index pivoting."""
+    n = len(b)
+    active = np.zeros(n, dtype=bool)
+    scale = 1e-14 * (np.abs(b).max(initial=0.0))
+    p = np.zeros(n)
+    for _ in range(2**n + 1):
+        p[:] = 0.0
+        if active.any():
+            p[active] = spread(A[np.ix_(active, active)], -b[active])
+        w = A @ p + b
+        wrong = np.flatnonzero(np.where(active, p < 0.0, w < -scale))
+        if not wrong.size:
+            return p
+        active[wrong[0]] = not active[wrong[0]]
+    return np.maximum(p, 0.0)
+
+
+class Excess:
+    """How far each coordinate went beyond its limits, over all steps."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.first = np.full(robot.nq, np.nan)
+        self.worst = np.zeros(robot.nq)
+        self.when = np.full(robot.nq, np.nan)
+        span = np.asarray(robot.upper) - np.asarray(robot.lower)
+        self._least = _BEYOND * np.where(np.isfinite(span) & (span > 0.0), span, 1.0)
+
+    def see(self, t: Array, q: Array) -> None:
+        """Take note of states, (k,) and (k, nq)."""
+        if not len(t) or not self.robot.nq:
+            return
+        beyond = np.maximum(self.robot.lower - q, q - self.robot.upper)
+        out = beyond > self._least
+        left = out.any(axis=0)
+        if not left.any():
+            return
+        new, most = left & np.isnan(self.first), beyond.argmax(axis=0)
+        self.first[new] = t[out.argmax(axis=0)[new]]
+        far = beyond[most, np.arange(len(most))]
+        worse = left & (far > self.worst)
+        self.worst[worse], self.when[worse] = far[worse], t[most[worse]]
+
+    def violations(self) -> tuple[Violation, ...]:
+        """The joints that went beyond their limits."""
+        found = []
+        for c in self.robot.independent:
+            for k in range(c.q_start, c.q_start + c.type.nq):
+                if self.worst[k] > 0.0:
+                    found.append(Violation(c.name, k, float(self.first[k]), float(self.worst[k]), float(self.when[k])))
+        return tuple(found)
+
+    def state(self) -> dict[str, Array]:
+        """For a checkpoint."""
+        return {"first": self.first, "worst": self.worst, "when": self.when}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """From a checkpoint."""
+        for name in ("first", "worst", "when"):
+            getattr(self, name)[:] = state[name]

@@ -1,0 +1,203 @@
+"""The books of a run's loops: how far they were open, limits of their joints, singular positions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..integrators.dense import evaluate
+from ..results.report import Violation
+from ..run.chunk import Chunk
+from .loop_report import LoopReport, Singularity
+from .looped import LoopedProblem
+
+__all__ = ["LoopBooks"]
+
+Array = NDArray[np.float64]
+
+_SINGULAR = 1e-5
+"""A position is singular where the smallest singular value is below this part of what it was at its largest. It is
+looked for on polynomials, which are no more accurate than some orders below."""
+_DIP = 0.5
+"""A step is searched if the smallest singular value at its ends is below this part of the largest one so far."""
+_LOOKS, _ROUNDS = 33, 4
+_MOST = 100
+_BEYOND = 1e-9
+
+
+class LoopBooks:
+    """What a `LoopReport` tells, and what limits of joints that close loops say."""
+
+    def __init__(self, problem: LoopedProblem) -> None:
+        self.problem = problem
+        self.violation = self.rate = self.between = self.projected = self.projected_most = self.lost = 0.0
+        self.worst = self.fastest = ""
+        self.switches = 0
+        self.singular: list[Singularity] = []
+        self.largest, self.begins = 0.0, math.inf
+        """The smallest singular value: the largest so far, and that at the start."""
+        self._last: tuple[float, float, float, Array] | None = None
+        names = [x.name for x in problem.robot.loops]
+        self._beyond = {name: np.array([math.nan, 0.0, math.nan]) for name in names}
+
+    def start(self, t: float, q: Array, v: Array) -> None:
+        """The run starts here, or goes on with other loops."""
+        now = self.problem.usual
+        self.largest, self._last = 0.0, None
+        self._see(np.array([t]), q[None], v[None])
+        if now.nc:
+            here = float(now.smallest(q[None], t)[0])
+            self.largest = self.begins = here
+            if here < 1e-7 * (size := now.size(q, t)):
+                self.largest = 0.1 * size
+                self._found(t, q, here)
+
+    def enter(self, chunk: Chunk, inside: bool = False) -> None:
+        """Book steps; `inside` is whether they are at a singular position."""
+        if not len(chunk):
+            return
+        now = self.problem.usual
+        parts = chunk.projected
+        self.projected += float(np.sum(parts))
+        self.projected_most += float(np.abs(parts).sum())
+        self._see(chunk.t, chunk.q, chunk.v)
+        if not now.nc or not np.isfinite(chunk.q).all():
+            return
+        if chunk.dense.shape[1]:
+            middle = evaluate(chunk.dense, np.full(len(chunk), 0.5))[:, : self.problem.nq]
+            half = 0.5 * (chunk.edges[1:] + chunk.edges[:-1])
+            self.between = max(self.between, float(np.abs(now.residual(self.problem.project(middle), half)).max()))
+        self._dips(chunk, inside)
+
+    def _see(self, t: Array, q: Array, v: Array) -> None:
+        now = self.problem.usual
+        self._limits(t, q)
+        if not now.nc:
+            return
+        for rows, value, who in ((now.residual(q, t), "violation", "worst"), (now.rate(q, v, t), "rate", "fastest")):
+            size = np.abs(rows)
+            most = float(size.max())
+            if most > getattr(self, value) or not getattr(self, who):
+                setattr(self, value, max(most, getattr(self, value)))
+                setattr(self, who, now.worst(rows[int(size.max(axis=1).argmax())])[0])
+
+    # ---- singular positions
+
+    def _dips(self, chunk: Chunk, inside: bool) -> None:
+        """Look for singular positions in steps next to which singular values are small."""
+        now, edges = self.problem.usual, chunk.edges
+        values = now.smallest(chunk.q, chunk.t)
+        self.largest = max(self.largest, float(values.max()))
+        small = np.concatenate([[self.begins if self._last is None else self._last[0]], values])
+        for k in range(len(chunk)):
+            if inside:
+                self._search(float(edges[k]), float(edges[k + 1]), chunk.dense[k])
+                continue
+            low = min(small[k], small[k + 1])
+            before = small[k - 1] if k else (math.inf if self._last is None else self._last[1])
+            after = small[k + 2] if k + 2 < len(small) else math.inf
+            if low <= before and low <= after and low < _DIP * self.largest:
+                self._search(float(edges[k]), float(edges[k + 1]), chunk.dense[k])
+        self._last = (float(small[-1]), float(small[-2]), float(chunk.t[-1]), chunk.dense[-1])
+
+    def _search(self, t0: float, t1: float, dense: Array) -> None:
+        """The least of the smallest singular value within a step."""
+        if not len(dense):
+            return
+        now, nq = self.problem.usual, self.problem.nq
+        low, high = 0.0, 1.0
+        for _ in range(_ROUNDS):
+            s = np.linspace(low, high, _LOOKS)
+            q = self.problem.project(np.ascontiguousarray(evaluate(dense[None], s)[:, :nq]))
+            values = now.smallest(q, t0 + s * (t1 - t0))
+            at = int(values.argmin())
+            low, high = s[max(0, at - 1)], s[min(len(s) - 1, at + 1)]
+        if values[at] < _SINGULAR * self.largest:
+            self._found(float(t0 + s[at] * (t1 - t0)), q[at], float(values[at]))
+
+    def _found(self, t: float, q: Array, smallest: float) -> None:
+        now = self.problem.usual
+        if len(self.singular) >= _MOST or any(abs(x.time - t) <= 1e-5 * max(1.0, abs(t)) for x in self.singular[-3:]):
+            return
+        sigma = now.sigma(q, t)
+        usual = self.largest
+        rank = int((sigma[: now.rank] > 10.0 * max(_SINGULAR * usual, smallest)).sum())
+        self.singular.append(Singularity(t, rank, now.rank, smallest / usual))
+
+    # ---- limits of joints that close loops
+
+    def _limits(self, t: Array, q: Array) -> None:
+        now = self.problem.usual
+        along = self.problem.turns.along(now.robot, q)
+        for x in now.robot.loop_table.loops:
+            loop, at = x.loop, along[x.loop.name]
+            if not np.isfinite([*loop.lower, *loop.upper]).any():
+                continue
+            beyond = np.maximum(np.array(loop.lower) - at, at - np.array(loop.upper)).max(axis=1)
+            out = np.flatnonzero(beyond > _BEYOND)
+            if out.size:
+                seen = self._beyond[loop.name]
+                most = int(beyond.argmax())
+                if math.isnan(seen[0]):
+                    seen[0] = t[out[0]]
+                if beyond[most] > seen[1]:
+                    seen[1:] = beyond[most], t[most]
+        self.problem.turns.go(along)
+
+    def violations(self) -> tuple[Violation, ...]:
+        """Joints that close loops and went beyond their limits."""
+        return tuple(
+            Violation(name, -1, float(x[0]), float(x[1]), float(x[2])) for name, x in self._beyond.items() if x[1] > 0.0
+        )
+
+    # ---- the end, checkpoints
+
+    def report(self) -> LoopReport:
+        """All of it."""
+        now = self.problem.usual
+        return LoopReport(
+            drift=self.problem.drift,
+            violation=self.violation,
+            worst=self.worst,
+            rate=self.rate,
+            fastest=self.fastest,
+            between=self.between,
+            projected=self.projected,
+            projected_most=self.projected_most,
+            switches=self.switches,
+            lost=self.lost,
+            rank=now.rank,
+            constraints=now.nc,
+            singular=tuple(self.singular),
+            of=self.problem.of,
+        )
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """For a checkpoint."""
+        last = self._last
+        return {
+            "numbers": np.array([getattr(self, name) for name in _NUMBERS]),
+            "names": np.array([self.worst, self.fastest], dtype="U1000"),
+            "singular": np.array([[x.time, x.rank, x.usual, x.smallest] for x in self.singular]).reshape(-1, 4),
+            "beyond": np.array(list(self._beyond.values())).reshape(-1, 3),
+            "ends": np.zeros(0) if last is None else np.array(last[:3]),
+            "last": np.zeros((0, 0)) if last is None else last[3],
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """From a checkpoint."""
+        for name, x in zip(_NUMBERS, state["numbers"].tolist(), strict=True):
+            setattr(self, name, x)
+        self.switches = int(self.switches)
+        self.worst, self.fastest = (str(x) for x in state["names"])
+        self.singular = [Singularity(x[0], int(x[1]), int(x[2]), x[3]) for x in state["singular"].tolist()]
+        for mine, x in zip(self._beyond.values(), state["beyond"], strict=True):
+            mine[:] = x
+        ends = state["ends"].tolist()
+        self._last = (ends[0], ends[1], ends[2], state["last"]) if ends else None
+
+
+_NUMBERS = ("violation", "rate", "between", "projected", "projected_most", "lost", "switches", "largest", "begins")

@@ -1,0 +1,103 @@
+"""Coordinates of joints that close loops along a run, where angles are counted through full turns.
+
+Positions tell an angle up to full turns. A run starts with that within half a turn of the middle of the joint's limits;
+from there on, of all that a position may mean the one is taken that is next to what was before.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...loops.coordinates import nearest_coordinates
+from ...loops.limits import loop_positions
+
+if TYPE_CHECKING:
+    from ...model import TracedLoop
+    from ...robot import Robot
+
+__all__ = ["Turns"]
+
+Array = NDArray[np.float64]
+
+_TURN = 2.0 * math.pi
+
+
+class Turns:
+    """The coordinates at the last state of a run, by loop; and next to which ones those of other states are."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Array] = {}
+        self._near: dict[str, Array] = {}
+
+    def renew(self, robot: Robot, q: Array) -> None:
+        """The run starts at this position, or goes on there with the loops of this robot."""
+        fresh = loop_positions(robot, q) if robot.loop_table.loops else np.zeros(0)
+        found = {}
+        for x in robot.loop_table.loops:
+            before = self._last.get(x.loop.name)
+            found[x.loop.name] = fresh[x.q] if before is None else _next_to(x, fresh[x.q], before)
+        self._last = found
+        self.back()
+
+    def here(self, robot: Robot, q: Array, name: str) -> Array | None:
+        """The coordinates of a loop's joint at a position next to the last one that was asked for; None if it is open.
+
+        Events are searched along the motion, so that no two positions in sequence are half a turn apart.
+        """
+        for x in robot.loop_table.loops:
+            if x.loop.name == name and name in self._near:
+                found = self._near[name] = _next_to(x, nearest_coordinates(robot, q)[x.q], self._near[name])
+                return found
+        return None
+
+    def along(self, robot: Robot, q: Array) -> dict[str, Array]:
+        """The coordinates (n, k) at positions (n, nq) that follow the last state, by loop."""
+        at = nearest_coordinates(robot, q) if robot.loop_table.loops else np.zeros((len(q), 0))
+        found: dict[str, Array] = {}
+        for x in robot.loop_table.loops:
+            rows = [self._last[x.loop.name]]
+            for row in at[:, x.q]:
+                rows.append(_next_to(x, row, rows[-1]))
+            found[x.loop.name] = np.array(rows[1:]).reshape(len(q), x.loop.nq)
+        return found
+
+    def look(self, robot: Robot, q: Array) -> None:
+        """The next position that is asked for is next to the last one of these, which follow the last state."""
+        if len(q):
+            self._near = {name: rows[-1] for name, rows in self.along(robot, q).items()}
+
+    def go(self, along: dict[str, Array]) -> None:
+        """The run went on along these."""
+        self._last = {name: rows[-1] for name, rows in along.items()}
+        self.back()
+
+    def back(self) -> None:
+        """The next position that is asked for is next to the last state."""
+        self._near = dict(self._last)
+
+    def state(self, robot: Robot) -> Array:
+        """For a checkpoint: of all loops, those of open ones not a number."""
+        rows = [self._last.get(x.name, np.full(x.nq, math.nan)) for x in robot.loops]
+        return np.concatenate([np.zeros(0), *rows])
+
+    def restore(self, robot: Robot, state: Array) -> None:
+        """From a checkpoint."""
+        start, self._last = 0, {}
+        for x in robot.loops:
+            mine = np.array(state[start : start + x.nq])
+            start += x.nq
+            if x.active or not np.isnan(mine).any():
+                self._last[x.name] = mine
+        self.back()
+
+
+def _next_to(x: TracedLoop, at: Array, before: Array) -> Array:
+    """Coordinates with the full turns that lead them next to others."""
+    found = np.array(at)
+    for k in x.loop.angles:
+        found[k] += _TURN * np.round((before[k] - found[k]) / _TURN)
+    return found

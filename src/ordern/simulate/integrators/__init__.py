@@ -1,0 +1,1 @@
+"""Integrators: one step each, in Python or in machine code."""

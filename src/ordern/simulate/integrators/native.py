@@ -1,0 +1,301 @@
+"""Time loops as native code: fixed steps over many states, and steps of one state that are as long as errors allow."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.request import Request
+from ...compile.timeloops.code import ADVANCE_WORDS, ROLLOUT_WORDS, LoadedLoop, LoopCode, loop_code
+from ...errors import ArgumentError
+from ...loops.dynamics import BAUMGARTE
+from ...records import dataclass
+from .numpy_machine import turns_velocities
+from .rk_step import Point, attempt, dense_coefficients, finish, fixed_step
+from .step_control import GROWTH, NEARLY, combined_error, step_factor
+from .tableaus import Tableau, tableau
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+__all__ = ["FixedLoop", "Native", "Segment", "has_passive", "kept"]
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+
+_LANES = 2
+"""Of one state in all lanes: wider vectors only take longer, single numbers fill no register."""
+_BUFFER = 1 << 20
+"""Numbers of dense output that a segment holds at most, by default."""
+
+
+def has_passive(robot: Robot) -> bool:
+    """Whether joints have damping, friction or springs."""
+    return any(c.is_passive for c in robot.joints)
+
+
+def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -> dict[str, Request]:
+    """The kernels that the steps of a method need, by the names that the compiler knows."""
+    from ...compile.timeloops.machine import is_flat
+
+    if robot.nc:
+        if dynamics not in (None, "multipliers"):
+            raise ArgumentError(
+                f"compiled steps of {robot.name!r}, which has loops, know the method 'multipliers', not {dynamics!r}"
+            )
+        kernel = robot.kernel("stabilised_dynamics", alpha=BAUMGARTE)
+    else:
+        kernel = robot.kernel("forward_dynamics", dynamics)
+    if kernel.is_interpreted:
+        raise ArgumentError(
+            f"forward_dynamics by the method {dynamics!r} is not compiled for {robot.name!r}, so it cannot be part of "
+            "a compiled time loop; 'articulated-body' can"
+        )
+    found = {"dynamics": kernel.request}
+    questions = list(more)
+    if any(loop.is_passive for loop in robot.loops if loop.active):
+        questions.append("all_passive_force")
+    elif has_passive(robot):
+        questions.append("passive_force")
+    if method.exponential:
+        questions += ["euler_position", "euler_velocity"] if turns_velocities(robot) else ["integrate"]
+    if not is_flat(robot):
+        questions += ["position_rate", "project"]
+    names = {"position_rate": "rate", "passive_force": "passive", "all_passive_force": "passive"}
+    return found | {names.get(question, question): robot.kernel(question).request for question in questions}
+
+
+def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+    """What a robot keeps of compiled code."""
+    kept: dict[Any, Any] = robot._kernels
+    if key not in kept:
+        kept[key] = make()
+    found: T = kept[key]
+    return found
+
+
+class FixedLoop:
+    """Steps of a fixed length over tiles of trajectories."""
+
+    def __init__(self, robot: Robot, method: str, dynamics: str | None, dtype: str, feedback: bool) -> None:
+        steps = tableau(method)
+        requests = _requests(robot, steps, dynamics, *(["difference"] if feedback else []))
+
+        def make() -> LoopCode:
+            from ...compile.timeloops.fixed import compile_rollout
+            from ...compile.timeloops.machine import Kernels
+
+            return compile_rollout(robot, Kernels(requests, dtype, None), lambda m, q, v: fixed_step(m, steps, q, v))
+
+        code = loop_code(["rollout", method], requests, dtype, None, make)
+        self._loaded = LoadedLoop(code, requests, dtype, "rollout", ROLLOUT_WORDS)
+        self._local = threading.local()
+        self.rolled = code.rolled
+        self.lanes, self.operations = code.lanes, code.operations * steps.stages
+
+    @staticmethod
+    def of(robot: Robot, method: str, dynamics: str | None, dtype: str, feedback: bool) -> FixedLoop:
+        """The loop of a robot, made on first use."""
+        key = ("rollout", method, dynamics, dtype, feedback)
+        return kept(robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, feedback))
+
+    def run(self, words: Mapping[str, int]) -> None:
+        """Run a piece, in this thread."""
+        try:
+            workspace = self._local.workspace
+        except AttributeError:
+            workspace = self._local.workspace = self._loaded.workspace()
+        self._loaded.run({**words, "workspace": workspace.ctypes.data, "datas": self._loaded.datas.ctypes.data})
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Accepted steps, one after the other. Arrays have a row for each step, of its end."""
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    work: Array
+    """Of the applied forces, since the start of the segment."""
+    dissipated: Array
+    """What passive forces took since the start of the segment: minus their work. Springs are in it."""
+    dense: Array | None
+    """For each step coefficients c of y(s) = sum_k c[k] s^k, 0 <= s <= 1, of shape (steps, m, nq + nv + 2): positions,
+    velocities, and both works since the start of the step. None if it was not asked for, or the method has none."""
+    a0: Array
+    """The acceleration at the start of the segment."""
+    rejected: NDArray[np.int64]
+    """For each step, the attempts before it that were rejected."""
+    h: float
+    """The step that would be tried next."""
+    evaluations: int
+    """Of the forward dynamics."""
+    failed: int
+    """Attempts that were rejected after the last accepted step."""
+    status: str
+    """"end": t_end is reached. "full": there is more to come. "too-small": no step is short enough. "not-finite": nor
+    are the numbers."""
+    index: int | None = None
+    """The first component of v that is not finite."""
+
+
+class Native:
+    """One robot, one method, as native code: `advance` takes many steps at a call.
+
+    The applied forces of a call are tau + (t - t_force) slant: constant, or a line. Adaptive methods choose their
+    steps; a method without error estimate takes steps of the length h, and a shorter one to reach the end.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        method: str,
+        *,
+        dynamics: str = "articulated-body",
+        rtol: float = 1e-10,
+        atol: float = 1e-10,
+        max_step: float = np.inf,
+        smoothing: float = 0.01,
+        lanes: int = _LANES,
+    ) -> None:
+        self.robot, self.method = robot, tableau(method)
+        if not robot.nv:
+            raise ArgumentError(f"advance: {robot.name!r} has no freedom to move")
+        self._max_step = float(max_step)
+        nq, nv = robot.nq, robot.nv
+        self._numbers = np.concatenate([[0.0, smoothing, 0.0, rtol, atol], np.zeros(2 * nv)])
+        self._loaded = kept(robot, ("advance", method, dynamics, lanes), lambda: self._load(dynamics, lanes))
+        self.rolled = self._loaded.code.rolled
+        """The kernels that are compiled as loops over bodies."""
+        self._workspace = self._loaded.workspace()
+        self._zero = np.zeros(nv)
+        self._row = (self.method.degree + 1) * (nq + nv + 2)
+
+    def _load(self, dynamics: str, lanes: int) -> LoadedLoop:
+        method, robot = self.method, self.robot
+        requests = _requests(robot, method, dynamics)
+
+        def make() -> LoopCode:
+            from ...compile.timeloops.adaptive import compile_advance
+            from ...compile.timeloops.machine import Kernels
+
+            return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method))
+
+        code = loop_code(["advance", method.name], requests, "float64", lanes, make)
+        return LoadedLoop(code, requests, "float64", "advance", ADVANCE_WORDS)
+
+    def advance(
+        self,
+        t: float,
+        q: Array,
+        v: Array,
+        h: float,
+        t_end: float,
+        tau: Array | None = None,
+        slant: Array | None = None,
+        t_force: float = 0.0,
+        capacity: int | None = None,
+        dense: bool = True,
+    ) -> Segment:
+        """Steps from a state towards t_end, which the last one meets exactly; h is the first step to try.
+
+        At most `capacity` steps. What one call does not depend on how many there are in it.
+        """
+        nq, nv, degree = self.robot.nq, self.robot.nv, self.method.degree
+        dense = dense and degree > 0
+        n = max(16, min(4096, _BUFFER // self._row)) if capacity is None else capacity
+        if n < 1:
+            raise ArgumentError(f"advance: capacity must be a positive number of steps, not {capacity}")
+        given = {
+            "q": _vector("q", q, nq),
+            "v": _vector("v", v, nv),
+            "tau": self._zero if tau is None else _vector("tau", tau, nv),
+            "slant": self._zero if slant is None else _vector("slant", slant, nv),
+        }
+        for name, x in (("t", t), ("h", h), ("t_end", t_end), ("t_force", t_force)):
+            if not np.isfinite(x):
+                raise ArgumentError(f"advance: {name} must be finite, not {x}")
+        if not h > 0.0:
+            raise ArgumentError(f"advance: the step h must be positive, not {h}")
+        out = {
+            **{
+                "t_out": np.empty(n),
+                "q_out": np.empty((n, nq)),
+                "v_out": np.empty((n, nv)),
+                "a_out": np.empty((n, nv)),
+            },
+            **{"w_out": np.empty((n, 2)), "dense_out": np.empty((n if dense else 0, degree + 1, nq + nv + 2))},
+            **{"rejected_out": np.empty(n, np.int64), "a0": np.empty(nv), "tried_q": np.empty(nq)},
+            **{"tried_v": np.empty(nv), "counts": np.zeros(4, np.int64)},
+        }
+        scalars = np.array([t, t_end, min(h, self._max_step), self._max_step, t_force, GROWTH])
+        arrays = {
+            **given,
+            **out,
+            **{"numbers": self._numbers, "scalars": scalars, "workspace": self._workspace, "datas": self._loaded.datas},
+        }
+        words = {name: array.ctypes.data for name, array in arrays.items()} | {"capacity": n}
+        if not dense:
+            words["dense_out"] = 0
+        self._loaded.run(words)
+        return self._segment(given, out, scalars)
+
+    def _segment(self, given: dict[str, Array], out: dict[str, Any], scalars: Array) -> Segment:
+        steps, rejected, evaluations, status = out["counts"].tolist()
+        nq, nv = self.robot.nq, self.robot.nv
+        q, v, w, dense = (out[f"{name}_out"][:steps] for name in ("q", "v", "w", "dense"))
+        if len(dense):
+            dense[:, 0] = 0.0
+            dense[0, 0, : nq + nv] = np.concatenate([given["q"], given["v"]])
+            dense[1:, 0, :nq], dense[1:, 0, nq : nq + nv] = q[:-1], v[:-1]
+        before = np.diff(out["rejected_out"][:steps], prepend=0)
+        name, index = ("end", "full", "too-small")[status], None
+        if name == "too-small":
+            broken = ~(np.isfinite(out["tried_v"]) & np.isfinite(out["a_out"][steps - 1] if steps else out["a0"]))
+            if broken.any() or not np.isfinite(out["tried_q"]).all():
+                name, index = "not-finite", int(np.argmax(broken)) if broken.any() else None
+        return Segment(
+            *(out["t_out"][:steps], q, v, out["a_out"][:steps], w[:, 0], w[:, 1]),
+            dense=dense if len(dense) else None,
+            a0=out["a0"],
+            rejected=before,
+            h=float(scalars[2]),
+            evaluations=evaluations,
+            failed=rejected - int(before.sum()),
+            status=name,
+            index=index,
+        )
+
+
+def texts(method: Tableau) -> Any:
+    """A method's step, and its law, for the compiler."""
+    from ...compile.timeloops.adaptive import Texts
+
+    def law(squares: Any, most: Any) -> tuple[Any, Any]:
+        error = combined_error(squares)
+        return error, step_factor(error, method.error_order, most)
+
+    end = 1 if method.needs_end else 0
+    return Texts(
+        first=lambda m, y: m.slope(0.0, y.q, y.v),
+        attempt=lambda m, y, k: attempt(m, method, y, k),
+        finish=lambda m, tried: finish(m, method, tried),
+        dense=lambda m, y, rates: dense_coefficients(m, method, y, rates),
+        law=law if method.adaptive else None,
+        point=Point,
+        evaluations=(method.stages - 1 + end, 1 - end, len(method.extra_c)),
+        growth=GROWTH,
+        nearly=NEARLY if method.adaptive else 1.0 + 1e-6,
+    )
+
+
+def _vector(name: str, x: Any, n: int) -> Array:
+    a = np.ascontiguousarray(x, np.float64)
+    if a.shape != (n,):
+        raise ArgumentError(f"advance: {name} has shape {a.shape}, not ({n},)")
+    return a

@@ -1,0 +1,81 @@
+"""The machine that runs steps on NumPy arrays, state by state, with any forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .rk_step import Point
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+__all__ = ["Equations", "NumpyMachine", "turns_velocities"]
+
+Array = NDArray[np.float64]
+
+
+class Equations(Protocol):
+    """What is integrated: `Problem` is one."""
+
+    robot: Robot
+
+    def rates(self, t: float, q: Array, v: Array) -> tuple[Array, float, float]:
+        """dv/dt, the power of applied forces, and what passive forces take."""
+
+
+def turns_velocities(robot: Robot) -> bool:
+    """Whether a joint has a step of semi-implicit Euler of its own; velocities and positions of others are sums."""
+    return any(c.type.turns_velocities for c in robot.joints)
+
+
+class NumpyMachine:
+    """Runs steps on arrays of shapes (nq,), (nv,) and (2,)."""
+
+    def __init__(self, equations: Equations, t: float, h: float, rtol: float = 0.0, atol: float = 1.0) -> None:
+        self.equations, self.t, self.h, self.rtol, self.atol = equations, t, h, rtol, atol
+        self._robot = equations.robot
+
+    def slope(self, node: float, q: Array, v: Array) -> Point[Array]:
+        """The rates at a stage."""
+        a, power, taken = self.equations.rates(self.t + node * self.h, q, v)
+        return Point(self._robot.position_rate(q, v), a, np.array([power, taken]))
+
+    def acceleration(self, node: float, q: Array, v: Array) -> Array:
+        """dv/dt at a stage."""
+        return self.equations.rates(self.t + node * self.h, q, v)[0]
+
+    def rate(self, q: Array, v: Array) -> Array:
+        """dq/dt."""
+        return self._robot.position_rate(q, v)
+
+    def add(self, x: Array | None, terms: Sequence[tuple[float, Array]]) -> Array:
+        """A weighted sum, times the step."""
+        (c, k), *rest = terms
+        total = c * k
+        for c, k in rest:
+            total = total + c * k
+        return np.asarray(self.h * total if x is None else x + self.h * total)
+
+    def euler(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """A step of semi-implicit Euler."""
+        robot, h = self._robot, self.h
+        if turns_velocities(robot):
+            return robot.kernel("euler_position")(q, v, a, h), robot.kernel("euler_velocity")(q, v, a, h)
+        after = self.add(v, ((1.0, a),))
+        return robot.integrate(q, after, h), after
+
+    def project(self, q: Array) -> Array:
+        """Quaternions made units."""
+        return self._robot.project(q)
+
+    def error(self, before: Point[Array], after: Point[Array], q: Array, v: Array) -> Any:
+        """The mean square of (q, v) relative to atol + rtol times the larger of both states."""
+        total = 0.0
+        for y0, y1, e in ((before.q, after.q, q), (before.v, after.v, v)):
+            scale = self.atol + self.rtol * np.maximum(np.abs(y0), np.abs(y1))
+            total += float(np.sum((e / scale) ** 2))
+        return total / max(1, q.size + v.size)

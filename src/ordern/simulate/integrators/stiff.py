@@ -1,0 +1,103 @@
+"""What an implicit method needs of the equations of motion: rates of several states at once, and their Jacobian."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...records import dataclass
+
+if TYPE_CHECKING:
+    from ..run.problem import Problem
+
+__all__ = ["Eliminated", "Field", "Jacobian"]
+
+Array = NDArray[np.float64]
+Numbers = NDArray[Any]
+
+_DIFFERENCE = 1.5e-8
+"""The square root of a rounding: how far coordinates are moved to find derivatives, in radians, metres or relative."""
+
+
+@dataclass(frozen=True, slots=True)
+class Eliminated:
+    """(c - J)^-1, with positions eliminated; see `Jacobian.eliminate`."""
+
+    K: Numbers
+    coupling: Numbers
+    """J_vq K."""
+    J_qv: Array
+    inverse: Numbers
+
+    def solve(self, r: Numbers) -> Numbers:
+        """The solution of (c - J) x = r."""
+        nq = len(self.K)
+        v = self.inverse @ (r[nq:] + self.coupling @ r[:nq])
+        return np.concatenate([self.K @ (r[:nq] + self.J_qv @ v), v])
+
+
+@dataclass(frozen=True, slots=True)
+class Jacobian:
+    """The derivatives of the rates of y = (q, v) by y."""
+
+    matrix: Array
+    nq: int
+
+    def eliminate(self, c: complex) -> Eliminated:
+        """(c - J)^-1 by its blocks: S = c - J_vv - J_vq K J_qv with K = (c - J_qq)^-1, which is 1/c for flat joints."""
+        n, J = self.nq, self.matrix
+        qq = J[:n, :n]
+        K = np.linalg.inv(c * np.eye(n) - qq) if qq.any() else np.eye(n) / c
+        coupling = J[n:, :n] @ K
+        S = c * np.eye(len(J) - n) - J[n:, n:] - coupling @ J[:n, n:]
+        return Eliminated(K, coupling, J[:n, n:], np.linalg.inv(S))
+
+
+class Field:
+    """The rates of y = (q, v), for several states in one call of the compiled functions."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.evaluations = 0
+        """How many states' accelerations were computed."""
+
+    def rates(self, t: Array, y: Array) -> Array:
+        """dy/dt of states (k, nq + nv) at times (k,)."""
+        problem, nq = self.problem, self.problem.nq
+        q, v = np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:])
+        self.evaluations += len(y)
+        force = self._applied(t, q, v)
+        if problem.has_passive:
+            force = force + problem.passive_force(q, v)
+        return np.concatenate([problem.position_rate(q, v), problem.dynamics(q, v, force, t)], axis=1)
+
+    def works(self, t: Array, y: Array) -> Array:
+        """The power of the applied forces, and what passive ones take, of states at times: (2, k)."""
+        problem, nq = self.problem, self.problem.nq
+        q, v = np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:])
+        force, passive = self._applied(t, q, v), problem.passive_force(q, v)
+        applied = np.einsum("ki,ki->k", force, v)
+        if problem.timed:
+            a = problem.dynamics(q, v, force + passive, t)
+            applied = applied + problem.loop_power(t, q, v, a, force + passive)
+        return np.stack([applied, -np.einsum("ki,ki->k", passive, v)])
+
+    def _applied(self, t: Array, q: Array, v: Array) -> Array:
+        """Forces of drives and of the world; functions are asked state by state."""
+        problem = self.problem
+        tau, external = problem.tau, problem.external
+        if external.varies or tau.kind == "function":
+            return np.array([problem.applied_force(float(t[k]), q[k], v[k]) for k in range(len(q))]).reshape(v.shape)
+        times = t if tau.kind == "table" else t[:1]
+        force = np.array([tau(float(s), q[0], v[0]) for s in times])
+        force = np.broadcast_to(force, v.shape)
+        return force if external.absent else force + external.joint_force(float(t[0]), q, v)
+
+    def jacobian(self, t: float, y: Array, f: Array) -> Jacobian:
+        """By differences, in one batch of states."""
+        moved = y + np.diag(_DIFFERENCE * np.maximum(1.0, np.abs(y)))
+        apart = np.diag(moved) - y
+        found = self.rates(np.full(len(y), t), moved)
+        return Jacobian(((found - f) / apart[:, None]).T.copy(), self.problem.nq)

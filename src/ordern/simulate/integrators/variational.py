@@ -1,0 +1,266 @@
+"""The structure-preserving method: a variational integrator in order n, with a fixed step.
+
+A step from q with the momentum p, and forces F of drives and of the world on the joints, is the solution x of
+
+    p + h/2 F(t, q, v) = departure(q, x),        q' = integrate(q, h x)
+    p' = arrival(q, x) + h/2 F(t', q', v'),      v' = M(q')^-1 p'
+
+with the momenta of `algorithms.discrete.momentum`: the discrete Euler-Lagrange equations with forces. The map of (q, p)
+is symplectic, symmetric in time and of second order. It conserves the momenta that belong to symmetries to rounding,
+and the energy stays within a band of width h^2 for exponentially many steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ArgumentError
+from ...spatial import Freedoms
+from ..run.lengths import LEAST_TIME
+from .integrator import Integrator, Settings, Step, StepFailedError
+
+if TYPE_CHECKING:
+    from ...joints import Joint
+    from ...robot import Robot
+    from ..run.problem import Problem
+
+__all__ = ["Variational"]
+
+Array = NDArray[np.float64]
+
+_EPS = 2.0**-52
+_ROUNDING = (4.0 * _EPS) ** 2
+"""A squared correction, relative to the squares of x and of what a unit of acceleration does, that is but rounding."""
+_STALLED = 1e-22
+"""The same relative to the squares of x and of q / h, for corrections that do not become smaller any more."""
+_ROUNDS = 60
+_NEWTON_ROUNDS = 30
+
+
+class Variational(Integrator):
+    """Discrete mechanics: for long runs whose energy and momentum must not drift."""
+
+    name: ClassVar[str] = "variational"
+    order: ClassVar[int] = 2
+    adaptive: ClassVar[bool] = False
+
+    def __init__(self, problem: Problem, settings: Settings) -> None:
+        super().__init__(problem, settings)
+        robot = problem.robot
+        if settings.step is None:
+            raise ArgumentError(f"simulate: the method {self.name!r} has a fixed step; give `step`, in seconds")
+        for c in robot.joints:
+            if not _holonomic(c.type):
+                raise ArgumentError(
+                    f"simulate: the method {self.name!r} is for joints whose velocities are those of positions, but "
+                    f"joint {c.name!r} ({type(c.type).__name__}) rolls: it has more positions than velocities; use "
+                    "'dormand-prince-8' or another method"
+                )
+        self._improved = _fast(robot, "step_velocity")
+        self._departure = _fast(robot, "departure_momentum")
+        self._arrival = _fast(robot, "arrival_momentum")
+        self._dynamics = _fast(robot, "forward_dynamics", problem.dynamics_method)
+        self._force_needs_v = problem.tau.kind == "function" or problem.external.varies
+        self._rounds = 0
+
+    def start(self, t: float, q: Array, v: Array, h: float | None = None, end: float = inf) -> None:
+        """Begin with the momentum M v."""
+        self._t = self._t_start = float(t)
+        self._count = 0
+        self._q, self._v = np.array(q, dtype=float), np.array(v, dtype=float)
+        self._p = self.problem.robot.mass_matrix_product(self._q, self._v)
+        self._force = self.problem.applied_force(self._t, self._q, self._v)
+        self._a = self._acceleration(self._q, self._v, self._force)
+        self._a_before = self._a
+
+    @property
+    def h(self) -> float:
+        """The fixed step."""
+        assert self.settings.step is not None
+        return float(self.settings.step)
+
+    def step(self, end: float) -> Step:
+        """One step of the fixed length, or what is left before `end`."""
+        t0, q, v, a, force = self._t, self._q, self._v, self._a, self._force
+        t1 = self._t_start + (self._count + 1) * self.h
+        whole = t1 < end - 1e-6 * self.h
+        if not whole:
+            t1 = end
+        h = self.h if whole else t1 - t0
+        if h < LEAST_TIME:
+            raise StepFailedError("step-too-small", t0, f"the step of {h:g} s at t = {t0:.9g} s is too short")
+        self._rounds = 0
+        begin = self._p + (0.5 * h) * force
+        x = self._velocity(t0, q, begin, v + (0.5 * h) * a + (h / 6.0) * (a - self._a_before), h)
+        q1 = self.problem.robot.integrate(q, x, h)
+        arrived = self._arrival(q, begin, x, h, self.problem.smoothing)
+        p1, v1, force1 = self._ended(t1, q1, arrived, h)
+        a1 = self._acceleration(q1, v1, force1)
+        if not isfinite(float(q1 @ q1) + float(v1 @ v1)):
+            raise self._failure("not-finite", t0, f"the state is not finite after t = {t0:.9g} s", v1)
+        self._t, self._q, self._v, self._a, self._a_before = t1, q1, v1, a1, a
+        self._p, self._force, self._count = p1, force1, self._count + 1
+        if not whole:
+            self._t_start, self._count = t1, 0
+        work = float(0.5 * h * ((force + force1) @ x))
+        return Step(t0, t1, q, v, a, q1, v1, a1, work, self._taken(q, q1, x, h), evaluations=self._rounds + 1)
+
+    def _acceleration(self, q: Array, v: Array, force: Array) -> Array:
+        if self.problem.has_passive:
+            force = force + self.problem.passive_force(q, v)
+        return self._dynamics(q, v, force)
+
+    def _taken(self, q: Array, q1: Array, x: Array, h: float) -> float:
+        """What passive forces took during a step."""
+        if not self.problem.has_passive:
+            return 0.0
+        both = self.problem.passive_force(q, x) + self.problem.passive_force(q1, x)
+        return -float(0.5 * h * (both @ x))
+
+    def _velocity(self, t: float, q: Array, p: Array, x: Array, h: float) -> Array:
+        """The velocity of the step that departs with the momentum p, by rounds of the articulated-body iteration."""
+        before, slow, best = np.inf, 0, (np.inf, x)
+        at = (1.0 + float(q @ q)) / (h * h)
+        for _ in range(_ROUNDS):
+            y = self._improved(q, p, x, h, self.problem.smoothing)
+            d, x = y - x, y
+            self._rounds += 1
+            error, scale = float(d @ d), float(x @ x)
+            if error <= _ROUNDING * (scale + h * h):
+                return x
+            if error < best[0]:
+                best = error, x
+            if not error < 0.64 * before:  # also if it is not a number
+                if error <= _STALLED * (scale + at):
+                    return x
+                slow += 1
+                if slow > 3:
+                    break
+            before = error
+        return self._newton(t, q, p, best[1], h)
+
+    def _newton(self, t: float, q: Array, p: Array, x: Array, h: float) -> Array:
+        """The same by Newton's method, for long steps: derivatives are differences, in one batch of states."""
+        robot, s, n = self.problem.robot, self.problem.smoothing, self.problem.nv
+        kernel = robot.kernel("departure_momentum")
+        at = (1.0 + float(q @ q)) / (h * h)
+        for _ in range(_NEWTON_ROUNDS):
+            delta = 1e-7 * max(1.0, float(np.abs(x).max(initial=0.0)))
+            tries = np.vstack([x, x + delta * np.eye(n)])
+            found = kernel(q, tries, h, s)
+            self._rounds += n + 1
+            missing = p - found[0]
+            J = (found[1:] - found[0]).T / delta
+            if not (np.isfinite(missing).all() and np.isfinite(J).all()):
+                break
+            try:
+                d = np.linalg.solve(J, missing)
+            except np.linalg.LinAlgError:
+                break
+            size = float(np.sqrt(missing @ missing))
+            for halving in range(8):  # no further than helps
+                y = x + d * 0.5**halving
+                left = p - self._departure(q, y, h, s)
+                if float(np.sqrt(left @ left)) <= size:
+                    break
+            moved, x = y - x, y
+            error = float(moved @ moved)
+            if error <= _STALLED * (float(x @ x) + at):
+                return x
+        raise self._failure(
+            "not-converged",
+            t,
+            f"the step of {h:g} s at t = {t:.9g} s has no solution near the motion: it is too long for these "
+            "velocities (bodies must turn by much less than half a turn) or springs; give a shorter `step`",
+            x,
+        )
+
+    def _ended(self, t: float, q: Array, arrived: Array, h: float) -> tuple[Array, Array, Array]:
+        """Momentum, velocity and force at the end of a step, where the force may depend on the velocity."""
+        problem, solve = self.problem, self.problem.robot.mass_matrix_solve
+        if not self._force_needs_v:
+            force = problem.applied_force(t, q, self._v)
+            p = arrived + (0.5 * h) * force
+            return p, solve(q, p), force
+
+        def answer(v: Array) -> tuple[Array, Array, Array]:
+            force = problem.applied_force(t, q, v)
+            p = arrived + (0.5 * h) * force
+            return p, solve(q, p), force
+
+        v = solve(q, arrived + (0.5 * h) * self._force)
+        before = np.inf
+        for _ in range(_ROUNDS):
+            found = answer(v)
+            d, v = found[1] - v, found[1]
+            error = float(d @ d)
+            if error <= _ROUNDING * float(v @ v) or (not error < before and error <= _STALLED * float(v @ v)):
+                return found
+            if not error < 0.5 * before:
+                break
+            before = error
+        for _ in range(_NEWTON_ROUNDS):  # a force that depends so strongly on v that substitution does not settle
+            found = answer(v)
+            delta = 1e-7 * max(1.0, float(np.abs(v).max(initial=0.0)))
+            J = np.stack([(answer(v + delta * e)[1] - found[1]) / delta for e in np.eye(len(v))], axis=-1)
+            missing = found[1] - v
+            if not (np.isfinite(missing).all() and np.isfinite(J).all()):
+                break
+            d = np.asarray(np.linalg.solve(np.eye(len(v)) - J, missing))
+            v = np.asarray(v + d, dtype=float)
+            if float(d @ d) <= _STALLED * float(v @ v):
+                return answer(v)
+        raise self._failure(
+            "not-converged",
+            t,
+            f"at t = {t:.9g} s the applied force depends so strongly on the velocity that no velocity fits it; give a "
+            "shorter `step`",
+            v,
+        )
+
+    def _failure(self, kind: str, t: float, message: str, y: Array) -> StepFailedError:
+        bad = np.flatnonzero(~np.isfinite(y))
+        index = int(bad[0]) if len(bad) and len(y) == self.problem.nv else None
+        if len(bad) and kind != "not-converged" and index is not None:
+            message += f" in joint {self.problem.joint_of(index)!r}"
+        return StepFailedError(kind, t, message, index, evaluations=self._rounds)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Time, state, momentum, force and accelerations."""
+        return {
+            "t": np.array([self._t, self._t_start]),
+            "count": np.array(self._count),
+            "q": self._q,
+            "v": self._v,
+            "p": self._p,
+            "force": self._force,
+            "a": self._a,
+            "a_before": self._a_before,
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from what `state` returned."""
+        self._t, self._t_start = (float(x) for x in state["t"])
+        self._count = int(state["count"])
+        self._q, self._v, self._p = (np.array(state[k], dtype=float) for k in ("q", "v", "p"))
+        self._force, self._a, self._a_before = (np.array(state[k], dtype=float) for k in ("force", "a", "a_before"))
+
+
+def _fast(robot: Robot, question: str, method: str | None = None) -> Callable[..., Array]:
+    kernel = robot.kernel(question, method)
+    return kernel.fast(kernel)
+
+
+def _holonomic(joint: Joint) -> bool:
+    """Whether a joint has as many velocities as its positions have dimensions."""
+    if joint.nq <= joint.nv:
+        return True
+    q, step = np.array(joint.neutral()), 1e-5
+    tries = [[joint.project(Freedoms((q + sign * step * e).tolist())) for sign in (1, -1)] for e in np.eye(joint.nq)]
+    J = np.array([(np.array(a, float) - np.array(b, float)) / (2.0 * step) for a, b in tries])
+    return bool(np.linalg.matrix_rank(J, tol=1e-3) <= joint.nv)

@@ -1,0 +1,91 @@
+"""Motions in files: NPZ, CSV, Parquet. Every number is kept to its last bit, and reading executes nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+import numpy as np
+
+from ....errors import ArgumentError, ModelError
+from ....io.writing import UnwritableError, replacing
+from ...run.memory import machine_memory
+from .header import Stored, header, restored
+
+if TYPE_CHECKING:
+    from ....robot import Robot
+    from ..result import Result
+
+__all__ = ["SUFFIXES", "load_result", "save"]
+
+R = TypeVar("R", bound="Robot")
+
+SUFFIXES = {".npz": "npz", ".csv": "comma", ".parquet": "parquet"}
+"""By suffix: the module of the format, which has `write(result, header, file)` and `read(file, size) -> Stored`."""
+_TIMES = 4
+"""A file may be so many times larger than memory: numbers take fewer bytes there than as text."""
+
+
+def _format(path: str | os.PathLike[str]) -> Any:
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ArgumentError(
+            f"{os.fspath(path)}: cannot tell the format of a motion from the suffix {suffix!r}; expected "
+            f"{', '.join(SUFFIXES)}"
+        )
+    return import_module(f".{SUFFIXES[suffix]}", __name__)
+
+
+def save(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write a motion to a file, in the format of its suffix; an existing file is replaced in one step or stays."""
+    write: Callable[[Result, dict[str, Any], BinaryIO], None] = _format(path).write
+    about = header(result)
+    try:
+        with replacing(path) as file:
+            write(result, about, file)
+    except OSError as e:
+        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", os.fspath(path)) from None
+
+
+def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file that has an end: a pipe or a device may have none, or keep its reader waiting."""
+    try:
+        file: BinaryIO = open(path, "rb", opener=_at_once)  # noqa: SIM115
+    except IsADirectoryError:
+        raise ModelError("this is a directory; give the file itself") from None
+    except ValueError as e:  # a NUL in the name
+        raise ModelError(f"{os.fspath(path)!r:.80} cannot be the name of a file: {e}") from None
+    about = os.fstat(file.fileno())
+    if stat.S_ISREG(about.st_mode) and about.st_size:
+        return file
+    file.close()
+    raise ModelError("the file is empty" if stat.S_ISREG(about.st_mode) else "this is not a regular file")
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a pipe, too, without waiting for somebody who writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def load_result(path: str | os.PathLike[str], robot: R | None, cls: type[R]) -> Result:
+    """The motion in a file, of the robot in the file (made as a `cls`) or of the one that is given."""
+    read: Callable[[BinaryIO, int], Stored] = _format(path).read
+    where = os.fspath(path)
+    try:
+        with _opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > _TIMES * machine_memory():
+                raise ModelError(f"the file has {size:,} bytes, which do not fit into the memory of this machine")
+            stored = read(file, size)
+        with np.errstate(all="ignore"):
+            return restored(stored, robot, cls, where)
+    except OSError as e:
+        raise ModelError(f"the file cannot be read: {e.strerror or e}", where) from None
+    except MemoryError:
+        raise ModelError("the file does not fit into memory", where) from None
+    except ModelError as e:
+        raise e if e.where else ModelError(str(e), where) from None

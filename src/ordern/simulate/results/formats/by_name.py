@@ -1,0 +1,218 @@
+"""Tables whose columns are named after joints: which column belongs to which coordinate of a robot.
+
+A column is "t" (or "time"), "q.<joint>", "v.<joint>", "a.<joint>" or "tau.<joint>", as `Result.save` writes them. A
+joint's name alone stands for the kind that the reader expects. The order of columns does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import unknown_name
+from ....io.source import UnreadableError
+from ....records import dataclass
+from ..series import DERIVED, STORED, labels
+from .header import parsed
+from .rows import read_file
+
+if TYPE_CHECKING:
+    from ....model import Model
+
+__all__ = ["KINDS", "Places", "Table", "missing_columns", "places", "read_table"]
+
+Array = NDArray[np.float64]
+
+KINDS = ("q", "v", "a", "tau")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a file has: times (N,), and rows for each kind; None where it has none."""
+
+    t: Array | None
+    q: Array | None
+    v: Array | None
+    a: Array | None
+    tau: Array | None
+    count: int
+    notes: tuple[str, ...] = ()
+    """Columns that were not read, and why, to be told to the user."""
+    names: tuple[str, ...] = ()
+    """Of all columns; empty where the file has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a table has its numbers: the column of the time, and of each coordinate of each kind."""
+
+    t: int | None
+    kinds: dict[str, dict[int, int]]
+    """For each kind: column by the number of the coordinate."""
+    rest: tuple[str, ...] = ()
+    """Columns that belong to no coordinate."""
+    followers: dict[str, str] = field(default_factory=dict)
+    """Columns of joints that follow others, and those others."""
+    wrong: tuple[str, ...] = ()
+    """Columns that seem to be meant for a coordinate and are not, each with what is wrong."""
+
+
+def read_table(path: str, robot: Model, bare: str = "q", partial: Iterable[str] = ()) -> Table:
+    """Read a CSV file by the names of its columns. A joint's name alone is a column of the kind `bare`.
+
+    Of the kinds in `partial`, joints may be missing, and are zero. Columns without names are taken in the order of the
+    robot, if their count leaves no doubt: the time, then all of `bare`; or of q and v, or of q, v and a. A column that
+    is spelled almost like a coordinate is an error; others that belong to none are in the notes.
+    """
+    rows = read_file(path)
+    if not len(rows.values):
+        raise UnreadableError("the file has no rows of numbers", path)
+    names = rows.names or _assumed(rows.values.shape[1], path, robot, bare)
+    known: Sequence[str] = (*STORED, *DERIVED)
+    if rows.about:
+        about = parsed(rows.about)
+        known = (*known, *(name for name, _ in about["extra"]))
+    found = places(names, robot, bare, path, known)
+    if found.wrong:
+        raise UnreadableError(found.wrong[0], path)
+    t = None if found.t is None else rows.values[:, found.t]
+    if t is not None and (bad := ~np.isfinite(t) | (np.diff(t, prepend=-np.inf) < 0.0)).any():
+        k = int(np.argmax(bad))
+        raise UnreadableError(
+            f"the time {t[k]:g} is not finite, or before that of the last row", f"{path}:{rows.lines[k]}"
+        )
+    loose = tuple(partial)
+    series = {kind: _gathered(kind, found, rows.values, rows.lines, path, robot, kind in loose) for kind in KINDS}
+    return Table(t, **series, count=len(rows.values), notes=_notes(found, path, known), names=rows.names)
+
+
+def places(names: Sequence[str], robot: Model, bare: str, where: str, known: Sequence[str] = ()) -> Places:
+    """Find the coordinate of each column by its name; UnreadableError where one is there twice.
+
+    Columns in `known`, or of parts of them such as `momentum.0`, are never taken for misspelled coordinates.
+    """
+    own = dict(zip(KINDS, (labels(robot)[kind != "q"] for kind in KINDS), strict=True))
+    index = {kind: {name: k for k, name in enumerate(own[kind])} for kind in KINDS}
+    follows = {c.name: robot.joints[c.mimic.joint].name for c in robot.joints if c.mimic is not None}
+    time = next((k for k, name in enumerate(names) if name.strip() in ("t", "time")), None)
+    kinds: dict[str, dict[int, int]] = {kind: {} for kind in KINDS}
+    followers: dict[str, str] = {}
+    rest, wrong = [], []
+
+    def placed(name: str, k: int) -> bool:
+        kind, _, label = name.partition(".")
+        if label not in index.get(kind, ()):
+            kind, label = bare, name
+        if label not in index[kind]:
+            return False
+        if index[kind][label] in kinds[kind]:
+            raise UnreadableError(f"the column {name!r} is there twice", where)
+        kinds[kind][index[kind][label]] = k
+        return True
+
+    for k, name in enumerate(names):
+        if k == time or placed(name, k) or (name != name.strip() and placed(name.strip(), k)):
+            continue
+        kind, dot, label = name.strip().partition(".")
+        if not (dot and kind in KINDS):
+            kind, label = bare, name.strip()
+            if label not in follows:
+                rest.append(name)
+                continue
+        if label in follows:
+            followers[name] = follows[label]
+        else:
+            wrong.append(f"column {name!r}: {_unknown(label, own[kind], robot)}")
+    left = [x for j, x in enumerate(own[bare]) if j not in kinds[bare]]
+    for name in rest:
+        if not _told(name, known) and (
+            any(x.startswith(f"{name}.") for x in left)
+            or get_close_matches(name.lower(), [x.lower() for x in left], n=1)
+        ):
+            wrong.append(f"column {name!r}: {_unknown(name, own[bare], robot)}")
+    return Places(time, kinds, tuple(rest), followers, tuple(wrong))
+
+
+def _told(name: str, known: Sequence[str]) -> bool:
+    return name in known or name.partition(".")[0] in known
+
+
+def missing_columns(kind: str, found: Places, robot: Model) -> list[str]:
+    """The names of columns that a table of this kind should have and has not."""
+    names = labels(robot)[kind != "q"]
+    return [f"{kind}.{name}" for k, name in enumerate(names) if k not in found.kinds[kind]]
+
+
+def _unknown(label: str, names: tuple[str, ...], robot: Model) -> str:
+    own = [x for x in names if x.startswith(f"{label}.")]
+    if own:
+        return f"joint {label!r} has several coordinates, each with a column of its own: {', '.join(own)}"
+    return str(unknown_name("joint", label, names, robot.name))
+
+
+def _notes(found: Places, path: str, known: Sequence[str]) -> tuple[str, ...]:
+    notes = []
+    left = [name for name in found.rest if not _told(name, known)]
+    if left:
+        notes.append(f"{path}: not read: {', '.join(left[:8])}{', ...' if left[8:] else ''}")
+    if found.followers:
+        some = [f"{name} (it follows {leader})" for name, leader in list(found.followers.items())[:4]]
+        notes.append(f"{path}: not read: {', '.join(some)}{', ...' if len(found.followers) > 4 else ''}")
+    return tuple(notes)
+
+
+def _assumed(width: int, path: str, robot: Model, bare: str) -> tuple[str, ...]:
+    """Names for columns without: the time, then all coordinates, of one kind or of several."""
+    own = {kind: [f"{kind}.{name}" for name in labels(robot)[kind != "q"]] for kind in KINDS}
+    for order in [(bare,)] if bare != "q" else [("q",), ("q", "v"), ("q", "v", "a")]:
+        names = ("t", *(name for kind in order for name in own[kind]))
+        if len(names) == width:
+            return names
+    raise UnreadableError(
+        f"the columns have no names, and {width} of them are not t and those of {robot.name!r}; expected a first line "
+        f"such as {','.join(['t', *own[bare]])[:80]}",
+        path,
+    )
+
+
+def _gathered(
+    kind: str,
+    found: Places,
+    values: Array,
+    lines: Sequence[int],
+    path: str,
+    robot: Model,
+    partial: bool,
+) -> Array | None:
+    """The rows of one kind, in the order of the robot."""
+    names, own = labels(robot)[kind != "q"], found.kinds[kind]
+    if not own and names:
+        return None
+    lacking = missing_columns(kind, found, robot)
+    if lacking and not partial:
+        raise UnreadableError(
+            f"there are columns of {kind}, but none for {', '.join(lacking[:6])}"
+            f"{f', ... ({len(lacking)} in all)' if lacking[6:] else ''}{_likely(lacking, found)}",
+            path,
+        )
+    x = np.zeros((len(values), len(names)))
+    for k, column in own.items():
+        x[:, k] = values[:, column]
+    if np.isnan(x).all() and x.size:  # how a motion is written of which this is not known
+        return None
+    bad = ~np.isfinite(x)
+    if bad.any():
+        row, k = (int(i) for i in np.argwhere(bad)[0])
+        raise UnreadableError(f"{kind}.{names[k]} is {x[row, k]}, which is not finite", f"{path}:{lines[row]}")
+    return x
+
+
+def _likely(lacking: Sequence[str], found: Places) -> str:
+    """The columns that were not read, one of which may be the one that is missing."""
+    rest = [*found.rest, *found.followers]
+    return f"; columns that belong to no coordinate: {', '.join(rest[:6])}" if rest else ""

@@ -1,0 +1,52 @@
+"""Motions as Parquet files: the table of `to_arrow`, with the header in its metadata. Needs pyarrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from ....errors import ModelError
+from ...run.memory import machine_memory
+from ..tables import library, to_arrow
+from .comma import grouped
+from .header import Stored, parsed
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["read", "write"]
+
+_WHAT = "a Parquet file"
+_RATIO = 64
+"""Snappy makes zeros about twenty times smaller; what claims to be much larger than its file is not believed."""
+_ALWAYS = 1 << 24
+"""Bytes that any file may become."""
+
+
+def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
+    """Write the table. Pages have checksums; numbers are stored plainly, for there are few that repeat."""
+    parquet = library("pyarrow.parquet", _WHAT)
+    parquet.write_table(to_arrow(result), file, compression="snappy", use_dictionary=False, write_page_checksum=True)
+
+
+def read(file: BinaryIO, size: int) -> Stored:
+    """Read the columns, and the header if there is one of ours."""
+    parquet, arrow = library("pyarrow.parquet", _WHAT), library("pyarrow", _WHAT)
+    try:
+        whole = parquet.ParquetFile(file, page_checksum_verification=True)
+        schema, rows = whole.schema_arrow, whole.metadata.num_rows
+        names = list(schema.names)
+        if rows * len(names) * 8 > min(max(_ALWAYS, _RATIO * size), machine_memory()):
+            raise ModelError(f"the file has {size} bytes and claims {rows} samples of {len(names)} columns")
+        if len(set(names)) < len(names) or any(not arrow.types.is_floating(f.type) for f in schema):
+            raise ModelError("the columns of the file are not numbers with different names, so it is no motion")
+        table = whole.read(use_threads=False)
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as e:
+        raise ModelError(f"the file is no Parquet file, or damaged: {str(e)[:200]}") from None
+    values = {name: np.asarray(table.column(name).to_numpy(), np.float64) for name in names}
+    text = (whole.metadata.metadata or {}).get(b"ordern")
+    if text is None:
+        return Stored(None, columns=values)
+    about = parsed(text)
+    return Stored(about, grouped(about, values))

@@ -1,0 +1,166 @@
+"""A motion between its samples.
+
+Where the integrator left no dense output of its own, positions are cubics in the coordinates of the embedding (of a
+rotation: its quaternion), with the samples' values and rates at their ends, and are projected back: quaternions are
+units, and the two quaternions of one rotation are the same to it. Velocities are cubics from the samples' velocities
+and accelerations. The error is of fourth order in the time between samples. All else - forces, work - is drawn through
+the samples by cubics that do not overshoot (Fritsch and Carlson 1980), so that a force that is switched stays between
+its values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import ArgumentError
+from ...joints import Composite, Free, Joint, Spherical
+from ...model import Model
+from ...records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...robot import Robot
+
+    Motion = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+__all__ = ["Hermite", "Spliced", "located", "monotone"]
+
+Array = NDArray[np.float64]
+
+
+def located(t: Array, times: ArrayLike) -> tuple[Array, NDArray[np.intp]]:
+    """Times as an array, and for each the last sample that is not later; ArgumentError beyond the samples."""
+    try:
+        at = np.asarray(times, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"a time must be a number, not {times!r}") from None
+    if not len(t):
+        raise ArgumentError("this motion has no samples, and nothing between them")
+    span = 1e-12 * max(abs(t[0]), abs(t[-1]))  # what rounding of n * step leaves is not beyond the end
+    if at.size and not (t[0] - span <= at.min() and at.max() <= t[-1] + span):
+        beyond = at[~((at >= t[0] - span) & (at <= t[-1] + span))].flat[0]
+        raise ArgumentError(f"the motion is known from t = {t[0]:g} to {t[-1]:g} s, not at {beyond:g}")
+    at = np.asarray(np.clip(at, t[0], t[-1]))
+    return at, np.searchsorted(t, at, side="right") - 1
+
+
+def _cubic(t: Array, at: Array, k: NDArray[np.intp], y0: Array, r0: Array, y1: Array, r1: Array) -> tuple[Array, Array]:
+    """Values and rates of the cubics with these values and rates at both ends of the intervals from sample k."""
+    h = (t[k + 1] - t[k])[..., None]
+    s = np.where(h > 0.0, (at - t[k])[..., None], 1.0)  # of two samples at one time the later one counts
+    h = np.where(h > 0.0, h, 1.0)
+    s = s / h
+    d, r0, r1 = y1 - y0, h * r0, h * r1
+    c2, c3 = 3.0 * d - 2.0 * r0 - r1, r0 + r1 - 2.0 * d
+    return y0 + s * (r0 + s * (c2 + s * c3)), (r0 + s * (2.0 * c2 + s * (3.0 * c3))) / h
+
+
+def _inner(t: Array, k: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Intervals: the last sample belongs to the one before it."""
+    return np.minimum(k, len(t) - 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Hermite:
+    """The motion at any time, from samples of q, v and a: call it with times to get (q, v)."""
+
+    robot: Robot
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+
+    def __call__(self, times: ArrayLike) -> tuple[Array, Array]:
+        """Positions and velocities at these times, (..., nq) and (..., nv)."""
+        at, k = located(self.t, times)
+        if len(self.t) == 1:
+            return self.q[k], self.v[k]
+        k = _inner(self.t, k)
+        q0, q1 = self.q[k], self.q[k + 1].copy()
+        r0, r1 = self.robot.position_rate(q0, self.v[k]), self.robot.position_rate(q1, self.v[k + 1])
+        for start in _quaternions(self.robot):
+            part = slice(start, start + 4)
+            other = (q0[..., part] * q1[..., part]).sum(axis=-1, keepdims=True) < 0.0
+            q1[..., part] = np.where(other, -q1[..., part], q1[..., part])
+            r1[..., part] = np.where(other, -r1[..., part], r1[..., part])
+        q, _ = _cubic(self.t, at, k, q0, r0, q1, r1)
+        v, _ = _cubic(self.t, at, k, self.v[k], self.a[k], self.v[k + 1], self.a[k + 1])
+        return self.robot.project(q), v
+
+    def acceleration(self, times: ArrayLike) -> Array:
+        """The rates of the velocities' cubics, (..., nv)."""
+        at, k = located(self.t, times)
+        if len(self.t) == 1:
+            return self.a[k]
+        k = _inner(self.t, k)
+        return _cubic(self.t, at, k, self.v[k], self.a[k], self.v[k + 1], self.a[k + 1])[1]
+
+
+def _quaternions(robot: Model) -> list[int]:
+    """Where quaternions start in q."""
+    return [c.q_start + k for c in robot.independent for k in _in_joint(c.type)]
+
+
+def _in_joint(joint: Joint) -> list[int]:
+    if isinstance(joint, (Free, Spherical)):
+        return [0]
+    found, start = [], 0
+    for part, _ in joint.parts if isinstance(joint, Composite) else ():
+        found += [start + k for k in _in_joint(part)]
+        start += part.nq
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Spliced:
+    """The motion of one run after another."""
+
+    starts: Array
+    """When each begins."""
+    shifts: Array
+    """How much later each is than it thinks."""
+    spans: Array
+    """From when to when each is known, in its own time, (k, 2)."""
+    motions: tuple[Motion, ...]
+
+    def __call__(self, times: ArrayLike) -> tuple[Array, Array]:
+        """Positions and velocities at these times, (..., nq) and (..., nv)."""
+        at = np.asarray(times, dtype=float)
+        which = np.clip(np.searchsorted(self.starts, at, side="right") - 1, 0, None)
+        q = v = None
+        for k in np.unique(which):
+            here = which == k
+            qk, vk = self.motions[k](np.clip(at[here] - self.shifts[k], *self.spans[k]))  # shifting rounds
+            if q is None or v is None:
+                q, v = np.empty((*at.shape, qk.shape[-1])), np.empty((*at.shape, vk.shape[-1]))
+            q[here], v[here] = qk, vk
+        if q is None or v is None:
+            return self.motions[0](at)
+        return q, v
+
+
+def monotone(t: Array, y: Array, times: ArrayLike) -> Array:
+    """Samples y (N, ...) drawn through by cubics that do not overshoot; jumps between samples of one time stay."""
+    at, k = located(t, times)
+    if len(t) == 1:
+        return y[k]
+    flat = y.reshape(len(y), -1)
+    h = np.diff(t)[:, None]
+    steep = np.diff(flat, axis=0) / np.where(h > 0.0, h, 1.0)
+    slopes = np.zeros_like(flat)
+    slopes[:-1], slopes[-1] = steep, steep[-1]
+    before, after = np.broadcast_to(h[:-1], steep[1:].shape), np.broadcast_to(h[1:], steep[1:].shape)
+    one, other = steep[:-1], steep[1:]
+    with np.errstate(all="ignore"):
+        w1, w2 = 2.0 * after + before, after + 2.0 * before
+        mean = (w1 + w2) / (w1 / one + w2 / other)
+    slopes[1:-1] = np.where(one * other > 0.0, mean, 0.0)
+    slopes[1:-1] = np.where(before > 0.0, slopes[1:-1], other)
+    slopes[1:-1] = np.where(after > 0.0, slopes[1:-1], one)
+    k = _inner(t, k)
+    drawn, _ = _cubic(t, at, k, flat[k], slopes[k], flat[k + 1], slopes[k + 1])
+    return drawn.reshape(*at.shape, *y.shape[1:])

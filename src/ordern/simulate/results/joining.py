@@ -1,0 +1,96 @@
+"""Motions at other times, and one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import ArgumentError
+from .interpolation import Spliced, located, monotone
+from .series import LOOPS_CLOSED
+
+if TYPE_CHECKING:
+    from .interpolation import Motion
+    from .result import Result
+
+__all__ = ["joined", "resampled"]
+
+Array = NDArray[np.float64]
+
+_MOST = 1e9
+"""Samples that a rate may make."""
+
+
+def resampled(result: Result, times: ArrayLike | None, rate: float | None) -> Result:
+    """The motion at other times, or at a rate in samples per second."""
+    if times is None and rate is not None:
+        times = _ticks(result, rate)
+    elif times is None or rate is not None:
+        raise ArgumentError("resample: give either the times or a rate in samples per second")
+    at, k = located(result.t, times)
+    if at.ndim != 1 or (np.diff(at) < 0.0).any():
+        raise ArgumentError("resample: times are a list that does not decrease")
+    q, v = result.at(at)
+    new = {name: monotone(result.t, x, at) for name, x in result.arrays()}
+    new |= {"t": at, "q": q, "v": v, "a": result.cubics.acceleration(at)}
+    if LOOPS_CLOSED in result.extra:  # open or closed, and nothing between
+        new[LOOPS_CLOSED] = result.extra[LOOPS_CLOSED][k].copy()
+    exact = result.t[k] == at
+    for name, x in result.arrays():
+        new[name][exact] = x[k[exact]]
+    return replace(result.with_arrays(new), dense=result.dense or result.cubics)
+
+
+def _ticks(result: Result, rate: float) -> Array:
+    if not np.isfinite(rate) or rate <= 0.0:
+        raise ArgumentError(f"resample: the rate must be positive, in samples per second, not {rate!r}")
+    if not len(result):
+        return result.t
+    steps = result.duration * rate
+    if steps > _MOST:
+        raise ArgumentError(f"resample: {rate:g} samples per second are {steps:.3g} samples in all")
+    count = int(steps * (1.0 + 1e-12)) + 1  # n / rate may round to a little more than the end
+    return np.asarray(np.minimum(result.t[0] + np.arange(count) / rate, result.t[-1]))
+
+
+def joined(one: Result, other: Result, shift: bool) -> Result:
+    """One motion followed by another."""
+    if other.robot != one.robot:
+        raise ArgumentError(f"the motions are of different robots, {one.robot.name!r} and {other.robot.name!r}")
+    if not len(one) or not len(other):
+        return one if len(one) else other
+    later = float(one.t[-1] - other.t[0]) if shift else 0.0
+    if not shift and other.t[0] < one.t[-1]:
+        raise ArgumentError(
+            f"the second motion starts at {other.t[0]:g} s, before the first one ends, at {one.t[-1]:g} s; with "
+            "shift=True it is moved to its end"
+        )
+    first, second = dict(one.arrays()), dict(other.arrays())
+    if first.keys() != second.keys():
+        raise ArgumentError(f"only one of the motions has the series {', '.join(sorted(first.keys() ^ second.keys()))}")
+    if shift:
+        second["t"] = np.maximum(second["t"] + later, one.t[-1])
+        second |= {n: second[n] + first[n][-1] for n in ("work", "dissipated") if n in second}
+    again = all(np.array_equal(first[name][-1], x[0], equal_nan=True) for name, x in second.items())
+    arrays = {name: np.concatenate([x, second[name][1 if again else 0 :]]) for name, x in first.items()}
+    events = tuple(replace(e, time=e.time + later) if shift else e for e in other.events)
+    whole = replace(one.with_arrays(arrays), events=(*one.events, *events), report=None)
+    return replace(whole, dense=_between(one, other, later, whole))
+
+
+def _between(one: Result, other: Result, later: float, whole: Result) -> Motion | None:
+    """The motion between the samples of both, and between the last of one and the first of the other."""
+    if one.dense is other.dense and not later:
+        return one.dense  # parts of one run
+    start, k = other.t[0] + later, len(one)
+    bridge = whole[k - 1 : k + 1]
+    pieces = [(one.t[0], 0.0, one), (one.t[-1], 0.0, bridge), (start, later, other)]
+    if start <= one.t[-1]:
+        del pieces[1]
+    starts, shifts, parts = zip(*pieces, strict=True)
+    spans = np.array([(part.t[0], part.t[-1]) for part in parts])
+    motions = tuple(part.cubics if part is bridge else part.dense or part.cubics for part in parts)
+    return Spliced(np.array(starts), np.array(shifts), spans, motions)

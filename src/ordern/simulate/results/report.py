@@ -1,0 +1,161 @@
+"""What a run says about itself: how it ended, what it cost, and how well energy and momentum were kept."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import asdict
+from typing import Any
+
+from ...records import dataclass
+from ..constraints.loop_report import LoopReport
+
+__all__ = ["Report", "SimulationWarning", "Violation", "warn"]
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+class SimulationWarning(UserWarning):
+    """A simulation that ended before its time; what was computed up to there is kept."""
+
+
+def warn(message: str) -> None:
+    """Issue a `SimulationWarning` that points at the line of the user's code that called the library."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, SimulationWarning, stacklevel=level)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A coordinate that went beyond a limit of its joint."""
+
+    joint: str
+    index: int
+    """Its place in q; -1 for a joint that closes a loop."""
+    time: float
+    """The end of the first step that it was outside at: it left within that step. An `Event.limit` finds the moment."""
+    most: float
+    """How far it went."""
+    when: float
+    """When it was farthest."""
+
+    def __str__(self) -> str:
+        return f"{self.joint} left its limits before {self.time:.6g} s, by up to {self.most:.3g} at {self.when:.6g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a simulation went; `print` it for a table."""
+
+    robot: str
+    method: str
+    dynamics: str
+    """The method of forward dynamics."""
+    stopped: str
+    """Why: "end", "event", "limit", or, before its time, "not-finite", "step-too-small", "not-converged", "bad-force",
+    "not-closed" (a loop), "locked" (by its loops, where it starts), "blocked" (at a limit, by its loops), "max-steps",
+    "interrupted"."""
+    message: str
+    """The same in words, with names and the time."""
+    time: float
+    """Of the last state."""
+    steps: int
+    rejected: int
+    evaluations: int
+    """Of the forward dynamics."""
+    work: float
+    """Done by drives and external forces, in J."""
+    dissipated: float
+    """Lost to dampers, friction and impacts, in J."""
+    kinetic: float
+    """The largest kinetic energy, in J."""
+    energy_error: float
+    """The largest `|E(t) - E(0) - work + dissipated|` at the end of any step, in J."""
+    momentum_error: tuple[float | None, ...]
+    """The largest change of each component of the momentum (angular, linear) about the world's origin that should not
+    change; None where it may."""
+    violations: tuple[Violation, ...]
+    """Joints that went beyond their limits."""
+    impacts: int
+    native: bool
+    """Whether the time loop ran as machine code."""
+    wall: float
+    """Seconds on the clock, without those of compiling."""
+    compiling: float = 0.0
+    """Seconds that it took before, to compile for this robot and method or to load what was compiled earlier."""
+    loops: LoopReport | None = None
+    """How its loops were kept closed; None for a tree."""
+    potential: float = 0.0
+    """By how much the potential energy of gravity and springs changed: the largest less the smallest, in J."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it came to its end, or to one that was asked for."""
+        return self.stopped in ("end", "event", "limit")
+
+    @property
+    def energy_drift(self) -> float:
+        """The energy error relative to `energy_scale`; the error itself if nothing moved, but for rounding."""
+        return self.energy_error / self.energy_scale if self.energy_scale > _NOTHING else self.energy_error
+
+    @property
+    def energy_scale(self) -> float:
+        """The largest kinetic energy, or what is more by far: the change of the potential energy, or the work, in J.
+
+        These are what matters to a motion that is slow: its kinetic energy may be next to nothing.
+        """
+        return self._scale()[0]
+
+    def _scale(self) -> tuple[float, str]:
+        most, name = max((self.potential, "change of potential energy"), (abs(self.work), "work"))
+        if not most > _MORE * self.kinetic:
+            return self.kinetic, "largest kinetic energy"
+        return most, name
+
+    @property
+    def momentum_drift(self) -> float | None:
+        """The largest entry of `momentum_error`; None if nothing is conserved."""
+        known = [x for x in self.momentum_error if x is not None]
+        return max(known) if known else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as plain numbers and texts."""
+        return {**asdict(self), "energy_drift": self.energy_drift, "momentum_drift": self.momentum_drift}
+
+    def __str__(self) -> str:
+        drift, (scale, of) = self.momentum_drift, self._scale()
+        which = [n for n, x in zip(_COMPONENTS, self.momentum_error, strict=False) if x is not None]
+        rows = [
+            ("stopped", self.message),
+            ("steps", f"{self.steps:,} taken, {self.rejected:,} rejected, {self.evaluations:,} accelerations"),
+            ("energy drift", f"{self.energy_drift:.2e} of the {of}, {scale:.6g} J"),
+            ("work in", f"{self.work:.6g} J"),
+            ("dissipated", f"{self.dissipated:.6g} J" + (f", {self.impacts} impacts" if self.impacts else "")),
+        ]
+        if self.loops is not None:
+            rows += self.loops.rows()
+        if drift is not None:
+            rows.append(("momentum drift", f"{drift:.2e} ({', '.join(which)})"))
+        rows += [("limits" if k == 0 else "", str(v)) for k, v in enumerate(self.violations[:8])]
+        if len(self.violations) > 8:
+            rows.append(("", f"... and {len(self.violations) - 8} more joints"))
+        how = "machine code" if self.native else "step by step from Python"
+        compiling = f", and {_seconds(self.compiling)} to compile" if self.compiling >= 1e-3 else ""
+        rows.append(("time taken", f"{_seconds(self.wall)}, {how}{compiling}"))
+        title = f"{self.robot}: {self.method}, accelerations by {self.dynamics}"
+        return "\n".join([title, *(f"  {name:<15} {text}" for name, text in rows)])
+
+
+_NOTHING = 1e-12
+"""Energies below this, in J, are those of what stands still."""
+_MORE = 10.0
+"""Other energies are the scale of the error only if they are this much more than the kinetic one."""
+
+_COMPONENTS = ("angular x", "angular y", "angular z", "linear x", "linear y", "linear z")
+
+
+def _seconds(s: float) -> str:
+    return f"{s:.3g} s" if s >= 1.0 else f"{1e3 * s:.3g} ms"

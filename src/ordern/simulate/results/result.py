@@ -1,0 +1,422 @@
+"""What a simulation gives: a motion, sampled, with all that follows from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field, fields, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import ArgumentError
+from ...model import Frame
+from ...records import dataclass
+from . import energy
+from .interpolation import Hermite, located
+from .series import LOOPS_CLOSED, JointSeries, joint_series, names, reserved, series
+from .summary import described
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+__all__ = ["Result", "Sample"]
+
+Array = NDArray[np.float64]
+Motion = Callable[[Array], tuple[Array, Array]]
+
+
+class Sample(NamedTuple):
+    """One sample of a motion."""
+
+    t: float
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no dictionary should need it
+    """A motion: samples of time, positions, velocities, accelerations and joint forces, and what follows from them.
+
+    Made by `robot.simulate`, by `on.load_result`, or from arrays of your own. Arrays cannot be written to. Energies,
+    momenta and paths are computed when they are first asked for, all samples in one call.
+
+    >>> import numpy as np, ordern as on
+    >>> robot = on.load("double-pendulum")
+    >>> t, still = np.array([0.0, 0.5, 1.0]), np.zeros((3, 2))
+    >>> result = Result(robot, t, still, still, still, still)
+    >>> result
+    <Result of 'double-pendulum': 3 samples, t = 0 ... 1 s>
+    >>> result["q." + robot.joints[0].name]
+    array([0., 0., 0.])
+    """
+
+    robot: Robot
+    t: Array
+    """Times, (N,), not decreasing. At a jump of the state two samples have one time."""
+    q: Array
+    """Positions, (N, nq)."""
+    v: Array
+    """Velocities, (N, nv)."""
+    a: Array
+    """Accelerations, (N, nv)."""
+    tau: Array
+    """Joint forces that were applied, (N, nv): without those of springs, dampers and friction."""
+    work: Array | None = None
+    """Of the applied forces since the start of the run, (N,)."""
+    dissipated: Array | None = None
+    """What dampers and friction have taken since the start of the run, (N,)."""
+    events: tuple[Any, ...] = ()
+    """What happened, in the order of time."""
+    report: Any = None
+    """How the run went: steps, energy balance, why it stopped. Parts of a result keep the report of the whole run."""
+    dense: Motion | None = None
+    """The motion between the samples, as the integrator knows it."""
+    extra: Mapping[str, Array] = field(default_factory=dict)
+    """Further series by name, each with one entry for each sample: readings of sensors; of robots with loops their
+    "loop_force", (N, nv), what they do to the tree's joints, and if some open or close "loops_closed", 1 or 0 each."""
+
+    def __post_init__(self) -> None:
+        robot = self.robot
+        n = np.shape(self.t)[0] if np.ndim(self.t) else 0
+        shapes = {"t": (n,), "q": (n, robot.nq), "work": (n,), "dissipated": (n,)}
+        shapes |= dict.fromkeys(("v", "a", "tau"), (n, robot.nv))
+        for name, shape in shapes.items():
+            if getattr(self, name) is not None or name not in ("work", "dissipated"):
+                object.__setattr__(self, name, _kept(getattr(self, name), name, shape))
+        if not np.isfinite(self.t).all() or (np.diff(self.t) < 0.0).any():
+            raise ArgumentError("the times of a motion must be finite, and never decrease")
+        for name in self.extra:
+            if reserved(name):
+                raise ArgumentError(f"extra: {name!r} is the name of another series; choose another name")
+        extra = {name: _kept(x, name, (n, *np.shape(x)[1:])) for name, x in self.extra.items()}
+        object.__setattr__(self, "extra", MappingProxyType(extra))
+        object.__setattr__(self, "events", tuple(self.events))
+
+    # ---- series
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all series, but for those of frames: "position.<frame>", "velocity.<frame>"."""
+        return names(self)
+
+    def series(self, name: str) -> Array:
+        """The series of this name: "q.shoulder", "tau.base.wx", "q", "energy", "position.tool", "position.tool.z".
+
+        (N,) for single numbers; (N, k) for a joint with several coordinates, for whole series, and for frames.
+        """
+        return series(self, name)
+
+    def joint(self, name: str) -> JointSeries:
+        """The motion of one joint: its t, q, v, a and tau."""
+        return joint_series(self, name)
+
+    @cached_property
+    def kinetic(self) -> Array:
+        """Kinetic energy, (N,)."""
+        return _constant(self.robot.kinetic_energy(self.q, self.v))
+
+    @cached_property
+    def gravitational(self) -> Array:
+        """Potential energy in the field of gravity, zero at the base's origin, (N,)."""
+        return _constant(self.robot.potential_energy(self.q))
+
+    @cached_property
+    def elastic(self) -> Array:
+        """Energy of the joints' springs, (N,): half of stiffness times deflection squared, for each freedom.
+
+        Springs in joints that close loops have none while their loop is open.
+        """
+        if LOOPS_CLOSED in self.extra:
+            from ..constraints.loop_series import elastic
+
+            return _constant(elastic(self))
+        return _constant(energy.elastic(self.robot, self.q))
+
+    @cached_property
+    def potential(self) -> Array:
+        """Energy of gravity and springs, (N,)."""
+        return _constant(self.gravitational + self.elastic)
+
+    @cached_property
+    def energy(self) -> Array:
+        """Kinetic and potential energy, (N,)."""
+        return _constant(self.kinetic + self.potential)
+
+    @cached_property
+    def momentum(self) -> Array:
+        """Momentum (angular, linear) about the world's origin, in its axes, (N, 6)."""
+        return _constant(self.robot.momentum(self.q, self.v))
+
+    @cached_property
+    def mass_centre(self) -> Array:
+        """The position of the centre of all mass, (N, 3)."""
+        return _constant(energy.mass_centre(self.robot, self.q))
+
+    @cached_property
+    def central_momentum(self) -> Array:
+        """Momentum (angular, linear) about the mass centre, in the world's axes, (N, 6)."""
+        p = self.momentum[:, 3:]
+        return _constant(np.concatenate([self.momentum[:, :3] - np.cross(self.mass_centre, p), p], axis=-1))
+
+    def pose(self, frame: str | Frame) -> Array:
+        """The homogeneous matrices of a frame in the world, (N, 4, 4)."""
+        return self._of_frame("pose", frame, lambda f: self.robot.pose(self.q, f))
+
+    def position(self, frame: str | Frame) -> Array:
+        """The path of a frame's origin in the world, (N, 3)."""
+        return self.pose(frame)[:, :3, 3]
+
+    def velocity(self, frame: str | Frame) -> Array:
+        """The velocity (angular, linear) of a frame's origin in the world's axes, (N, 6)."""
+        return self._of_frame("velocity", frame, lambda f: self.robot.velocity(self.q, self.v, f, axes="world"))
+
+    def _of_frame(self, what: str, frame: str | Frame, compute: Callable[[Frame], Array]) -> Array:
+        key = (what, self.robot.frame(frame))
+        if key not in self._frames:
+            self._frames[key] = _constant(compute(key[1]))
+        return self._frames[key]
+
+    @cached_property
+    def _frames(self) -> dict[tuple[str, Frame], Array]:
+        return {}
+
+    # ---- loops
+
+    def _cut(self, name: str, kind: str) -> Array:
+        """Positions "q" or velocities "v" of a joint that closes a loop, (N, k)."""
+        if (name, kind) not in self._cuts:
+            from ..constraints.loop_series import coordinates
+
+            self._cuts[name, kind] = _constant(coordinates(self, name, kind))
+        return self._cuts[name, kind]
+
+    @cached_property
+    def _cuts(self) -> dict[tuple[str, str], Array]:
+        return {}
+
+    @cached_property
+    def loop_residuals(self) -> Mapping[str, Array]:
+        """By how much each loop and coupling is open, by name: (N, rows), in m and rad."""
+        from ..constraints.loop_series import residuals
+
+        return MappingProxyType({name: _constant(x) for name, x in residuals(self).items()})
+
+    @cached_property
+    def loop_multipliers(self) -> Mapping[str, Array]:
+        """The multipliers of each loop and coupling, by name: (N, rows). Zero while it is open."""
+        from ..constraints.loop_series import multipliers
+
+        return MappingProxyType({name: _constant(x) for name, x in multipliers(self).items()})
+
+    def loop_forces(self, name: str) -> Array:
+        """What a loop does to its child: (moment, force) at and in its frame there, (N, 6); of a coupling (N,).
+
+        Where constraints are redundant these are the forces of the shortest multipliers.
+        """
+        from ..constraints.loop_series import forces
+
+        return forces(self, name)
+
+    # ---- parts of a motion
+
+    def __len__(self) -> int:
+        """The number of samples."""
+        return len(self.t)
+
+    @property
+    def duration(self) -> float:
+        """The time from the first to the last sample."""
+        return float(self.t[-1] - self.t[0]) if len(self) else 0.0
+
+    def __getitem__(self, which: Any) -> Any:
+        """`result["q.shoulder"]` is a series, `result["shoulder"]` a joint's motion, `result[3]` a sample.
+
+        Slices `result[10:50]`, `result[::5]`, masks `result[result.t < 1]` and lists of indices give a Result.
+        """
+        if isinstance(which, str):
+            return self.joint(which) if which in self._joints else self.series(which)
+        if isinstance(which, (int, np.integer)) and not isinstance(which, (bool, np.bool_)):
+            k = range(len(self))[which]  # IndexError where there is none
+            return Sample(float(self.t[k]), self.q[k], self.v[k], self.a[k], self.tau[k])
+        return self._part(which)
+
+    @cached_property
+    def _joints(self) -> frozenset[str]:
+        return frozenset(c.name for c in self.robot.joints)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """The samples, one after the other."""
+        return (self[k] for k in range(len(self)))
+
+    def _part(self, which: Any) -> Result:
+        try:
+            order = np.arange(len(self))[which]
+        except (IndexError, ValueError, TypeError) as e:
+            raise ArgumentError(
+                f"samples are chosen by a slice, a mask of length {len(self)} or indices: {e}"
+            ) from None
+        if order.ndim != 1 or (np.diff(order) <= 0).any():
+            raise ArgumentError("chosen samples must stay in the order of time, each once: no negative steps")
+        part = self.with_arrays({name: x[which] for name, x in self.arrays()})
+        t = part.t
+        inside = tuple(e for e in self.events if len(t) and t[0] <= e.time <= t[-1])
+        return replace(part, events=inside)
+
+    def between(self, start: float, end: float) -> Result:
+        """The samples from one time to another, both included."""
+        return self._part((self.t >= start) & (self.t <= end))
+
+    def arrays(self) -> list[tuple[str, Array]]:
+        """All series that are stored, those of `extra` by their own names."""
+        stored = [(name, getattr(self, name)) for name in ("t", "q", "v", "a", "tau", "work", "dissipated")]
+        return [(name, x) for name, x in (*stored, *self.extra.items()) if x is not None]
+
+    def with_arrays(self, arrays: dict[str, Array]) -> Result:
+        """The same with other samples."""
+        extra = {name: arrays[name] for name in self.extra}
+        stored: dict[str, Any] = {name: x for name, x in arrays.items() if name not in extra}
+        return replace(self, **stored, extra=extra)
+
+    def at(self, time: ArrayLike) -> tuple[Array, Array]:
+        """Position and velocity at any time of the motion, (..., nq) and (..., nv).
+
+        Through the integrator's dense output, of the order of its method; where there is none, by cubics between the
+        samples. At the time of a sample it is that sample; at a jump the one after it.
+        """
+        at, k = located(self.t, time)
+        exact = self.t[k] == at
+        if exact.all():
+            return self.q[k], self.v[k]
+        q, v = (self.dense or self.cubics)(at)
+        exact = exact[..., None]
+        return np.where(exact, self.q[k], q), np.where(exact, self.v[k], v)
+
+    @property
+    def cubics(self) -> Hermite:
+        """The motion between the samples by cubics, whatever the integrator knows."""
+        return Hermite(self.robot, self.t, self.q, self.v, self.a)
+
+    def resample(self, times: ArrayLike | None = None, *, rate: float | None = None) -> Result:
+        """The motion at other times, or at `rate` samples per second from its start.
+
+        Positions and velocities are those of `at`; accelerations are rates of cubics through the velocities; forces
+        and all else are drawn through the samples without overshooting.
+        """
+        from .joining import resampled
+
+        return resampled(self, times, rate)
+
+    def then(self, other: Result, *, shift: bool = False) -> Result:
+        """This motion followed by another one of the same robot.
+
+        The other's times, work and losses go on from this one's as they are; with `shift` they are counted from this
+        one's end, as those of a run of its own. A first sample that repeats the last one is left out.
+        """
+        from .joining import joined
+
+        return joined(self, other, shift)
+
+    # ---- views, files
+
+    def view(self, **options: Any) -> Any:
+        """The robot in motion, in the browser or in an HTML file; `options` are those of `robot.view`."""
+        return self.robot.view(motion=self, **options)
+
+    def plot(self, *what: str, **options: Any) -> Any:
+        """A figure of the motion: `result.plot("q", "tau", "energy", joints=["elbow"], save="fall.pdf")`.
+
+        `what` are "q", "v", "a", "tau", "energy", "momentum", "phase", "tip", "tip-3d" and names of series; `options`
+        are those of `ordern.plot.motion`: joints, frames, title, width, save. It needs matplotlib.
+        """
+        return self.robot.plot(self, *what, **options)
+
+    def to_pandas(self, *which: str) -> Any:
+        """A pandas DataFrame: a row for each sample, a column for each name, the time as index.
+
+        With all that is stored, or with the series that are named: `to_pandas("q", "energy", "position.tool")`.
+        """
+        from .tables import to_pandas
+
+        return to_pandas(self, which)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset with the dimensions time and joint (and joint_q, where positions have other names)."""
+        from .tables import to_xarray
+
+        return to_xarray(self)
+
+    def to_arrow(self, *which: str) -> Any:
+        """An Arrow table: a column for the time and for each name; the robot is in its metadata."""
+        from .tables import to_arrow
+
+        return to_arrow(self, which)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the motion to a file: .npz, .csv or .parquet, by its suffix. `on.load_result` reads it.
+
+        Every number is kept to its last bit. The robot goes with it, unless it has joints of your own types. The file
+        is whole or not written at all: one that exists is replaced in one step.
+        """
+        from .formats import save
+
+        save(self, path)
+
+    def summary(self, most: int = 40) -> str:
+        """The motion as text: where each coordinate goes, energies, events."""
+        return described(self, most)
+
+    def __repr__(self) -> str:
+        n = len(self)
+        many = f"{n} sample{'' if n == 1 else 's'}"
+        span = f", t = {self.t[0]:g} ... {self.t[-1]:g} s" if n else ""
+        events = f", {len(self.events)} event{'s' if len(self.events) > 1 else ''}" if self.events else ""
+        return f"<Result of {self.robot.name!r}: {many}{span}{events}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all samples and events are the same, to the last bit; how the runs went does not count."""
+        if not isinstance(other, Result):
+            return NotImplemented
+        mine, others = self.arrays(), other.arrays()
+        return (
+            self.robot == other.robot
+            and [name for name, _ in mine] == [name for name, _ in others]
+            and all(_identical(x, y) for (_, x), (_, y) in zip(mine, others, strict=True))
+            and len(self.events) == len(other.events)
+            and all(_same_event(x, y) for x, y in zip(self.events, other.events, strict=True))
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = [getattr(self, f.name) for f in fields(self)]
+        return type(self), (*values[:-1], dict(self.extra))
+
+
+def _kept(x: Any, name: str, shape: tuple[int, ...]) -> Array:
+    """An array of this shape that cannot be written to through the result."""
+    try:
+        array = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} of a motion must be an array of numbers, not {type(x).__name__}") from None
+    if array.shape != shape:
+        raise ArgumentError(f"{name} of this motion must have the shape {shape}, not {array.shape}")
+    return _constant(array.view())
+
+
+def _constant(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+def _identical(x: Array, y: Array) -> bool:
+    return bool(np.array_equal(x, y, equal_nan=True) and np.array_equal(np.signbit(x), np.signbit(y)))
+
+
+def _same_event(x: Any, y: Any) -> bool:
+    if type(x) is not type(y):
+        return False
+    return all(np.array_equal(getattr(x, f.name), getattr(y, f.name)) for f in fields(x))

@@ -1,0 +1,1 @@
+"""One run: problem, chunks of steps, events, energy balance, checkpoints."""

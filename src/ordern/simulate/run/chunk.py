@@ -1,0 +1,320 @@
+"""Accepted steps in arrays, as the driver works with them, and what makes them: Python or machine code."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...records import dataclass
+from ..forces import Tabled
+from ..integrators.dense import hermite
+from ..integrators.explicit import first_step, not_finite, too_small
+from ..integrators.integrator import Integrator, Settings, Step, StepFailedError
+from ..integrators.native import Native
+from ..integrators.rk_step import Point
+from .problem import Problem
+
+if TYPE_CHECKING:
+    from ..forces import Applied
+
+__all__ = ["Chunk", "Compiled", "Runner", "Stepwise"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Steps one after the other: a row for each, of its end."""
+
+    start: float
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    """Applied at the ends, by the law within the steps."""
+    work: Array
+    """In each step."""
+    taken: Array
+    """By passive forces, in each step."""
+    dense: Array
+    """(k, m, nq + nv + 2): coefficients in powers of the part of the step of q, v, work and what was taken; m is 0
+    where nobody asks for them."""
+    projected: Array
+    """The energy that closing loops gave at the ends of steps, in each."""
+    rejected: int
+    evaluations: int
+    failure: StepFailedError | None = None
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def edges(self) -> Array:
+        """Where steps begin and end, (k + 1,)."""
+        return np.concatenate([[self.start], self.t])
+
+    def first(self, k: int) -> Chunk:
+        """The first k steps; what all of them cost is kept."""
+        names = ("t", "q", "v", "a", "tau", "work", "taken", "dense", "projected")
+        return replace(self, **{name: getattr(self, name)[:k] for name in names}, failure=None)
+
+
+class Runner(ABC):
+    """Takes several steps at a time."""
+
+    native = False
+
+    @abstractmethod
+    def start(self, t: float, q: Array, v: Array, h: float | None, end: float = np.inf) -> None:
+        """Begin at this state, with a first step to try or None; no force is asked for beyond the end."""
+
+    @abstractmethod
+    def run(self, end: float, most: int) -> Chunk:
+        """Up to `most` steps towards the end; fewer only if it is reached, or there is a failure."""
+
+    @property
+    @abstractmethod
+    def h(self) -> float | None:
+        """The step that it would try next."""
+
+    @abstractmethod
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that the next step depends on."""
+
+    @abstractmethod
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from there."""
+
+
+class Stepwise(Runner):
+    """An integrator, called step by step."""
+
+    def __init__(self, integrator: Integrator) -> None:
+        self.integrator, self.problem = integrator, integrator.problem
+
+    def start(self, t: float, q: Array, v: Array, h: float | None, end: float = np.inf) -> None:
+        """Begin at this state."""
+        self._t = t
+        self.integrator.start(t, q, v, h, end)
+
+    @property
+    def h(self) -> float | None:
+        """The step that it would try next."""
+        return self.integrator.h
+
+    def run(self, end: float, most: int) -> Chunk:
+        """Steps, stacked."""
+        taken: list[Step] = []
+        failure = None
+        start, t = self._t, self._t
+        while t < end and len(taken) < most:
+            before = self.integrator.state()
+            try:
+                taken.append(self.integrator.step(end))
+            except StepFailedError as e:
+                failure = e
+                break
+            except KeyboardInterrupt:  # the steps before are kept, and a checkpoint can go on from there
+                self.integrator.restore(before)
+                failure = StepFailedError("interrupted", t, f"interrupted at t = {t:.9g} s")
+                break
+            t = taken[-1].t1
+        self._t = t
+        return self._stacked(start, taken, failure)
+
+    def _stacked(self, start: float, taken: list[Step], failure: StepFailedError | None) -> Chunk:
+        problem, n = self.problem, len(taken)
+        rows = {
+            name: np.array([getattr(s, name) for s in taken]).reshape(n, size)
+            for name, size in (("q1", problem.nq), ("v1", problem.nv), ("a1", problem.nv))
+        }
+        t = np.array([s.t1 for s in taken])
+        tau = problem.tau.over(t, rows["q1"], rows["v1"])
+        return Chunk(
+            start,
+            t,
+            rows["q1"],
+            rows["v1"],
+            rows["a1"],
+            tau,
+            work=np.array([s.work for s in taken]),
+            taken=np.array([s.dissipated for s in taken]),
+            dense=self._dense(taken),
+            projected=np.array([s.projected for s in taken]),
+            rejected=sum(s.rejected for s in taken) + (failure.rejected if failure else 0),
+            evaluations=sum(s.evaluations for s in taken) + (failure.evaluations if failure else 0),
+            failure=failure,
+        )
+
+    def _dense(self, taken: list[Step]) -> Array:
+        problem, n = self.problem, len(taken)
+        width = problem.nq + problem.nv + 2
+        if not n:
+            return np.zeros((0, 1, width))
+        if taken[0].dense is not None:
+            dense = np.array([s.dense for s in taken])
+            if dense.shape[2] == width:
+                return dense
+            works = _works(problem, taken)
+            full = np.zeros((n, max(dense.shape[1], 4), width))
+            full[:, : dense.shape[1], :-2], full[:, :4, -2:] = dense, works
+            return full
+        ends = [[np.array([getattr(s, f"{name}{k}") for s in taken]) for name in "qva"] for k in (0, 1)]
+        values = [np.concatenate([q, v], axis=1) for q, v, _ in ends]
+        rates = [np.concatenate([problem.position_rate(q, v), a], axis=1) for q, v, a in ends]
+        h = np.array([s.t1 - s.t0 for s in taken])
+        return np.concatenate([hermite(h, values[0], rates[0], values[1], rates[1]), _works(problem, taken)], axis=2)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """That of the integrator."""
+        return {"t": np.array(self._t), **{f"integrator.{k}": x for k, x in self.integrator.state().items()}}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from there."""
+        self._t = float(state["t"])
+        inner = {k.removeprefix("integrator."): x for k, x in state.items() if k.startswith("integrator.")}
+        self.integrator.restore(inner)
+
+
+def _works(problem: Problem, taken: list[Step]) -> Array:
+    """Works within steps as cubics: from what each step has in all, and the powers at its ends."""
+    powers = np.array(
+        [[problem.powers(*at) for at in ((s.t0, s.q0, s.v0, s.a0), (s.t1, s.q1, s.v1, s.a1))] for s in taken],
+        dtype=float,
+    )
+    total = np.array([[s.work, s.dissipated] for s in taken])
+    h = np.array([s.t1 - s.t0 for s in taken])
+    return hermite(h, np.zeros_like(total), powers[:, 0], total, powers[:, 1])
+
+
+class Compiled(Runner):
+    """Machine code that takes all steps between two breaks of the forces by itself."""
+
+    native = True
+
+    def __init__(self, problem: Problem, settings: Settings, method: str, between: bool = True) -> None:
+        """`between` is whether anybody looks at the motion within steps: three more evaluations of each by DP8."""
+        self.problem, self.settings, self._between = problem, settings, between
+        self._loop = Native(
+            problem.robot,
+            method,
+            dynamics=problem.dynamics_method,
+            rtol=settings.rtol,
+            atol=settings.atol,
+            max_step=np.inf if settings.step is None else settings.step,
+            smoothing=problem.smoothing,
+        )
+        self._adaptive = self._loop.method.adaptive
+
+    def start(self, t: float, q: Array, v: Array, h: float | None, end: float = np.inf) -> None:
+        """Begin at this state."""
+        self._t, self._q, self._v = float(t), np.array(q), np.array(v)
+        self._new = 0
+        if not self._adaptive:
+            h = self.settings.step
+        elif h is None:
+            before = self.problem.evaluations
+            a, power, taken = self.problem.rates(self._t, self._q, self._v)
+            if not np.isfinite(a).all():
+                raise not_finite(self.problem, self._t, int(np.argmin(np.isfinite(a))), 0, 1)
+            slope = Point(self.problem.position_rate(self._q, self._v), a, np.array([power, taken]))
+            y = Point(self._q, self._v, np.zeros(2))
+            h = first_step(self.problem, self.settings, self._loop.method.order, self._t, y, slope, end)
+            self._new = self.problem.evaluations - before
+        assert h is not None
+        self._h = h if self.settings.step is None else min(h, self.settings.step)
+
+    @property
+    def h(self) -> float | None:
+        """The step that it would try next."""
+        return self._h
+
+    def run(self, end: float, most: int) -> Chunk:
+        """One call of the compiled loop."""
+        start, nq, nv = self._t, self.problem.nq, self.problem.nv
+        before = (start, self._q, self._v)
+        tau, slant, since = line(self.problem.tau, start, end)
+        s = self._loop.advance(start, self._q, self._v, self._h, end, tau, slant, since, most, self._between)
+        n = len(s.t)
+        if n:
+            self._t, self._q, self._v, self._h = float(s.t[-1]), s.q[-1], s.v[-1], s.h
+        failure, count = None, s.evaluations + self._new
+        self._new = 0
+        if s.status == "not-finite":
+            failure = not_finite(self.problem, self._t, s.index, 0, 0)
+        elif s.status == "too-small":
+            failure = too_small(self.problem, self._t, s.a[-1] if n else s.a0, 0, 0)
+        dense = s.dense
+        if not self._between:
+            dense = np.empty((n, 0, nq + nv + 2))
+        elif dense is None:
+            dense = self._hermite(before, s, tau, slant, since)
+        good = n if self._adaptive else _finite_rows(s.q, s.v)
+        chunk = Chunk(
+            start,
+            s.t,
+            s.q,
+            s.v,
+            s.a,
+            tau + (s.t - since)[:, None] * slant,
+            work=np.diff(s.work, prepend=0.0),
+            taken=np.diff(s.dissipated, prepend=0.0),
+            dense=dense.reshape(n, dense.shape[1], nq + nv + 2),
+            projected=np.zeros(n),
+            rejected=int(s.rejected.sum()) + s.failed,
+            evaluations=count,
+            failure=failure,
+        )
+        if good == n:
+            return chunk
+        bad = np.flatnonzero(~np.isfinite(s.v[good]))
+        return replace(
+            chunk.first(good), failure=not_finite(self.problem, chunk.t[good], int(bad[0]) if bad.size else None, 0, 0)
+        )
+
+    def _hermite(self, before: tuple[float, Array, Array], s: Any, tau: Array, slant: Array, since: float) -> Array:
+        """Within steps of methods that say nothing about it."""
+        problem = self.problem
+        t, q, v = (np.concatenate([np.asarray(x)[None], y]) for x, y in zip(before, (s.t, s.q, s.v), strict=True))
+        a = np.concatenate([s.a0[None], s.a])
+        power = np.sum((tau + (t - since)[:, None] * slant) * v, axis=1)
+        taken = -np.sum(problem.passive_force(q, v) * v, axis=1)
+        works = np.stack([s.work, s.dissipated], axis=1)
+        works = np.concatenate([np.zeros((1, 2)), works])
+        y = np.concatenate([q, v, works], axis=1)
+        rates = np.concatenate([problem.position_rate(q, v), a, power[:, None], taken[:, None]], axis=1)
+        dense = hermite(np.diff(t), y[:-1], rates[:-1], y[1:], rates[1:])
+        dense[:, 0, -2:] = 0.0
+        return dense
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Time, state and step size."""
+        return {"t": np.array(self._t), "h": np.array(self._h), "q": self._q, "v": self._v, "new": np.array(self._new)}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from there."""
+        self._t, self._h, self._new = float(state["t"]), float(state["h"]), int(state["new"])
+        self._q, self._v = np.array(state["q"]), np.array(state["v"])
+
+
+def line(tau: Applied, start: float, end: float) -> tuple[Array, Array, float]:
+    """Forces of the current piece as value + (t - since) * slant."""
+    nothing = np.zeros(tau.robot.nv)
+    value = tau(start, nothing, nothing)
+    if isinstance(tau, Tabled) and not tau.table.hold:
+        k = tau.table.piece(start)
+        if 0 <= k < len(tau.table.t) - 1:
+            t0, t1 = tau.table.t[k], tau.table.t[k + 1]
+            return tau.table.values[k], (tau.table.values[k + 1] - tau.table.values[k]) / (t1 - t0), float(t0)
+    return value, nothing, start
+
+
+def _finite_rows(q: Array, v: Array) -> int:
+    """How many rows come before the first that is not finite."""
+    bad = np.flatnonzero(~(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)))
+    return int(bad[0]) if bad.size else len(q)
