@@ -195,8 +195,8 @@ _WHERE = {
     "robot": ("Builder", "Robot"),
     "simulate.events": ("Event",),
     "simulate.forces": ("Table",),
-    "simulate.report": ("SimulationWarning",),
-    "simulate.result": ("Result",),
+    "simulate.results.report": ("SimulationWarning",),
+    "simulate.results.result": ("Result",),
     "simulate.switches": ("Switch",),
 }
 """The modules of all names."""

@@ -462,6 +462,13 @@ def test_sources_that_cannot_be_seen(directory: Path, compiled: list[str], monke
     assert not directory.exists()
 
 
+def test_all_sources_of_the_package_are_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(cache, "_stamps", lambda folder: seen.append(folder) or [])
+    cache.source_digest.__wrapped__()
+    assert seen == [str(Path(on.__file__).parent)]
+
+
 def test_links_of_editors_are_no_sources(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("")
     (tmp_path / ".#a.py").symlink_to("user@host.1234")

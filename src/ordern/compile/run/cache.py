@@ -84,9 +84,9 @@ def source_digest() -> str | None:
     Of where they are, and of the size and time of each file: what Python itself goes by when it runs bytecode that it
     has kept.
     """
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    package = Path(__file__).absolute().parents[2]
     try:
-        return cache_key([package, sorted(_stamps(package))])
+        return cache_key([str(package), sorted(_stamps(str(package)))])
     except OSError:
         return None  # in an archive, for one
 
