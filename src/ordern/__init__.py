@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from . import forking as _forking  # a fork must wait for imports that other threads have begun
 
 if TYPE_CHECKING:
+    from . import rotations as rotations
     from .algorithms import Algorithm, algorithm, methods
     from .check import Finding, Report
     from .control import controllers as controllers
@@ -202,25 +203,18 @@ _WHERE = {
 """The modules of all names."""
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 
-_PACKAGES = ("io", "joints", "model", "operators", "plot", "robots", "spatial")
-"""Modules that are names themselves."""
-
-
-_CONTROL = ("controllers", "trajectories")
-"""Modules of `control` that are reached by their own names."""
-
-
-_GRASPING = ("contacts",)
-"""Modules of `grasping` that are reached by their own names."""
+_SUBMODULES = {
+    **{name: name for name in ("io", "joints", "model", "operators", "plot", "robots", "rotations", "spatial")},
+    "contacts": "grasping.contacts",
+    "controllers": "control.controllers",
+    "trajectories": "control.trajectories",
+}
+"""Modules that are reached as attributes, and where they are."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return import_module(f".{name}", __name__)
-    if name in _CONTROL:
-        return import_module(f".control.{name}", __name__)
-    if name in _GRASPING:
-        return import_module(f".grasping.{name}", __name__)
+    if name in _SUBMODULES:
+        return import_module(f".{_SUBMODULES[name]}", __name__)
     if name not in _MODULES:
         raise AttributeError(f"module 'ordern' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
@@ -231,4 +225,4 @@ _forking.install()
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_CONTROL, *_GRASPING, "__version__"])
+    return sorted([*__all__, "contacts", "controllers", "rotations", "trajectories", "__version__"])

@@ -1,0 +1,118 @@
+"""Checks of arguments: arrays, numbers, names and poses. Each error names the argument and says what was expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ArgumentError, unknown_name
+
+__all__ = ["Array", "array", "broadcast_shapes", "choice", "finite", "pose", "positive", "real", "real_number"]
+
+Array = NDArray[Any]
+Shape = tuple[int | EllipsisType | None, ...]
+"""A shape to expect: None is any length, and a leading `...` any number of leading dimensions."""
+_RIGID = 1e-6
+"""Largest entry of R R^T - 1 that passes as rounding in a rotation matrix of the user's."""
+
+
+def real(x: Any, what: str) -> Array:
+    """Return numbers as an array of floats, without a copy if they are; raise for complex numbers and for text."""
+    try:
+        a = np.asarray(x)
+        if a.dtype.kind in "fiubO":
+            return a.astype(float, copy=False)
+        if a.dtype.kind == "c":
+            raise ArgumentError(f"{what} must be real numbers, not complex ones ({a.dtype}); give their real part")
+    except (TypeError, ValueError, OverflowError) as e:
+        if isinstance(e, ArgumentError):
+            raise
+    raise ArgumentError(f"{what} must be an array of numbers, not {_shown(x)}")
+
+
+def array(x: Any, shape: Shape, what: str, *, nonfinite: bool = False) -> Array:
+    """Return real numbers of this shape as floats. They must be finite, unless `nonfinite` is set."""
+    a = real(x, what)
+    if not _fits(a.shape, shape):
+        if shape[:1] == (...,) and len(shape) == 2:
+            raise ArgumentError(f"{what} has shape {a.shape}; its last dimension must be {shape[1]}")
+        raise ArgumentError(f"{what} has shape {a.shape}; expected {_text(shape)}")
+    return a if nonfinite else finite(a, what)
+
+
+def finite(a: Array, what: str) -> Array:
+    """Return an array as it is; raise, with the first bad entry, if a number is infinite or NaN."""
+    if not np.isfinite(a).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(a))[0])
+        entry = f"entry {', '.join(map(str, where))} is {a[where]}" if where else f"it is {a[()]}"
+        raise ArgumentError(f"{what} must be finite; {entry}")
+    return a
+
+
+def real_number(x: Any) -> float:
+    """Return a real number as a float; NaN for anything else, True, text and numbers beyond all floats included."""
+    if isinstance(x, (bool, np.bool_, str, bytes)) or np.ndim(x) or np.iscomplexobj(x):
+        return math.nan
+    try:
+        return float(x)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def positive(x: Any, what: str, *, zero: bool = False) -> float:
+    """Return a finite number above zero as a float; with `zero`, zero is allowed too."""
+    number = real_number(x)
+    if not (0.0 <= number < math.inf) or (number == 0.0 and not zero):
+        raise ArgumentError(f"{what} must be a finite number {'not below' if zero else 'above'} zero, not {_shown(x)}")
+    return number
+
+
+def choice(kind: str, name: Any, known: Collection[str], owner: str = "", hint: str = "") -> str:
+    """Return one of the known names; raise, with the closest one and the list, for any other."""
+    if not isinstance(name, str) or name not in known:
+        raise unknown_name(kind, name, known, owner, hint)
+    return name
+
+
+def pose(T: Any, what: str, *, batch: bool = False) -> Array:
+    """Return a homogeneous matrix (4, 4), or with `batch` any array (..., 4, 4) of them; raise if one is not rigid."""
+    a = array(T, (..., 4, 4) if batch else (4, 4), what)
+    R = a[..., :3, :3]
+    off = np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)).max(initial=0.0)
+    last = np.abs(a[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0)
+    if off > _RIGID or last > _RIGID or (a.size and np.linalg.det(R).min() < 0.0):
+        raise ArgumentError(
+            f"{what} is not a pose: the upper left 3x3 block must be a rotation matrix (it is off by {off:.2g}), and "
+            "the last row 0, 0, 0, 1"
+        )
+    return a
+
+
+def broadcast_shapes(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that batches of these shapes broadcast to; raise if they do not."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ArgumentError(f"{what}: the batch shapes {sorted(set(shapes))} do not fit together") from None
+
+
+def _fits(shape: tuple[int, ...], wanted: Shape) -> bool:
+    if wanted[:1] == (...,):
+        wanted = wanted[1:]
+        shape = shape[max(len(shape) - len(wanted), 0) :]
+    return len(shape) == len(wanted) and all(n is None or n == m for m, n in zip(shape, wanted, strict=True))
+
+
+def _text(shape: Shape) -> str:
+    inside = ", ".join("..." if n is ... else "any" if n is None else str(n) for n in shape)
+    return f"({inside},)" if len(shape) == 1 else f"({inside})"
+
+
+def _shown(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 200 else f"{text[:200]}..."
