@@ -1,35 +1,69 @@
 """Which tests run: the quick ones by default, all of them with `--all`, the campaigns at full size with `--soak`.
 
-Modules that compare with a peer are left out where the peer has no release for this Python or system. The first lines
-of the report say so.
+Tests that need an optional package are left out where it is not installed; the last lines of the report say so. The
+quick run needs no optional package, and `./dev test --all` installs them all.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
+import signal
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-PEERS = {
-    "mujoco": r"^import mujoco$|^from tests\.loops\.mujoco_twin ",
-    "pinocchio": r"^import pinocchio as pin$|^from tests\.peers_util ",
+OPTIONAL = {
+    "collada": "pycollada",
+    "example_robot_data": "example-robot-data",
+    "matplotlib": "matplotlib",
+    "mujoco": "mujoco",
+    "pandas": "pandas",
+    "pinocchio": "pin",
+    "pyarrow": "pyarrow",
+    "scipy": "scipy",
+    "sympy": "sympy",
+    "viser": "viser",
+    "xarray": "xarray",
 }
-"""Peers, and the lines by which a module of tests needs them."""
-MISSING = {name: re.compile(lines, re.M) for name, lines in PEERS.items() if find_spec(name) is None}
+"""Modules that tests may need beyond the extra `test`, and the packages that have them."""
+HELPERS = {"pinocchio": r"tests\.peers_util", "mujoco": r"tests\.loops\.mujoco_twin"}
+"""Modules of the tests that import an optional one."""
+MISSING = {
+    name: re.compile(rf"^\s*(?:import|from) (?:{name}|{HELPERS.get(name, name)})\b", re.M)
+    for name in OPTIONAL
+    if find_spec(name) is None
+}
 
 
-def pytest_report_header() -> list[str]:
-    return [f"left out: tests beside {name}, which is not installed" for name in MISSING]
+def pytest_configure() -> None:
+    """Let SIGINT interrupt: jobs in the background start with it ignored, and so would programs that tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if MISSING:
+        packages = ", ".join(OPTIONAL[name] for name in MISSING)
+        terminalreporter.write_line(f"left out: tests that need {packages} (./dev test --all installs them)")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out modules that import a package that is not installed."""
     if MISSING and collection_path.suffix == ".py":
-        text = collection_path.read_text(encoding="utf-8")
+        text = re.sub(r"^[ \t].*$", "", collection_path.read_text(encoding="utf-8"), flags=re.M)
         return True if any(lines.search(text) for lines in MISSING.values()) else None
     return None
+
+
+def needs_missing(item: pytest.Item) -> bool:
+    """Return whether a test needs a package that is not installed: by its marker `needs`, or by an import in it."""
+    needed = {name for marker in item.iter_markers("needs") for name in marker.args}
+    code = getattr(inspect.unwrap(getattr(item, "function", needs_missing)), "__code__", None)
+    imported = {name.partition(".")[0] for name in code.co_names} if code else set()
+    return not MISSING.keys().isdisjoint(needed | imported)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,6 +74,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def runs(item: pytest.Item) -> bool:
+        if needs_missing(item):
+            return False
         campaign = item.get_closest_marker("campaign") is not None
         if config.getoption("--soak"):
             return campaign

@@ -82,6 +82,7 @@ def test_accelerations_are_those_of_the_recursions(method: str, name: str) -> No
     assert_close(ask(robot, "forward_dynamics", q, v, tau, *more, method=method), a, INVERSION)
 
 
+@pytest.mark.slow
 @cases(WRENCHES)
 def test_wrenches_are_those_of_the_recursions(method: str, name: str) -> None:
     robot = ROBOTS[name]
@@ -114,6 +115,7 @@ def test_wrenches_of_accelerations_have_no_method_of_joint_forces() -> None:
         robot.joint_wrenches(q, v, tau=tau, method="kalman-scan")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["articulated-body", "virtual-work"])
 def test_wrenches_of_joints_that_follow_others(method: str) -> None:
     robot = random_robot(2, 6, (on.Revolute, on.Prismatic), mimic=True)
@@ -388,6 +390,7 @@ def depth(robot: on.Robot, method: str) -> int:
     return max(level.values())
 
 
+@pytest.mark.slow
 def test_constraint_forces_take_a_logarithm_of_steps() -> None:
     deep = {n: depth(chain(n, on.Revolute()), "constraint-force") for n in (4, 8, 16)}
     assert 0.7 < (deep[16] - deep[8]) / (deep[8] - deep[4]) < 1.3  # as much for each doubling

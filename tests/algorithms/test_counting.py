@@ -109,6 +109,7 @@ def test_a_step_is_of_order_n() -> None:
     assert totals[2] - totals[1] == totals[1] - totals[0]
 
 
+@pytest.mark.slow
 def test_methods_made_of_others_are_counted_by_piece() -> None:
     tree = on.load("yamane-branched-30")
     split = on.count(tree, "forward_dynamics", "virtual-work-split")

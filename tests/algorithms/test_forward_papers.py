@@ -187,6 +187,7 @@ def test_accelerations_of_links(method: str) -> None:
         assert_close(tip, expected, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["unrolled", "rolled"])
 def test_accelerations_of_links_compiled(way: str) -> None:
     robot = SMALL["floating"]

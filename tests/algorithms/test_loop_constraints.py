@@ -92,6 +92,7 @@ def _moves(closure: Closure) -> bool:
     return isinstance(closure, Joint) and closure.nv > 0
 
 
+@pytest.mark.slow
 def test_without_a_time_it_is_zero() -> None:
     robot = mechanism(OTHERS[5])
     q, v, _ = state(robot)
@@ -100,6 +101,7 @@ def test_without_a_time_it_is_zero() -> None:
         assert_allclose(ask(*arguments), ask(*arguments, t=0.0), rtol=ROUNDING, atol=ROUNDING)
 
 
+@pytest.mark.slow
 def test_what_is_inward_of_a_loop_has_no_part_in_it() -> None:
     robot = mechanism(on.Fixed(), floating=True)
     q, _, _ = state(robot)
@@ -110,6 +112,7 @@ def test_what_is_inward_of_a_loop_has_no_part_in_it() -> None:
                 assert not K[robot.loop_rows[loop], robot.joint(joint).v].any()  # exactly
 
 
+@pytest.mark.slow
 def test_rows_of_the_jacobian_are_wrenches_on_both_bodies() -> None:
     """K = W (J of the child's frame - J of the parent's, both in the child's axes at the child's origin)."""
     robot = mechanism(on.Fixed(), floating=True)

@@ -55,6 +55,7 @@ def puma() -> on.Robot:
     return on.load("puma560")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("axes", ["frame", "world"])
 def test_too_few_freedoms_are_an_error_that_tells_the_directions(question: str, axes: str) -> None:

@@ -43,6 +43,7 @@ def ask(robot: on.Robot, given: Any, method: str | None = None, present: Any = (
     return robot.kernel("forward_dynamics", method, present=present, way=way)(*given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(15))
 def test_random_trees(method: str, seed: int) -> None:

@@ -244,6 +244,7 @@ def test_five_bar_reaches_points_by_the_law_of_cosines() -> None:
             assert cos(drive - wanted) == pytest.approx(1.0, abs=CLOSED_FORM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 6])
 def test_chain_of_four_bars(n: int) -> None:
     """Its one motion, its energy, and the freedoms that it gains when it lies flat."""

@@ -358,6 +358,7 @@ def test_solids_of_shapes_have_the_textbook_inertia() -> None:
         ("romeo_description/urdf/romeo.urdf", False, {"mass-matrix-singular": "LHand"}),
     ],
 )
+@pytest.mark.needs("example_robot_data")
 def test_errors_of_real_robots(file: str, floating: bool, expected: dict[str, str]) -> None:
     report = check(on.load(ROBOTS / file, floating=floating, merge=False))
     assert {f.code: f.name for f in report.errors} == expected

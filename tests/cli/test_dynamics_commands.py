@@ -266,6 +266,8 @@ def test_a_checkpoint_is_gone_on_from(capsys: Capture) -> None:
     assert told(capsys, arguments)["final"] == first
 
 
+@pytest.mark.slow
+@pytest.mark.needs("matplotlib", "viser")
 def test_a_page_and_a_picture(capsys: Capture) -> None:
     arguments = ["simulate", "pendulum.urdf", "--q0", "1", "--save", "motion.html", "--plot", "motion.png"]
     found = told(capsys, arguments)
@@ -368,7 +370,10 @@ FILES = {
         (["forward", "pendulum.urdf", "--q", "inf"], "'inf' "),
         (["forward", "pendulum.urdf", "--states", "two.csv", "--v", "1"], "--v has no meaning with --states"),
         (["forward", "pendulum.urdf", "--states", "still.csv"], "no columns of positions"),
-        (["forward", "pendulum.urdf", "--out", "x.parquet"], "states without times"),
+        pytest.param(
+            *(["forward", "pendulum.urdf", "--out", "x.parquet"], "states without times"),
+            marks=pytest.mark.needs("pyarrow"),
+        ),
         (["simulate", "no.urdf"], "there is no file 'no.urdf'"),
         (["simulate", "pendulum.urdf", "--method", "rk5"], "Did you mean 'rk4'?"),
         (["simulate", "pendulum.urdf", "--method", "rk4"], "give --step"),
@@ -420,6 +425,7 @@ def test_quaternions_become_units(capsys: Capture) -> None:
     assert "a quaternion must not be zero" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_keeps_what_was_computed() -> None:
     run = ["simulate", "slider.urdf", "--method", "radau", "--step", "1e-4", "--until", "1e4", "--gravity-compensation"]

@@ -16,6 +16,8 @@ from ordern.cli.bench import _lines, _quiet
 from ordern.cli.peers import peers
 from ordern.simulate.run.progress import Bar
 
+pytestmark = pytest.mark.needs("matplotlib", "pinocchio", "mujoco")
+
 Capture = pytest.CaptureFixture[str]
 
 

@@ -18,6 +18,8 @@ import ordern as on
 from ordern.cli import main
 from tests.tolerances import HUNG
 
+pytestmark = pytest.mark.needs("viser")
+
 
 def test_a_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "arm.html"
@@ -120,6 +122,7 @@ def test_missing_meshes_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixt
     assert notes == ["ordern: note: r: meshes that are not shown: no.stl (no such file)"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_ends_it() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(on.__file__).parents[1])}

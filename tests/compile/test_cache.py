@@ -91,6 +91,7 @@ def test_names_do_not_matter_but_numbers_do(directory: Path, compiled: list[str]
     assert len(compiled) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -108,6 +109,7 @@ def test_other_code_is_another_entry(directory: Path, compiled: list[str], chang
     assert len(compiled) == len(entries(directory)) == 2
 
 
+@pytest.mark.slow
 def test_frames_and_settings_are_part_of_the_key(directory: Path, compiled: list[str]) -> None:
     one, x = robot(), np.array([0.3])
     answers = [
@@ -217,6 +219,7 @@ def _flipped(content: bytes, k: int) -> bytes:
     return bytes(damaged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [d for _, d in damages()], ids=[name for name, _ in damages()])
 def test_damaged_entries_are_rebuilt(directory: Path, compiled: list[str], damage: Callable[[bytes], bytes]) -> None:
     before = ask()
@@ -230,6 +233,7 @@ def test_damaged_entries_are_rebuilt(directory: Path, compiled: list[str], damag
     assert len(compiled) == 2
 
 
+@pytest.mark.slow
 def test_an_entry_under_a_wrong_name_is_ignored(directory: Path, compiled: list[str]) -> None:
     ask(1.0)
     (one,) = entries(directory)
@@ -260,6 +264,7 @@ def test_the_directory_is_private(tmp_path: Path, directory: Path, monkeypatch: 
     assert entry.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o777, 0o722, 0o770, 0o702])
 def test_a_directory_that_others_can_write_is_ignored(directory: Path, compiled: list[str], mode: int) -> None:
     ask()
@@ -282,6 +287,7 @@ def test_a_directory_of_somebody_else_is_ignored(
     assert len(compiled) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", ["off", "OFF", "0", "no", "false"])
 def test_turned_off(directory: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch, off: str) -> None:
     ask()
@@ -313,6 +319,7 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ask()
 
 
+@pytest.mark.slow
 def test_size_is_bounded_and_the_oldest_go_first(
     directory: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,6 +356,7 @@ def fail_with(error: OSError) -> Callable[..., Any]:
     return fail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "name"), [(os, "replace"), (os, "fdopen"), (tempfile, "mkstemp"), (Path, "mkdir")])
 def test_failing_writes_leave_nothing_behind(
     directory: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
@@ -380,12 +388,14 @@ def test_a_file_in_the_place_of_the_directory(directory: Path) -> None:
     assert directory.read_text() == "not a directory"
 
 
+@pytest.mark.slow
 def test_no_temporary_files_stay(directory: Path) -> None:
     for mass in (1.0, 2.0, 3.0):
         ask(mass)
     assert {p.suffix for p in entries(directory)} == {".kernel"}
 
 
+@pytest.mark.slow
 def test_clear(directory: Path) -> None:
     ask(1.0)
     ask(2.0)
@@ -427,6 +437,7 @@ def test_a_pickled_robot_finds_its_code(directory: Path, compiled: list[str]) ->
     assert len(compiled) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has none")
 def test_entries_that_never_end(directory: Path, compiled: list[str]) -> None:
     ask()
@@ -445,6 +456,7 @@ def test_entries_that_never_end(directory: Path, compiled: list[str]) -> None:
     assert not [e for e in cache.entries() if e.size > 1 << 30]
 
 
+@pytest.mark.slow
 def test_sources_that_cannot_be_seen(directory: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a package in an archive: then nothing is kept."""
 
@@ -489,6 +501,7 @@ def test_nonsense_bounds_are_the_usual_one(monkeypatch: pytest.MonkeyPatch, bad:
     assert cache.limit() == 256e6
 
 
+@pytest.mark.slow
 def test_the_directory_is_not_looked_through_after_every_write(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ ODD: dict[str, Callable[[Meta], Any] | bytes] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_odd_fields_of_a_kernel(directory: Path, name: str) -> None:
     q = np.array([0.3, 0.4])
@@ -68,6 +69,7 @@ def test_odd_fields_of_a_kernel(directory: Path, name: str) -> None:
     cache.entries()
 
 
+@pytest.mark.slow
 def test_entries_are_listed_whatever_is_in_them(directory: Path) -> None:
     on.load("double-pendulum").gravity_force(np.zeros(2))
     (entry,) = directory.iterdir()

@@ -35,6 +35,7 @@ def counts(robot: on.Robot, question: str) -> Counts:
     return robot.kernel(question, way="unrolled").counts()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [6, 7, 10, 30, 60])
 def test_forward_dynamics_takes_fewer_multiplications_than_the_papers(n: int) -> None:
     """Saha 1999, Table 2: 201 n - 335; Featherstone 1983, as counted there: 199 n - 198."""
@@ -43,6 +44,7 @@ def test_forward_dynamics_takes_fewer_multiplications_than_the_papers(n: int) ->
     assert found.multiplications + found.divisions < 199 * n - 198
 
 
+@pytest.mark.slow
 def test_each_further_joint_takes_fewer_multiplications_than_in_the_papers() -> None:
     more, fewer = (counts(general_arm(n), "forward_dynamics") for n in (20, 19))
     assert more.multiplications + more.divisions - fewer.multiplications - fewer.divisions < 199

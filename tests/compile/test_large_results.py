@@ -53,6 +53,7 @@ def by_few(robot: on.Robot, q: Array) -> Array:
     return np.concatenate([robot.mass_matrix(part, threads=1) for part in np.array_split(q, len(q) // 100)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_streamed_results_are_those_of_small_batches(robot: on.Robot, dtype: str) -> None:
     q = states(robot, enough(robot, dtype), dtype)
@@ -99,6 +100,7 @@ def test_results_with_strides_of_their_own(robot: on.Robot, way: str) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.slow
 def test_threads_share_a_streamed_result(robot: on.Robot) -> None:
     q = states(robot, 3 * enough(robot, "float64"))
     np.testing.assert_array_equal(robot.mass_matrix(q, threads=3), by_few(robot, q))
@@ -191,6 +193,7 @@ class TestShelf:
         assert s.array((10, 10), self.dtype) is None
         assert s.array((result_pool.UP_TO_BYTES // 8 + 1,), self.dtype) is None
 
+    @pytest.mark.slow
     def test_results_of_threads_do_not_share_memory(self) -> None:
         robot = on.load("yamane-serial-30")
         n = result_pool.FROM_BYTES // (8 * robot.nv**2) + 1

@@ -93,6 +93,7 @@ def test_a_batch_does_not_depend_on_what_was_before() -> None:
 COUNTED = [("forward_dynamics", m) for m in FORWARD] + list(OTHERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "method"), COUNTED)
 def test_operations_of_loops_are_counted(question: str, method: str) -> None:
     """Loops that fold nothing take what straight-line code takes when nothing can be folded there either, or more."""
@@ -133,6 +134,7 @@ def test_pieces_are_compiled_once_and_counted() -> None:
     assert (counter.counts.multiplications, counter.counts.additions) == (12, 12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", SCANS)
 def test_operations_of_pieces_are_counted(method: str) -> None:
     """Each doubling of a chain doubles them: they are of order n."""

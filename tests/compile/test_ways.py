@@ -69,6 +69,7 @@ def test_single_precision_is_double_precision_rounded(robot: on.Robot, asked: An
         assert relative(answer, expected) <= SINGLE, way
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", EVERYTHING, ids=name_of)
 def test_double_precision_is_longdouble_rounded(robot: on.Robot, asked: Any) -> None:
     question, present, options = asked
@@ -129,6 +130,7 @@ def exact_robot() -> on.Robot:
     return builder.frame("tool", "body5", at=(0.1, 0.2, 0.3)).build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(), (2,)])
 def test_many_digits(shape: tuple[int, ...]) -> None:
     """On mpmath numbers the functions fit together to 30 digits: nothing passes through double precision."""
@@ -154,6 +156,7 @@ def test_many_digits(shape: tuple[int, ...]) -> None:
         assert _distance(robot.difference(q, robot.integrate(q, v)), v) < small
 
 
+@pytest.mark.slow
 def test_many_digits_are_those_of_longdouble() -> None:
     robot = random_robot(24, 4, (on.Revolute, on.Prismatic, on.Spherical, on.Free), armature=True, passive=True)
     with mpmath.workdps(30):
@@ -213,6 +216,7 @@ class Refusal:
         pytest.fail("not the fast path")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_answers_do_not_depend_on_the_place_in_a_batch(robot: on.Robot, dtype: str, way: str) -> None:
@@ -298,6 +302,7 @@ def test_kinematics_and_energies_of_a_long_chain(long_chain: on.Robot, asked: An
     assert relative(kernel(*given), expected) <= ROUNDING
 
 
+@pytest.mark.slow
 def test_mass_matrix_of_a_long_chain() -> None:
     robot = chain(80, revolute)
     given = arguments(robot, "mass_matrix", (), 3)
@@ -305,6 +310,7 @@ def test_mass_matrix_of_a_long_chain() -> None:
     assert relative(kernel(*given), robot.kernel("mass_matrix", way="interpreted")(*given)) <= ROUNDING
 
 
+@pytest.mark.slow
 def test_hundred_spherical_joints_in_series() -> None:
     """Where articulated inertias that are not kept symmetric lose every digit."""
     robot = chain(100, lambda k: on.Spherical())
@@ -317,6 +323,7 @@ def test_hundred_spherical_joints_in_series() -> None:
         assert relative(answer, exact) <= LONG_CHAIN, way
 
 
+@pytest.mark.slow
 def test_short_robots_are_unrolled_and_long_ones_rolled(monkeypatch: pytest.MonkeyPatch, long_chain: on.Robot) -> None:
     assert random_robot(26, 3).kernel("forward_dynamics").code.way == "unrolled"
     assert long_chain.kernel("integrate").code.way == "unrolled"

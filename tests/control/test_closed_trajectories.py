@@ -36,6 +36,7 @@ def assert_moves(robot: on.Robot, trajectory: Any) -> None:
     assert_close(trajectory(inside).a / size, slope[1] / size, 10 * SECOND_DIFFERENCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("law", ["cycloidal", "minimum_jerk"])
 def test_from_one_closed_position_to_another(name: str, law: str) -> None:
@@ -52,6 +53,7 @@ def test_from_one_closed_position_to_another(name: str, law: str) -> None:
     assert not trajectory(2.0).v.any() and not trajectory(-1.0).a.any()
 
 
+@pytest.mark.slow
 def test_other_motions() -> None:
     robot = on.load("five-bar")
     points = np.array([five_bar.inverse_kinematics(p) for p in ((0.05, 0.35), (-0.05, 0.3), (0.0, 0.25), (0.05, 0.35))])
@@ -71,6 +73,7 @@ def test_other_motions() -> None:
     assert_close(passed, points[1:3], 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["door", "bricard", "double-parallelogram", "four-bar-chain-3"])
 def test_constraints_that_depend_on_each_other(name: str) -> None:
     robot = on.load(name)
@@ -91,6 +94,7 @@ def test_without_motors_a_joint_that_can_lead_is_found() -> None:
     assert_moves(robot, tr.cycloidal(robot, *ends("four-bar"), 2.0))
 
 
+@pytest.mark.slow
 def test_a_floating_base_leads_as_well() -> None:
     robot = floating_four_bar(True)
     q0, q1, q2 = (
@@ -102,6 +106,7 @@ def test_a_floating_base_leads_as_well() -> None:
     assert_close(robot.difference(trajectory(1.0).q, q1), np.zeros(robot.nv), 1e-12)
 
 
+@pytest.mark.slow
 def test_a_loop_that_time_drives() -> None:
     """A crank that is driven by time, and a slider that leads nothing: the motion follows the loop."""
     bar = {"mass": 1.0, "com": (0.25, 0, 0), "inertia": (0.01, 0.1, 0.1)}
@@ -122,6 +127,7 @@ def test_a_loop_that_time_drives() -> None:
 SHIFTS = {"five-bar": (-0.1, 0.0, -0.05), "delta-robot": (0.08, 0.05, 0.06), "stewart-platform": (0.03, 0.02, 0.05)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_frame_on_a_line(name: str) -> None:
     robot, frame, (q0, _) = on.load(name), FRAMES[name], ends(name)
@@ -208,6 +214,7 @@ def test_check_tells_of_motors_that_are_too_few_and_of_their_limits() -> None:
     assert (found.joint, found.kind) == ("left_drive", "effort") and abs(found.value) == pytest.approx(abs(needed[0]))
 
 
+@pytest.mark.slow
 def test_mistakes_are_named() -> None:
     robot, (q0, _) = on.load("four-bar"), ends("four-bar")
     crossed = np.array(four_bar.assembled_position(1.0, crossed=True))
@@ -233,6 +240,7 @@ def test_mistakes_are_named() -> None:
         tr.cycloidal(blade, np.zeros(3), np.ones(3), 1.0)
 
 
+@pytest.mark.slow
 def test_a_mechanism_that_ends_on_the_way() -> None:
     """A crank that is too long to pass its inner dead point: between these two positions there is no closed one."""
     sizes = {"crank": 0.32, "coupler": 0.2}

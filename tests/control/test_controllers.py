@@ -48,6 +48,7 @@ def error_rate(robot: on.Robot, goal: Any, q: Array, v: Array) -> Array:
     return (after - before) / (2 * h)
 
 
+@pytest.mark.slow
 def test_computed_torque_makes_the_error_linear(puma: on.Robot) -> None:
     rng = np.random.default_rng(0)
     q0, q1 = puma.random(rng, 2)
@@ -98,6 +99,7 @@ def test_gravity_compensation_keeps_energy(puma: on.Robot) -> None:
     assert_close(puma.kinetic_energy(q, v), puma.kinetic_energy(q0, v0), CLOSED_LOOP)
 
 
+@pytest.mark.slow
 def test_pd_holds_where_springs_balance_gravity(puma: on.Robot) -> None:
     goal = np.array([0.3, 0.6, -0.8, 0.1, 0.4, 0.0])
     control = co.PD(puma, goal, kp=200.0, kd=20.0)
@@ -135,6 +137,7 @@ HOME = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.7])
 FRAME = "panda_hand_tcp"
 
 
+@pytest.mark.slow
 def test_operational_space_decouples_the_frame(panda: on.Robot) -> None:
     """Along each axis of the world the frame goes as a unit mass on its own spring, whatever the others do."""
     goal = panda.pose(HOME, FRAME)
@@ -160,6 +163,7 @@ def test_operational_space_turns_by_a_linear_law(panda: on.Robot) -> None:
     assert_close(left, decayed(turn, 0 * turn, 4.0, 0.3), CLOSED_LOOP)
 
 
+@pytest.mark.slow
 def test_operational_space_follows_a_path_while_the_elbow_moves(panda: on.Robot) -> None:
     goal = panda.pose(HOME, FRAME)
     goal[:3, 3] += [0.1, 0.2, -0.1]
@@ -183,6 +187,7 @@ def test_operational_space_in_a_singular_position(panda: on.Robot) -> None:
     assert np.abs(tau).max() < 1e3
 
 
+@pytest.mark.slow
 def test_batches(puma: on.Robot, creature: on.Robot, panda: on.Robot) -> None:
     rng = np.random.default_rng(4)
     for robot, frame in ((puma, "flange"), (creature, "tool"), (panda, FRAME)):
@@ -246,6 +251,7 @@ def test_a_panda_follows_a_cycloid_in_simulation(panda: on.Robot) -> None:
     assert 1e-3 < off < 0.2
 
 
+@pytest.mark.slow
 def test_sampled_in_simulation(puma: on.Robot) -> None:
     """A sampled controller lags by half a period: the error grows with the period."""
     q0 = np.array([0.0, 0.5, -0.5, 0.0, 0.3, 0.0])

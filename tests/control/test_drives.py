@@ -73,6 +73,7 @@ def test_mechanisms(name: str) -> None:
     assert not co.GravityCompensation(robot, damping=1.0)(0.0, q, v)[~at].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_frame_of_a_mechanism(name: str) -> None:
     robot, frame, (q0, q1) = on.load(name), FRAMES[name], ends(name)
@@ -102,6 +103,7 @@ def test_the_null_space_of_a_mechanism() -> None:
     assert_close(left.T @ robot.mass_matrix(q) @ (a - u), np.zeros(3), 1e-8)
 
 
+@pytest.mark.slow
 def test_errors_decay_in_a_simulation() -> None:
     robot, (q0, _) = on.load("five-bar"), ends("five-bar")
     at = [robot.joint(name).q_start for name in robot.actuated]
@@ -124,6 +126,7 @@ def test_more_motors_than_freedoms() -> None:
     assert np.linalg.norm(tau) < np.linalg.norm(one)  # shared
 
 
+@pytest.mark.slow
 def test_dampers_and_springs_in_loops_are_compensated() -> None:
     builder = on.Builder.of(four_bar.four_bar(closure=on.Revolute((0, -1, 0))).build())
     loop, one, other = builder._loops["pin"]
@@ -140,6 +143,7 @@ def test_dampers_and_springs_in_loops_are_compensated() -> None:
     assert_close(robot.forward_dynamics(q, v, tau + passive), a, MOTORS)
 
 
+@pytest.mark.slow
 def test_a_floating_base_is_not_pushed(legged: on.Robot) -> None:
     rng = np.random.default_rng(0)
     q, v = legged.random(rng), rng.normal(size=legged.nv)
@@ -159,6 +163,7 @@ def test_a_floating_base_is_not_pushed(legged: on.Robot) -> None:
     assert {x.joint for x in report.report} == {"root_joint"}
 
 
+@pytest.mark.slow
 def test_what_needs_more_motors_is_refused(legged: on.Robot) -> None:
     words = r"needs a motor at every joint, but 'root_joint' of 'solo' has none.*PD\(.*gravity=True\).*with_actuated"
     with pytest.raises(on.ArgumentError, match=rf"ComputedTorque {words}"):
@@ -180,6 +185,7 @@ def test_what_needs_more_motors_is_refused(legged: on.Robot) -> None:
     co.ComputedTorque(thrust, thrust.neutral(), 4.0)
 
 
+@pytest.mark.slow
 def test_feed_forward_of_a_motion_that_few_motors_can_cause() -> None:
     arm = on.load("double-pendulum").with_actuated(["shoulder"])
     q, v = np.array([0.3, -0.4]), np.array([1.0, 0.5])
@@ -209,6 +215,7 @@ def test_a_floating_base_with_loops() -> None:
         co.OperationalSpace(robot, "coupler", np.eye(4), 4.0)
 
 
+@pytest.mark.slow
 def test_batches() -> None:
     robot, (q0, q1) = on.load("delta-robot"), ends("delta-robot")
     goal = tr.minimum_jerk(robot, q0, q1, 1.0)
@@ -227,6 +234,7 @@ def test_batches() -> None:
         assert_close(many[2, 1], control(0.3, other, v2), 1e-9)
 
 
+@pytest.mark.slow
 def test_a_passive_joint_is_not_pushed() -> None:
     """A pendulum on a cart with a motor: it swings as one does whose pivot the motor moves."""
     builder = on.Builder("cart", actuated=["rail"]).body("ground")

@@ -75,6 +75,7 @@ def test_derivatives_of_the_residuals(seed: int) -> None:
     assert_close((goal.derivatives(q) @ x[..., None])[..., 0], slope, FINITE_DIFFERENCE)
 
 
+@pytest.mark.slow
 def test_weights_leave_axes_free() -> None:
     robot, frame = load("panda"), ARMS["panda"][1]
     T = robot.pose(robot.random(4, 50), frame)
@@ -90,6 +91,7 @@ def test_weights_leave_axes_free() -> None:
     assert np.abs(robot.pose(q, frame)[:, :3, 0] - T[:, :3, 0]).max() > 0.1
 
 
+@pytest.mark.slow
 def test_batches_have_the_shape_of_their_targets() -> None:
     robot, frame = load("puma560"), "flange"
     T = robot.pose(robot.random(5, (2, 3)), frame)
@@ -139,6 +141,7 @@ def at(x: float, y: float) -> Array:
     return T
 
 
+@pytest.mark.slow
 def test_it_says_what_stands_in_the_way() -> None:
     position: dict[str, Any] = {"weights": (0, 0, 0, 1, 1, 1), "q0": [0.3, 0.4]}
     robot = planar(1.0)
@@ -159,6 +162,7 @@ def test_it_says_what_stands_in_the_way() -> None:
     assert info.why == "steps"
 
 
+@pytest.mark.slow
 def test_a_followers_limits_count() -> None:
     """A joint that follows at twice the angle stops at half of its leader's range."""
     robot = (

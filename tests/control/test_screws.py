@@ -48,6 +48,7 @@ def test_half_turns_have_a_logarithm() -> None:
     assert_close(poses.rotation(poses.rotation_vector(many)), many, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [*ANGLES, 5.0])
 def test_velocities_in_a_chart(angle: float) -> None:
     x, dx, ddx = vectors(angle)

@@ -50,6 +50,7 @@ WAYS: dict[str, dict[str, Any]] = {
 ROWS = {"position": slice(3, 6), "orientation": slice(0, 3)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_the_frame_follows_its_path(panda: on.Robot, poses: list[Array], way: str) -> None:
     trajectory = tr.tip(panda, FRAME, poses, q0=HOME, **WAYS[way])
@@ -92,6 +93,7 @@ def test_one_pose_is_reached_from_where_the_robot_is(panda: on.Robot, poses: lis
     assert_close(found(0.5).q[7], HOME[7], ROUNDING)  # a finger that has no part in it
 
 
+@pytest.mark.slow
 def test_trapezoidal_keeps_the_limits_of_the_frame(panda: on.Robot, poses: list[Array]) -> None:
     options: dict[str, Any] = {"law": "trapezoidal", "velocity": (1.0, 0.3), "acceleration": (3.0, 0.6)}
     found = tr.tip(panda, FRAME, poses[:2], q0=HOME, **options)

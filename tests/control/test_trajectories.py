@@ -68,6 +68,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_motions_on_the_manifold(name: str, robot: on.Robot) -> None:
     rng = np.random.default_rng(5)
@@ -163,6 +164,7 @@ def test_splines_on_the_manifold(robot: on.Robot, ends: str, degree: int) -> Non
         assert_close(np.stack([first[0], last[0]]), np.zeros((2, 1, robot.nv)), ROUNDING * 100)
 
 
+@pytest.mark.slow
 def test_splines_do_not_depend_on_the_world() -> None:
     """Turning and moving all points of a floating body changes nothing in its own axes."""
     body = on.Builder("body").body("base").body("one", parent="base", joint=on.Free(), mass=1.0).build()
@@ -225,6 +227,7 @@ def limited() -> on.Robot:
     )
 
 
+@pytest.mark.slow
 def test_check_names_joint_and_time() -> None:
     robot = limited()
     assert tr.cycloidal(robot, [0.0], [0.2], 4.0).check() == ()
@@ -297,6 +300,7 @@ def test_a_quaternion_has_length_one(robot: on.Robot) -> None:
         tr.cycloidal(robot, q, robot.neutral(), 1.0)
 
 
+@pytest.mark.slow
 def test_a_rolling_disc_cannot_be_led_anywhere() -> None:
     disc = on.Builder("disc").body("base").body("disc", parent="base", joint=on.RollingDisc(0.5), mass=1.0).build()
     with pytest.raises(on.ArgumentError, match=r"\(RollingDisc\) cannot be led"):

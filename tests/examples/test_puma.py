@@ -77,6 +77,7 @@ def test_mass_matrix_with_motors(puma: on.Robot, which: str) -> None:
     np.testing.assert_allclose([M[0, 1], M[0, 2], M[1, 2]], [-0.4044, 0.1006, 0.3509], atol=PRINTED)
 
 
+@pytest.mark.slow
 def test_file_is_the_table(puma: on.Robot) -> None:
     rng = np.random.default_rng(560)
     q, (v, a) = puma.random(rng, 20), rng.normal(size=(2, 20, 6))

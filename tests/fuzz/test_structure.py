@@ -29,6 +29,7 @@ def test_documents_become_robots_or_errors(format: str) -> None:
     try_one()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_enough_documents_become_robots(format: str) -> None:
     assert sum(attempt(document(format, Random(seed))) for seed in range(100)) >= 10
@@ -48,6 +49,7 @@ NESTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("tag", ["body", "model", "default", "link", "frame", "geom"])
 def test_deep_nesting_exhausts_nobody(format: str, tag: str) -> None:

@@ -56,8 +56,7 @@ class Compiled:
         return found
 
 
-# `ordern.compile.emit.target` is also the name of a function
-target_module, engine = (import_module(f"ordern.compile.{name}") for name in ("target", "engine"))
+target_module, engine = (import_module(f"ordern.compile.{name}") for name in ("emit.target", "run.engine"))
 
 
 @contextmanager

@@ -61,6 +61,7 @@ def test_partials_of_every_operation(name) -> None:
         check(graph)
 
 
+@pytest.mark.slow
 @QUICK
 @given(steps(size=10), real_numbers())
 def test_forward_and_reverse_agree_with_differences(program, numbers) -> None:
@@ -81,6 +82,7 @@ def test_forward_and_reverse_agree_with_differences(program, numbers) -> None:
     check(graph)
 
 
+@pytest.mark.slow
 @QUICK
 @given(steps(size=10), real_numbers())
 def test_rates_are_linear_in_the_tangents(program, numbers) -> None:

@@ -85,6 +85,7 @@ def test_against_maximal_coordinates(kinds: Any, closure: str) -> None:
                 same(np.concatenate([f[:, :3] + np.cross(state.levers, f[:, 3:]), f[:, 3:]], axis=1), truth["forces"])
 
 
+@pytest.mark.slow
 def test_a_coupling_does_as_a_joint_that_follows() -> None:
     """The same arm twice: by a joint that follows another, and by a coupling, which is a constraint."""
 
@@ -109,6 +110,7 @@ def test_a_coupling_does_as_a_joint_that_follows() -> None:
     same(found[1], found[0])
 
 
+@pytest.mark.slow
 def test_methods_for_trees_are_refused_by_name() -> None:
     grasp, q = pair((C.Rigid,) * 3)
     state, (tau, _) = moving(grasp, q), forces(grasp)

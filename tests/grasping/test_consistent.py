@@ -104,6 +104,7 @@ def test_where_the_object_is_does_not_follow_from_tips_that_contradict_each_othe
         grasp.object_velocity(s.q, np.ones(grasp.nv))
 
 
+@pytest.mark.slow
 def test_arms_with_open_loops_are_named():
     pin = on.Revolute(Y)
     bar = {"mass": 0.5, "com": (0.2, 0, 0), "inertia": (0.001, 0.01, 0.01)}

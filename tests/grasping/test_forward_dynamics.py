@@ -86,6 +86,7 @@ def test_all_methods_agree(name: str) -> None:
                 same(x, y) if x.size else None
 
 
+@pytest.mark.slow
 def test_neither_bias_moments_nor_a_sweep_for_the_tips(monkeypatch: pytest.MonkeyPatch) -> None:
     """The remark after (6.22): no T' in advance, and tips in the sweep that has the joints' accelerations."""
     grasp, q = system("mixed")
@@ -166,6 +167,7 @@ def test_one_robot_that_holds_with_two_frames() -> None:
         assert motion.rank == truth["rank"]
 
 
+@pytest.mark.slow
 def test_joints_that_follow_others() -> None:
     finger = (
         on.Builder("finger")
@@ -210,6 +212,7 @@ def test_joints_that_follow_others() -> None:
         grasp.forward_dynamics([[0.4, 0.0]] * 2, v, [[1.0, 2.0]] * 2, "rccfd2", pose=np.eye(4), velocity=np.zeros(6))
 
 
+@pytest.mark.slow
 def test_two_floating_bodies_push_one() -> None:
     """Closed form: three bodies that are rigidly joined accelerate as one, and each takes its share of the force."""
     body = on.Builder("ball").body("ball", mass=3.0, inertia=(0.1, 0.1, 0.1)).build(floating=True)

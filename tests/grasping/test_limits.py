@@ -55,6 +55,7 @@ def test_a_bounce_goes_through_all_of_it(e: float) -> None:
     assert result.report.energy_error < 1e-12
 
 
+@pytest.mark.slow
 def test_a_limit_stops_the_run() -> None:
     result = slide(sliders(), limits="stop")
     assert result.report.stopped == "limit"

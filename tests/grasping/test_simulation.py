@@ -40,6 +40,7 @@ def run(grasp: on.Grasp, breach: str, until: Any = 0.8) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_a_block_slips_when_the_squeeze_fades() -> None:
     result = run(held_block(), "stop")
     assert result.report.stopped == "event"

@@ -120,6 +120,7 @@ def test_pose_is_the_product_of_the_matrices(convention: str, table: list[DHRow]
         assert_close(robot.pose(exactly(q), f"link{k}").astype(float), T, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convention", CONVENTIONS)
 @QUICK
 @given(tables, st.randoms(use_true_random=False))

@@ -79,6 +79,7 @@ def wanted() -> on.Robot:
     return built()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [URDF, MJCF, SDF], ids=["urdf", "mjcf", "sdf"])
 def test_the_same_numbers(wanted: on.Robot, text: str) -> None:
     robot = on.load(text)

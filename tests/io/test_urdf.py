@@ -294,6 +294,7 @@ class TestShapes:
             "separated by spaces",
         ]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("role", [pin.VISUAL, pin.COLLISION], ids=["visual", "collision"])
     def test_shapes_are_where_pinocchio_has_them(self, role: Any) -> None:
         file = ROBOTS / "a1_description/urdf/a1.urdf"

@@ -99,6 +99,7 @@ def test_only_refuses_what_says_something_else_or_has_things_inside(one: str, ot
         parse_xml(f"<r>{one}{other}</r>", "f").only("a", "it")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "where", "message"),
     [

@@ -112,6 +112,7 @@ def test_a_batch_is_closed_one_by_one():
     assert many.steps[1] == 0 and many.ok.all() and many.q.shape == (3, 3)
 
 
+@pytest.mark.slow
 def test_driven_loops_follow_time():
     builder = on.Builder("driven").body("ground")
     bar = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.001, 0.1, 0.1)}

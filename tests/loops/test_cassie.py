@@ -9,6 +9,8 @@ import ordern as on
 from tests.robots import ROBOTS
 from tests.tolerances import CASSIE, ROUNDING, assert_close
 
+pytestmark = pytest.mark.needs("example_robot_data")
+
 LOOPS = {f"{side}-{rod}-joint" for side in ("left", "right") for rod in ("pitch-rod", "plantar-foot")}
 
 

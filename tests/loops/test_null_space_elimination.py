@@ -26,6 +26,7 @@ def test_every_bundled_mechanism_is_there() -> None:
     assert len(BUNDLED) >= 11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUNDLED)
 def test_accelerations_and_forces_are_those_of_all_other_methods(name: str) -> None:
     robot, q = assembled(name)

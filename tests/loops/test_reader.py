@@ -270,6 +270,7 @@ def test_restarts_are_not_advised_where_they_were_tried() -> None:
     assert "`restarts`" not in str(e.value) and "keep fewer joints" in str(e.value)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_tells_limits_from_restitution(tmp_path: Path) -> None:
     robot = linkage(lower=1.0, upper=2.0)
     q = robot.assemble(LINKAGE.assemble(START, keep="a").q).q

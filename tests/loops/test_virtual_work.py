@@ -26,6 +26,7 @@ def state(robot: on.Robot, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return q, robot.project_velocity(q, rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_bundled_mechanisms(name: str) -> None:
     robot = on.load(name)

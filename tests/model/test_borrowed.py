@@ -119,6 +119,7 @@ def test_what_a_body_borrows_its_parent_lacks(name: str) -> None:
     assert_close(other.rows[:, INERTIA], expected, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @every
 def test_methods_that_invert_inertias_run_on_singular_ones(method: str, name: str) -> None:
@@ -131,6 +132,7 @@ def test_methods_that_invert_inertias_run_on_singular_ones(method: str, name: st
         assert_close(kernel(*given), expected, INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_compiled_code_borrows_too(method: str) -> None:
     robot = ROBOTS["puma560"]

@@ -12,6 +12,8 @@ from ordern import plot, robots
 from ordern.robots.mechanisms import MECHANISMS, five_bar, four_bar, stewart_platform
 from tests.tolerances import ROUNDING, assert_close
 
+pytestmark = pytest.mark.needs("matplotlib")
+
 
 def marks(axes: Any, marker: str, edge: str) -> np.ndarray:
     """The points with such a mark, in their order."""

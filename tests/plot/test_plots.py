@@ -20,6 +20,8 @@ from ordern.plot.units import coordinate_units
 from tests.random_models import random_robot
 from tests.tolerances import HUNG, ROUNDING
 
+pytestmark = pytest.mark.needs("matplotlib")
+
 
 @pytest.fixture(scope="module")
 def puma() -> on.Robot:

@@ -51,6 +51,7 @@ def test_linear_table(method: str, native: bool | None) -> None:
     assert_close(result.work, 0.5 * MASS * result.v[:, 0] ** 2, REQUESTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [None, False])
 def test_held_table(native: bool | None) -> None:
     tau = Table([0.0, 0.5, 1.0], [[4.0], [-4.0], [0.0]], hold=True)

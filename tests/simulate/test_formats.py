@@ -30,7 +30,8 @@ from tests.simulate.motions import eventful, falling, swinging
 from tests.tolerances import EXACT, assert_close
 
 T = np.linspace(0.0, 1.2, 25)
-FORMATS = ("npz", "csv", "parquet")
+SUFFIXES = ("npz", "csv", "parquet")
+FORMATS = (*SUFFIXES[:2], pytest.param("parquet", marks=pytest.mark.needs("pyarrow")))
 
 REPORT = Report(
     robot="oscillator",
@@ -143,7 +144,7 @@ def test_other_programs_can_read_them(tmp_path: Path) -> None:
     import pandas as pd
 
     r = eventful(T)
-    for suffix in FORMATS:
+    for suffix in SUFFIXES:
         r.save(tmp_path / f"motion.{suffix}")
     np.testing.assert_array_equal(np.load(tmp_path / "motion.npz", allow_pickle=False)["q"], r.q)
     for frame in (
@@ -196,12 +197,13 @@ def test_wrong_places_and_suffixes(tmp_path: Path) -> None:
             on.load_result(tmp_path / name)
     with pytest.raises(ModelError, match=r"nowhere.*cannot be written"):
         r.save(tmp_path / "nowhere" / "motion.npz")
-    for suffix in FORMATS:
+    for suffix in SUFFIXES:
         with pytest.raises(ModelError, match=rf"none\.{suffix}: the file cannot be read: No such file"):
             on.load_result(tmp_path / f"none.{suffix}")
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.needs("pyarrow")
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "motion.parquet"
     swinging(T).save(path)
@@ -455,12 +457,13 @@ def test_robots_as_data_are_the_same_robots() -> None:
         assert back.digest == robot.digest
 
 
+@pytest.mark.needs("pyarrow")
 def test_a_simulation_goes_to_files_and_back(tmp_path: Path) -> None:
     robot = on.load("double-pendulum")
     r = robot.simulate([1.5, 0.3], until=2.0, events=[Event(lambda t, q, v: v[0], name="turns")])
     assert r.events
     fine = np.linspace(0.0, 2.0, 77)
-    for suffix in FORMATS:
+    for suffix in SUFFIXES:
         r.save(tmp_path / f"motion.{suffix}")
         back = on.load_result(tmp_path / f"motion.{suffix}")
         assert back == r

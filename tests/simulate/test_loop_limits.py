@@ -154,6 +154,7 @@ def test_rest_without_projection(drift: str) -> None:
     assert two.v[-1] == pytest.approx(one.v[-1], abs=10.0 * tol.LOOP_MOTION)
 
 
+@pytest.mark.slow
 def test_angles_of_joints_that_close_loops_are_counted_through_full_turns() -> None:
     """An upper limit that the pin leaves downward, by more than three quarters of a turn: it is not above it then."""
     result = run("pin", {"pin": {"upper": start()["pin"] + 0.25}}, 0.0, 0.5)[1]

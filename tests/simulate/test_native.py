@@ -119,6 +119,7 @@ def test_as_scipy(name) -> None:
     assert_close(ours.v[-1], best.y[6:, -1], 100 * TOLERANCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLEAUS)
 def test_in_pieces_as_in_one(name) -> None:
     """However many steps a call may take: the same steps, to the last bit."""

@@ -157,6 +157,7 @@ def test_observed_order() -> None:
     assert 4.5 < np.log2(errors[0] / errors[1]) < 5.5
 
 
+@pytest.mark.slow
 def test_quaternions_stay_units_and_the_tolerance_holds() -> None:
     q, v, _ = random_state(FLOATING, 2)
     q = FLOATING.project(q)

@@ -23,6 +23,7 @@ def test_error(known: object, method: str, tolerance: float) -> None:
     assert error(motion, result) <= TIMES_REQUESTED[method] * tolerance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-9, 1e-12])
 @pytest.mark.parametrize("known", [planar_arm, projectile], ids=lambda f: f.__name__)
 def test_the_default_method_is_within_the_tolerance(known: object, tolerance: float) -> None:
@@ -30,6 +31,7 @@ def test_the_default_method_is_within_the_tolerance(known: object, tolerance: fl
     assert error(motion, motion.run("dormand-prince-8", tolerance)) <= tolerance
 
 
+@pytest.mark.slow
 def test_the_top_keeps_what_it_should() -> None:
     """The closed form by itself: energy, both momenta, unit quaternions, and the start as its limit."""
     known = top()

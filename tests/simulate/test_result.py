@@ -110,6 +110,7 @@ def test_series_have_names() -> None:
         assert len(s.series(name)) == len(T)
 
 
+@pytest.mark.needs("pandas", "pyarrow", "xarray")
 def test_names_that_could_be_two_things_are_told_apart() -> None:
     builder = on.Builder("odd").body("base").body("a", mass=1.0, inertia=(1, 1, 1, 0, 0, 0)).body("b", mass=1.0)
     builder.joint("arm", on.Spherical(), "base", "a").joint("arm.qx", on.Prismatic((1, 0, 0)), "a", "b")
@@ -348,6 +349,7 @@ def test_in_words() -> None:
     assert "more series" in falling(T).summary(most=8)
 
 
+@pytest.mark.needs("pandas")
 def test_pandas() -> None:
     r = eventful(T)
     frame = r.to_pandas()
@@ -358,6 +360,7 @@ def test_pandas() -> None:
     assert list(chosen.columns) == ["q.slide", "energy", "position.eye.x", "position.eye.y", "position.eye.z"]
 
 
+@pytest.mark.needs("xarray")
 def test_xarray() -> None:
     r = eventful(T)
     data = r.to_xarray()
@@ -371,6 +374,7 @@ def test_xarray() -> None:
     np.testing.assert_array_equal(free.q.sel(joint_q=f"{name}.z"), falling(T).q[:, 6])
 
 
+@pytest.mark.needs("pyarrow")
 def test_arrow() -> None:
     r = eventful(T)
     table = r.to_arrow()
@@ -388,6 +392,7 @@ def test_a_missing_library_is_named(module: str, view: str, monkeypatch: pytest.
         getattr(swinging(T), view)()
 
 
+@pytest.mark.needs("pandas")
 def test_a_robot_without_freedoms() -> None:
     robot = on.Builder("rock").body("base").build()
     r = Result(robot, T, *np.zeros((4, 25, 0)))

@@ -154,6 +154,7 @@ class TestBatches:
         assert v is found.v
         assert t is found.t
 
+    @pytest.mark.slow
     def test_a_place_in_the_batch_does_not_matter(self) -> None:
         q, v, tau = random_state(MIXED, 4, (21,))
         found = MIXED.rollout(q, v, tau, steps=10)

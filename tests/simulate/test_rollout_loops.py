@@ -17,6 +17,7 @@ def start(name: str, count: int) -> tuple[on.Robot, np.ndarray, np.ndarray]:
     return robot, q, robot.project_velocity(q, 0.3 * np.random.default_rng(0).normal(size=(count, robot.nv)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["four-bar", "bricard", "slider-crank"])  # Bricard's rows depend on each other
 def test_trajectories_are_those_of_simulate(name: str) -> None:
     robot, q, v = start(name, 11)

@@ -160,6 +160,7 @@ def test_start_is_neutral_at_rest() -> None:
     assert result.report.stopped == "end" and result.report.steps == 0
 
 
+@pytest.mark.slow
 def test_quaternions_stay_units() -> None:
     result = FLOATING.simulate([2.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3.0, 0.0], FLOATING_V, until=2.0)
     assert_close(np.linalg.norm(result.q[:, :4], axis=1), np.ones(len(result)), ROUNDING)

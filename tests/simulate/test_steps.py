@@ -103,6 +103,7 @@ def errors(method, steps: int) -> tuple[float, float]:
 
 
 @every_tableau
+@pytest.mark.needs("scipy")
 def test_observed_order(method) -> None:
     """Of states and works, at the ends of steps and within them."""
     coarse, fine = {4: (16, 32), 5: (12, 24), 8: (4, 8)}[method.order]
@@ -113,6 +114,7 @@ def test_observed_order(method) -> None:
 
 
 @every_adaptive
+@pytest.mark.needs("scipy")
 def test_the_estimate_is_of_its_order(method) -> None:
     """The error's estimate shrinks with its power of the step, and is larger than the error."""
     y = Point(np.array([1.0, -0.4]), np.array([0.3, 0.2]), np.zeros(2))

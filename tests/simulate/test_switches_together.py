@@ -55,6 +55,7 @@ def assert_held(result: on.Result, names: Sequence[str] = BALLS) -> None:
     assert result.report.loops.lost == pytest.approx(lost, rel=tol.LOOP_MOTION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("below", [(), (0.0, 3e-17, -3e-17), (2e-11, 0.0, -1e-11)])
 def test_all_balls_are_held(below: tuple[float, ...]) -> None:
     """They land at one moment, to rounding or within the tolerance of a moment."""
@@ -66,6 +67,7 @@ def test_all_balls_are_held(below: tuple[float, ...]) -> None:
     assert result.q[-1, 3] == pytest.approx(FALL - 0.5 * G * 0.4**2, abs=tol.LOOP_MOTION)
 
 
+@pytest.mark.slow
 def test_one_after_the_other() -> None:
     """Balls that land at different moments, though next to each other, are held each at its own."""
     result = balls().simulate(start(0.0, 1e-8, 1e-9), until=0.4, switches=tables())
@@ -101,6 +103,7 @@ def test_a_stop_does_not_hide_them(limits: str) -> None:
             assert result.q[-1, 3] == pytest.approx(speed * left - 0.5 * G * left**2, abs=tol.LOOP_MOTION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later", [0.0, 5e-17, -5e-17, 5e-11, -5e-11])
 def test_at_a_time_and_by_an_event(later: float) -> None:
     """The moment of a switch at a time is that of a landing."""
@@ -109,6 +112,7 @@ def test_at_a_time_and_by_an_event(later: float) -> None:
         assert_held(balls().simulate(start(), until=last, switches=switches))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [1e-12, 1e-14, 0.0, -1e-16])
 def test_after_a_step_that_is_shorter_than_a_moment(before: float) -> None:
     """The step that ends with the landing begins at the kink of a force just before."""
@@ -141,6 +145,7 @@ def test_at_the_end_of_the_run() -> None:
     assert result.report.stopped == "end"
 
 
+@pytest.mark.slow
 def test_the_later_one_counts() -> None:
     """Those at times come first, then those of events, in the order in which they are given."""
     robot = balls().with_loops({"table a": True})

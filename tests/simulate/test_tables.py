@@ -66,6 +66,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, words: str) -> None:
         read(tmp_path, text)
 
 
+@pytest.mark.needs("pyarrow")
 def test_a_saved_motion_is_a_table_whatever_its_joints_are_called(tmp_path: Path) -> None:
     names = ["comma, colon", 'quote "', "new\n# line", "# hash", "q.b3", "b4"]
     b = on.Builder("odd").body("base")

@@ -215,6 +215,7 @@ def test_second_order(name: str) -> None:
     assert 1.9 < np.log2(errors[0] / errors[1]) < 2.1
 
 
+@pytest.mark.slow
 def test_back_the_way_it_came() -> None:
     q, v, _ = random_state(SPINNING, 10)
     there = run(started(Variational, SPINNING, q, v, step=0.005), 1.0)[-1]
@@ -265,6 +266,7 @@ def test_work_of_forces_that_depend_on_time_and_state() -> None:
             assert 3.5 < drift[0] / drift[1] < 4.5
 
 
+@pytest.mark.slow
 def test_external_forces_and_tables() -> None:
     robot = on.load("planar-3r")
     q, v = np.array([0.3, 0.4, -0.2]), np.zeros(3)

@@ -13,6 +13,7 @@ from tests.tolerances import ROUNDING, assert_close
 either = st.one_of(inertias, articulated)
 
 
+@pytest.mark.slow
 @QUICK
 @given(either, motions)
 def test_momentum(I, v) -> None:

@@ -17,7 +17,10 @@ from tests.random_models import random_robot
 from tests.tolerances import VIEWED, assert_close
 from tests.view.chromium import HOW_TO_GET_ONE, Page, Picture, find_browser, page
 
-pytestmark = pytest.mark.skipif(find_browser() is None, reason=HOW_TO_GET_ONE)
+pytestmark = [
+    pytest.mark.needs("viser"),
+    pytest.mark.skipif(find_browser() is None, reason=HOW_TO_GET_ONE),
+]
 
 START = np.array([0.3, 1.0, -0.6, 0.2, 0.4, 0.0])
 
@@ -98,6 +101,7 @@ def assert_at(browser: Page, robot: on.Robot, q: Any, tolerance: float = VIEWED)
     assert_close(first, T[:, :3, 0], tolerance)
 
 
+@pytest.mark.slow
 def test_live_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any]) -> None:
     with puma.view(motion=swing, browser=False, wait=False) as viewer:  # type: ignore[union-attr]
         opened(browser, viewer.url)
@@ -140,6 +144,7 @@ def test_live_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any]) -> Non
         browser.open("about:blank")  # else the page would miss its server
 
 
+@pytest.mark.slow
 def test_saved_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any], tmp_path: Path) -> None:
     file = tmp_path / "motion.html"
     puma.view(motion=swing, save=file)
@@ -186,6 +191,7 @@ def test_saved_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any], tmp_p
     checked(browser)
 
 
+@pytest.mark.slow
 def test_every_joint_moves_in_a_saved_page(browser: Page, tmp_path: Path) -> None:
     joints = (on.Revolute, on.Prismatic, on.Helical, on.Cylindrical, on.Universal, on.Planar, on.Spherical, on.Free)
     robot = random_robot(3, 9, joints, mimic=True)

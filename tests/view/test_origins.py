@@ -14,6 +14,8 @@ import ordern as on
 from ordern.view.origins import allowed, checked_origins
 from ordern.view.server import start
 
+pytestmark = pytest.mark.needs("viser")
+
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 
 

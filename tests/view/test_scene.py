@@ -20,6 +20,8 @@ from ordern.view.solids import Solid, along, box, capsule, cylinder, ellipsoid, 
 from tests.random_models import ALL_JOINTS, random_robot
 from tests.tolerances import ROUNDING, assert_close
 
+pytestmark = pytest.mark.needs("viser")
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))

@@ -23,6 +23,8 @@ from ordern.view.motion import Motion, motion_of, read_motion
 from ordern.view.stage import Stage
 from tests.tolerances import ROUNDING, assert_close
 
+pytestmark = pytest.mark.needs("viser")
+
 
 @pytest.fixture(scope="module")
 def puma() -> on.Robot:
