@@ -10,10 +10,13 @@ offsets that `fast_calls_work` has found to be right for this interpreter.
 
 from __future__ import annotations
 
+from ...records import dataclass
 from ..trace.layout import Layout, Operand, Repeating
+from .builder import Builder, Value
+from .nodes import TextEmitter
 from .stream import FROM_BYTES, ends, streamable
 from .target import Target
-from .tiles import MOST_EXPECTED
+from .tiles import MOST_EXPECTED, prefetch
 
 __all__ = ["CONTEXT", "attributes", "call_function", "init_function", "loop_function"]
 
@@ -33,398 +36,249 @@ CONTEXT = (
     "numbers",
     "floor",
 )
-"""The words that `@bind` is given: what @call needs, addresses but for `numbers`.
+"""The words of the context that `@bind` is given and @call reads: addresses, but for `numbers`.
 
 `fallback` is a name: the method of that name is looked up in `self` for every call that it takes, so that @call holds
 no reference that the collector cannot see.
 """
+_TYPE_NUMBER = {"float32": 11, "float64": 12}
+_ALIGNED = 0x100
 
 
 def attributes(target: Target) -> str:
-    """The attributes of every function."""
+    """Return the attributes of every function."""
     bits = 8 * target.lanes * target.itemsize
     # LLVM learns too late that vectors go to the stack to align it for them, and each would lie across two lines
     stack = f"alignstack={bits // 8} " if bits > 128 else ""
     return f'attributes #0 = {{ nounwind {stack}"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
 
 
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """One operand of @loop: an array of states, and its tile in the workspace."""
+
+    operand: Operand
+    base: Value
+    outer: Value
+    """Bytes from state to state."""
+    strides: tuple[Value, ...]
+    """Bytes between the numbers of one state, by dimension."""
+    whole: Value
+    """A test: the numbers of one state lie next to each other."""
+    rows: Value
+    """A table of the addresses of the current tile's states."""
+    tile: Value
+
+
 def loop_function(layout: Layout, target: Target, asking: bool) -> str:
     """IR text of @loop(args, dimensions, steps, data).
 
-    Memory of the next tile is asked for ahead: by a body that is `asking`, or before a body that is not. A large result
+    Memory of the next tile is fetched ahead: by a body that is `asking`, or before a body that is not. A large result
     is streamed instead, but for the ends of its rows.
     """
-    operands = [*layout.inputs, layout.output]
-    streams = streamable(layout.output, target)
-    count = len(operands) + 1  # the workspace stands between inputs and output
-    place = [*range(len(layout.inputs)), count - 1]
-    lines = [
-        "define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) #0 {",
-        "entry:",
-        "  %n = load i64, ptr %dimensions",
-        "  %last = sub i64 %n, 1",
-        f"  %wsp = getelementptr ptr, ptr %args, i64 {count - 2}",
-        "  %ws = load ptr, ptr %wsp",
-    ]
-    if asking:
-        lines.append(f"  %wanted = alloca [{target.lanes * len(operands)} x ptr], align 16")
-    core = count
-    for k, (operand, at) in enumerate(zip(operands, place, strict=True)):
-        lines += [
-            f"  %ap{k} = getelementptr ptr, ptr %args, i64 {at}",
-            f"  %a{k} = load ptr, ptr %ap{k}",
-            f"  %op{k} = getelementptr i64, ptr %steps, i64 {at}",
-            f"  %o{k} = load i64, ptr %op{k}",
-            f"  %l{k} = alloca [{target.lanes} x ptr], align 16",
-        ]
-        if at == count - 1:
-            core += 1  # the workspace's own core stride
-        for d in range(len(operand.shape)):
-            lines += [
-                f"  %cp{k}_{d} = getelementptr i64, ptr %steps, i64 {core}",
-                f"  %c{k}_{d} = load i64, ptr %cp{k}_{d}",
-            ]
-            core += 1
-        lines += _contiguous(k, operand, target)
-    if streams:
-        lines += _streaming(len(layout.inputs), layout.output, target)
-    lines += [
-        "  call void @init(ptr %data, ptr %ws)",
-        "  %some = icmp sgt i64 %n, 0",
-        "  br i1 %some, label %tile, label %end",
-        "tile:",
-        f"  %t = phi i64 [ 0, %entry ], [ %t_next, %stored{len(layout.inputs)} ]",
-    ]
-    for lane in range(target.lanes):
-        lines += [
-            f"  %s{lane} = add i64 %t, {lane}",
-            f"  %s{lane}_in = icmp slt i64 %s{lane}, %last",
-            f"  %i{lane} = select i1 %s{lane}_in, i64 %s{lane}, i64 %last",
-        ]
-    for k, operand in enumerate(layout.inputs):
-        lines += _row_table(k, target)
-        lines += _transfer(k, operand, layout.input_tile(k), target, "load")
-    lines += _row_table(len(layout.inputs), target)
-    lines.append(f"  %t_next = add i64 %t, {target.lanes}")
-    for k, operand in enumerate(operands):
-        # the result's place is asked for now, the arguments of the next tile for then
-        verb, when = ("store", "%t") if k == len(layout.inputs) else ("load", "%t_next")
-        streamed = streams and verb == "store"
-        if asking:
-            lines += _wanted(k, when, target, streamed)
-        else:
-            size: int | str = min(operand.size * target.itemsize, MOST_EXPECTED)
-            if streamed:
-                lines.append(f"  %asked = select i1 %streaming, i64 0, i64 {size}")
-                size = "%asked"
-            lines.append(f"  call void @expect_{verb}(ptr %a{k}, i64 %o{k}, i64 {when}, i64 %last, i64 {size})")
-    if streams:
-        lines += _ends_wanted(len(layout.inputs), layout.output, target)
-    lines.append(f"  call void @body(ptr %data, ptr %ws{', ptr %wanted' if asking else ''})")
-    spread = layout.spread_tile if isinstance(layout, Repeating) else None
-    lines += _transfer(len(layout.inputs), layout.output, layout.output_tile, target, "store", streams, spread)
-    lines += [
-        "  %t_more = icmp slt i64 %t_next, %n",
-        "  br i1 %t_more, label %tile, label %end",
-        "end:",
-        "  fence seq_cst" if streams else "",
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(lines)
+    e = _Loop(layout, target)
+    streaming = e.streaming() if streamable(layout.output, target) else None
+    data = e.arguments[3]
+    e.call("@init", data, e.ws)
+    with e.if_(e.n > 0), e.counted(e.n, step=target.lanes) as t:
+        states = [(s < e.last).select(s, e.last) for s in (t + lane for lane in range(target.lanes))]
+        for array in e.inputs:
+            e.point(array, states)
+            e.move("load", array)
+        ends_of_rows = e.point(e.output, states)
+        wanted = e.fetch_all(t, streaming) if asking else e.expect_all(t, streaming)
+        if streaming is not None:
+            for lane, at in ends(layout.output, target):  # what is not written as whole lines: stores would wait for it
+                prefetch(e, ends_of_rows[lane].at(at), write=True, locality=3)
+        e.call("@body", data, e.ws, *wanted)
+        e.move("store", e.output, streaming, layout.spread_tile if isinstance(layout, Repeating) else None)
+    if streaming is not None:
+        e.line("fence seq_cst")
+    return e.text("@loop", internal=False)
 
 
-def _streaming(k: int, operand: Operand, target: Target) -> list[str]:
-    """%streaming: whether the result, operand k, goes past the caches."""
-    return [
-        f"  %bytes = mul i64 %n, {operand.size * target.itemsize}",
-        f"  %large = icmp uge i64 %bytes, {FROM_BYTES}",
-        f"  %first_row = ptrtoint ptr %a{k} to i64",
-        f"  %rows_at = or i64 %first_row, %o{k}",
-        f"  %amiss = and i64 %rows_at, {target.itemsize - 1}",
-        "  %aligned = icmp eq i64 %amiss, 0",
-        "  %worth_it = and i1 %large, %aligned",
-        f"  %streaming = and i1 %worth_it, %whole{k}",
-        f"  %want_at = select i1 %streaming, ptr %ws, ptr %a{k}",  # nothing is asked for that will not be read
-        f"  %want_step = select i1 %streaming, i64 0, i64 %o{k}",
-    ]
+class _Loop(TextEmitter):
+    """Writes @loop, around one tile of states."""
 
+    def __init__(self, layout: Layout, target: Target) -> None:
+        super().__init__(target, arguments=("ptr %args", "ptr %dimensions", "ptr %steps", "ptr %data"))
+        args, dimensions, steps, _ = self.arguments
+        self.n = dimensions.load("i64")
+        self.last = self.n - 1
+        inputs = len(layout.inputs)
+        self.ws = args.load("ptr", inputs)  # the workspace stands between inputs and output
+        core = inputs + 2
 
-def _wanted(k: int, first: str, target: Target, streamed: bool) -> list[str]:
-    """Note where operand k of the states from `first` on is; beyond the last state, asking is in vain but harmless."""
-    lines = []
-    at, step = ("%want_at", "%want_step") if streamed else (f"%a{k}", f"%o{k}")
-    for lane in range(target.lanes):
-        lines += [
-            f"  %ws{k}_{lane} = add i64 {first}, {lane}",
-            f"  %wx{k}_{lane} = mul i64 %ws{k}_{lane}, {step}",
-            f"  %wp{k}_{lane} = getelementptr i8, ptr {at}, i64 %wx{k}_{lane}",
-            f"  %wt{k}_{lane} = getelementptr ptr, ptr %wanted, i64 {target.lanes * k + lane}",
-            f"  store ptr %wp{k}_{lane}, ptr %wt{k}_{lane}",
-        ]
-    return lines
+        def array(operand: Operand, place: int, tile: int) -> _Array:
+            strides = tuple(steps.load("i64", core + d) for d in range(len(operand.shape)))
+            rows = self.alloca(f"[{target.lanes} x ptr]")
+            whole = self._contiguous(operand, strides)
+            at = self.ws.at(tile, target.vector)
+            return _Array(operand, args.load("ptr", place), steps.load("i64", place), strides, whole, rows, at)
 
+        self.inputs = []
+        for k, operand in enumerate(layout.inputs):
+            self.inputs.append(array(operand, k, layout.input_tile(k)))
+            core += len(operand.shape)
+        core += 1  # the workspace's own core stride
+        self.output = array(layout.output, inputs + 1, layout.output_tile)
 
-def _ends_wanted(k: int, operand: Operand, target: Target) -> list[str]:
-    """Ask for what of a result's rows, operand k, is not written as whole lines: other stores would wait for it."""
-    lines = []
-    for n, (lane, at) in enumerate(ends(operand, target)):
-        lines += [
-            f"  %end{n} = getelementptr i8, ptr %p{k}_{lane}, i64 {at}",
-            f"  call void @llvm.prefetch.p0(ptr %end{n}, i32 1, i32 3, i32 1)",
-        ]
-    return lines
+    def _contiguous(self, operand: Operand, strides: tuple[Value, ...]) -> Value:
+        whole, expected = self.const("true", "i1"), self.target.itemsize
+        for stride, n in zip(reversed(strides), reversed(operand.shape), strict=True):
+            whole, expected = stride.equals(expected) & whole, expected * n
+        return whole
 
+    def streaming(self) -> Value:
+        """Test whether the result goes past the caches: it is large, contiguous, and aligned to numbers."""
+        out, size = self.output, self.target.itemsize
+        large = self.n * (out.operand.size * size) >= FROM_BYTES
+        misaligned = (out.base.to("ptrtoint", "i64") | out.outer) & (size - 1)
+        return large & misaligned.equals(0) & out.whole
 
-def _row_table(k: int, target: Target) -> list[str]:
-    """Where operand k of this tile's states is: %p{k}_{lane}, and the table %l{k} of them."""
-    lines = []
-    for lane in range(target.lanes):
-        lines += [
-            f"  %x{k}_{lane} = mul i64 %i{lane}, %o{k}",
-            f"  %p{k}_{lane} = getelementptr i8, ptr %a{k}, i64 %x{k}_{lane}",
-            f"  %y{k}_{lane} = getelementptr ptr, ptr %l{k}, i64 {lane}",
-            f"  store ptr %p{k}_{lane}, ptr %y{k}_{lane}",
-        ]
-    return lines
+    def point(self, array: _Array, states: list[Value]) -> list[Value]:
+        """Fill the table of an operand's addresses for the states of a tile."""
+        addresses = [array.base.at(state * array.outer) for state in states]
+        for lane, address in enumerate(addresses):
+            array.rows.store(address, lane)
+        return addresses
 
+    def fetch_all(self, t: Value, streaming: Value | None) -> list[Value]:
+        """Return a table of addresses from which the body fetches: the result's now, the arguments' of the next tile.
 
-def _contiguous(k: int, operand: Operand, target: Target) -> list[str]:
-    """%whole{k}: whether one state's numbers lie next to each other."""
-    lines, stride, whole = [], target.itemsize, "true"
-    for d in reversed(range(len(operand.shape))):
-        lines += [
-            f"  %w{k}_{d} = icmp eq i64 %c{k}_{d}, {stride}",
-            f"  %so_far{k}_{d} = and i1 %w{k}_{d}, {whole}",
-        ]
-        whole = f"%so_far{k}_{d}"
-        stride *= operand.shape[d]
-    lines.append(f"  %whole{k} = and i1 {whole}, true")
-    return lines
+        Fetching beyond the last state is in vain but harmless. Of a result that is streamed nothing is fetched.
+        """
+        lanes = self.target.lanes
+        table = self.alloca(f"[{lanes * (len(self.inputs) + 1)} x ptr]")
+        for k, array in enumerate([*self.inputs, self.output]):
+            base, outer, first = array.base, array.outer, t + lanes
+            if array is self.output:
+                first = t
+                if streaming is not None:
+                    base, outer = streaming.select(self.ws, base), streaming.select(self.const(0), outer)
+            for lane in range(lanes):
+                table.store(base.at((first + lane) * outer), lanes * k + lane)
+        return [table]
 
-
-def _transfer(
-    k: int, operand: Operand, tile: int, target: Target, verb: str, streams: bool = False, spread: int | None = None
-) -> list[str]:
-    """Move operand k for the states of this tile; ends in block %stored{k}.
-
-    A result that `streams` may go past the caches. One that has the same numbers in several places is put in order, in
-    the vectors from `spread` on, if it has to be picked apart.
-    """
-    lines = [
-        f"  %b{k} = getelementptr {target.vector}, ptr %ws, i64 {tile}",
-        f"  br i1 %whole{k}, label %rows{k}, label %picked{k}",
-        f"rows{k}:",
-        *_streamed(k, streams),
-        f"  call void @{verb}_rows(ptr %l{k}, ptr %b{k}, i64 0, i64 {operand.size})",
-        f"  br label %stored{k}",
-        f"picked{k}:",
-        f"  %d{k} = getelementptr {target.vector}, ptr %ws, i64 {tile if spread is None else spread}",
-    ]
-    if spread is not None:
-        lines.append(f"  call void @spread(ptr %d{k}, ptr %b{k}, i64 {operand.size})")
-    if len(operand.shape) < 2:
-        stride = f"%c{k}_0" if operand.shape else "0"
-        lines.append(f"  call void @{verb}_strided(ptr %l{k}, ptr %d{k}, i64 {operand.size}, i64 {stride})")
-        lines.append(f"  br label %stored{k}")
-    else:
-        lines += _row_by_row(k, operand, target, verb)
-    lines.append(f"stored{k}:")
-    return lines
-
-
-def _streamed(k: int, streams: bool) -> list[str]:
-    """Stream rows if that is worth it, or go on."""
-    if not streams:
+    def expect_all(self, t: Value, streaming: Value | None) -> list[Value]:
+        """Fetch the next tile's arguments and this one's result, before the body."""
+        sizes = [min(x.operand.size * self.target.itemsize, MOST_EXPECTED) for x in (*self.inputs, self.output)]
+        for array, size in zip(self.inputs, sizes, strict=False):
+            self.call("@expect_load", array.base, array.outer, t + self.target.lanes, self.last, size)
+        bytes_ = streaming.select(self.const(0), sizes[-1]) if streaming is not None else sizes[-1]
+        self.call("@expect_store", self.output.base, self.output.outer, t, self.last, bytes_)
         return []
-    return [
-        f"  br i1 %streaming, label %stream{k}, label %cached{k}",
-        f"stream{k}:",
-        f"  call void @stream_rows(ptr %l{k}, ptr %b{k})",
-        f"  br label %stored{k}",
-        f"cached{k}:",
-    ]
 
+    def move(self, verb: str, array: _Array, streaming: Value | None = None, spread: int | None = None) -> None:
+        """Move an operand between the states of this tile and the workspace.
 
-def _row_by_row(k: int, operand: Operand, target: Target, verb: str) -> list[str]:
-    """A matrix with strides of its own: one row after another."""
-    rows, columns = operand.shape
-    lines = [
-        f"  br label %row{k}",
-        f"row{k}:",
-        f"  %r{k} = phi i64 [ 0, %picked{k} ], [ %r{k}_next, %row{k} ]",
-        f"  %r{k}_tile = mul i64 %r{k}, {columns}",
-        f"  %r{k}_to = getelementptr {target.vector}, ptr %d{k}, i64 %r{k}_tile",
-        f"  call void @{verb}_strided(ptr %l{k}, ptr %r{k}_to, i64 {columns}, i64 %c{k}_1)",
-    ]
-    for lane in range(target.lanes):
-        lines += [
-            f"  %z{k}_{lane} = getelementptr ptr, ptr %l{k}, i64 {lane}",
-            f"  %u{k}_{lane} = load ptr, ptr %z{k}_{lane}",
-            f"  %v{k}_{lane} = getelementptr i8, ptr %u{k}_{lane}, i64 %c{k}_0",
-            f"  store ptr %v{k}_{lane}, ptr %z{k}_{lane}",
-        ]
-    lines += [
-        f"  %r{k}_next = add i64 %r{k}, 1",
-        f"  %r{k}_more = icmp slt i64 %r{k}_next, {rows}",
-        f"  br i1 %r{k}_more, label %row{k}, label %stored{k}",
-    ]
-    return lines
+        A result may go past the caches if it is `streaming`. One that has the same numbers in several places is put in
+        order, in the vectors from `spread` on, if its numbers are not next to each other.
+        """
+        size, tile = array.operand.size, array.tile
+        with self.if_else(array.whole) as (rows, picked):
+            with rows, self.block():
+                if streaming is not None:
+                    with self.if_(streaming):
+                        self.call("@stream_rows", array.rows, tile)
+                        self.leave()
+                self.call(f"@{verb}_rows", array.rows, tile, 0, size)
+            with picked:
+                if spread is not None:
+                    ordered = self.ws.at(spread, self.target.vector)
+                    self.call("@spread", ordered, tile, size)
+                    tile = ordered
+                self._move_strided(verb, array, tile)
+
+    def _move_strided(self, verb: str, array: _Array, tile: Value) -> None:
+        shape, strides = array.operand.shape, array.strides
+        if len(shape) < 2:
+            self.call(f"@{verb}_strided", array.rows, tile, array.operand.size, strides[0] if shape else 0)
+            return
+        with self.counted(shape[0]) as row:
+            self.call(f"@{verb}_strided", array.rows, tile.at(row * shape[1], self.target.vector), shape[1], strides[1])
+            for lane in range(self.target.lanes):
+                array.rows.store(array.rows.load("ptr", lane).at(strides[0]), lane)
 
 
 def init_function() -> str:
-    """IR text of @prepare(workspace): the constant part of the result, once per workspace of @call."""
-    return "\n".join(
-        [
-            "define void @prepare(ptr %data, ptr %ws) #0 {",
-            "  call void @init(ptr %data, ptr %ws)",
-            "  ret void",
-            "}",
-        ]
-    )
+    """IR text of @prepare(data, workspace): the constant part of the result, once per workspace of @call."""
+    e = Builder(("ptr %data", "ptr %ws"))
+    e.call("@init", *e.arguments)
+    return e.text("@prepare", internal=False)
 
 
 def call_function(layout: Layout, target: Target, head: int, asking: bool) -> str:
     """IR text of @call(self, args, nargs, kwnames), and of @bind(context), which must be called first.
 
-    `head` is the size of PyObject's header. A body that is `asking` asks for what is at hand. The answer has the
-    dimensions `dims` of the context, and the first `numbers` of the result. If the context has a `floor`, the result's
-    last number must be above it: else the fallback is called.
+    `head` is the size of PyObject's header. A body that is `asking` fetches from an address that is in the cache. The
+    answer has the dimensions `dims` of the context, and the first `numbers` of the result. If the context has a
+    `floor`, the result's last number must be above it: else the fallback is called.
     """
-    shape = layout.output.shape
     rows = target.lanes * (len(layout.inputs) + 1)
-    lines = [
-        "@here = internal constant i64 0",
-        f"@at_hand = internal constant [{rows} x ptr] [{', '.join(['ptr @here'] * rows)}]" if asking else "",
-        "@context = internal global ptr null",
-        "define void @bind(ptr %context) #0 {",
-        "  store ptr %context, ptr @context",
-        "  ret void",
-        "}",
-        "define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #0 {",
-        "entry:",
-        "  %context = load ptr, ptr @context",
-    ]
-    for n, word in enumerate(CONTEXT):
-        lines += [
-            f"  %{word}_at = getelementptr ptr, ptr %context, i64 {n}",
-            f"  %{word} = load ptr, ptr %{word}_at",
+    bind = Builder(("ptr %context",))
+    bind.const("@context", "ptr").store(bind.arguments[0])
+    e = Builder(("ptr %self", "ptr %args", "i64 %nargs", "ptr %kwnames"))
+    self, args, nargs, kwnames = e.arguments
+    words = e.const("@context", "ptr").load("ptr")
+    context = {word: words.load("ptr", n) for n, word in enumerate(CONTEXT)}
+    with e.block():
+        e.leave_unless(nargs.equals(len(layout.inputs)) & kwnames.equals(e.null))
+        _compute(e, layout, target, head, context, asking)
+    general = e.call(context["get_attribute"], self, context["fallback"], result="ptr")
+    with e.if_(general.equals(e.null)):
+        e.ret(e.null)
+    answer = e.call(context["vectorcall"], general, args, nargs, kwnames, result="ptr")
+    e.call(context["release"], general)
+    e.ret(answer)
+    return "\n".join(
+        [
+            "@here = internal constant i64 0",
+            f"@at_hand = internal constant [{rows} x ptr] [{', '.join(['ptr @here'] * rows)}]" if asking else "",
+            "@context = internal global ptr null",
+            bind.text("@bind", internal=False),
+            e.text("@call", "ptr", internal=False),
         ]
-    lines += [
-        f"  %right = icmp eq i64 %nargs, {len(layout.inputs)}",
-        "  %bare = icmp eq ptr %kwnames, null",
-        "  %plain = and i1 %right, %bare",
-        "  br i1 %plain, label %check0, label %slow",
-    ]
-    for k, operand in enumerate(layout.inputs):
-        lines += _check(k, operand, target, head)
-    lines.append(f"check{len(layout.inputs)}:")
-    for k, operand in enumerate(layout.inputs):
-        lines += [
-            f"  %tile{k} = getelementptr {target.vector}, ptr %workspace, i64 {layout.input_tile(k)}",
-            f"  call void @splat(ptr %data{k}, ptr %tile{k}, i64 {operand.size})",
-        ]
-    last = layout.places[layout.output.size - 1] if layout.places else layout.output.size - 1
-    lines += [
-        f"  call void @body(ptr %data, ptr %workspace{', ptr @at_hand' if asking else ''})",
-        "  %free = icmp eq ptr %floor, null",
-        "  br i1 %free, label %answer, label %guard",
-        "guard:",
-        f"  %last_at = getelementptr {target.vector}, ptr %workspace, i64 {layout.output_tile + last}",
-        f"  %last = load {target.element}, ptr %last_at",
-        f"  %least = load {target.element}, ptr %floor",
-        f"  %good = fcmp ogt {target.element} %last, %least",
-        "  br i1 %good, label %answer, label %slow",
-        "answer:",
-        f"  %array = call ptr %new_array(ptr %ndarray_type, i32 {len(shape)}, ptr %dims, "
-        f"i32 {_TYPE_NUMBER[target.dtype]}, ptr null, ptr null, i32 0, i32 0, ptr null)",
-        "  %failed = icmp eq ptr %array, null",
-        "  br i1 %failed, label %fail, label %filled",
-        "filled:",
-        f"  %out_at = getelementptr i8, ptr %array, i64 {head}",
-        "  %out = load ptr, ptr %out_at",
-        f"  %tile = getelementptr {target.vector}, ptr %workspace, i64 {layout.output_tile}",
-        "  %count = ptrtoint ptr %numbers to i64",
-        "  call void @extract(ptr %out, ptr %tile, i64 %count)",
-    ]
-    if shape:
-        lines.append("  ret ptr %array")
-    else:
-        lines += ["  %number = call ptr %array_return(ptr %array)", "  ret ptr %number"]
-    lines += [
-        "fail:",
-        "  ret ptr null",
-        "slow:",
-        "  %general = call ptr %get_attribute(ptr %self, ptr %fallback)",
-        "  %lost = icmp eq ptr %general, null",
-        "  br i1 %lost, label %fail, label %hand_over",
-        "hand_over:",
-        "  %told = call ptr %vectorcall(ptr %general, ptr %args, i64 %nargs, ptr %kwnames)",
-        "  call void %release(ptr %general)",
-        "  ret ptr %told",
-        "}",
-    ]
-    return "\n".join(lines)
+    )
 
 
-_TYPE_NUMBER = {"float32": 11, "float64": 12}
-_ALIGNED = 0x100
+def _compute(e: Builder, layout: Layout, target: Target, head: int, context: dict[str, Value], asking: bool) -> None:
+    """Return an array of the answer from @call; leave the block if the fast path is not for these arguments."""
+    workspace, shape = context["workspace"], layout.output.shape
+    given = [_checked(e, k, operand, target, head, context) for k, operand in enumerate(layout.inputs)]
+    for k, (operand, numbers) in enumerate(zip(layout.inputs, given, strict=True)):
+        e.call("@splat", numbers, workspace.at(layout.input_tile(k), target.vector), operand.size)
+    e.call("@body", context["data"], workspace, *([e.const("@at_hand", "ptr")] if asking else []))
+    tile = workspace.at(layout.output_tile, target.vector)
+    with e.if_(context["floor"].differs(e.null)):
+        last = layout.places[layout.output.size - 1] if layout.places else layout.output.size - 1
+        number = tile.at(last, target.vector).load(target.element)
+        e.leave_unless(number > context["floor"].load(target.element))
+    rank, kind, zero = (e.const(k, "i32") for k in (len(shape), _TYPE_NUMBER[target.dtype], 0))
+    no = e.null
+    array = e.call(
+        context["new_array"], context["ndarray_type"], rank, context["dims"], kind, no, no, zero, zero, no, result="ptr"
+    )
+    with e.if_(array.equals(e.null)):
+        e.ret(e.null)
+    e.call("@extract", array.at(head).load("ptr"), tile, context["numbers"].to("ptrtoint", "i64"))
+    e.ret(array if shape else e.call(context["array_return"], array, result="ptr"))
 
 
-def _check(k: int, operand: Operand, target: Target, head: int) -> list[str]:
-    """From %check{k} on to the next check if argument k is what it should be, else to %slow; sets %data{k}."""
-    lines = [
-        f"check{k}:",
-        f"  %arg{k}_at = getelementptr ptr, ptr %args, i64 {k}",
-        f"  %arg{k} = load ptr, ptr %arg{k}_at",
-    ]
-
-    def field(name: str, offset: int, kind: str) -> str:
-        lines.append(f"  %{name}{k}_at = getelementptr i8, ptr %arg{k}, i64 {offset}")
-        lines.append(f"  %{name}{k} = load {kind}, ptr %{name}{k}_at")
-        return f"%{name}{k}"
-
-    kind = field("type", head - 8, "ptr")
+def _checked(e: Builder, k: int, operand: Operand, target: Target, head: int, context: dict[str, Value]) -> Value:
+    """Return the address of argument k's numbers; leave the block unless it is exactly the array that is expected."""
+    argument = e.arguments[1].load("ptr", k)
+    kind = argument.at(head - 8).load("ptr")
     if not operand.shape:
-        lines += [
-            f"  %data{k} = getelementptr i8, ptr %arg{k}, i64 {head}",
-            f"  %ok{k} = icmp eq ptr {kind}, %float_type",
-            f"  br i1 %ok{k}, label %check{k + 1}, label %slow",
-        ]
-        return lines
-    lines += [
-        f"  %is_array{k} = icmp eq ptr {kind}, %ndarray_type",
-        f"  br i1 %is_array{k}, label %array{k}, label %slow",
-        f"array{k}:",
-    ]
-    field("data", head, "ptr")
-    nd = field("nd", head + 8, "i32")
-    dims = field("dims", head + 16, "ptr")
-    strides = field("strides", head + 24, "ptr")
-    dtype = field("descr", head + 40, "ptr")
-    flags = field("flags", head + 48, "i32")
-    lines += [
-        f"  %good_nd{k} = icmp eq i32 {nd}, {len(operand.shape)}",
-        f"  %good_dtype{k} = icmp eq ptr {dtype}, %dtype",
-        f"  %aligned{k} = and i32 {flags}, {_ALIGNED}",
-        f"  %good_flags{k} = icmp ne i32 %aligned{k}, 0",
-        f"  %good_a{k} = and i1 %good_nd{k}, %good_dtype{k}",
-        f"  %good_b{k} = and i1 %good_a{k}, %good_flags{k}",
-        f"  br i1 %good_b{k}, label %shape{k}, label %slow",
-        f"shape{k}:",
-    ]
-    good, stride = "true", target.itemsize
+        e.leave_unless(kind.equals(context["float_type"]))
+        return argument.at(head)
+    e.leave_unless(kind.equals(context["ndarray_type"]))
+    data, dims, strides, dtype = (argument.at(head + offset).load("ptr") for offset in (0, 16, 24, 40))
+    rank, flags = (argument.at(head + offset).load("i32") for offset in (8, 48))
+    e.leave_unless(rank.equals(len(operand.shape)) & dtype.equals(context["dtype"]) & (flags & _ALIGNED).differs(0))
+    good, stride = e.const("true", "i1"), target.itemsize
     for d in reversed(range(len(operand.shape))):
-        lines += [
-            f"  %n{k}_{d}_at = getelementptr i64, ptr {dims}, i64 {d}",
-            f"  %n{k}_{d} = load i64, ptr %n{k}_{d}_at",
-            f"  %s{k}_{d}_at = getelementptr i64, ptr {strides}, i64 {d}",
-            f"  %s{k}_{d} = load i64, ptr %s{k}_{d}_at",
-            f"  %good_n{k}_{d} = icmp eq i64 %n{k}_{d}, {operand.shape[d]}",
-            f"  %good_s{k}_{d} = icmp eq i64 %s{k}_{d}, {stride}",
-            f"  %good_ns{k}_{d} = and i1 %good_n{k}_{d}, %good_s{k}_{d}",
-            f"  %good{k}_{d} = and i1 %good_ns{k}_{d}, {good}",
-        ]
-        good, stride = f"%good{k}_{d}", stride * operand.shape[d]
-    lines.append(f"  br i1 {good}, label %check{k + 1}, label %slow")
-    return lines
+        good = dims.load("i64", d).equals(operand.shape[d]) & strides.load("i64", d).equals(stride) & good
+        stride *= operand.shape[d]
+    e.leave_unless(good)
+    return data

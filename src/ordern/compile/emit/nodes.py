@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...graph import OPS, Node
+from .builder import Builder, Value, literal
 from .target import Target
 
-__all__ = ["Constants", "TextEmitter", "declarations", "literal"]
+__all__ = ["Constants", "TextEmitter", "declarations"]
 
 _FLAGS = "contract nsz arcp"
 """Fusing, sign of zero, reciprocals. NaN and infinity keep their meaning, and sums their order."""
-
-
-def literal(value: float, target: Target) -> str:
-    """A floating-point number as IR text, exactly."""
-    if target.dtype == "float32":
-        try:
-            value = struct.unpack("<f", struct.pack("<f", value))[0]
-        except OverflowError:
-            value = float("inf") if value > 0 else float("-inf")
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 class Constants:
@@ -37,7 +27,7 @@ class Constants:
 
     def index(self, value: float) -> int:
         """Where a constant is in the table."""
-        return self._places.setdefault(literal(value, self._target), len(self._places))
+        return self._places.setdefault(literal(value, self._target.element), len(self._places))
 
     def text(self) -> str:
         """IR text of the table."""
@@ -46,17 +36,16 @@ class Constants:
         return f"@constants = internal constant [{max(1, len(self._places))} x {element}] [{numbers}]"
 
 
-class TextEmitter:
-    """Lowers operations of the table into lines of IR."""
+class TextEmitter(Builder):
+    """Lowers operations of the table into lines of IR, on vectors of states."""
 
-    def __init__(self, target: Target, constants: Constants | None = None) -> None:
+    def __init__(self, target: Target, constants: Constants | None = None, arguments: Sequence[str] = ()) -> None:
+        super().__init__(arguments)
         self.target = target
         self.constants = constants
         self.dtype = target.dtype
         self.has_fma = target.host.has_fma
         self.memo: dict[tuple[str, str], tuple[str, str]] = {}
-        self.lines: list[str] = []
-        self._count = 0
         self._element = target.element
         self._vector = target.vector
         self._integers = target.integers
@@ -66,23 +55,12 @@ class TextEmitter:
         """Emit one operation; returns the name of its value."""
         return OPS[node.op].lower(self, *operands)
 
-    def value(self, text: str) -> str:
-        """A line that defines a new value; returns its name."""
-        self._count += 1
-        name = f"%t{self._count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def line(self, text: str) -> None:
-        """A line that defines nothing."""
-        self.lines.append("  " + text)
-
-    def load(self, pointer: str, index: int) -> str:
+    def load(self, pointer: str | Value, index: int = 0) -> str:
         """The vector at an index of an array of vectors."""
         at = self.value(f"getelementptr {self._vector}, ptr {pointer}, i64 {index}") if index else pointer
         return self.value(f"load {self._vector}, ptr {at}, align {self.align}")
 
-    def store(self, name: str, pointer: str, index: int) -> None:
+    def store(self, name: str, pointer: str | Value, index: int = 0) -> None:
         """Store a vector at an index of an array of vectors."""
         at = self.value(f"getelementptr {self._vector}, ptr {pointer}, i64 {index}") if index else pointer
         self.line(f"store {self._vector} {name}, ptr {at}, align {self.align}")
@@ -97,7 +75,7 @@ class TextEmitter:
         if self.constants is not None and value != 0.0:
             at = f"getelementptr {self._element}, ptr %constants, i64 {self.constants.index(value)}"
             return self.splat(self.value(f"load {self._element}, ptr {self.value(at)}"))
-        one = f"{self._element} {literal(value, self.target)}"
+        one = f"{self._element} {literal(value, self._element)}"
         return f"<{', '.join([one] * self.target.lanes)}>"
 
     def integer(self, value: int) -> str:
@@ -152,12 +130,26 @@ class TextEmitter:
         """An integer's bits as a float."""
         return self.value(f"bitcast {self._integers} {n} to {self._vector}")
 
-    def splat(self, scalar: str) -> str:
-        """A scalar in every lane."""
-        lanes = self.target.lanes
-        first = self.value(f"insertelement {self._vector} poison, {self._element} {scalar}, i32 0")
+    def splat(self, scalar: str | Value) -> str:
+        """Return a vector with a number in every lane."""
+        return self.everywhere(scalar, self._element)
+
+    def everywhere(self, scalar: str | Value, kind: str) -> str:
+        """Return a vector of `kind` with a scalar in every lane."""
+        vector = f"<{self.target.lanes} x {kind}>"
+        first = self.value(f"insertelement {vector} poison, {kind} {scalar}, i32 0")
         return self.value(
-            f"shufflevector {self._vector} {first}, {self._vector} poison, <{lanes} x i32> zeroinitializer"
+            f"shufflevector {vector} {first}, {vector} poison, <{self.target.lanes} x i32> zeroinitializer"
+        )
+
+    def counting(self, kind: str) -> str:
+        """Return the constant vector 0, 1, 2 ..."""
+        return f"<{', '.join(f'{kind} {k}' for k in range(self.target.lanes))}>"
+
+    def first_lanes(self, count: str | Value) -> str:
+        """Return a mask of the first `count` lanes."""
+        return self.value(
+            f"icmp ult <{self.target.lanes} x i64> {self.counting('i64')}, {self.everywhere(count, 'i64')}"
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .builder import Value
 from .nodes import TextEmitter
 
 __all__ = ["transpose", "transposed"]
@@ -17,7 +18,7 @@ def transpose(e: TextEmitter, rows: list[str]) -> list[str]:
     return _interleaved(e, rows, e.target.lanes)
 
 
-def transposed(e: TextEmitter, at: Sequence[str]) -> list[str]:
+def transposed(e: TextEmitter, at: Sequence[Value]) -> list[str]:
     """The block whose vectors are at these addresses.
 
     Halves of vectors are loaded to where they belong, at no cost, so that half of the moves between pieces are spared.
@@ -25,7 +26,7 @@ def transposed(e: TextEmitter, at: Sequence[str]) -> list[str]:
     lanes = e.target.lanes
     piece = min(lanes, 16 // e.target.itemsize)
     if lanes // piece not in (2, 4):
-        return transpose(e, [e.load(p, 0) for p in at])
+        return transpose(e, [e.load(p) for p in at])
     found: list[str] = []
     for start in (0, lanes // 2):
         groups = [
@@ -54,12 +55,10 @@ def _sorted_out(e: TextEmitter, first: list[str], second: list[str], piece: int)
     return [e.shuffle(a, b, pick) for pick in (even, odd) for a, b in zip(first, second, strict=True)]
 
 
-def _halves(e: TextEmitter, a: str, b: str, start: int) -> str:
+def _halves(e: TextEmitter, a: Value, b: Value, start: int) -> str:
     """The vector of half of that at a, from `start` on, and half of that at b."""
     lanes, half = e.target.lanes, f"<{e.target.lanes // 2} x {e.target.element}>"
-    loaded = []
-    for p in (a, b):
-        at = e.value(f"getelementptr {e.target.element}, ptr {p}, i64 {start}")
-        loaded.append(e.value(f"load {half}, ptr {at}, align {e.align // 2}"))
+    addresses = (p.at(start, e.target.element) for p in (a, b))
+    loaded = [e.value(f"load {half}, ptr {at}, align {e.align // 2}") for at in addresses]
     order = ", ".join(f"i32 {k}" for k in range(lanes))
     return e.value(f"shufflevector {half} {loaded[0]}, {half} {loaded[1]}, <{lanes} x i32> <{order}>")

@@ -12,9 +12,10 @@ from typing import Any
 from ...graph import Graph, live
 from ...model import Model
 from ...records import dataclass
-from ..emit.nodes import TextEmitter, literal
+from ..emit.builder import Builder, Value
+from ..emit.nodes import TextEmitter
 from ..run.engine import compile_object
-from .code import ADVANCE_POINTERS, ADVANCE_WORDS, LoopCode
+from .code import ADVANCE_POINTERS, ADVANCE_WORDS, STATUSES, LoopCode
 from .machine import Emitter, Kernels, Tile
 
 __all__ = ["SCALARS", "Texts", "compile_advance"]
@@ -22,6 +23,7 @@ __all__ = ["SCALARS", "Texts", "compile_advance"]
 SCALARS = ("t", "t_end", "h", "h_max", "t_force", "most")
 """Numbers that are read and written: the time, where to stop, the next step, its limit, the time at which the force
 was `tau`, and by how much the next step may grow."""
+_COUNTS = ("steps", "rejected", "evaluations", "status")
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,17 @@ def compile_advance(model: Model, kernels: Kernels, texts: Texts) -> LoopCode:
         **{"end_w": tried.end.w, "rate_v": rates[-1].v, "error": error, "factor": factor, "most": most},
         **{"tau": m.applied, "slant": m.slanted, "numbers": m.numbers, "h": m.h, "since": m.since},
     }
-    main = _advance(m, texts, places, [(c.q, c.v, c.w) for c in coefficients])
-    text = "\n".join([emitted.text, main])
+    main = _Advance(m, texts, places, [(c.q, c.v, c.w) for c in coefficients])
+    main.write()
+    text = "\n".join([emitted.text, _set_function(m), main.text("@advance", internal=False)])
     return kernels.code(compile_object(text), emitted.workspace)
 
 
 def _scalar_function(
     m: Emitter, inputs: Sequence[Tile], outputs: Sequence[Tile], function: Callable[[list[Any]], Sequence[Any]]
 ) -> None:
-    """A function of single numbers, traced and lowered as kernels are."""
-    graph, e = Graph("law"), TextEmitter(m.target)
+    """Emit a function of single numbers, traced and lowered as kernels are."""
+    graph, e = Graph("law"), TextEmitter(m.target, arguments=("ptr %ws",))
     leaves = [graph.leaf(k) for k in range(len(inputs))]
     roots = [graph.lift(x) for x in function(list(leaves))]
     names: dict[int, str] = {}
@@ -98,175 +101,129 @@ def _scalar_function(
             names[node.index] = e.lower(node, [names[a.index] for a in node.args])
     for root, to in zip(roots, outputs, strict=True):
         e.store(names[root.index], "%ws", to.at)
-    text = "\n".join(["define internal void @law(ptr %ws) #0 {", *e.lines, "  ret void", "}"])
-    m.raw(text, "call void @law(ptr %ws)")
+    m.write("@law", e)
 
 
-def _advance(m: Emitter, texts: Texts, places: dict[str, Tile], coefficients: list[tuple[Tile, Tile, Tile]]) -> str:
-    vector, nq, nv = m.target.vector, m.model.nq, m.model.nv
+class _Advance(Builder):
+    """Writes @advance: attempts of steps, until the end is reached, the buffers are full, or steps are too short."""
 
-    def number(x: float) -> str:
-        return literal(x, m.target)
+    def __init__(
+        self, m: Emitter, texts: Texts, places: dict[str, Tile], coefficients: list[tuple[Tile, Tile, Tile]]
+    ) -> None:
+        super().__init__(("ptr %words",))
+        [words] = self.arguments
+        self.m, self.texts, self.places, self.coefficients = m, texts, places, coefficients
+        self.words = {
+            name: words.load("ptr" if name in ADVANCE_POINTERS else "i64", n) for n, name in enumerate(ADVANCE_WORDS)
+        }
+        self.scalars = {name: self.words["scalars"].at(n, "double") for n, name in enumerate(SCALARS)}
+        self.counts = {name: self.words["counts"].at(n, "i64") for n, name in enumerate(_COUNTS)}
 
-    lines = [_set_function(m), "define void @advance(ptr %words) #0 {", "entry:"]
-    for n, name in enumerate(ADVANCE_WORDS):
-        kind = "ptr" if name in ADVANCE_POINTERS else "i64"
-        lines += [
-            f"  %{name}_at = getelementptr i64, ptr %words, i64 {n}",
-            f"  %{name} = load {kind}, ptr %{name}_at",
-        ]
-    lines += [f"  %{name}_p = getelementptr double, ptr %scalars, i64 {n}" for n, name in enumerate(SCALARS)]
-    lines += [
-        f"  %{name}_p = getelementptr i64, ptr %counts, i64 {n}"
-        for n, name in enumerate(("steps", "rejected", "evaluations", "status"))
-    ]
-    lines += [
-        f"  %{name}_tile = getelementptr {vector}, ptr %workspace, i64 {tile.at}" for name, tile in places.items()
-    ]
+    def write(self) -> None:
+        """Write the loop."""
+        attempt, finish, _ = self.texts.evaluations
+        self._start()
+        t_end, h_max = self._scalar("t_end"), self._scalar("h_max")
+        with self.repeat():
+            t, n, h = self._scalar("t"), self.counts["steps"].load("i64"), self._scalar("h")
+            self._stop_if(t >= t_end, "end")
+            self._stop_if(n >= self.words["capacity"], "full")
+            last = t + h * self.texts.nearly >= t_end
+            length = last.select(t_end - t, h)
+            self._stop_if(~((t + length * 0.1).differs(t) | last), "too-small")
+            for name, x in (("most", self._scalar("most")), ("h", length), ("since", t - self._scalar("t_force"))):
+                self.call("@set", self._tile(name), x)
+            self._run("attempt", attempt)
+            factor = self._judged(length)
+            self._run("finish", finish)
+            t1 = last.select(t_end, t + length)
+            self._store_step(n, t1)
+            self._run("renew")
+            self.scalars["t"].store(t1)
+            self._count("steps", 1)
+            self._plan(h, h_max, length, length * factor)
 
-    def splat(source: str, name: str) -> str:
-        return f"  call void @splat(ptr %{source}, ptr %{name}_tile, i64 {places[name].size})"
+    def _start(self) -> None:
+        """Set up the workspace, and evaluate the rates at the start."""
+        self._run("start")
+        for source, name in (("numbers",) * 2, ("q", "y_q"), ("v", "y_v"), ("tau",) * 2, ("slant",) * 2):
+            self.call("@splat", self.words[source], self._tile(name), self.places[name].size)
+        for k in range(self.places["y_w"].size):
+            self.call("@set", self._tile("y_w").at(k, self.m.target.vector), self.const(0.0, "double"))
+        self.call("@set", self._tile("since"), self._scalar("t") - self._scalar("t_force"))
+        self._run("first", 1)
+        self._extract("a0", "k_v")
 
-    def extract(to: str, name: str) -> str:
-        return f"  call void @extract(ptr %{to}, ptr %{name}_tile, i64 {places[name].size})"
+    def _judged(self, length: Value) -> Value:
+        """Try again with a shorter step if the error is too large; otherwise return by how much the step may grow."""
+        if self.texts.law is None:
+            return self.const(1.0, "double")
+        factor = self._tile("factor").load("double")
+        with self.if_(~(self._tile("error").load("double") <= 1.0)):
+            self.scalars["h"].store(length * factor)
+            self.scalars["most"].store(self.const(1.0, "double"))
+            self._count("rejected", 1)
+            self.again()
+        return factor
 
-    def row(to: str, base: str, width: int) -> list[str]:
-        return [
-            f"  %{to}_n = mul i64 %n, {width}",
-            f"  %{to} = getelementptr double, ptr %{base}, i64 %{to}_n",
-        ]
+    def _store_step(self, n: Value, t1: Value) -> None:
+        """Write the end of an accepted step to row n of the buffers, and its dense output if that is wanted."""
+        words, nq, nv = self.words, self.m.model.nq, self.m.model.nv
+        with self.if_(words["dense_out"].differs(self.null)):
+            self._run("dense", self.texts.evaluations[2])
+            width = nq + nv + 2
+            row = words["dense_out"].at(n * ((len(self.coefficients) + 1) * width), "double")
+            for k, parts in enumerate(self.coefficients, 1):
+                at = k * width
+                for part in parts:
+                    self.call("@extract", row.at(at, "double"), self._address(part), part.size)
+                    at += part.size
+        words["t_out"].store(t1, n)
+        for name, tile in (("q", "end_q"), ("v", "end_v"), ("w", "end_w"), ("a", "rate_v")):
+            size = self.places[tile].size
+            self.call("@extract", words[f"{name}_out"].at(n * size, "double"), self._tile(tile), size)
+        words["rejected_out"].store(self.counts["rejected"].load("i64"), n)
 
-    def counted(name: str, by: int, tag: str) -> list[str]:
-        return [
-            f"  %{name}_{tag} = load i64, ptr %{name}_p",
-            f"  %{name}_{tag}_more = add i64 %{name}_{tag}, {by}",
-            f"  store i64 %{name}_{tag}_more, ptr %{name}_p",
-        ]
+    def _plan(self, h: Value, h_max: Value, length: Value, grown: Value) -> None:
+        """Set the next step: one that was cut short at the end says nothing against the length that was planned."""
+        longer = (grown > h).select(grown, h)
+        following = (length < h).select(longer, grown)
+        self.scalars["h"].store((following > h_max).select(h_max, following))
+        self.scalars["most"].store(self.const(self.texts.growth, "double"))
 
-    attempt, finish, dense = texts.evaluations
-    lines += [
-        "  call void @start(ptr %workspace, ptr %datas)",
-        splat("numbers", "numbers"),
-        *(splat(name, f"y_{name}") for name in ("q", "v")),
-        *(splat(name, name) for name in ("tau", "slant")),
-        f"  call void @set(ptr %y_w_tile, double {number(0.0)})",
-        f"  %y_w1_tile = getelementptr {vector}, ptr %y_w_tile, i64 1",
-        f"  call void @set(ptr %y_w1_tile, double {number(0.0)})",
-        "  %t_force = load double, ptr %t_force_p",
-        "  %t0 = load double, ptr %t_p",
-        "  %since0 = fsub double %t0, %t_force",
-        "  call void @set(ptr %since_tile, double %since0)",
-        "  call void @first(ptr %workspace, ptr %datas)",
-        extract("a0", "k_v"),
-        *counted("evaluations", 1, "first"),
-        "  %t_end = load double, ptr %t_end_p",
-        "  %h_max = load double, ptr %h_max_p",
-        "  br label %loop",
-        "loop:",
-        "  %t = load double, ptr %t_p",
-        "  %n = load i64, ptr %steps_p",
-        "  %there = fcmp oge double %t, %t_end",
-        "  br i1 %there, label %at_end, label %room",
-        "room:",
-        "  %full = icmp sge i64 %n, %capacity",
-        "  br i1 %full, label %at_full, label %plan",
-        "plan:",
-        "  %h = load double, ptr %h_p",
-        f"  %h_nearly = fmul double %h, {number(texts.nearly)}",
-        "  %t_nearly = fadd double %t, %h_nearly",
-        "  %last = fcmp oge double %t_nearly, %t_end",
-        "  %remaining = fsub double %t_end, %t",
-        "  %try = select i1 %last, double %remaining, double %h",
-        f"  %tenth = fmul double %try, {number(0.1)}",
-        "  %t_tenth = fadd double %t, %tenth",
-        "  %moves = fcmp one double %t_tenth, %t",
-        "  %fine = or i1 %moves, %last",
-        "  br i1 %fine, label %attempt, label %at_stuck",
-        "attempt:",
-        "  %most = load double, ptr %most_p",
-        "  call void @set(ptr %most_tile, double %most)",
-        "  call void @set(ptr %h_tile, double %try)",
-        "  %since = fsub double %t, %t_force",
-        "  call void @set(ptr %since_tile, double %since)",
-        "  call void @attempt(ptr %workspace, ptr %datas)",
-        *counted("evaluations", attempt, "attempt"),
-    ]
-    if texts.law is None:
-        lines += [f"  %factor = fadd double {number(0.0)}, {number(1.0)}", "  br label %accept"]
-    else:
-        lines += [
-            "  %error = load double, ptr %error_tile",
-            "  %factor = load double, ptr %factor_tile",
-            f"  %good = fcmp ole double %error, {number(1.0)}",
-            "  br i1 %good, label %accept, label %reject",
-            "reject:",
-            "  %shorter = fmul double %try, %factor",
-            "  store double %shorter, ptr %h_p",
-            f"  store double {number(1.0)}, ptr %most_p",
-            *counted("rejected", 1, "reject"),
-            "  br label %loop",
-        ]
-    width = nq + nv + 2
-    lines += [
-        "accept:",
-        "  %t_plus = fadd double %t, %try",
-        "  %t1 = select i1 %last, double %t_end, double %t_plus",
-        "  call void @finish(ptr %workspace, ptr %datas)",
-        *counted("evaluations", finish, "finish"),
-        "  %wanted = icmp ne ptr %dense_out, null",
-        "  br i1 %wanted, label %dense, label %store",
-        "dense:",
-        "  call void @dense(ptr %workspace, ptr %datas)",
-        *counted("evaluations", dense, "dense"),
-        *row("dense_row", "dense_out", (len(coefficients) + 1) * width),
-    ]
-    for c, parts in enumerate(coefficients):
-        at = (c + 1) * width
-        for p, part in enumerate(parts):
-            lines += [
-                f"  %c{c}_{p} = getelementptr double, ptr %dense_row, i64 {at}",
-                f"  %c{c}_{p}_tile = getelementptr {vector}, ptr %workspace, i64 {part.at}",
-                f"  call void @extract(ptr %c{c}_{p}, ptr %c{c}_{p}_tile, i64 {part.size})",
-            ]
-            at += part.size
-    lines += [
-        "  br label %store",
-        "store:",
-        *row("t_row", "t_out", 1),
-        *row("q_row", "q_out", nq),
-        *row("v_row", "v_out", nv),
-        *row("a_row", "a_out", nv),
-        *row("w_row", "w_out", 2),
-        "  store double %t1, ptr %t_row",
-        *(extract(f"{x}_row", f"end_{x}") for x in ("q", "v", "w")),
-        extract("a_row", "rate_v"),
-        "  %rejected_n = load i64, ptr %rejected_p",
-        "  %rejected_row = getelementptr i64, ptr %rejected_out, i64 %n",
-        "  store i64 %rejected_n, ptr %rejected_row",
-        "  call void @renew(ptr %workspace, ptr %datas)",
-        "  store double %t1, ptr %t_p",
-        *counted("steps", 1, "store"),
-        "  %grown = fmul double %try, %factor",
-        "  %longer = fcmp ogt double %grown, %h",
-        "  %kept = select i1 %longer, double %grown, double %h",
-        "  %cut = fcmp olt double %try, %h",
-        "  %next = select i1 %cut, double %kept, double %grown",
-        "  %over = fcmp ogt double %next, %h_max",
-        "  %next_h = select i1 %over, double %h_max, double %next",
-        "  store double %next_h, ptr %h_p",
-        f"  store double {number(texts.growth)}, ptr %most_p",
-        "  br label %loop",
-    ]
-    for status, label in enumerate(("at_end", "at_full", "at_stuck")):
-        lines += [f"{label}:", f"  store i64 {status}, ptr %status_p"]
-        if label == "at_stuck":
-            lines += [extract("tried_q", "end_q"), extract("tried_v", "end_v")]
-        lines.append("  ret void")
-    return "\n".join([*lines, "}"])
+    def _stop_if(self, test: Value, status: str) -> None:
+        with self.if_(test):
+            self.counts["status"].store(self.const(STATUSES.index(status)))
+            if status == "too-small":
+                self._extract("tried_q", "end_q")
+                self._extract("tried_v", "end_v")
+            self.ret()
+
+    def _run(self, sequence: str, evaluations: int = 0) -> None:
+        """Call a sequence of the machine, and count its evaluations of the dynamics."""
+        self.call(f"@{sequence}", self.words["workspace"], self.words["datas"])
+        if evaluations:
+            self._count("evaluations", evaluations)
+
+    def _count(self, name: str, by: int) -> None:
+        self.counts[name].store(self.counts[name].load("i64") + by)
+
+    def _scalar(self, name: str) -> Value:
+        return self.scalars[name].load("double")
+
+    def _extract(self, to: str, name: str) -> None:
+        self.call("@extract", self.words[to], self._tile(name), self.places[name].size)
+
+    def _tile(self, name: str) -> Value:
+        return self._address(self.places[name])
+
+    def _address(self, tile: Tile) -> Value:
+        return self.words["workspace"].at(tile.at, self.m.target.vector)
 
 
 def _set_function(m: Emitter) -> str:
     """@set: one number into all lanes."""
-    e = TextEmitter(m.target)
-    e.store(e.splat("%x"), "%tile", 0)
-    return "\n".join(["define internal void @set(ptr %tile, double %x) #0 {", *e.lines, "  ret void", "}"])
+    e = TextEmitter(m.target, arguments=("ptr %tile", "double %x"))
+    tile, x = e.arguments
+    e.store(e.splat(x), tile)
+    return e.text("@set")

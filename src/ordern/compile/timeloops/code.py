@@ -16,7 +16,7 @@ from ..run import cache
 from ..run.engine import Engine
 from ..trace.rolled_tables import Data
 
-__all__ = ["ADVANCE_POINTERS", "ADVANCE_WORDS", "ROLLOUT_WORDS", "LoadedLoop", "LoopCode", "loop_code"]
+__all__ = ["ADVANCE_POINTERS", "ADVANCE_WORDS", "ROLLOUT_WORDS", "STATUSES", "LoadedLoop", "LoopCode", "loop_code"]
 
 Array = NDArray[Any]
 
@@ -36,6 +36,8 @@ ADVANCE_POINTERS = (
 )
 ADVANCE_WORDS = (*ADVANCE_POINTERS, "capacity")
 """What `@advance` is given; the address of dense output may be 0."""
+STATUSES = ("end", "full", "too-small")
+"""How `@advance` ends: at t_end, with full buffers, or because no step is short enough."""
 
 
 @dataclass(frozen=True, slots=True)

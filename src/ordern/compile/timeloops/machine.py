@@ -17,6 +17,7 @@ from ...graph import Node, count
 from ...joints import Joint
 from ...model import Model
 from ...records import dataclass
+from ..emit.builder import Builder, Carried, Value
 from ..emit.entry_points import attributes
 from ..emit.nodes import TextEmitter, declarations
 from ..emit.rolled import emit_rolled
@@ -30,7 +31,7 @@ from ..trace.rolled_count import estimate
 from ..trace.unroll import emit_unrolled, trace_unrolled
 from .code import LoopCode
 
-__all__ = ["Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_request", "sequence"]
+__all__ = ["Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class Emitter:
         self.feedback = "difference" in kernels.requests
         self._end = 0
         self._functions: list[str] = []
-        self._calls: list[str] = []
+        self._sequence = _calls()
         self._results: dict[str, Tile] = {}
         self._copied: dict[Tile, Tile] = {}
         nq, nv = model.nq, model.nv
@@ -210,7 +211,7 @@ class Emitter:
         """A weighted sum, times the step."""
         made = self.tile(terms[0][1].size)
 
-        def body(e: _Loop) -> None:
+        def body(e: _Numbers) -> None:
             total = ""
             for c, k in terms:
                 product = e.load_at(k) if c == 1.0 else e.binary("fmul", e.constant(c), e.load_at(k))
@@ -228,18 +229,18 @@ class Emitter:
         parts = ((before.q, after.q, q), (before.v, after.v, v))
         for first, (y0, y1, error) in zip((True, False), parts, strict=True):
 
-            def body(e: _Loop, y0: Tile = y0, y1: Tile = y1, error: Tile = error) -> None:
+            def body(e: _Numbers, y0: Tile = y0, y1: Tile = y1, error: Tile = error) -> list[str]:
                 a, b = e.intrinsic("fabs", e.load_at(y0)), e.intrinsic("fabs", e.load_at(y1))
                 larger = e.select_less(a, b, b, a)
                 scale = e.binary("fadd", e.once(self.atol), e.binary("fmul", e.once(self.rtol), larger))
                 r = e.binary("fdiv", e.load_at(error), scale)
-                e.sum(0, e.binary("fmul", r, r))
+                return [e.binary("fmul", r, r)]
 
-            def after_it(e: _Loop, sums: list[str], first: bool = first) -> None:
+            def after_it(e: _Numbers, sums: list[str], first: bool = first) -> None:
                 mean = e.binary("fmul", e.constant(share), sums[0])
                 e.store(mean if first else e.binary("fadd", e.load("%ws", made.at), mean), "%ws", made.at)
 
-            self.function(error.size, body, 1, after_it)
+            self.function(error.size, body, after_it)
         return made
 
     # what they are made of -----------------------------------------------------------------------------------------
@@ -259,14 +260,10 @@ class Emitter:
         self.copy(result, made)
         return made
 
-    def _kernel(self, name: str) -> None:
+    def _kernel(self, name: str, part: str = "body") -> None:
+        ws, datas = self._sequence.arguments
         place = sorted(self.kernels.requests).index(name)
-        pointer = f"%d{len(self._calls)}"
-        self._calls += [
-            f"  {pointer}_at = getelementptr ptr, ptr %datas, i64 {place}",
-            f"  {pointer} = load ptr, ptr {pointer}_at",
-            f"  call void @{name}_body(ptr {pointer}, ptr %ws)",
-        ]
+        self._sequence.call(f"@{name}_{part}", datas.load("ptr", place), ws)
 
     def _accelerated(self, node: float, q: Tile, v: Tile, works: Tile | None) -> Tile:
         self.copy(q, self.q)
@@ -277,8 +274,8 @@ class Emitter:
         if self.feedback:
             self._kernel("difference")
 
-        def body(e: _Loop) -> None:
-            force = e.load_at(self.applied)
+        def body(e: _Numbers) -> list[str]:
+            force, powers = e.load_at(self.applied), []
             if self.works:
                 time = e.binary("fadd", e.once(self.since), e.binary("fmul", e.constant(node), e.once(self.h)))
                 force = e.binary("fadd", force, e.binary("fmul", time, e.load_at(self.slanted)))
@@ -287,51 +284,52 @@ class Emitter:
                 pull = e.binary("fmul", e.load_at(self.stiffness), e.load_at(self._results["difference"]))
                 brake = e.binary("fmul", e.load_at(self.damping), speed)
                 force = e.binary("fadd", force, e.binary("fsub", pull, brake))
-            if works:
-                e.sum(0, e.binary("fmul", force, speed))
+            powers.append(force)
             if passive:
-                own = e.load_at(self._results["passive"])
-                if works:
-                    e.sum(1, e.binary("fmul", own, speed))
-                force = e.binary("fadd", force, own)
+                powers.append(e.load_at(self._results["passive"]))
+                force = e.binary("fadd", force, powers[-1])
             e.store_at(force, self.force)
+            return [e.binary("fmul", x, speed) for x in powers] if works else []
 
-        def after(e: _Loop, sums: list[str]) -> None:
+        def after(e: _Numbers, sums: list[str]) -> None:
             if works:
                 e.store(sums[0], "%ws", works.at)
                 e.store(e.negate(sums[1]) if passive else e.constant(0.0), "%ws", works.at + 1)
 
-        self.function(self.force.size, body, (2 if passive else 1) if works else 0, after)
+        self.function(self.force.size, body, after)
         return self._call("dynamics")
 
     def function(
         self,
         n: int,
-        body: Callable[[_Loop], None],
-        sums: int = 0,
-        after: Callable[[_Loop, list[str]], None] | None = None,
+        body: Callable[[_Numbers], Sequence[str] | None],
+        after: Callable[[_Numbers, list[str]], None] | None = None,
     ) -> None:
-        """A function that does something for each of n numbers, and a call of it."""
-        name = f"@operation{len(self._functions)}"
-        self._functions.append(_Loop(self.target).text(name, n, body, sums, after))
-        self._calls.append(f"  call void {name}(ptr %ws)")
+        """Write a function with a loop over n numbers, and a call of it.
 
-    def raw(self, text: str, call: str) -> None:
-        """A function of the caller's own, and a call of it."""
-        self._functions.append(text)
-        self._calls.append(f"  {call}")
+        `body` may return terms; `after` gets their sums over all numbers.
+        """
+        e = _Numbers(self.target, arguments=("ptr %ws",))
+        with e.counted(n) as e.k:
+            sums = [e.summed(x) for x in body(e) or ()]
+        if after:
+            after(e, [total.next.name for total in sums])
+        self.write(f"@operation{len(self._functions)}", e)
+
+    def write(self, name: str, e: Builder) -> None:
+        """Add a function of the workspace, and a call of it."""
+        self._functions.append(e.text(name))
+        self._sequence.call(name, self._sequence.arguments[0])
 
     def sequence(self, name: str) -> None:
-        """All calls since the last sequence as one function."""
-        self._functions.append(sequence(name, self._calls))
-        self._calls = []
-        self._copied = {}
+        """Make one function of all calls since the last sequence."""
+        self._functions.append(self._sequence.text(f"@{name}"))
+        self._sequence, self._copied = _calls(), {}
 
     def finish(self) -> Emitted:
-        """All functions, those of the kernels included, and the size of the workspace."""
+        """Return all functions, those of the kernels included, and the size of the workspace."""
         texts, end = [declarations(self.target), tile_functions(self.target)], self._end
-        names = sorted(self.kernels.requests)
-        for name in names:
+        for name in sorted(self.kernels.requests):
             plain = layout_of(self.kernels.requests[name], self.target.lanes)
             tiles = tuple(tile.at for tile in self._arguments[name])
             inputs: tuple[Operand, ...] = plain.inputs
@@ -339,95 +337,42 @@ class Emitter:
             text, size = self.kernels.text(name, placed)
             texts.append(text)
             end = max(end, size)
-        inits = []
-        for k, name in enumerate(names):
-            inits += [
-                f"  %i{k}_at = getelementptr ptr, ptr %datas, i64 {k}",
-                f"  %i{k} = load ptr, ptr %i{k}_at",
-                f"  call void @{name}_init(ptr %i{k}, ptr %ws)",
-            ]
-        texts += [*self._functions, sequence("start", inits), attributes(self.target)]
-        return Emitted("\n".join(texts), end)
+            self._kernel(name, "init")
+        self.sequence("start")
+        return Emitted("\n".join([*texts, *self._functions, attributes(self.target)]), end)
 
 
-def sequence(name: str, lines: Sequence[str]) -> str:
-    """A function of calls."""
-    return "\n".join([f"define internal void @{name}(ptr %ws, ptr %datas) #0 {{", *lines, "  ret void", "}"])
+def _calls() -> Builder:
+    """Begin a function of calls."""
+    return Builder(("ptr %ws", "ptr %datas"))
 
 
-class _Loop(TextEmitter):
-    """Writes a function that does something for each k."""
+class _Numbers(TextEmitter):
+    """Writes a function with a loop over the numbers of values."""
 
-    def text(
-        self,
-        name: str,
-        n: int,
-        body: Callable[[_Loop], None],
-        sums: int,
-        after: Callable[[_Loop, list[str]], None] | None,
-    ) -> str:
-        """The function's text."""
-        self._before: list[str] = []
-        self._known: dict[int, str] = {}
-        self._totals = [f"%sum{k}" for k in range(sums)]
-        start = self.constant(0.0)
-        ends = list(self._totals)
-        if n:
-            body(self)
-            ends = [f"{total}_next" for total in self._totals]
-        inner, self.lines = self.lines, []
-        loop = [
-            "  br label %loop",
-            "loop:",
-            "  %k = phi i64 [ 0, %entry ], [ %k_next, %loop ]",
-            *(
-                f"  {s} = phi {self._vector} [ {start}, %entry ], [ {e}, %loop ]"
-                for s, e in zip(self._totals, ends, strict=True)
-            ),
-            *inner,
-            "  %k_next = add i64 %k, 1",
-            f"  %more = icmp slt i64 %k_next, {n}",
-            "  br i1 %more, label %loop, label %end",
-            "end:",
-        ]
-        if not n:
-            loop, ends = [], [start] * sums
-        if after:
-            after(self, ends)
-        return "\n".join(
-            [
-                f"define internal void {name}(ptr %ws) #0 {{",
-                "entry:",
-                *self._before,
-                *loop,
-                *self.lines,
-                "  ret void",
-                "}",
-            ]
-        )
+    k: Value
 
     def load_at(self, tile: Tile) -> str:
-        """Number k of a value."""
-        return self.load(self._pointer(tile), 0)
+        """Read number k of a value."""
+        return self.load(self._at(tile))
 
     def store_at(self, name: str, tile: Tile) -> None:
         """Write number k of a value."""
-        self.store(name, self._pointer(tile), 0)
+        self.store(name, self._at(tile))
 
     def once(self, tile: Tile) -> str:
-        """A single number, read before the loop."""
-        if tile.at not in self._known:
-            inner, self.lines = self.lines, []
-            self._known[tile.at] = self.load("%ws", tile.at)
-            self._before += self.lines
-            self.lines = inner
-        return self._known[tile.at]
+        """Read a single number, before the loop."""
+        key = ("once", str(tile.at))
+        if key not in self.memo:
+            with self.ahead():
+                self.memo[key] = (self.load("%ws", tile.at), "")
+        return self.memo[key][0]
 
-    def sum(self, k: int, x: str) -> None:
-        """Add to a sum."""
-        total = self._totals[k]
-        self.lines.append(f"  {total}_next = fadd contract nsz arcp {self._vector} {total}, {x}")
+    def summed(self, x: str) -> Carried:
+        """Add a term to a sum that begins with zero."""
+        total = self.carried(self.const(self.constant(0.0), self._vector))
+        total.next = self.const(self.binary("fadd", total.value.name, x), self._vector)
+        return total
 
-    def _pointer(self, tile: Tile) -> str:
-        base = self.value(f"getelementptr {self._vector}, ptr %ws, i64 {tile.at}") if tile.at else "%ws"
-        return self.value(f"getelementptr {self._vector}, ptr {base}, i64 %k")
+    def _at(self, tile: Tile) -> Value:
+        return self.arguments[0].at(tile.at, self._vector).at(self.k, self._vector)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.request import Request
-from ...compile.timeloops.code import ADVANCE_WORDS, ROLLOUT_WORDS, LoadedLoop, LoopCode, loop_code
+from ...compile.timeloops.code import ADVANCE_WORDS, ROLLOUT_WORDS, STATUSES, LoadedLoop, LoopCode, loop_code
 from ...errors import ArgumentError
 from ...loops.dynamics import BAUMGARTE
 from ...records import dataclass
@@ -254,7 +254,7 @@ class Native:
             dense[0, 0, : nq + nv] = np.concatenate([given["q"], given["v"]])
             dense[1:, 0, :nq], dense[1:, 0, nq : nq + nv] = q[:-1], v[:-1]
         before = np.diff(out["rejected_out"][:steps], prepend=0)
-        name, index = ("end", "full", "too-small")[status], None
+        name, index = STATUSES[status], None
         if name == "too-small":
             broken = ~(np.isfinite(out["tried_v"]) & np.isfinite(out["a_out"][steps - 1] if steps else out["a0"]))
             if broken.any() or not np.isfinite(out["tried_q"]).all():
