@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .kernel import Kernel
     from .operators import Operators
     from .simulate.events import Event
+    from .simulate.forces import Table
     from .simulate.results.result import Result
     from .simulate.rollout import Rollout
     from .simulate.switches import Switch
@@ -579,7 +580,7 @@ class Robot(LoopMethods, Model):
         events: Sequence[Event] = (),
         limits: str = "ignore",
         restitution: float = 0.0,
-        external: External | Callable[..., External] | None = None,
+        external: External | Table | Mapping[str, ArrayLike | Table] | Callable[..., External] | None = None,
         dynamics: str | None = None,
         smoothing: float = 0.01,
         dense: bool = True,
@@ -595,7 +596,8 @@ class Robot(LoopMethods, Model):
         `until` may be a list of times: then these are the samples of the result, by dense output; otherwise every step
         is one. `tau` are joint forces: None, an array (nv,), a `Table(t, values)` or pair (t, values), a function
         f(t, q, v), or a controller; one with a `period` is asked once in each, and its answer held. `external` forces
-        on bodies are as for `forward_dynamics`, or a function of (t, q, v) that returns such.
+        on bodies are as for `forward_dynamics`, a `Table` of such, or a function of (t, q, v) that returns such; in a
+        dictionary, the force on a frame may be a `Table` of (moment, force).
 
         Methods: "dormand-prince-8", "dormand-prince", "cash-karp" (adaptive), "radau" (adaptive, for stiff springs and
         dampers), "rk4", "semi-implicit-euler" and "variational" (structure-preserving) with a fixed `step`; for the
@@ -669,6 +671,7 @@ class Robot(LoopMethods, Model):
         method: str = "semi-implicit-euler",
         every: int = 1,
         feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        external: External | None = None,
         dynamics: str | None = None,
         smoothing: float = 0.01,
         threads: int | None = None,
@@ -682,8 +685,9 @@ class Robot(LoopMethods, Model):
         "semi-implicit-euler", "rk4", "dormand-prince", "cash-karp" or "dormand-prince-8", all with fixed steps. The
         first one steps linear velocities of free and planar joints along fixed axes, as MuJoCo's Euler does.
         `feedback=(kp, kd, target)` adds kp (target - q) - kd v at every stage, with positions (..., nq) or
-        (..., steps, nq) as the target. Damping, friction and springs act. A trajectory that is no longer finite
-        stays so; `diverged` of the result tells which, `diverged_at` since which stored state.
+        (..., steps, nq) as the target. `external` forces on bodies are as for `forward_dynamics`, constant, or
+        with a row for each step. Damping, friction and springs act. A trajectory that is no longer finite stays so;
+        `diverged` of the result tells which, `diverged_at` since which stored state.
 
         Loops are kept closed by Baumgarte's stabilisation, within what the steps' errors leave after 50 ms: with rk4 at
         1 ms some 1e-9 m. The start must be closed; `robot.close` and `project_velocity` close the end, if need be.
@@ -700,6 +704,7 @@ class Robot(LoopMethods, Model):
             method=method,
             every=every,
             feedback=feedback,
+            external=external,
             dynamics=dynamics,
             smoothing=smoothing,
             threads=threads,

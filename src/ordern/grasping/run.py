@@ -115,7 +115,7 @@ class GraspRun(LoopedRun):
         """The run starts, perhaps with contacts that do not hold."""
         super().begun()
         if self._fragile and not self.stopped:
-            self.problem.tau.enter(0.0, self.q, self.v)
+            self.problem.enter(0.0, self.q, self.v)
             self._lose(self._failing())
 
     def own_event(self, number: int) -> None:

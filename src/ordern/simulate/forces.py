@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,13 +76,28 @@ class Table:
         """The number of the piece that begins at this time or has it inside; -1 before the first."""
         return int(np.searchsorted(self.t, t, side="right")) - 1
 
+    def next_break(self, t: float) -> float:
+        """Return the first time of the table after t; infinity if there is none."""
+        k = self.piece(t) + 1
+        return float(self.t[k]) if k < len(self.t) else math.inf
+
     def within(self, piece: int, t: float) -> Array:
         """The value at a time by the law of a piece, also at its end, where the next one begins."""
-        if piece < 0 or self.hold or piece >= len(self.t) - 1:
+        if self._is_constant(piece):
             return np.array(self.values[max(piece, 0)])
         t0, t1 = self.t[piece], self.t[piece + 1]
         s = (t - t0) / (t1 - t0)
         return np.asarray((1.0 - s) * self.values[piece] + s * self.values[piece + 1])
+
+    def line(self, piece: int) -> tuple[Array, Array, float]:
+        """Return the law of a piece as (value, slant, since): value + (t - since) slant."""
+        value, since = self.values[max(piece, 0)], float(self.t[max(piece, 0)])
+        if self._is_constant(piece):
+            return value, np.zeros(value.shape), since
+        return value, (self.values[piece + 1] - value) / (self.t[piece + 1] - since), since
+
+    def _is_constant(self, piece: int) -> bool:
+        return piece < 0 or self.hold or piece >= len(self.t) - 1
 
 
 class Applied:
@@ -164,8 +179,7 @@ class Tabled(Applied):
 
     def next_break(self, t: float) -> float:
         """The next time of the table."""
-        k = int(np.searchsorted(self.table.t, t, side="right"))
-        return float(self.table.t[k]) if k < len(self.table.t) else math.inf
+        return self.table.next_break(t)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """By the law of the current piece."""
@@ -301,48 +315,98 @@ def require_signature(what: str, function: Any) -> None:
 
 
 class External:
-    """External forces on bodies, as joint forces J^T f: None, an array, a dictionary, or a function of (t, q, v)."""
+    """External forces on bodies: None, an array, a dictionary, tables of these, or a function of (t, q, v)."""
 
     def __init__(self, robot: Robot, given: Any) -> None:
         self.robot, self.given = robot, given
         self.absent = given is None
-        self.varies = callable(given)
-        self._still = np.zeros(robot.nv)
-        self._forces: Array = np.zeros((len(robot.bodies), 6))
-        if self.varies:
+        self.is_function = callable(given) and not isinstance(given, Table)
+        self.table: Table | None = None
+        self._piece = -1
+        if self.is_function:
             require_signature("external: the function", given)
             _start(given, robot)
         elif not self.absent:
-            self._forces = self._bodies(given, "external").copy()
+            self.table = self._tabled(given)
+        if not self.absent:
+            kernel = robot.kernel("external_force")
+            self._joint_force = kernel.fast(kernel)
+
+    @property
+    def varies(self) -> bool:
+        """Tell whether the forces may change with time."""
+        return self.is_function or (self.table is not None and len(self.table.t) > 1)
+
+    def enter(self, t: float) -> None:
+        """Begin a piece between two breaks."""
+        if self.table is not None:
+            self._piece = self.table.piece(t)
+
+    def next_break(self, t: float) -> float:
+        """Return the first time after t at which the forces may jump or have a kink; infinity if there is none."""
+        return math.inf if self.table is None else self.table.next_break(t)
 
     def joint_force(self, t: float, q: Array, v: Array) -> Array:
-        """What the joints feel of the forces."""
-        forces = self._forces
-        if self.varies:
+        """Return J^T f, the joint forces that do the work of the forces."""
+        if self.table is not None:
+            forces = self.table.within(self._piece, t)
+        else:
             forces = self._bodies(self.given(t, read_only(q), read_only(v)), f"external: at t = {t:.9g} s")
-        bias = self.robot.bias_force
-        return bias(q, self._still) - bias(q, self._still, external=forces)
+        found: Array = self._joint_force(q, forces)
+        return found
 
-    def _bodies(self, given: Any, what: str) -> Array:
+    def over(self, t: Array, q: Array, v: Array) -> Array:
+        """Return J^T f at the times and states of a motion within the current piece, (N, nv)."""
+        if self.table is None:
+            found = [] if self.absent else [self.joint_force(float(t[k]), q[k], v[k]) for k in range(len(t))]
+            return np.array(found).reshape(v.shape) if found else np.zeros(v.shape)
+        value, slant, since = self.table.line(self._piece)
+        forces: Array = self._joint_force(q, value + (t - since)[:, None, None] * slant)
+        return forces
+
+    def line(self, since: float) -> tuple[Array, Array] | None:
+        """Return the forces of the current piece as a value at a time and a slant, unless they are a function's."""
+        if self.table is None:
+            return None
+        value, slant, t0 = self.table.line(self._piece)
+        return value + (since - t0) * slant, slant
+
+    def _tabled(self, given: Any) -> Table:
+        """Return forces as a table over time; constant ones have one row."""
+        if isinstance(given, Table):
+            return Table(given.t, self._bodies(given.values, "external", given), given.hold)
+        tables = [x for x in given.values() if isinstance(x, Table)] if isinstance(given, Mapping) else []
+        for other in tables[1:]:
+            if not np.array_equal(other.t, tables[0].t) or other.hold != tables[0].hold:
+                raise ArgumentError(
+                    "external: tables of several bodies must have the same times and the same `hold`; give them at "
+                    "common times, or one Table with a (moment, force) for each body"
+                )
+        if not tables:
+            return Table([0.0], self._bodies(given, "external")[None])
+        rows = {name: x.values if isinstance(x, Table) else x for name, x in given.items()}
+        return Table(tables[0].t, self._bodies(rows, "external", tables[0]), tables[0].hold)
+
+    def _bodies(self, given: Any, what: str, table: Table | None = None) -> Array:
         with np.errstate(invalid="ignore"):
             forces = real(what, self.robot._forces(given))
-        n = len(self.robot.bodies)
-        if forces.shape != (n, 6):
+        n, rows = len(self.robot.bodies), () if table is None else table.t.shape
+        if forces.shape != (*rows, n, 6):
             raise ArgumentError(
-                f"{what}: the forces have shape {forces.shape}; give ({n}, 6), a (moment, force) for each body, or a "
-                "dictionary from names of bodies or frames to six numbers"
+                f"{what}: the forces have shape {forces.shape}; give {(*rows, n, 6)}, a (moment, force) for each body, "
+                "or a dictionary from names of bodies or frames to six numbers"
             )
         if not np.isfinite(forces).all():
-            k = int(np.argwhere(~np.isfinite(forces))[0][0])
-            raise ArgumentError(f"{what}: the force on body {self.robot.bodies[k].name!r} is {forces[k]}")
+            k = tuple(np.argwhere(~np.isfinite(forces))[0][:-1].tolist())
+            raise ArgumentError(f"{what}: the force on body {self.robot.bodies[k[-1]].name!r} is {forces[k]}")
         return forces
 
     @property
     def key(self) -> str:
         """What a checkpoint knows it by."""
-        if self.absent:
-            return "none"
-        return f"function {fingerprint(self.given)}" if self.varies else _digest(self._forces)
+        if self.table is None:
+            return "none" if self.absent else f"function {fingerprint(self.given)}"
+        return f"{_digest(self.table.t, self.table.values)} {self.table.hold}"
 
 
 def called(robot: Robot, function: TimeFunction, t: float, q: Array, v: Array) -> Array:

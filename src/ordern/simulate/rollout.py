@@ -80,6 +80,7 @@ def rollout(
     method: str = "semi-implicit-euler",
     every: int = 1,
     feedback: Any = None,
+    external: Any = None,
     dynamics: str | None = None,
     smoothing: float = 0.01,
     threads: int | None = None,
@@ -107,15 +108,17 @@ def rollout(
         )
     forces = None if tau is None else _over_time(robot, "tau", tau, robot.nv, rank)
     goals = None if feedback is None else _over_time(robot, "feedback: the target", feedback[2], robot.nq, rank)
+    loads = None if external is None else _loads(robot, external, rank)
+    timed = {"tau": forces, "external": loads, "feedback: the target": goals}
     steps = _steps(steps, forces, _shared(tau, rank))
-    shapes = [x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in (forces, goals) if x is not None]
-    batch = _batch(shapes, _shared(tau, rank))
-    for name, x in (("tau", forces), ("feedback: the target", goals)):
+    given = [x for x in timed.values() if x is not None]
+    batch = _batch([x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in given], _shared(tau, rank))
+    for name, x in timed.items():
         if x is not None and x.shape[-2] not in (1, steps):
             raise ArgumentError(
                 f"rollout: {name} has {x.shape[-2]} rows over time, but there are {steps} steps; {_RULE}"
             )
-    single = all(x.dtype in (np.float32, np.float16) for x in (q, v, *(x for x in (forces, goals) if x is not None)))
+    single = all(x.dtype in (np.float32, np.float16) for x in (q, v, *given))
     dtype = np.dtype(np.float32 if single and not robot.nc else np.float64)
     with np.errstate(over="ignore", under="ignore"):
         if not (0.0 < dtype.type(dt) < math.inf and dt * steps < math.inf):
@@ -126,14 +129,17 @@ def rollout(
     if robot.nv == 0 or count == 0:
         q_out[...], v_out[...] = q[..., None, :], v[..., None, :]
         return Rollout(q_out, v_out, t)
-    loop = FixedLoop.of(robot, method, dynamics, dtype.name, feedback is not None)
+    loop = FixedLoop.of(robot, method, dynamics, dtype.name, feedback is not None, external is not None)
     gains = _gains(robot, feedback)
     run = _Run(
         loop,
         _flat(q, batch, dtype),
         _flat(v, batch, dtype),
-        _flat_rows(np.zeros((1, robot.nv)) if forces is None else forces, batch, dtype),
-        _flat_rows(np.zeros((1, robot.nq)) if goals is None else goals, batch, dtype),
+        {
+            "tau": _flat_rows(np.zeros((1, robot.nv)) if forces is None else forces, batch, dtype),
+            "external": _flat_rows(np.zeros((1, 0)) if loads is None else loads, batch, dtype),
+            "goal": _flat_rows(np.zeros((1, robot.nq)) if goals is None else goals, batch, dtype),
+        },
         q_out.reshape(count, rows, robot.nq),
         v_out.reshape(count, rows, robot.nv),
         np.concatenate([[dt, smoothing, 0.0, 0.0, 1.0], *gains]).astype(dtype),
@@ -182,24 +188,23 @@ class _Run:
         loop: FixedLoop,
         q0: Array,
         v0: Array,
-        tau: Array,
-        goal: Array,
+        timed: dict[str, Array],
         q: Array,
         v: Array,
         numbers: Array,
         steps: int,
         every: int,
     ) -> None:
-        self.loop, self.arrays = loop, (q0, v0, tau, goal, q, v, numbers)
+        self.loop, self.arrays, self.timed = loop, (q0, v0, q, v, numbers), timed
         self.count, self.steps = len(q), steps
         self.words = {
             **{"q0": q0.ctypes.data, "q0_stride": q0.strides[0], "v0": v0.ctypes.data, "v0_stride": v0.strides[0]},
-            **{"tau": tau.ctypes.data, "tau_stride": tau.strides[0], "tau_step": tau.strides[1]},
-            **{"goal": goal.ctypes.data, "goal_stride": goal.strides[0], "goal_step": goal.strides[1]},
             **{"q_out": q.ctypes.data, "q_stride": q.strides[0], "q_row": q.strides[1]},
             **{"v_out": v.ctypes.data, "v_stride": v.strides[0], "v_row": v.strides[1]},
             **{"every": every, "last": self.count - 1, "numbers": numbers.ctypes.data},
         }
+        for name, x in timed.items():
+            self.words |= {name: x.ctypes.data, f"{name}_stride": x.strides[0], f"{name}_step": x.strides[1]}
 
     def go(self, threads: int | None) -> None:
         """All trajectories."""
@@ -230,7 +235,7 @@ class _Run:
             for name in ("q", "v"):
                 words[f"{name}_out"] += now * words[f"{name}_row"]
                 words[f"{name}0"], words[f"{name}0_stride"] = words[f"{name}_out"], words[f"{name}_stride"]
-            for name in ("tau", "goal"):
+            for name in self.timed:
                 words[name] += now * every * words[f"{name}_step"]
 
 
@@ -262,6 +267,19 @@ def _over_time(robot: Robot, name: str, x: ArrayLike, n: int, rank: int) -> Arra
     return a if a.ndim >= rank + 2 else a[..., None, :]
 
 
+def _loads(robot: Robot, external: Any, rank: int) -> Array:
+    """External forces on bodies, flattened, with a row for each step, or one row for all."""
+    if callable(external):
+        raise ArgumentError("rollout takes arrays of external forces, not functions; robot.simulate takes functions")
+    forces, n = _numbers("external", robot._forces(external)), len(robot.bodies)
+    if forces.shape[-2:] != (n, 6):
+        raise ArgumentError(
+            f"rollout: external has shape {forces.shape}; for {robot.name!r} give (..., {n}, 6), a (moment, force) for "
+            "each body, or a dictionary from names of bodies or frames to (..., 6)"
+        )
+    return _over_time(robot, "external", forces.reshape(*forces.shape[:-2], 6 * n), 6 * n, rank)
+
+
 def _shared(tau: ArrayLike | None, rank: int) -> str:
     """What to do if a tau with as many dimensions as the states was meant to be a table over time."""
     shape = np.shape(tau) if tau is not None else ()
@@ -286,7 +304,7 @@ def _batch(shapes: list[tuple[int, ...]], hint: str) -> tuple[int, ...]:
     except ValueError:
         listed = ", ".join(map(str, shapes))
         raise ArgumentError(
-            f"rollout: the batch shapes of q0, v0, tau and target do not broadcast: {listed}{hint}; {_RULE}"
+            f"rollout: the batch shapes of q0, v0, tau, external and target do not broadcast: {listed}{hint}; {_RULE}"
         ) from None
 
 

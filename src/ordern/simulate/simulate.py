@@ -200,8 +200,8 @@ def _runner(problem: Problem, settings: Settings, method: str, native: bool | No
         reasons.append(f"method {method!r} is stepped from Python")
     if problem.tau.kind == "function":
         reasons.append("tau is a Python function")
-    if not problem.external.absent:
-        reasons.append("there are external forces")
+    if problem.external.is_function:
+        reasons.append("the external forces are a Python function")
     if problem.robot.nv == 0:
         reasons.append("nothing moves")
     if not reasons and native is not False:

@@ -76,6 +76,7 @@ def compile_advance(model: Model, kernels: Kernels, texts: Texts) -> LoopCode:
     places = {
         **{"y_q": y.q, "y_v": y.v, "y_w": y.w, "k_v": k.v, "end_q": tried.end.q, "end_v": tried.end.v},
         **{"end_w": tried.end.w, "rate_v": rates[-1].v, "error": error, "factor": factor, "most": most},
+        **{"external": m.external, "external_slant": m.external_slant},
         **{"tau": m.applied, "slant": m.slanted, "numbers": m.numbers, "h": m.h, "since": m.since},
     }
     main = _Advance(m, texts, places, [(c.q, c.v, c.w) for c in coefficients])
@@ -146,7 +147,10 @@ class _Advance(Builder):
     def _start(self) -> None:
         """Set up the workspace, and evaluate the rates at the start."""
         self._run("start")
-        for source, name in (("numbers",) * 2, ("q", "y_q"), ("v", "y_v"), ("tau",) * 2, ("slant",) * 2):
+        given = {"y_q": "q", "y_v": "v"} | {name: name for name in ("numbers", "tau", "slant")}
+        if self.m.has_external:
+            given |= {name: name for name in ("external", "external_slant")}
+        for name, source in given.items():
             self.call("@splat", self.words[source], self._tile(name), self.places[name].size)
         for k in range(self.places["y_w"].size):
             self.call("@set", self._tile("y_w").at(k, self.m.target.vector), self.const(0.0, "double"))

@@ -22,20 +22,21 @@ Array = NDArray[Any]
 
 ROLLOUT_WORDS = (
     *("q0", "q0_stride", "v0", "v0_stride"),
-    *("tau", "tau_stride", "tau_step", "goal", "goal_stride", "goal_step"),
+    *("tau", "tau_stride", "tau_step", "external", "external_stride", "external_step"),
+    *("goal", "goal_stride", "goal_step"),
     *("q_out", "q_stride", "q_row", "v_out", "v_stride", "v_row"),
     *("steps", "every", "first", "end", "last"),
     *("workspace", "numbers", "datas"),
 )
 """What `@rollout` is given, as 64-bit words: addresses, and bytes between neighbours. Where the stride of a step is 0,
-one row serves all steps."""
+one row serves all steps. Words of arguments that are absent are 0."""
 
 ADVANCE_POINTERS = (
-    *("q", "v", "tau", "slant", "numbers", "scalars", "counts", "workspace", "datas"),
+    *("q", "v", "tau", "slant", "external", "external_slant", "numbers", "scalars", "counts", "workspace", "datas"),
     *("a0", "t_out", "q_out", "v_out", "a_out", "w_out", "dense_out", "rejected_out", "tried_q", "tried_v"),
 )
 ADVANCE_WORDS = (*ADVANCE_POINTERS, "capacity")
-"""What `@advance` is given; the address of dense output may be 0."""
+"""The words that `@advance` takes; the addresses of dense output and of absent external forces are 0."""
 STATUSES = ("end", "full", "too-small")
 """How `@advance` ends: at t_end, with full buffers, or because no step is short enough."""
 

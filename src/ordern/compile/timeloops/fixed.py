@@ -46,11 +46,11 @@ def _lanes(target: Target) -> str:
 def _rollout(m: Emitter, q: Tile, v: Tile) -> str:
     """@rollout: tiles of trajectories, one after the other."""
     b = Builder(("ptr %words",))
-    pointers = {"q0", "v0", "tau", "goal", "q_out", "v_out", "workspace", "numbers", "datas"}
+    pointers = {"q0", "v0", "tau", "external", "goal", "q_out", "v_out", "workspace", "numbers", "datas"}
     word = {name: b.arguments[0].load("ptr" if name in pointers else "i64", k) for k, name in enumerate(ROLLOUT_WORDS)}
     rows, workspace, datas = b.alloca(f"[{m.target.lanes} x ptr]"), word["workspace"], word["datas"]
-    tiles = {"q0": q, "v0": v, "q": q, "v": v, "tau": m.applied, "goal": m.goal}
-    forces = ["tau", "goal"] if m.feedback else ["tau"]
+    tiles = {"q0": q, "v0": v, "q": q, "v": v, "tau": m.applied, "external": m.external, "goal": m.goal}
+    forces = ["tau", *(["external"] if m.has_external else []), *(["goal"] if m.feedback else [])]
 
     def move(verb: str, name: str, t: Value, shift: Value | int = 0) -> None:
         """Load or store one row of each trajectory."""

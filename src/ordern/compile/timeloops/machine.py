@@ -141,6 +141,10 @@ class Emitter:
         """Where kernels read positions, velocities and joint forces."""
         self.applied, self.slanted = self.tile(nv), self.tile(nv)
         """The drives' forces, and how fast they change."""
+        self.has_external = "external_force" in kernels.requests
+        loads = 6 * len(model.bodies) if self.has_external else 0
+        self.external, self.external_slant, self.loads = (self.tile(loads) for _ in range(3))
+        """The external forces on bodies, how fast they change, and where the kernel reads them."""
         self.goal = self.tile(nq)
         """What feedback leads to."""
         self.numbers = self.tile(5 + 2 * nv)
@@ -157,6 +161,7 @@ class Emitter:
             "rate": (self.q, self.v),
             "project": (self.q,),
             "difference": (self.q, self.goal),
+            "external_force": (self.q, self.loads),
         }
         for name, request in kernels.requests.items():
             self._results[name] = self.tile(layout_of(request, 1).output.size)
@@ -274,17 +279,28 @@ class Emitter:
         if self.feedback:
             self._kernel("difference")
 
+        def at_stage(e: _Numbers, value: Tile, slant: Tile) -> str:
+            """Return a force at the time of the stage; within a fixed step it is constant."""
+            if not self.works:
+                return e.load_at(value)
+            time = e.binary("fadd", e.once(self.since), e.binary("fmul", e.constant(node), e.once(self.h)))
+            return e.binary("fadd", e.load_at(value), e.binary("fmul", time, e.load_at(slant)))
+
+        if self.has_external:
+            self.function(
+                self.loads.size, lambda e: e.store_at(at_stage(e, self.external, self.external_slant), self.loads)
+            )
+            self._kernel("external_force")
+
         def body(e: _Numbers) -> list[str]:
-            force, powers = e.load_at(self.applied), []
-            if self.works:
-                time = e.binary("fadd", e.once(self.since), e.binary("fmul", e.constant(node), e.once(self.h)))
-                force = e.binary("fadd", force, e.binary("fmul", time, e.load_at(self.slanted)))
-            speed = e.load_at(self.v)
+            force, speed = at_stage(e, self.applied, self.slanted), e.load_at(self.v)
+            if self.has_external:
+                force = e.binary("fadd", force, e.load_at(self._results["external_force"]))
             if self.feedback:
                 pull = e.binary("fmul", e.load_at(self.stiffness), e.load_at(self._results["difference"]))
                 brake = e.binary("fmul", e.load_at(self.damping), speed)
                 force = e.binary("fadd", force, e.binary("fsub", pull, brake))
-            powers.append(force)
+            powers = [force]
             if passive:
                 powers.append(e.load_at(self._results["passive"]))
                 force = e.binary("fadd", force, powers[-1])

@@ -81,9 +81,10 @@ def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
 class FixedLoop:
     """Steps of a fixed length over tiles of trajectories."""
 
-    def __init__(self, robot: Robot, method: str, dynamics: str | None, dtype: str, feedback: bool) -> None:
+    def __init__(self, robot: Robot, method: str, dynamics: str | None, dtype: str, *more: str) -> None:
+        """Compile the steps of a method, with the further kernels that feedback and external forces need."""
         steps = tableau(method)
-        requests = _requests(robot, steps, dynamics, *(["difference"] if feedback else []))
+        requests = _requests(robot, steps, dynamics, *more)
 
         def make() -> LoopCode:
             from ...compile.timeloops.fixed import compile_rollout
@@ -98,10 +99,13 @@ class FixedLoop:
         self.lanes, self.operations = code.lanes, code.operations * steps.stages
 
     @staticmethod
-    def of(robot: Robot, method: str, dynamics: str | None, dtype: str, feedback: bool) -> FixedLoop:
-        """The loop of a robot, made on first use."""
-        key = ("rollout", method, dynamics, dtype, feedback)
-        return kept(robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, feedback))
+    def of(
+        robot: Robot, method: str, dynamics: str | None, dtype: str, feedback: bool, external: bool = False
+    ) -> FixedLoop:
+        """Return the loop of a robot, made on first use."""
+        more = [*(["difference"] if feedback else []), *(["external_force"] if external else [])]
+        key = ("rollout", method, dynamics, dtype, *more)
+        return kept(robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, *more))
 
     def run(self, words: Mapping[str, int]) -> None:
         """Run a piece, in this thread."""
@@ -147,8 +151,9 @@ class Segment:
 class Native:
     """One robot, one method, as native code: `advance` takes many steps at a call.
 
-    The applied forces of a call are tau + (t - t_force) slant: constant, or a line. Adaptive methods choose their
-    steps; a method without error estimate takes steps of the length h, and a shorter one to reach the end.
+    The applied forces of a call are tau + (t - t_force) slant: constant, or a line; so are external forces on bodies,
+    if it was made with `external`. Adaptive methods choose their steps; a method without error estimate takes steps of
+    the length h, and a shorter one to reach the end.
     """
 
     def __init__(
@@ -162,6 +167,7 @@ class Native:
         max_step: float = np.inf,
         smoothing: float = 0.01,
         lanes: int = _LANES,
+        external: bool = False,
     ) -> None:
         self.robot, self.method = robot, tableau(method)
         if not robot.nv:
@@ -169,16 +175,19 @@ class Native:
         self._max_step = float(max_step)
         nq, nv = robot.nq, robot.nv
         self._numbers = np.concatenate([[0.0, smoothing, 0.0, rtol, atol], np.zeros(2 * nv)])
-        self._loaded = kept(robot, ("advance", method, dynamics, lanes), lambda: self._load(dynamics, lanes))
+        more = ["external_force"] if external else []
+        self._loads = 6 * len(robot.bodies) if external else 0
+        key = ("advance", method, dynamics, lanes, *more)
+        self._loaded = kept(robot, key, lambda: self._load(dynamics, lanes, more))
         self.rolled = self._loaded.code.rolled
         """The kernels that are compiled as loops over bodies."""
         self._workspace = self._loaded.workspace()
         self._zero = np.zeros(nv)
         self._row = (self.method.degree + 1) * (nq + nv + 2)
 
-    def _load(self, dynamics: str, lanes: int) -> LoadedLoop:
+    def _load(self, dynamics: str, lanes: int, more: list[str]) -> LoadedLoop:
         method, robot = self.method, self.robot
-        requests = _requests(robot, method, dynamics)
+        requests = _requests(robot, method, dynamics, *more)
 
         def make() -> LoopCode:
             from ...compile.timeloops.adaptive import compile_advance
@@ -201,10 +210,12 @@ class Native:
         t_force: float = 0.0,
         capacity: int | None = None,
         dense: bool = True,
+        external: tuple[Array, Array] | None = None,
     ) -> Segment:
-        """Steps from a state towards t_end, which the last one meets exactly; h is the first step to try.
+        """Step from a state towards t_end, which the last step meets exactly; h is the first step to try.
 
-        At most `capacity` steps. What one call does not depend on how many there are in it.
+        Take at most `capacity` steps; how many a call takes does not change them. `external` forces are a value at
+        t_force and a slant, each (bodies, 6).
         """
         nq, nv, degree = self.robot.nq, self.robot.nv, self.method.degree
         dense = dense and degree > 0
@@ -217,6 +228,12 @@ class Native:
             "tau": self._zero if tau is None else _vector("tau", tau, nv),
             "slant": self._zero if slant is None else _vector("slant", slant, nv),
         }
+        if self._loads:
+            forces = external or (np.zeros(self._loads), np.zeros(self._loads))
+            for name, f in zip(("external", "external_slant"), forces, strict=True):
+                given[name] = _vector(name, np.ravel(f), self._loads)
+        elif external is not None:
+            raise ArgumentError("advance: this loop was compiled without external forces; make it with external=True")
         for name, x in (("t", t), ("h", h), ("t_end", t_end), ("t_force", t_force)):
             if not np.isfinite(x):
                 raise ArgumentError(f"advance: {name} must be finite, not {x}")
@@ -239,7 +256,7 @@ class Native:
             **out,
             **{"numbers": self._numbers, "scalars": scalars, "workspace": self._workspace, "datas": self._loaded.datas},
         }
-        words = {name: array.ctypes.data for name, array in arrays.items()} | {"capacity": n}
+        words = {name: arrays[name].ctypes.data if name in arrays else 0 for name in ADVANCE_WORDS} | {"capacity": n}
         if not dense:
             words["dense_out"] = 0
         self._loaded.run(words)

@@ -208,6 +208,7 @@ class Compiled(Runner):
             atol=settings.atol,
             max_step=np.inf if settings.step is None else settings.step,
             smoothing=problem.smoothing,
+            external=not problem.external.absent,
         )
         self._adaptive = self._loop.method.adaptive
 
@@ -239,7 +240,8 @@ class Compiled(Runner):
         start, nq, nv = self._t, self.problem.nq, self.problem.nv
         before = (start, self._q, self._v)
         tau, slant, since = line(self.problem.tau, start, end)
-        s = self._loop.advance(start, self._q, self._v, self._h, end, tau, slant, since, most, self._between)
+        external = self.problem.external.line(since)
+        s = self._loop.advance(start, self._q, self._v, self._h, end, tau, slant, since, most, self._between, external)
         n = len(s.t)
         if n:
             self._t, self._q, self._v, self._h = float(s.t[-1]), s.q[-1], s.v[-1], s.h
@@ -282,7 +284,8 @@ class Compiled(Runner):
         problem = self.problem
         t, q, v = (np.concatenate([np.asarray(x)[None], y]) for x, y in zip(before, (s.t, s.q, s.v), strict=True))
         a = np.concatenate([s.a0[None], s.a])
-        power = np.sum((tau + (t - since)[:, None] * slant) * v, axis=1)
+        applied = tau + (t - since)[:, None] * slant + problem.external_force(t, q, v)
+        power = np.sum(applied * v, axis=1)
         taken = -np.sum(problem.passive_force(q, v) * v, axis=1)
         works = np.stack([s.work, s.dissipated], axis=1)
         works = np.concatenate([np.zeros((1, 2)), works])
@@ -306,12 +309,7 @@ def line(tau: Applied, start: float, end: float) -> tuple[Array, Array, float]:
     """Forces of the current piece as value + (t - since) * slant."""
     nothing = np.zeros(tau.robot.nv)
     value = tau(start, nothing, nothing)
-    if isinstance(tau, Tabled) and not tau.table.hold:
-        k = tau.table.piece(start)
-        if 0 <= k < len(tau.table.t) - 1:
-            t0, t1 = tau.table.t[k], tau.table.t[k + 1]
-            return tau.table.values[k], (tau.table.values[k + 1] - tau.table.values[k]) / (t1 - t0), float(t0)
-    return value, nothing, start
+    return tau.table.line(tau.table.piece(start)) if isinstance(tau, Tabled) else (value, nothing, start)
 
 
 def _finite_rows(q: Array, v: Array) -> int:

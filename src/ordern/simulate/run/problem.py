@@ -46,6 +46,15 @@ class Problem:
         self.evaluations = 0
         """How many states' accelerations were computed by `acceleration` and `rates`."""
 
+    def enter(self, t: float, q: Array, v: Array) -> None:
+        """Begin a piece between two breaks of the forces at this state."""
+        self.external.enter(t)
+        self.tau.enter(t, q, v)
+
+    def next_break(self, t: float) -> float:
+        """Return the first time after t at which a force may jump or have a kink."""
+        return min(self.tau.next_break(t), self.external.next_break(t))
+
     def applied_force(self, t: float, q: Array, v: Array) -> Array:
         """Joint forces of the drives and of external forces, (nv,)."""
         t = min(t, self.end)
@@ -116,12 +125,9 @@ class Problem:
         """The power of loops that time moves, by all other joint forces: a tree has none."""
         return np.zeros(np.shape(v)[:-1])
 
-    def external_force(self, t: Array, q: Array, v: Array) -> Array | float:
-        """Joint forces of external ones at states (k, nq), (k, nv) and times (k,)."""
-        if self.external.varies:
-            found = [self.external.joint_force(float(t[i]), q[i], v[i]) for i in range(len(t))]
-            return np.array(found).reshape(v.shape)
-        return 0.0 if self.external.absent else self.external.joint_force(0.0, q, v)
+    def external_force(self, t: Array, q: Array, v: Array) -> Array:
+        """Return the joint forces of external forces at states (k, nq), (k, nv) and times (k,)."""
+        return self.external.over(t, q, v)
 
     def corrected(self, t: float, q: Array, v: Array) -> tuple[Array, Array, float]:
         """The state of the mechanism next to that at the end of a step, and the energy that it has more."""

@@ -111,7 +111,7 @@ class Run:
         self.balance.start(self.q, self.v)
         self.begun()
         try:
-            problem.tau.enter(0.0, self.q, self.v)
+            problem.enter(0.0, self.q, self.v)
             tau = problem.tau(0.0, self.q, self.v)
             a = problem.acceleration(0.0, self.q, self.v)
             self.evaluations += 1
@@ -190,7 +190,7 @@ class Run:
 
     def _enter(self) -> None:
         """Begin a piece of smooth forces."""
-        self.problem.tau.enter(self.t, self.q, self.v)
+        self.problem.enter(self.t, self.q, self.v)
         self.runner = self._resting if self.problem.held and self._resting is not None else self._usual
         end = self.problem.end = self._next_end()
         self.runner.start(self.t, self.q, self.v, None if math.isnan(self._h) else self._h, end)
@@ -198,7 +198,7 @@ class Run:
 
     def _next_end(self) -> float:
         """The end of the run, or of the current piece of smooth forces."""
-        return min(self.end, self.problem.tau.next_break(self.t), self.next_break())
+        return min(self.end, self.problem.next_break(self.t), self.next_break())
 
     def _fail(self, e: StepFailedError) -> None:
         name = self.problem.joint_of(e.index)
@@ -461,7 +461,7 @@ class Run:
             self._watch.leaving = {k: x for k, x in enumerate(state["leaving"].tolist()) if not math.isnan(x)}
             self.problem.tau.restore(group("tau"))
             if not self._fresh:
-                self.problem.tau.enter(self.t, self.q, self.v)
+                self.problem.enter(self.t, self.q, self.v)
                 self.problem.end = self._next_end()
                 self.runner = self._resting if self.problem.held and self._resting is not None else self._usual
                 self.runner.restore(group("runner"))
