@@ -50,13 +50,13 @@ def steps(t: float, y: np.ndarray, count: int) -> tuple[float, np.ndarray, np.nd
 
 def write(path: str, blocks: int) -> None:
     """Go on from the checkpoint, until it has this many blocks (0: for ever)."""
-    with Checkpoint.open(path, KEY) as log:
-        _, state = log.load()
+    with Checkpoint.open(path, KEY) as saved:
+        _, state = saved.load()
         t, y = (float(state["t"]), state["y"]) if state else (0.0, np.array([0.5, 0.0]))
         print("ready", flush=True)
-        while not blocks or len(log) < blocks:
+        while not blocks or len(saved) < blocks:
             t, y, times, states = steps(t, y, BLOCK)
-            log.append({"t": times, "y": states}, {"t": np.array(t), "y": y})
+            saved.append([("rows", [times, states])], {"t": np.array(t), "y": y})
 
 
 def unbroken(blocks: int) -> Run:
@@ -86,12 +86,13 @@ def kill_writer(kills: int, folder: Path, seed: int = 0) -> tuple[int, Run, Run]
     command = [sys.executable, "-m", "tests.simulate.kills", "--write", path]
     for _ in range(kills):
         assert kill_at_random(command, rng.uniform(0.0, 0.05))
-    with Checkpoint.open(path, KEY) as log:
-        blocks = len(log) + 5
+    with Checkpoint.open(path, KEY) as saved:
+        blocks = len(saved) + 5
     write(path, blocks)
-    with Checkpoint.open(path, KEY) as log:
-        records, _ = log.load()
-    return blocks, (records["t"], records["y"]), unbroken(blocks)
+    with Checkpoint.open(path, KEY) as saved:
+        found, _ = saved.load()
+    t, y = (np.concatenate([arrays[k] for _, arrays in found]) for k in range(2))
+    return blocks, (t, y), unbroken(blocks)
 
 
 def push(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -132,7 +133,7 @@ def kill_simulation(kills: int, folder: Path, native: bool, seed: int = 0) -> tu
         command = [sys.executable, "-m", "tests.simulate.kills", "--run", str(path), *["--native"] * native]
         size = 0
         while left and kill_at_random(command, rng.uniform(0.0, 3.0)):
-            now = path.stat().st_size if path.exists() else 0
+            now = sum(file.stat().st_size for file in folder.glob(f"{path.name}*"))
             left, grown, size = left - 1, grown + (now > size), now
         compare(simulation(path, native), expected)
         runs += 1

@@ -1,14 +1,9 @@
-"""Checkpoints: a log on disk from which a long run goes on after it was killed.
+"""Checkpoints: a file from which a killed run continues, bit for bit as if it had not stopped.
 
-A file starts with a header that says which run it is of. Each `append` adds one frame: the records that are new since
-the last, and the state that the run goes on from. A frame carries its length and a digest, is written in one go and is
-forced to the disk before `append` returns; so at any moment the file is whole but for its last frame, and a last frame
-that is not whole is cut off when the file is opened again. Nothing in a file is ever executed.
-
-    header   16 bytes of magic, 4 of the key's length, the key, 16 of digest
-    frame    8 bytes of magic, 8 of the number of the frame, 8 of the length, 16 of digest of these; then
-             the payload and 16 of its digest
-    payload  4 bytes of length, a list in JSON of (group, name, dtype, shape), and the arrays one after the other
+The file is an SQLite database. An append is one transaction: after a kill, the next process finds all of it or nothing.
+While a run is going on, and after a kill, the newest transactions are in a second file whose name ends in `-wal`; the
+next run moves them into the first. SQLite also locks the file while a run uses it. A digest over all contents finds
+damage that SQLite does not see.
 """
 
 from __future__ import annotations
@@ -17,396 +12,250 @@ import hashlib
 import json
 import math
 import os
-import re
-import struct
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ArgumentError, ModelError
 from ...records import dataclass
-from .file_lock import lock
 
-__all__ = ["Checkpoint"]
+try:
+    import sqlite3
+except ImportError:
+    raise ArgumentError("a checkpoint needs the module sqlite3, but this Python was built without it") from None
+
+__all__ = ["Block", "Checkpoint"]
 
 Array = NDArray[Any]
+Block = tuple[str, Sequence[Array]]
+"""Arrays that belong together, and their kind."""
 
-_MAGIC = b"ordern-ckpt-v1\r\n"
-_FRAME = b"\xf1frame\r\n"
-_HEAD = struct.Struct("<8sQQ")
-_DIGEST = 16
-_LONGEST_KEY = 4096
-_CHUNK = 1 << 20
-_MOST = 1 << 62
-_DTYPE = re.compile(r"[<>|][biufc][0-9]{1,2}|[<>|][SU][0-9]{1,6}")
+_APPLICATION = 0x6F72646E
+"""Marks a database as a checkpoint of this library."""
+_TABLES = (
+    "CREATE TABLE run (key TEXT, appends INTEGER, blocks BLOB, digest BLOB)",
+    "CREATE TABLE block (number INTEGER PRIMARY KEY, head TEXT, data BLOB)",
+    "CREATE TABLE state (number INTEGER PRIMARY KEY, head TEXT, data BLOB)",
+)
+_LONGEST = 1 << 28
+"""Bytes in one row; the rest of a longer block follows in rows without a head. SQLite itself allows 10^9."""
+_EARLIER = b"ordern-ckpt-v1\r\n"
+"""The first bytes of checkpoints before they were databases."""
+_OUTDATED = (
+    "the checkpoint was written by an earlier version of ordern, in a format that is no longer read; "
+    "finish the run with that version, or delete the file to begin anew"
+)
+_FOREIGN = "the file is not a checkpoint and was left as it is; give another name"
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """One array in a frame: whose it is, and where in the file."""
-
-    group: str
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    start: int
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize
-
-
-@dataclass(slots=True)
 class Checkpoint:
-    """An append-only log of one run. Open it with `Checkpoint.open`; it is closed by `close` or as a context.
+    """The saved part of one run. Open it with `Checkpoint.open`; `close` it, or use it as a context.
 
     >>> import numpy as np, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "run.ckpt")
-    >>> with Checkpoint.open(path, key="a run") as log:
-    ...     log.append({"t": np.array([0.0, 0.1])}, {"h": np.array(0.1)})
-    >>> with Checkpoint.open(path, key="a run") as log:
-    ...     records, state = log.load()
-    >>> records["t"], float(state["h"])
-    (array([0. , 0.1]), 0.1)
+    >>> with Checkpoint.open(path, key="a run") as saved:
+    ...     saved.append([("rows", [np.array([0.0, 0.1])])], {"h": np.array(0.1)})
+    >>> with Checkpoint.open(path, key="a run") as saved:
+    ...     saved.load()
+    ([('rows', [array([0. , 0.1])])], {'h': array(0.1)})
     """
 
-    path: Path
-    key: str
-    _file: BinaryIO
-    _end: int = 0
-    """Where the next frame goes."""
-    _frames: int = 0
-    _rows: list[int] = field(default_factory=list)
-    """How many records each frame has."""
-    _records: list[_Part] = field(default_factory=list)
-    """The records of the first frame, which all others are like."""
-    _starts: list[int] = field(default_factory=list)
-    """Where the arrays of each frame start."""
-    _state: list[_Part] = field(default_factory=list)
-    """The state in the last frame."""
+    path: str
+    _database: sqlite3.Connection
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], key: str) -> Checkpoint:
-        """The log in this file, made if there is none; locked until it is closed.
+        """Open a checkpoint, or create it, and lock it until it is closed.
 
-        `key` tells which run it is of, and must be the one that the file was made with. A last frame that was not
-        written to its end is cut off.
+        `key` identifies the run, in words of the form `part=value`. It must be the key that the file was created with.
         """
-        if not 0 < len(str(key).encode()) <= _LONGEST_KEY:
-            raise ArgumentError(f"the key of a checkpoint is a text of 1 to {_LONGEST_KEY} bytes, not {_short(key)}")
-        target = Path(path)
+        name, database = str(path), None
         try:
-            # opened for reading and writing, made if missing, never emptied
-            descriptor = os.open(target, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-        except OSError as e:
-            raise ModelError(f"the checkpoint cannot be opened: {e.strerror or e}", str(path)) from None
-        file = os.fdopen(descriptor, "r+b", buffering=0)
-        try:
-            lock(file, str(path))
-            log = cls(target, str(key), file)
-            log._start()
-        except OSError as e:
-            file.close()
-            raise ModelError(f"the checkpoint cannot be used: {e.strerror or e}", str(path)) from None
-        except BaseException:
-            file.close()
+            # an absolute path, because SQLite keeps ":memory:" in memory
+            database = sqlite3.connect(os.path.abspath(path), 0.0, isolation_level=None, check_same_thread=False)
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")
+            database.execute("BEGIN EXCLUSIVE")
+            _enter(database, key, name)
+            database.execute("COMMIT")
+            database.execute("PRAGMA journal_mode = WAL")  # a transaction waits for the disk once, not four times
+            database.execute("PRAGMA synchronous = FULL")
+        except BaseException as e:
+            if database is not None:
+                database.close()
+            if isinstance(e, sqlite3.Error):
+                raise _failure(e, name) from None
             raise
-        return log
+        return cls(name, database)
 
     def __len__(self) -> int:
-        """The number of frames: of appends that are on the disk."""
-        return self._frames
+        """Return the number of appends."""
+        return int(self._run()[1])
 
-    @property
-    def rows(self) -> int:
-        """The number of records in all frames."""
-        return sum(self._rows)
+    def append(self, blocks: Iterable[Block], state: Mapping[str, Array]) -> None:
+        """Add blocks, and replace the state from which the run continues. Both are on the disk on return.
 
-    def append(self, records: Mapping[str, Array], state: Mapping[str, Array]) -> None:
-        """Add records, and the state that the run goes on from after them; on the disk when this returns.
-
-        All arrays of `records` have the same length, one entry for each record; their names, types and further
-        dimensions are the same in every append.
+        If this fails, the checkpoint keeps its earlier contents.
         """
-        self._usable()
-        groups = {"record": _checked(records, "records"), "state": _checked(state, "state")}
-        rows = self._alike(groups["record"])
-        manifest = [[g, name, a.dtype.str, list(a.shape)] for g, arrays in groups.items() for name, a in arrays.items()]
-        text = json.dumps(manifest, separators=(",", ":")).encode()
-        blocks = [struct.pack("<I", len(text)), text]
-        blocks += [a.tobytes() for arrays in groups.values() for a in arrays.values()]
-        payload = b"".join(blocks)
-        head = _HEAD.pack(_FRAME, self._frames, len(payload))
-        frame = b"".join((head, _digest(head), payload, _digest(head, payload)))
-        self._write(frame)
-        at = self._end + _HEAD.size + _DIGEST
-        found = _located(manifest, at + 4 + len(text), at + len(payload))
-        self._note([p for p in found if p.group == "record"], [p for p in found if p.group == "state"], rows)
-        self._end += len(frame)
+        execute = self._database.execute
+        try:
+            execute("BEGIN")
+            key, appends, digest, _ = self._run()
+            for row in _rows(blocks):
+                execute("INSERT INTO block (head, data) VALUES (?, ?)", row)
+                digest = _digest(digest, *row)
+            after = _state_digest(key, appends + 1, digest)
+            execute("DELETE FROM state")
+            for row in _rows((name, [array]) for name, array in state.items()):
+                execute("INSERT INTO state (head, data) VALUES (?, ?)", row)
+                after = _digest(after, *row)
+            execute("UPDATE run SET appends = ?, blocks = ?, digest = ?", (appends + 1, digest, after))
+            execute("COMMIT")
+        except BaseException as e:
+            if self._database.in_transaction:
+                execute("ROLLBACK")
+            if isinstance(e, sqlite3.Error):
+                raise _failure(e, self.path) from None
+            raise
 
-    def load(self) -> tuple[dict[str, Array], dict[str, Array]]:
-        """All records, one array each, and the last state; both empty where nothing was appended."""
-        self._usable()
-        records = {p.name: np.empty((self.rows, *p.shape[1:]), p.dtype) for p in self._records}
-        row = 0
-        for start, count in zip(self._starts, self._rows, strict=True):
-            at = start
-            for p in self._records:
-                block = records[p.name][row : row + count]
-                self._read_into(block, at)
-                at += block.nbytes
-            row += count
-        state = {}
-        for p in self._state:
-            array = np.empty(p.shape, p.dtype)
-            self._read_into(array, p.start)
-            state[p.name] = array
-        return records, state
-
-    def remove(self) -> None:
-        """Close the log and delete its file: the run is over."""
-        self.close()
-        self.path.unlink(missing_ok=True)
+    def load(self) -> tuple[list[Block], dict[str, Array]]:
+        """Return all blocks and the last state; both are empty before the first append. Raise if there is damage."""
+        try:
+            key, appends, expected, whole = self._run()
+            blocks, digest = self._read("block", b"")
+            state, after = self._read("state", _state_digest(key, appends, digest))
+            if (digest, after) != (expected, whole):
+                raise ValueError("its digest differs")
+            return blocks, {name: arrays[0] for name, arrays in state}
+        except (sqlite3.Error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as e:
+            why = str(e) if isinstance(e, (sqlite3.Error, ValueError)) else "its contents do not fit together"
+            raise _damaged(why, self.path) from None
 
     def close(self) -> None:
-        """Unlock and close the file."""
-        self._file.close()
+        """Close and unlock the file."""
+        self._database.close()
 
     def __enter__(self) -> Checkpoint:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    # ---- the header, and what an earlier process left
+    def _run(self) -> tuple[str, int, bytes, bytes]:
+        ((key, appends, blocks, digest),) = self._database.execute("SELECT * FROM run")
+        return key, appends, blocks, digest
 
-    def _start(self) -> None:
-        """Read what there is; write the header where there is nothing."""
-        key = self.key.encode()
-        body = _MAGIC + struct.pack("<I", len(key)) + key
-        header = body + _digest(body)
-        size = os.fstat(self._file.fileno()).st_size
-        found = self._read(0, min(size, len(_MAGIC) + 4 + _LONGEST_KEY + _DIGEST))
-        if found[: len(_MAGIC)] != _MAGIC[: len(found)]:
-            raise ModelError("the file is no checkpoint; it is left as it is: give another name", str(self.path))
-        if len(found) < len(_MAGIC) + 4 or len(found) < (whole := self._header_length(found)):
-            self._end = 0  # its first write was cut short, so nothing was appended yet
-            self._write(header)
-            _sync_folder(self.path)
-            self._end = len(header)
-            return
-        if found[whole - _DIGEST : whole] != _digest(found[: whole - _DIGEST]):
-            raise ModelError("the header of the checkpoint is damaged; delete the file to begin anew", str(self.path))
-        if found[:whole] != header:
-            theirs = found[len(_MAGIC) + 4 : whole - _DIGEST].decode(errors="replace")
-            raise ModelError(
-                f"the checkpoint is of another run: {_difference(theirs, self.key)}. "
-                "Continue with the same robot, start, forces, method and settings, or give another file",
-                str(self.path),
-            )
-        self._end = whole
-        self._scan(size)
+    def _read(self, table: str, digest: bytes) -> tuple[list[Block], bytes]:
+        """Return the blocks of a table, and the digest after them."""
+        heads: list[str] = []
+        data: list[bytearray] = []
+        for head, piece in self._database.execute(f"SELECT head, data FROM {table} ORDER BY number"):
+            digest = _digest(digest, head, piece)
+            if head is not None:
+                heads.append(head)
+                data.append(bytearray())
+            data[-1] += piece
+        return [_block(head, whole) for head, whole in zip(heads, data, strict=True)], digest
 
-    def _header_length(self, found: bytes) -> int:
-        (length,) = struct.unpack_from("<I", found, len(_MAGIC))
-        if not 0 < length <= _LONGEST_KEY:
-            raise ModelError("the header of the checkpoint is damaged; delete the file to begin anew", str(self.path))
-        return len(_MAGIC) + 4 + int(length) + _DIGEST
 
-    def _scan(self, size: int) -> None:
-        """Check every frame; cut off a last one that is not whole."""
-        while self._end < size:
-            length = self._frame_length(size)
-            if length is None:
-                self._file.truncate(self._end)
-                os.fsync(self._file.fileno())
-                return
-            start = self._end + _HEAD.size + _DIGEST
-            (text_length,) = struct.unpack("<I", self._read(start, 4))
-            try:
-                manifest = json.loads(self._read(start + 4, min(text_length, length - 4)))
-                parts = list(_located(manifest, start + 4 + text_length, start + length))
-            except (ValueError, TypeError, KeyError, RecursionError):
-                raise self._damaged() from None
-            records = [p for p in parts if p.group == "record"]
-            if len({p.shape[:1] for p in records}) > 1 or any(not p.shape for p in records):
-                raise self._damaged()
-            if self._records and not _like(records, self._records):
-                raise self._damaged()
-            rows = records[0].shape[0] if records else 0
-            self._note(records, [p for p in parts if p.group == "state"], rows)
-            self._end = start + length + _DIGEST
-
-    def _frame_length(self, size: int) -> int | None:
-        """The length of the payload of the frame at the end, whose digests are right; None if it was cut short."""
-        left = size - self._end
-        head = self._read(self._end, min(left, _HEAD.size + _DIGEST))
-        if not any(head) and self._zeros(self._end, size):
-            return None  # the file grew, but the power went before its contents came
-        if len(head) < _HEAD.size + _DIGEST:
-            return None
-        magic, number, length = _HEAD.unpack(head[: _HEAD.size])
-        if head[_HEAD.size :] != _digest(head[: _HEAD.size]) or magic != _FRAME or number != self._frames:
-            raise self._damaged()
-        end = self._end + _HEAD.size + _DIGEST + length + _DIGEST
-        if end > size:
-            return None
-        if length < 4 or not self._digest_fits(head[: _HEAD.size], end - length - _DIGEST, length):
-            if end == size:
-                return None
-            raise self._damaged()
-        return int(length)
-
-    def _damaged(self) -> ModelError:
-        return ModelError(
-            f"the checkpoint is damaged at byte {self._end}, in frame {self._frames}, which was once whole; "
-            "delete the file to begin anew, or take it from a copy",
-            str(self.path),
+def _enter(database: sqlite3.Connection, key: str, path: str) -> None:
+    """Check that the file is of this run; create the tables if it is empty."""
+    ((application,),) = database.execute("PRAGMA application_id")
+    if not application and not database.execute("SELECT 1 FROM sqlite_master").fetchall():
+        database.execute(f"PRAGMA application_id = {_APPLICATION}")
+        for table in _TABLES:
+            database.execute(table)
+        database.execute("INSERT INTO run VALUES (?, 0, ?, ?)", (key, b"", _state_digest(key, 0, b"")))
+        return
+    if application != _APPLICATION:
+        raise ModelError(_FOREIGN, path)
+    found = database.execute("SELECT key FROM run").fetchall()
+    if len(found) != 1 or not isinstance(found[0][0], str):
+        raise _damaged("its key is missing", path)
+    if found[0][0] != key:
+        raise ModelError(
+            f"the checkpoint is of another run: {_difference(found[0][0], key)}. "
+            "Continue with the same robot, start, forces, method and settings, or give another file",
+            path,
         )
 
-    def _digest_fits(self, head: bytes, start: int, length: int) -> bool:
-        h = hashlib.blake2b(head, digest_size=_DIGEST)
-        for at in range(start, start + length, _CHUNK):
-            h.update(self._read(at, min(_CHUNK, start + length - at)))
-        return h.digest() == self._read(start + length, _DIGEST)
 
-    def _zeros(self, start: int, end: int) -> bool:
-        return not any(any(self._read(at, min(_CHUNK, end - at))) for at in range(start, end, _CHUNK))
+def _rows(blocks: Iterable[Block]) -> Iterator[tuple[str | None, bytes]]:
+    """Yield the rows of blocks: a head in JSON with name, types and shapes, and the numbers."""
+    for name, arrays in blocks:
+        found = [np.asarray(a) for a in arrays]
+        if any(a.dtype.kind not in "biufcSU" for a in found):
+            raise ArgumentError(f"{name!r} must have arrays of numbers or texts, not {[str(a.dtype) for a in found]}")
+        head = json.dumps([name, [[a.dtype.str, list(a.shape)] for a in found]])
+        data = b"".join(a.tobytes() for a in found)
+        yield head, data[:_LONGEST]
+        for at in range(_LONGEST, len(data), _LONGEST):
+            yield None, data[at : at + _LONGEST]
 
-    # ---- frames
 
-    def _note(self, records: list[_Part], state: list[_Part], rows: int) -> None:
-        """Remember where a frame's arrays are."""
-        if records:
-            self._records = self._records or records
-            self._starts.append(records[0].start)
-            self._rows.append(rows)
-        self._state = state
-        self._frames += 1
+def _block(head: str, data: bytearray) -> Block:
+    """Return the block of a head and its numbers. Raise unless they fit; arrays share the memory of `data`."""
+    name, described = json.loads(head)
+    arrays, at = [], 0
+    for text, shape in described:
+        dtype, count = np.dtype(text), math.prod(shape)
+        if dtype.kind not in "biufcSU" or min(shape, default=0) < 0:
+            raise ValueError(f"an array of {dtype} {shape}")
+        end = at + count * dtype.itemsize
+        arrays.append(np.frombuffer(memoryview(data)[at:end], dtype, count).reshape(shape))
+        at = end
+    if at != len(data) or not isinstance(name, str):
+        raise ValueError("numbers and their description differ")
+    return name, arrays
 
-    def _alike(self, records: dict[str, Array]) -> int:
-        """The number of records; raise unless they are like those before."""
-        lengths = {name: a.shape[:1] for name, a in records.items()}
-        if len(set(lengths.values())) > 1 or () in lengths.values():
-            shapes = ", ".join(f"{name} {a.shape}" for name, a in records.items())
-            raise ArgumentError(f"records have one entry each for every time, but their shapes differ: {shapes}")
-        if self._records:
-            new = [_Part("record", name, a.dtype, a.shape, 0) for name, a in records.items()]
-            if not _like(new, self._records):
-                before = ", ".join(f"{p.name} {p.dtype}{list(p.shape[1:])}" for p in self._records)
-                now = ", ".join(f"{p.name} {p.dtype}{list(p.shape[1:])}" for p in new)
-                raise ArgumentError(f"records must be like those before, in the same order: {before}; not {now}")
-        return next(iter(lengths.values()))[0] if lengths else 0
 
-    def _write(self, data: bytes) -> None:
-        """Write at the end and force it to the disk, or leave the file as it was."""
-        view = memoryview(data)
+def _digest(before: bytes, head: str | None, data: bytes) -> bytes:
+    """Return the digest of a row and of all before it."""
+    whole = hashlib.blake2b(before + repr(head).encode(), digest_size=16)
+    whole.update(data)
+    return whole.digest()
+
+
+def _state_digest(key: str, appends: int, blocks: bytes) -> bytes:
+    """Return the digest that the rows of the state go on from."""
+    return _digest(blocks, key, str(appends).encode())
+
+
+def _failure(e: sqlite3.Error, path: str) -> ModelError:
+    """Return the error for a failure of SQLite."""
+    text = str(e)
+    if "locked" in text:
+        return ModelError("another run is writing to this checkpoint; wait for it to end, or give another file", path)
+    if "not a database" in text:
+        with Path(path).open("rb") as file:
+            earlier = file.read(len(_EARLIER)) == _EARLIER
+        return ModelError(_OUTDATED if earlier else _FOREIGN, path)
+    if "malformed" in text or "no such" in text:
+        return _damaged(text, path)
+    if "unable to open" in text:
         try:
-            self._file.seek(self._end)
-            while view:
-                view = view[self._file.write(view) :]
-            os.fsync(self._file.fileno())
-        except BaseException as e:
-            try:
-                self._file.truncate(self._end)
-            except OSError:
-                self._file.close()  # what was half written is cut off when it is next opened
-            if isinstance(e, OSError):
-                raise ModelError(f"the checkpoint cannot be written: {e.strerror or e}", str(self.path)) from None
-            raise
-
-    def _read(self, start: int, count: int) -> bytes:
-        data = bytearray(count)
-        self._fill(memoryview(data), start)
-        return bytes(data)
-
-    def _read_into(self, array: Array, start: int) -> None:
-        if array.nbytes:
-            self._fill(memoryview(array.reshape(-1).view(np.uint8).data), start)  # contiguous, so no copy
-
-    def _fill(self, view: memoryview, start: int) -> None:
-        self._file.seek(start)
-        while view:
-            got = self._file.readinto(view)  # type: ignore[attr-defined]
-            if not got:
-                raise ModelError("the checkpoint became shorter while it was read", str(self.path))
-            view = view[got:]
-
-    def _usable(self) -> None:
-        if self._file.closed:
-            raise ArgumentError(f"the checkpoint {self.path} is closed")
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
+        except OSError as reason:
+            text = reason.strerror or text
+        return ModelError(f"the checkpoint cannot be opened: {text}", path)
+    return ModelError(f"the checkpoint cannot be written: {text}", path)
 
 
-def _checked(arrays: Mapping[str, Array], what: str) -> dict[str, Array]:
-    found = {}
-    for name, value in arrays.items():
-        a = np.asarray(value)
-        if not _DTYPE.fullmatch(a.dtype.str):
-            raise ArgumentError(f"{what}: {name!r} must be an array of numbers or texts, not of {a.dtype}")
-        found[str(name)] = a
-    return found
-
-
-def _like(one: list[_Part], other: list[_Part]) -> bool:
-    return [(p.name, p.dtype, p.shape[1:]) for p in one] == [(p.name, p.dtype, p.shape[1:]) for p in other]
-
-
-def _located(manifest: Any, start: int, end: int) -> Iterator[_Part]:
-    """The arrays that a manifest tells of, records first; ValueError unless they fill the payload exactly."""
-    seen: set[tuple[str, str]] = set()
-    groups = ["record", "state"]
-    for group, name, dtype, shape in manifest:
-        if group not in groups or not isinstance(name, str) or (group, name) in seen or not _DTYPE.fullmatch(dtype):
-            raise ValueError(f"{group} {name} {dtype}")
-        if group == "state":
-            groups = ["state"]
-        seen.add((group, name))
-        part = _Part(group, name, np.dtype(dtype), tuple(shape), start)
-        sizes = all(type(n) is int and n >= 0 for n in shape)
-        if not sizes or not part.dtype.itemsize or math.prod(n or 1 for n in shape) > _MOST // part.dtype.itemsize:
-            raise ValueError(f"shape {shape}")
-        start += part.size
-        yield part
-    if start != end:
-        raise ValueError("the arrays do not fill the frame")
-
-
-def _digest(*blocks: bytes) -> bytes:
-    h = hashlib.blake2b(digest_size=_DIGEST)
-    for block in blocks:
-        h.update(block)
-    return h.digest()
-
-
-def _short(key: str) -> str:
-    return repr(key if len(key) <= 40 else f"{key[:36]}...")
-
-
-def _sync_folder(path: Path) -> None:
-    """Force a new file's entry in its folder to the disk, where that can be asked for."""
-    if os.name != "posix":
-        return
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    except OSError:
-        pass  # some file systems cannot
-    finally:
-        os.close(folder)
+def _damaged(why: str, path: str) -> ModelError:
+    return ModelError(
+        f"the checkpoint is damaged ({why}); delete the file to begin anew, or restore it from a copy", path
+    )
 
 
 def _difference(theirs: str, ours: str) -> str:
-    """In which parts two keys of the form "name part=value part=value" differ; of others, what they are."""
+    """Name the parts in which two keys "part=value part=value" differ, or quote both keys."""
     parts = [dict(word.split("=", 1) for word in key.split() if "=" in word) for key in (theirs, ours)]
     names = [name for name, value in parts[0].items() if parts[1].get(name) != value]
     if not names or parts[0].keys() != parts[1].keys():
-        return f"its key is {_short(theirs)}, that of this run {_short(ours)}"
+        quoted = [repr(key if len(key) <= 40 else f"{key[:36]}...") for key in (theirs, ours)]
+        return f"its key is {quoted[0]}, the key of this run is {quoted[1]}"
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     return f"{listed} {'differs' if len(names) == 1 else 'differ'}"

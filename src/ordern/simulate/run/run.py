@@ -27,7 +27,7 @@ from .sampling import cut, sampled
 
 if TYPE_CHECKING:
     from ..results.result import Result
-    from .checkpoint import Checkpoint
+    from .checkpoint import Block, Checkpoint
 
 __all__ = ["Run"]
 
@@ -96,9 +96,9 @@ class Run:
         from .checkpoint import Checkpoint
 
         with Checkpoint.open(path, key) as saved:
-            records, state = saved.load()
+            blocks, state = saved.load()
             if state:
-                self._restore(records, state)
+                self._restore(blocks, state)
             else:
                 self._begin()
             if not self.stopped and self._loop(saved, progress):
@@ -438,10 +438,10 @@ class Run:
             parts["runner"] = self.runner.state()
         for group, arrays in parts.items():
             state |= {f"{group}:{name}": x for name, x in arrays.items()}
-        saved.append({"numbers": self.log.numbers()}, state)
+        saved.append(self.log.unsaved(), state)
 
-    def _restore(self, records: dict[str, NDArray[Any]], state: dict[str, NDArray[Any]]) -> None:
-        self.log.read(records["numbers"])
+    def _restore(self, blocks: list[Block], state: dict[str, NDArray[Any]]) -> None:
+        self.log.restore(blocks)
         *counts, evaluations = state["counts"].tolist()
         self.steps, self.rejected, self.evaluations, self.next_time, self.impacts, fresh, self._ahead = counts
         self.problem.evaluations, self._fresh = evaluations, bool(fresh)
