@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,7 +135,7 @@ def _save(path: str, robot: Robot, t: Array | None, q: Array, v: Array, tau: Arr
     """As a motion where there are times; as a plain table or archive otherwise. Whole, or not at all."""
     import numpy as np
 
-    from ..io.writing import UnwritableError, replacing
+    from ..io.writing import replacing
 
     if t is not None:
         from ..simulate.results.result import Result
@@ -156,8 +155,5 @@ def _save(path: str, robot: Robot, t: Array | None, q: Array, v: Array, tau: Arr
         writer.writerow([f"{kind}.{name}" for kind in arrays for name in names_of(robot, kind)])
         writer.writerows(np.concatenate(list(arrays.values()), axis=1).tolist())
         data.write(text.getvalue().encode())
-    try:
-        with replacing(path) as file:
-            file.write(data.getbuffer())
-    except OSError as e:
-        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", os.fspath(path)) from None
+    with replacing(path) as file:
+        file.write(data.getbuffer())

@@ -13,7 +13,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -180,10 +179,7 @@ def _lines(
 def _save(path: str, rolled: Rollout) -> None:
     import numpy as np
 
-    from ..io.writing import UnwritableError, replacing
+    from ..io.writing import replacing
 
-    try:
-        with replacing(path) as file:
-            np.savez(file, t=rolled.t, q=rolled.q, v=rolled.v)
-    except OSError as e:
-        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", os.fspath(path)) from None
+    with replacing(path) as file:
+        np.savez(file, t=rolled.t, q=rolled.q, v=rolled.v)

@@ -1,17 +1,20 @@
-"""Names and numbers from the attributes of XML elements; errors say what was found and what is expected."""
+"""Names, numbers and inertias from XML elements; errors say what was found and what is expected."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..errors import ModelError
+from ..model import Placement
 from .xml import Element
 
-__all__ = ["number", "required", "vector"]
+__all__ = ["bound", "clipped", "number", "parsed", "required", "turned_inertia", "vector"]
 
 
 def required(element: Element, attribute: str, what: str = "") -> str:
-    """An attribute that must be there and not be empty. `what` is the part of the robot, for messages."""
+    """Return an attribute that must be there and not be empty. `what` is the part of the robot, for messages."""
     value = element.attributes.get(attribute)
     if not value or value.isspace():
         fault = f"has no {attribute}" if value is None else f"has an empty {attribute}"
@@ -24,48 +27,69 @@ def required(element: Element, attribute: str, what: str = "") -> str:
 def number(
     element: Element, attribute: str, what: str, default: float | None = None, *, infinite: bool = False
 ) -> float:
-    """An attribute that is one number; without a default it must be there. `infinite` allows inf and -inf."""
+    """Return an attribute that is one number. Without a default it must be there. `infinite` allows inf and -inf."""
     if default is not None and attribute not in element.attributes:
         return default
     text = required(element, attribute, what)
-    if infinite and text.strip().lower() in _INFINITE:
-        return float(text)
-    (x,) = _floats(element, attribute, text, 1, what)
+    (x,) = _floats(element, attribute, text, 1, what, infinite=infinite)
     return x
 
 
 def vector(
     element: Element, attribute: str, n: int, what: str, default: tuple[float, ...] | None = None
 ) -> tuple[float, ...]:
-    """An attribute that is n numbers separated by spaces; without a default it must be there."""
+    """Return an attribute that is n numbers separated by spaces. Without a default it must be there."""
     if default is not None and attribute not in element.attributes:
         return default
     return _floats(element, attribute, required(element, attribute, what), n, what)
 
 
-_INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
-
-
-def _floats(element: Element, attribute: str, text: str, n: int, what: str) -> tuple[float, ...]:
-    words = text.split()
+def _floats(
+    element: Element, attribute: str, text: str, n: int, what: str, *, infinite: bool = False
+) -> tuple[float, ...]:
     try:
-        numbers = tuple(map(float, words))
-    except ValueError:
-        numbers = ()
-    # Python reads 1_000 and the digits of every script; other programs do not.
-    if len(numbers) != n or not all(map(math.isfinite, numbers)) or "_" in text or not text.isascii():
-        expected = "a finite number" if n == 1 else f"{n} finite numbers separated by spaces"
+        return parsed(text, (n,), infinite=infinite)
+    except ValueError as e:
         hint = " (this looks like a xacro template: run xacro on it first)" if "${" in text or "$(" in text else ""
         raise ModelError(
-            f'{_of(what)}<{element.tag}> has {attribute}="{_clip(text)}"; expected {expected}{hint}',
-            element.where,
-        )
+            f'{_of(what)}<{element.tag}> has {attribute}="{clipped(text)}"; {e}{hint}', element.where
+        ) from None
+
+
+def parsed(text: str, counts: tuple[int, ...], *, infinite: bool = False) -> tuple[float, ...]:
+    """Return the numbers in a text, as many as one of `counts`; ValueError, with what was expected, for other texts."""
+    try:
+        numbers = tuple(map(float, text.split()))
+    except ValueError:
+        numbers = ()
+    infinite = infinite and "inf" in text.lower()  # 1e400 is a mistake
+    allowed = all(math.isfinite(x) or (infinite and math.isinf(x)) for x in numbers)
+    # Python reads 1_000 and the digits of every script; other programs do not.
+    if len(numbers) not in counts or not allowed or "_" in text or not text.isascii():
+        many = f"{' or '.join(map(str, counts))} finite numbers separated by spaces"
+        raise ValueError(f"expected {'a finite number' if counts == (1,) else many}")
     return numbers
+
+
+def bound(x: float) -> float:
+    """Return a limit. Programs that cannot read `inf` write a huge number for it."""
+    return math.copysign(math.inf, x) if abs(x) >= 1e300 else x
+
+
+def turned_inertia(six: tuple[float, ...], at: Placement) -> tuple[float, ...]:
+    """Return an inertia (xx, yy, zz, xy, xz, yz) in the axes in which its own axes are placed."""
+    if at.rotation == Placement().rotation:
+        return six
+    xx, yy, zz, xy, xz, yz = six
+    with np.errstate(over="ignore", invalid="ignore"):  # the builder refuses what is not finite
+        I = at.R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ at.R.T
+    return (*I.diagonal().tolist(), float(I[0, 1]), float(I[0, 2]), float(I[1, 2]))
 
 
 def _of(what: str) -> str:
     return f"{what}: " if what else ""
 
 
-def _clip(text: str) -> str:
+def clipped(text: str) -> str:
+    """Return a text for a message, at most 80 characters of it."""
     return text if len(text) <= 80 else text[:77] + "..."

@@ -14,7 +14,7 @@ from ..errors import ModelError
 from ..records import dataclass
 from .xml import MAX_BYTES
 
-__all__ = ["MissingFileError", "Source", "UnreadableError", "open_source"]
+__all__ = ["MissingFileError", "Source", "UnreadableError", "inside", "open_source"]
 
 _BLANK = "\ufeff \t\r\n"
 
@@ -100,6 +100,14 @@ def _expanded(path: Path) -> Path:
         return path if path.exists() else path.expanduser()
     except (OSError, RuntimeError, ValueError):
         return path
+
+
+def inside(path: Path, folder: Path) -> bool:
+    """Return whether a path leads into a folder, links followed."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # a NUL, or a circle of links
+        return False
 
 
 def _missing(path: Path, name: str, suffixes: Iterable[str]) -> str:

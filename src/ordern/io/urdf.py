@@ -19,15 +19,13 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-import numpy as np
-
 from ..errors import ModelError, unknown_name
 from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from ..model import ModelBuilder, Placement
-from .attributes import number, required, vector
-from .remarks import Remarks, note_repeats
+from .attributes import bound, number, required, turned_inertia, vector
+from .grammar import Grammar, note_unread
+from .remarks import Remarks
 from .source import open_source
-from .spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from .xml import Element, parse_xml
 
 __all__ = ["build_urdf", "read_urdf", "unread"]
@@ -82,13 +80,14 @@ _KNOWN: dict[str, tuple[str, str]] = {
     "safety_controller": ("", "soft_lower_limit soft_upper_limit k_position k_velocity"),
 }
 """The children and the attributes that each element may have."""
-_CHILDREN = {tag: frozenset(children.split()) for tag, (children, _) in _KNOWN.items()}
-_ATTRIBUTES = {tag: frozenset(attributes.split()) for tag, (_, attributes) in _KNOWN.items()}
-_REPEATED = ("link", "joint", "frame", "visual", "collision", "material")
+_GRAMMAR = Grammar(
+    {tag: children for tag, (children, _) in _KNOWN.items()},
+    {tag: attributes for tag, (_, attributes) in _KNOWN.items()},
+    ("link", "joint", "frame", "visual", "collision", "material"),
+    "robot",
+)
 _DRIVEN = ("joint", "rollJoint", "flexJoint", "gap_joint")
-"""What names the joints of a <transmission>; the last three are those of the PR2's wrists and grippers."""
-_LOOKS = ("visual", "collision", "material")
-"""What is in these has no part in the motion."""
+"""The elements that name the joints of a <transmission>; the PR2's wrists and grippers have the last three."""
 
 
 def read_urdf(source: str | os.PathLike[str]) -> ModelBuilder:
@@ -103,7 +102,7 @@ def build_urdf(root: Element) -> ModelBuilder:
         raise ModelError(f"the root element is <{root.tag}>; that of a URDF document is <robot>", root.where)
     left = unread(root)
     _refuse_xacro(left)
-    _refuse_misspelt(root)
+    _GRAMMAR.refuse_misspelt([root])
     builder = ModelBuilder(required(root, "name"))
     builder.source = root.source
     remarks, colors = Remarks(), dict[str, tuple[float, ...]]()
@@ -120,35 +119,17 @@ def build_urdf(root: Element) -> ModelBuilder:
         builder.frame(name, required(frame, "link", what), _placement(frame, what), frame.where)
     _motors(builder, root, types, remarks)
     _world(builder, root, remarks)
-    note_repeats([root], _CHILDREN, _REPEATED, remarks)
-    if left:
-        counts = [f"{what} ({len(found)}, first in line {found[0].line})" for what, found in left.items()]
-        more = f", ... ({len(counts)} kinds in all)" if counts[20:] else ""
-        builder.note(f"not read: {', '.join(counts[:20])}{more}", next(iter(left.values()))[0].where)
+    _GRAMMAR.note_repeats([root], remarks)
+    note_unread(builder, left)
     remarks.note(builder)
     return builder
 
 
 def unread(root: Element) -> dict[str, list[Element]]:
-    """The elements (gazebo, transmission ...) and attributes of a URDF document that are not part of the format."""
-    found: dict[str, list[Element]] = {}
-    stack = [root]
-    while stack:
-        element = stack.pop()
-        children, attributes = _CHILDREN[element.tag], _ATTRIBUTES[element.tag]
-        for child in element.children:
-            if child.tag in children:
-                stack.append(child)
-            elif child.tag != "transmission" or element is not root or not _driven(child):
-                inside = "" if element is root else f" in <{element.tag}>"
-                found.setdefault(f"<{child.tag}>{inside}", []).append(child)
-        if not element.attributes.keys() <= attributes:
-            for name in element.attributes:
-                if name not in attributes and not name.startswith("xmlns"):
-                    found.setdefault(f"{name} of <{element.tag}>", []).append(element)
-    for elements in found.values():
-        elements.sort(key=lambda element: element.line)
-    return dict(sorted(found.items(), key=lambda item: item[1][0].line))
+    """Return the elements (gazebo, plugin ...) and attributes of a URDF document that are not part of the format."""
+    found = _GRAMMAR.unread([root], attributes=True)
+    found["<transmission>"] = [x for x in found.get("<transmission>", ()) if not _driven(x)]
+    return dict(sorted(((what, x) for what, x in found.items() if x), key=lambda item: item[1][0].line))
 
 
 def _refuse_xacro(left: dict[str, list[Element]]) -> None:
@@ -159,22 +140,6 @@ def _refuse_xacro(left: dict[str, list[Element]]) -> None:
                 "`xacro template.xacro > robot.urdf`",
                 first.where,
             )
-
-
-def _refuse_misspelt(root: Element) -> None:
-    """Raise if what decides the motion looks misspelt: it would be another robot without it."""
-    stack = [root]
-    while stack:
-        element = stack.pop()
-        children, attributes = _CHILDREN[element.tag], _ATTRIBUTES[element.tag]
-        if not element.attributes.keys() <= attributes:
-            refuse_misspelt_attributes(element, _KNOWN[element.tag][1].split())
-        present = {child.tag for child in element.children}
-        for child in element.children:
-            if child.tag not in children:
-                refuse_misspelt_child(child, element, present, _KNOWN[element.tag][0].split(), _REPEATED)
-            elif child.tag not in _LOOKS:
-                stack.append(child)
 
 
 def _link(builder: ModelBuilder, link: Element, colors: dict[str, tuple[float, ...]], remarks: Remarks) -> None:
@@ -188,7 +153,7 @@ def _link(builder: ModelBuilder, link: Element, colors: dict[str, tuple[float, .
         m = number(_child(inertial, "mass", what, '<mass value="...">'), "value", what)
         inertia = _child(inertial, "inertia", what, '<inertia ixx="..." ixy="..." ...>')
         I = tuple([number(inertia, key, what) for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")])
-        builder.body(name, mass=m, com=at.position, inertia=_turned(I, at), where=link.where)
+        builder.body(name, mass=m, com=at.position, inertia=turned_inertia(I, at), where=link.where)
     for shape in link.children:
         if shape.tag in ("visual", "collision"):
             try:
@@ -309,21 +274,16 @@ def _limits(joint: Element, kind: str, what: str, remarks: Remarks) -> dict[str,
         return {}
     limits: dict[str, Any] = {}
     if kind != "continuous" and ("lower" in limit.attributes or "upper" in limit.attributes):
-        lower = _bound(number(limit, "lower", what, 0.0, infinite=True))
-        upper = _bound(number(limit, "upper", what, 0.0, infinite=True))
+        lower = bound(number(limit, "lower", what, 0.0, infinite=True))
+        upper = bound(number(limit, "upper", what, 0.0, infinite=True))
         if lower <= upper:
             limits["lower"], limits["upper"] = lower, upper
         else:
             remarks.add("without limits, because the lower one is above the upper one", what, limit.where)
     for attribute in ("velocity", "effort"):
         if attribute in limit.attributes:
-            limits[f"{attribute}_limit"] = _bound(number(limit, attribute, what, infinite=True))
+            limits[f"{attribute}_limit"] = bound(number(limit, attribute, what, infinite=True))
     return limits
-
-
-def _bound(x: float) -> float:
-    """A limit; numbers that stand for none, where a program cannot read `inf`, are infinite."""
-    return math.copysign(math.inf, x) if abs(x) >= 1e300 else x
 
 
 def _dynamics(joint: Element, what: str, remarks: Remarks) -> dict[str, Any]:
@@ -399,14 +359,3 @@ def _child(element: Element, tag: str, what: str, expected: str) -> Element:
         inside = "" if element.tag == "joint" else f": <{element.tag}>"
         raise ModelError(f"{what}{inside} has no <{tag}>; expected {expected}", element.where)
     return found
-
-
-def _turned(I: tuple[float, ...], at: Placement) -> tuple[float, ...]:
-    """An inertia (xx, yy, zz, xy, xz, yz) in the axes of an inertial, in those of the link that it is placed in."""
-    if at.rotation == _HERE.rotation:
-        return I
-    xx, yy, zz, xy, xz, yz = I
-    R = at.R
-    with np.errstate(over="ignore", invalid="ignore"):  # the builder refuses what is not finite
-        A = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    return (*A.diagonal().tolist(), float(A[0, 1]), float(A[0, 2]), float(A[1, 2]))

@@ -76,10 +76,8 @@ def write(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) ->
             f"cannot tell the format from the suffix {target.suffix!r}; expected {', '.join(WRITERS)}", str(path)
         )
     text, losses = written(model, target.suffix.lower(), target.parent, lossy=lossy)
-    try:
-        _replace(target, text.encode())
-    except OSError as e:
-        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", str(path)) from None
+    with replacing(target) as file:
+        file.write(text.encode())
     return losses
 
 
@@ -90,16 +88,12 @@ def written(model: Model, suffix: str, folder: Path, *, lossy: bool = False) -> 
     return make(replace(model, shapes=tuple(_moved(model, folder))), lossy=lossy)
 
 
-def _replace(target: Path, data: bytes) -> None:
-    with replacing(target) as file:
-        file.write(data)
-
-
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, beside the one of this name, which it replaces at the end; a link stays a link.
+    """Open a file beside the one of this name, and replace that one at the end; a link stays a link.
 
-    Whatever happens meanwhile, under the name there is the old file or the new one, whole.
+    Whatever happens meanwhile, the name leads to the old file or to the new one, whole. `UnwritableError` if the file
+    cannot be written.
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
@@ -111,9 +105,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if target.exists():
             beside.chmod(target.stat().st_mode)
         os.replace(beside, target)
-    except BaseException:
+    except BaseException as e:
         with contextlib.suppress(OSError):
             beside.unlink()
+        if isinstance(e, OSError):
+            raise UnwritableError(f"the file cannot be written: {e.strerror or e}", os.fspath(path)) from None
         raise
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, OrdernError
-from ..io.writing import UnwritableError, replacing
+from ..io.writing import replacing
 
 __all__ = ["COLOURS", "FAINT", "INK", "WIDTH", "curve", "dress", "figure", "legend", "map_of", "matplotlib", "save"]
 
@@ -94,8 +94,5 @@ def save(figure: Any, path: str | os.PathLike[str], *, dpi: float = 200.0) -> No
     metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(suffix)
     with import_module("matplotlib").rc_context({"pdf.fonttype": 42, "svg.hashsalt": "ordern"}):
         figure.savefig(data, format=suffix[1:], dpi=dpi, metadata=metadata)
-    try:
-        with replacing(path) as file:
-            file.write(data.getvalue())
-    except OSError as e:
-        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", os.fspath(path)) from None
+    with replacing(path) as file:
+        file.write(data.getvalue())

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..io.writing import UnwritableError, replacing
+from ..io.writing import replacing
 from ..model import BASE
 from .charts import factors
 from .motion import Motion
@@ -47,11 +47,8 @@ def check_path(path: str | os.PathLike[str]) -> None:
 def write(stage: Stage, path: str | os.PathLike[str]) -> None:
     """Write the page: whole, or not at all."""
     text = page(stage)
-    try:
-        with replacing(path) as file:
-            file.write(text.encode())
-    except OSError as e:
-        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", str(path)) from None
+    with replacing(path) as file:
+        file.write(text.encode())
 
 
 def page(stage: Stage) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 from ...errors import ModelError
 from ...joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ...model import ModelBuilder, Placement
-from ..attributes import number, required, vector
+from ..attributes import bound, number, required, vector
 from ..xml import Element
 from .actuators import drives_of
-from .document import Document, Settings, keyword, numbers
+from .document import Document, Settings, flag, keyword, numbers
 from .geometry import add_shapes, geom_of
 from .inertia import body_masses
 from .orientation import about, fromto, placed, quaternion_of, shifted
@@ -110,7 +109,7 @@ def _add_body(
 
 
 def _note_mocap(builder: ModelBuilder, body: BodyNode, tree: Tree) -> None:
-    if keyword(body.element, "mocap", ("false", "true"), "false", body.what) == "true":
+    if flag(body.element, "mocap", False, body.what):
         where = body.element.where
         if body.joints or body.parent is not tree.world:
             raise ModelError(f"{body.what} is a mocap body; expected a child of the world without joints", where)
@@ -185,7 +184,7 @@ def _limits(e: Element, type: Joint, what: str, document: Document) -> dict[str,
         low, high = vector(e, "range", 2, what)
         if scalar:
             bounds = (settings.angle(x) if turns else x for x in (low, high))
-            limits["lower"], limits["upper"] = (math.copysign(math.inf, x) if abs(x) >= 1e300 else x for x in bounds)
+            limits["lower"], limits["upper"] = map(bound, bounds)
         else:
             document.unread.add(f"range of {'ball' if isinstance(type, Spherical) else 'free'} joints")
     if scalar and _limited(e, "actuatorfrcrange", "actuatorfrclimited", what, settings):

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from ...errors import ModelError, unknown_name
 from ...records import dataclass
 from ..attributes import number, required, vector
-from ..source import open_source
+from ..source import inside, open_source
 from ..xml import Element, parse_xml
 from .unread import Unread
 
-__all__ = ["ORIENTATIONS", "Document", "Settings", "assembled", "keyword", "numbers"]
+__all__ = ["ORIENTATIONS", "Document", "Settings", "assembled", "flag", "found", "keyword", "numbers"]
+
+T = TypeVar("T")
 
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 """The attributes that say how a frame is turned, of which an element has one at most."""
@@ -68,7 +71,7 @@ def _included(include: Element, root: Element, seen: dict[str, str]) -> Element:
         raise ModelError(f"{what}: text has no directory to find other files in; load it from a file", include.where)
     folder = Path(root.source).parent
     path = folder / name
-    if os.path.isabs(name) or not _inside(path, folder):
+    if os.path.isabs(name) or not inside(path, folder):
         raise ModelError(
             f"{what} leads out of the directory of the main file; files are included from there and below",
             include.where,
@@ -87,19 +90,25 @@ def _included(include: Element, root: Element, seen: dict[str, str]) -> Element:
     return included
 
 
-def _inside(path: Path, folder: Path) -> bool:
-    try:
-        return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):  # a NUL, or a circle of links
-        return False
-
-
 def keyword(element: Element, attribute: str, choices: Iterable[str], default: str, what: str) -> str:
     """An attribute that is one of a few words."""
     value = element.attributes.get(attribute, default)
     if value not in (known := tuple(choices)):
         raise ModelError(f"{what}: {unknown_name(attribute, value, known, f'<{element.tag}>')}", element.where)
     return value
+
+
+def flag(element: Element, attribute: str, default: bool, what: str) -> bool:
+    """Return whether an attribute is "true", rather than "false"."""
+    return keyword(element, attribute, ("false", "true"), str(default).lower(), what) == "true"
+
+
+def found(kind: str, name: str, table: Mapping[str, T], element: Element, what: str = "") -> T:
+    """Return the entry of a table; an unknown name is an error."""
+    if name not in table:
+        message = str(unknown_name(kind, name, table))
+        raise ModelError(f"{what}: {message}" if what else message, element.where)
+    return table[name]
 
 
 def numbers(element: Element, attribute: str, least: int, most: int, what: str) -> tuple[float, ...]:
@@ -116,7 +125,6 @@ def numbers(element: Element, attribute: str, least: int, most: int, what: str) 
     return vector(element, attribute, n if least <= n <= most else most, what)
 
 
-_BOOLEAN = ("false", "true")
 _MAIN = "main"
 """The class of defaults at the top, which has this name besides any that a file gives it."""
 
@@ -154,14 +162,14 @@ class Settings:
                 "an older MuJoCo: load it there and save it",
                 e.where,
             )
-        unit = keyword(e, "angle", ("radian", "degree"), _either("radian", "degree", self.radians), what)
-        self.radians = unit == "radian"
-        self.autolimits = _flag(e, "autolimits", self.autolimits)
-        self.balance = _flag(e, "balanceinertia", self.balance)
-        self.strip_path = _flag(e, "strippath", self.strip_path)
-        self.fit_aabb = _flag(e, "fitaabb", self.fit_aabb)
-        self.exact_meshes = _flag(e, "exactmeshinertia", self.exact_meshes)
-        self.from_geoms = keyword(e, "inertiafromgeom", (*_BOOLEAN, "auto"), self.from_geoms, what)
+        if "angle" in has:
+            self.radians = keyword(e, "angle", ("radian", "degree"), "", what) == "radian"
+        self.autolimits = flag(e, "autolimits", self.autolimits, what)
+        self.balance = flag(e, "balanceinertia", self.balance, what)
+        self.strip_path = flag(e, "strippath", self.strip_path, what)
+        self.fit_aabb = flag(e, "fitaabb", self.fit_aabb, what)
+        self.exact_meshes = flag(e, "exactmeshinertia", self.exact_meshes, what)
+        self.from_geoms = keyword(e, "inertiafromgeom", ("false", "true", "auto"), self.from_geoms, what)
         self.groups = vector(e, "inertiagrouprange", 2, what, self.groups)
         self.bound_mass = number(e, "boundmass", what, self.bound_mass)
         self.bound_inertia = number(e, "boundinertia", what, self.bound_inertia)
@@ -175,17 +183,9 @@ class Settings:
     def read_option(self, e: Element) -> None:
         """Take over the gravity of an <option>, or that there is none."""
         self.gravity = vector(e, "gravity", 3, "option", self.gravity)
-        for flag in e.all("flag"):
-            if keyword(flag, "gravity", ("enable", "disable"), "enable", "option") == "disable":
+        for switch in e.all("flag"):
+            if keyword(switch, "gravity", ("enable", "disable"), "enable", "option") == "disable":
                 self.gravity = (0.0, 0.0, 0.0)
-
-
-def _either(yes: str, no: str, value: bool) -> str:
-    return yes if value else no
-
-
-def _flag(e: Element, attribute: str, default: bool) -> bool:
-    return keyword(e, attribute, _BOOLEAN, _either("true", "false", default), "compiler") == "true"
 
 
 class Document:
@@ -219,16 +219,14 @@ class Document:
         """An element with what its class of defaults adds. `inherited` is the class of its surroundings."""
         self.unread.check(element, tag)
         name = element.attributes.get("class", inherited) or _MAIN
-        if name not in self._classes:
-            raise ModelError(str(unknown_name("class of defaults", name, self._classes)), element.where)
-        defaults = self._classes[name].get(tag or element.tag, {})
+        defaults = found("class of defaults", name, self._classes, element).get(tag or element.tag, {})
         return replace(element, attributes=_merged(defaults, dict(element.attributes))) if defaults else element
 
     def known_class(self, element: Element, inherited: str) -> str:
         """The class that the contents of a body or frame inherit."""
         name = element.attributes.get("childclass", inherited)
-        if name and name not in self._classes:
-            raise ModelError(str(unknown_name("class of defaults", name, self._classes)), element.where)
+        if name:
+            found("class of defaults", name, self._classes, element)
         return name
 
     def _read_defaults(self, root: Element) -> None:
@@ -254,15 +252,15 @@ class Document:
             stack.extend((child, here, False) for child in reversed(element.children) if child.tag == "default")
 
     def _assets(self, tag: str) -> dict[str, Element]:
-        found = {}
+        assets: dict[str, Element] = {}
         for element in self.section("asset"):
             if element.tag == tag:
                 asset = self.resolved(element)
                 name = asset.attributes.get("name") or Path(asset.attributes.get("file", "")).stem
-                if name in found:
+                if name in assets:
                     raise ModelError(f"{tag} {name!r} exists already", element.where)
-                found[name] = asset
-        return found
+                assets[name] = asset
+        return assets
 
 
 def _merged(defaults: dict[str, str], own: dict[str, str]) -> dict[str, str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import ModelError, unknown_name
 from ...joints import Fixed, Spherical
 from ...model import ModelBuilder, Placement
 from ..attributes import number, required, vector
 from ..xml import Element
 from .bodies import reference, site_placement
-from .document import Document, keyword, numbers
+from .document import Document, flag, found, numbers
 from .orientation import quaternion_rotation, shifted
-from .tree import BodyNode, Part, Tree
+from .tree import BodyNode, Tree
 
 __all__ = ["add_equalities"]
 
@@ -34,7 +33,7 @@ def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> Non
             count += 1
             given = e.attributes.get("name", "")
             name = adder.name(given + suffix, e) if given else builder.unused(f"equality{count}", given_names)
-            active = keyword(e, "active", ("false", "true"), "true", f"equality {name!r}") == "true"
+            active = flag(e, "active", True, f"equality {name!r}")
             if not active:
                 kind = "coupling" if e.tag == "joint" else "loop"
                 builder.note(f"equality {name!r} is not active: a {kind} that is open", e.where)
@@ -44,9 +43,9 @@ def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> Non
 def _suffixes(e: Element, tree: Tree) -> list[str]:
     """The suffixes of the replicas that an element refers to: it is repeated for each."""
     for attribute, tag in _REFERENCES.items():
-        found = tree.suffixes.get((tag, e.attributes.get(attribute, "")))
-        if found:
-            return found
+        suffixes = tree.suffixes.get((tag, e.attributes.get(attribute, "")))
+        if suffixes:
+            return suffixes
     return [""]
 
 
@@ -78,19 +77,15 @@ class _Adder:
         self.builder.loop(name, type, one.name, other.name, at=at, child_at=child_at, active=active, where=e.where)
 
     def _sites(self, e: Element, suffix: str, what: str) -> tuple[BodyNode, Placement, BodyNode, Placement]:
-        found = []
-        for attribute in ("site1", "site2"):
-            name = required(e, attribute, what) + suffix
-            if name not in self.sites:
-                raise ModelError(f"{what}: {unknown_name('site', name, self.sites)}", e.where)
-            found.append(self.sites[name])
-        (part, one), (part2, other) = found
+        names = (required(e, attribute, what) + suffix for attribute in ("site1", "site2"))
+        (part, one), (part2, other) = (found("site", name, self.sites, e, what) for name in names)
         return one, site_placement(part, self.document), other, site_placement(part2, self.document)
 
     def _bodies(self, e: Element, suffix: str, what: str) -> tuple[BodyNode, Placement, BodyNode, Placement]:
         """The anchor on both bodies. Where it is on the second, the position of the file says, if nothing else does."""
-        one = self._body(required(e, "body1", what) + suffix, e, what)
-        other = self._body(e.attributes["body2"] + suffix, e, what) if "body2" in e.attributes else self.world
+        one, other = found("body", required(e, "body1", what) + suffix, self.bodies, e, what), self.world
+        if "body2" in e.attributes:
+            other = found("body", e.attributes["body2"] + suffix, self.bodies, e, what)
         relative = other.pose.inverse @ one.pose
         if e.tag == "connect":
             at = shifted(vector(e, "anchor", 3, what))
@@ -102,27 +97,17 @@ class _Adder:
             return one, Placement.of(quaternion_rotation(given[3:] / length), given[:3]), other, anchor
         return one, relative.inverse @ anchor, other, anchor
 
-    def _body(self, name: str, e: Element, what: str) -> BodyNode:
-        if name not in self.bodies:
-            raise ModelError(f"{what}: {unknown_name('body', name, self.bodies)}", e.where)
-        return self.bodies[name]
-
-    def _joint(self, name: str, e: Element, what: str) -> Part:
-        if name not in self.joints:
-            raise ModelError(f"{what}: {unknown_name('joint', name, self.joints)}", e.where)
-        return self.joints[name]
-
     def _couple(self, e: Element, name: str, suffix: str, what: str, active: bool) -> None:
         """A polynomial of distances from the references of both joints, as one of their positions."""
         settings = self.document.settings
         given = numbers(e, "polycoef", 1, 5, what)
         a = [*given, *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :]]
-        joint = self._joint(required(e, "joint1", what) + suffix, e, what)
+        joint = found("joint", required(e, "joint1", what) + suffix, self.joints, e, what)
         y0 = reference(joint, settings, what)
         if "joint2" not in e.attributes:
             self.builder.couple(name, joint.name, None, (y0 + a[0],), e.where, active)
             return
-        other = self._joint(e.attributes["joint2"] + suffix, e, what)
+        other = found("joint", e.attributes["joint2"] + suffix, self.joints, e, what)
         x0 = reference(other, settings, what)
         c = np.zeros(5)
         with np.errstate(all="ignore"):  # the builder refuses what is not finite

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import ModelError, unknown_name
+from ...errors import ModelError
 from ...model import ModelBuilder, Placement
 from ..attributes import number, required, vector
 from ..xml import Element
-from .document import Document, keyword, numbers
+from .document import Document, flag, found, keyword, numbers
 from .mesh import Mesh, mesh_file, read_mesh
 from .orientation import fromto, placed
 from .solids import NOTHING, Mass, shape_mass
@@ -61,7 +61,7 @@ def mass_of(geom: Geom, document: Document) -> Mass:
         raise ModelError(f"{what} has a negative mass or density", e.where)
     if geom.kind in ("plane", "hfield") or not (density if m is None else m):
         return NOTHING
-    shell = keyword(e, "shellinertia", ("false", "true"), "false", what) == "true"
+    shell = flag(e, "shellinertia", False, what)
     if geom.kind == "sdf":
         raise ModelError(f"{what} is of type sdf, whose mass is not known here; give the body an <inertial>", e.where)
     at, size = geom.at, geom.size
@@ -78,16 +78,18 @@ def mass_of(geom: Geom, document: Document) -> Mass:
     return Mass(scale * unit.m, unit.com, scale * unit.I).moved(at)
 
 
+def _asset(geom: Geom, document: Document) -> Element:
+    return found("mesh", required(geom.element, "mesh", geom.what), document.meshes, geom.element, geom.what)
+
+
 def _mesh(geom: Geom, document: Document, shell: bool) -> Mesh:
-    name = required(geom.element, "mesh", geom.what)
-    if name not in document.meshes:
-        raise ModelError(f"{geom.what}: {unknown_name('mesh', name, document.meshes)}", geom.element.where)
-    asset = document.meshes[name]
+    asset = _asset(geom, document)
     try:
         return read_mesh(asset, document, shell=shell)
     except ModelError as e:
         raise ModelError(
-            f"{geom.what} has its mass from mesh {name!r}, which cannot be used: {e}; or give the body an <inertial>",
+            f"{geom.what} has its mass from mesh {geom.element.attributes['mesh']!r}, which cannot be used: {e}; "
+            "or give the body an <inertial>",
             geom.element.where,
         ) from None
 
@@ -117,10 +119,7 @@ def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode, do
         return
     size, file, at = geom.size, "", geom.at
     if kind == "mesh":
-        name = required(e, "mesh", geom.what)
-        if name not in document.meshes:
-            raise ModelError(f"{geom.what}: {unknown_name('mesh', name, document.meshes)}", e.where)
-        file, size, at = mesh_file(document.meshes[name], document, at)
+        file, size, at = mesh_file(_asset(geom, document), document, at)
     elif kind == "box":
         size = tuple(2.0 * x for x in size)
     elif kind in ("cylinder", "capsule"):

@@ -19,12 +19,14 @@ import numpy as np
 from ...errors import ModelError
 from ...joints import Fixed, Free, Joint
 from ...model import Model, ModelBuilder, Note, Placement
+from ..grammar import note_unread
+from ..remarks import Remarks
 from ..xml import Element
 from .document import read_document
 from .gearbox import add_gearbox
+from .grammar import GRAMMAR
 from .joint import SdfJoint, coefficients, joint_type, mimic_of, read_joint
 from .link import add_link
-from .remarks import Remarks, note_said_twice, note_unread, refuse_misspelt
 from .scope import MODEL, WORLD, Scope
 from .text import numbers
 from .tree import Tree, span
@@ -71,10 +73,10 @@ def build_sdf(root: Element, cut: Sequence[str] = ()) -> ModelBuilder:
 
 
 def _build(root: Element, cut: Sequence[str]) -> ModelBuilder:
-    refuse_misspelt([root])
+    GRAMMAR.refuse_misspelt([root])
     world = read_document(root)
     included = list(_included(world))
-    refuse_misspelt(included)
+    GRAMMAR.refuse_misspelt(included)
     scopes = list(_scopes(world))
     name = world.name or WORLD if len(world.models) > 1 else next(iter(world.models))
     builder = _SdfBuilder(name, _gravity(world))
@@ -105,9 +107,9 @@ def _build(root: Element, cut: Sequence[str]) -> ModelBuilder:
             add_gearbox(builder, joint, [moving[k] for k in tree.carry])
     for scope in scopes:
         _add_frames(builder, scope, places)
-    note_said_twice(remarks, [root, *included])
+    GRAMMAR.note_repeats([root, *included], remarks)
     remarks.note(builder)
-    note_unread(builder, [root, *included])
+    note_unread(builder, GRAMMAR.unread([root, *included]))
     return builder
 
 

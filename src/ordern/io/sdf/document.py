@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...errors import ModelError
 from ..attributes import required
-from ..source import open_source
+from ..source import inside, open_source
 from ..xml import Element, parse_xml
 from .scope import Scope
 from .text import flag, text_of
@@ -105,13 +105,9 @@ class _Reader:
         if self.folder is None:
             raise ModelError(f"{uri!r} is included, but the document is no file: {_INLINE}", include.where)
         path = Path(include.source).parent / uri
-        try:
-            if path.is_dir():
-                path = path / "model.sdf"
-            inside = path.resolve().is_relative_to(self.folder)
-        except (OSError, ValueError, RuntimeError):
-            inside = False
-        if not inside:
+        if inside(path, self.folder) and path.is_dir():
+            path = path / "model.sdf"
+        if not inside(path, self.folder):
             raise ModelError(
                 f"{uri!r} is outside of the document's folder, from where nothing is included: {_INLINE}",
                 include.where,

@@ -13,8 +13,8 @@ from ...joints import Composite, Continuous, Fixed, Helical, Joint, Prismatic, R
 from ...model import Placement
 from ...records import dataclass
 from ..attributes import required
+from ..remarks import Remarks
 from ..xml import Element
-from .remarks import Remarks
 from .scope import MODEL, WORLD, Scope
 from .text import flag, number, numbers, text_of
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...errors import ModelError
 from ...joints.axis import turned_frame, unit_axis
 from ...model import SHAPES, ModelBuilder, Placement
-from ..attributes import required
+from ..attributes import required, turned_inertia
+from ..remarks import Remarks
 from ..xml import Element
-from .remarks import Remarks
 from .scope import Scope
 from .text import flag, number, numbers, pose_of, relative_to, text_of
 
@@ -50,14 +48,9 @@ def _inertial(builder: ModelBuilder, name: str, link: Element, inertial: Element
         raise ModelError(f"{what}: the <pose> of an <inertial> is relative to its link alone", (pose or inertial).where)
     m = number(inertial, "mass", what, 1.0)
     inertia = inertial.only("inertia", what)
-    xx, yy, zz = (number(inertia, key, what, 1.0) for key in ("ixx", "iyy", "izz"))
-    xy, xz, yz = (number(inertia, key, what, 0.0) for key in ("ixy", "ixz", "iyz"))
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if at.rotation != Placement().rotation:
-        with np.errstate(over="ignore", invalid="ignore"):  # the builder refuses what is not finite
-            I = at.R @ I @ at.R.T
-    six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
-    builder.body(name, mass=m, com=at.position, inertia=[float(x) for x in six], where=link.where)
+    usual = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
+    six = tuple(number(inertia, key, what, x) for key, x in usual.items())
+    builder.body(name, mass=m, com=at.position, inertia=turned_inertia(six, at), where=link.where)
 
 
 def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element, body: str) -> None:

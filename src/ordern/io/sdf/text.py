@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model import Placement
+from ..attributes import clipped, parsed
 from ..xml import Element
 
 __all__ = ["flag", "number", "numbers", "pose_of", "relative_to", "text_of"]
@@ -35,20 +36,10 @@ def number(element: Element | None, tag: str, what: str, default: float, *, infi
 
 def numbers(element: Element, counts: tuple[int, ...], what: str, *, infinite: bool = False) -> tuple[float, ...]:
     """The numbers in an element's text, as many as one of `counts`."""
-    text = element.text
     try:
-        found = tuple(map(float, text.split()))
-    except ValueError:
-        found = ()
-    # Python reads 1_000 and the digits of every script; other programs do not.
-    plain = "_" not in text and text.isascii()
-    allowed = all(math.isfinite(x) or (infinite and math.isinf(x)) for x in found)
-    if len(found) not in counts or not plain or not allowed:
-        many = " or ".join(map(str, counts))
-        expected = "a finite number" if counts == (1,) else f"{many} finite numbers separated by spaces"
-        shown = text if len(text) <= 80 else text[:77] + "..."
-        raise ModelError(f"{what}: <{element.tag}> is {shown!r}; expected {expected}", element.where)
-    return found
+        return parsed(element.text, counts, infinite=infinite)
+    except ValueError as e:
+        raise ModelError(f"{what}: <{element.tag}> is {clipped(element.text)!r}; {e}", element.where) from None
 
 
 def flag(element: Element, tag: str, what: str, default: bool = False) -> bool:

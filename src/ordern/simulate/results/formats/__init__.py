@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import numpy as np
 
 from ....errors import ArgumentError, ModelError
-from ....io.writing import UnwritableError, replacing
+from ....io.writing import replacing
 from ...run.memory import machine_memory
 from .header import Stored, header, restored
 
@@ -44,11 +44,8 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
     """Write a motion to a file, in the format of its suffix; an existing file is replaced in one step or stays."""
     write: Callable[[Result, dict[str, Any], BinaryIO], None] = _format(path).write
     about = header(result)
-    try:
-        with replacing(path) as file:
-            write(result, about, file)
-    except OSError as e:
-        raise UnwritableError(f"the file cannot be written: {e.strerror or e}", os.fspath(path)) from None
+    with replacing(path) as file:
+        write(result, about, file)
 
 
 def _opened(path: str | os.PathLike[str]) -> BinaryIO:

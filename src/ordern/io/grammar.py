@@ -1,0 +1,89 @@
+"""The elements and attributes that a reader of an XML format knows, and what it does about others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ..model import ModelBuilder
+from .remarks import Remarks
+from .spelling import refuse_misspelt_attributes, refuse_misspelt_child
+from .xml import Element
+
+__all__ = ["Grammar", "note_unread"]
+
+_LOOKS = ("visual", "collision", "material")
+"""Elements whose contents do not affect the motion."""
+_MOST = 20
+"""Kinds of unread elements that a note lists."""
+
+
+class Grammar:
+    """The children and attributes that are read, by element; and the elements that may be repeated."""
+
+    def __init__(
+        self, children: Mapping[str, str], attributes: Mapping[str, str], repeated: Iterable[str], root: str = ""
+    ) -> None:
+        self._names = {tag: tuple(names.split()) for tag, names in children.items()}
+        self._children = {tag: frozenset(names) for tag, names in self._names.items()}
+        self._attributes = {tag: tuple(names.split()) for tag, names in attributes.items()}
+        self._repeated, self._root = frozenset(repeated), root
+
+    def refuse_misspelt(self, roots: Iterable[Element]) -> None:
+        """Raise if a name that affects the motion looks misspelt: the robot would be another one without it."""
+        stack = list(roots)
+        while stack:
+            element = stack.pop()
+            refuse_misspelt_attributes(element, self._attributes.get(element.tag, ()))
+            known = self._children.get(element.tag)
+            present = {child.tag for child in element.children}
+            for child in element.children:
+                if known is not None and child.tag not in known:
+                    refuse_misspelt_child(child, element, present, self._names[element.tag], self._repeated)
+                elif child.tag not in _LOOKS:
+                    stack.append(child)
+
+    def unread(self, roots: Iterable[Element], *, attributes: bool = False) -> dict[str, list[Element]]:
+        """Return the elements that are not read (gazebo, plugin, sensor ...) by kind, in the order of the file.
+
+        With `attributes`, the attributes that are not read are among them.
+        """
+        found: dict[str, list[Element]] = {}
+        stack = list(roots)
+        while stack:
+            element = stack.pop()
+            for child in element.children:
+                if child.tag not in self._children[element.tag]:
+                    inside = "" if element.tag == self._root else f" in <{element.tag}>"
+                    found.setdefault(f"<{child.tag}>{inside}", []).append(child)
+                elif child.tag in self._children:
+                    stack.append(child)
+            for name in element.attributes if attributes else ():
+                if name not in self._attributes[element.tag] and not name.startswith("xmlns"):
+                    found.setdefault(f"{name} of <{element.tag}>", []).append(element)
+        for elements in found.values():
+            elements.sort(key=lambda element: element.line)
+        return dict(sorted(found.items(), key=lambda item: item[1][0].line))
+
+    def note_repeats(self, roots: Iterable[Element], remarks: Remarks) -> None:
+        """Remark on elements that repeat an element beside them word for word."""
+        stack = list(roots)
+        while stack:
+            element = stack.pop()
+            first: dict[str, Element] = {}
+            for child in element.children:
+                if child.tag not in self._children.get(element.tag, ()):
+                    continue
+                stack.append(child)
+                one = first.setdefault(child.tag, child)
+                if one is not child and child.tag not in self._repeated and child.repeats(one):
+                    name = element.attributes.get("name")
+                    of = f"{element.tag} {name!r}" if name else f"<{element.tag}> in line {element.line}"
+                    remarks.add("said twice, and read once", f"<{child.tag}> of {of}", child.where)
+
+
+def note_unread(builder: ModelBuilder, unread: Mapping[str, list[Element]]) -> None:
+    """Add one note about all elements that are not read."""
+    if unread:
+        counts = [f"{what} ({len(found)}, first in line {found[0].line})" for what, found in unread.items()]
+        more = f", ... ({len(counts)} kinds in all)" if counts[_MOST:] else ""
+        builder.note(f"not read: {', '.join(counts[:_MOST])}{more}", next(iter(unread.values()))[0].where)
