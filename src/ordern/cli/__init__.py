@@ -99,6 +99,7 @@ def _parser(chosen: str) -> argparse.ArgumentParser:
             module = import_module(f".{name}", __name__)
             own.description, _, own.epilog = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
             module.arguments(own)
+            own.add_argument("--json", action="store_true", help="print the result as JSON")
             own.set_defaults(run=module.run)
     return parser
 

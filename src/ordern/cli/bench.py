@@ -20,7 +20,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .outputs import dump, loaded, note
+from .outputs import dump, note
+from .source import loaded
 from .terminal import paint, table
 from .values import asked, count
 
@@ -43,7 +44,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--floating", action="store_true", help="let the root float")
     parser.add_argument("--batch", type=count, default=4096, metavar="N", help="states in a batch; 4096 unless given")
     parser.add_argument("--rounds", type=count, default=7, metavar="N", help="rounds; 7 unless given")
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     robots = args.robots or list(_USUAL)
     bar, told = Bar(), []
     for k, source in enumerate(robots):
-        robot = _quiet(loaded(argparse.Namespace(robot=source, floating=args.floating, loops=None)))
+        robot = _quiet(loaded(args, source))
 
         def show(part: float, k: int = k) -> None:
             bar((k + part) / len(robots))

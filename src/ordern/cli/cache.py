@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from .terminal import paint, table, to_json
+from .terminal import table, to_json
 
 __all__ = ["arguments", "run"]
 
@@ -26,7 +26,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=("show", "clear", "path"),
         help="show what is kept (usual), clear it, or print where it is",
     )
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,6 +62,5 @@ def run(args: argparse.Namespace) -> int:
     if robots:
         cells = [("robot", "functions", "MB")]
         cells += [(name, str(len(sizes)), f"{sum(sizes) / 1e6:.2f}") for name, sizes in sorted(robots.items())]
-        head, *rest = table(cells, right=(1, 2))
-        print("\n".join([paint(head, "bold"), *rest]))
+        print("\n".join(table(cells, right=(1, 2), head=True)))
     return 0

@@ -22,7 +22,7 @@ from ..check.report import by_suggestion
 from ..errors import OrdernError
 from ..io.source import UnreadableError
 from ..io.warnings import ModelWarning
-from .source import given, loops_argument
+from .source import ROBOT, given, robot_options
 from .terminal import complain, paint, to_json
 
 __all__ = ["arguments", "run"]
@@ -34,14 +34,10 @@ _MOST = 5
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "file", nargs="+", metavar="FILE", help="robot description, name of a bundled robot, or - for stdin"
-    )
+    parser.add_argument("file", nargs="+", metavar="FILE", help=ROBOT)
     parser.add_argument("--strict", action="store_true", help="exit with 1 also for warnings")
-    parser.add_argument("--floating", action="store_true", help="let the root float, and look at it too")
-    loops_argument(parser)
+    robot_options(parser)
     parser.add_argument("--all", action="store_true", help=f"show all findings of a kind, not only the first {_MOST}")
-    parser.add_argument("--json", action="store_true", help="print JSON: a list with one report per file")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from pathlib import Path
 
 from ..errors import OrdernError
-from .source import given, loops_argument
+from .source import ROBOT, loaded, robot_options
 from .terminal import complain, to_json
 
 __all__ = ["arguments", "run"]
@@ -31,16 +30,14 @@ _FORMATS = {"urdf": ".urdf", "mjcf": ".mjcf"}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("input", metavar="IN", help="robot description, name of a bundled robot, or - for stdin")
+    parser.add_argument("input", metavar="IN", help=ROBOT)
     parser.add_argument(
         "output", metavar="OUT", type=_output, help=f"file to write: {', '.join(_SUFFIXES)}; or - for stdout"
     )
     parser.add_argument("--to", choices=_FORMATS, help="the format, if the name of the output does not tell")
-    parser.add_argument("--floating", action="store_true", help="let the root float")
-    loops_argument(parser)
+    robot_options(parser)
     parser.add_argument("--lossy", action="store_true", help="leave out what the format cannot say")
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
-    parser.add_argument("--json", action="store_true", help="print what was written, and what was left out, as JSON")
 
 
 def _output(name: str) -> Path:
@@ -53,7 +50,6 @@ def _output(name: str) -> Path:
 
 def run(args: argparse.Namespace) -> int:
     """Load a robot, write it."""
-    from .. import load
     from ..io.writing import LossError, write, written
 
     out: Path = args.output
@@ -62,9 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if fault:
         complain(fault, as_json=args.json)
         return 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `ordern check` tells them
-        robot = load(given(args.input), floating=args.floating, loops=args.loops)
+    robot = loaded(args, args.input)
     try:
         if stdout:
             text, losses = written(robot, _FORMATS[args.to], Path(), lossy=args.lossy)

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import warnings
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .source import loops_argument
+from .source import loaded, robot_argument
 from .terminal import table
 from .values import asked
 
@@ -27,25 +26,19 @@ __all__ = ["arguments", "run"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("robot", metavar="FILE|NAME", help="robot description, or the name of a bundled robot")
+    robot_argument(parser)
     parser.add_argument("question", help="what is asked, such as forward_dynamics; see `ordern methods`")
     parser.add_argument("--method", help="the method; the usual one unless given")
     parser.add_argument("--general", action="store_true", help="with general link parameters, as papers count")
-    parser.add_argument("--floating", action="store_true", help="let the root float")
-    loops_argument(parser)
     parser.add_argument("--frame", help="the frame, for questions about one")
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Count and print."""
-    from .. import load
     from ..algorithms import find
     from ..counting import PieceCounts, count
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `ordern check` tells them
-        robot = load(args.robot, floating=args.floating, loops=args.loops)
+    robot = loaded(args)
     options = {"frame": args.frame or robot.bodies[-1].name, "axes": "frame", "kind": "classical"}
     with asked():
         question = find(args.question, args.method)[0]

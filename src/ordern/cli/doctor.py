@@ -45,8 +45,7 @@ class Line:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    """Declare no arguments of its own."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,8 +20,9 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .outputs import MOTIONS, bundled, check_output, dump, loaded, note, robot_argument
-from .terminal import paint, table
+from .outputs import MOTIONS, check_output, dump, note
+from .source import bundled, loaded, robot_argument
+from .terminal import table
 from .values import LIST, UsageError, asked, names_of, negative_lists, vector
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", help="of forward dynamics, see `ordern methods forward_dynamics`")
     parser.add_argument("--no-passive", action="store_true", help="leave out damping, friction and springs")
     parser.add_argument("--out", metavar="FILE", help=f"write states and accelerations: {', '.join(MOTIONS)}")
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -117,8 +117,7 @@ def _states(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array
 def _one(robot: Robot, v: Array, tau: Array, a: Array) -> list[str]:
     rows: list[tuple[str, ...]] = [("joint", "v", "tau", "acceleration")]
     rows += [(name, *(f"{x[k]:.10g}" for x in (v, tau, a))) for k, name in enumerate(names_of(robot, "v"))]
-    head, *rest = table(rows, right=(1, 2, 3))
-    return [paint(head, "bold"), *rest]
+    return table(rows, right=(1, 2, 3), head=True)
 
 
 def _many(robot: Robot, a: Array, out: str | None) -> list[str]:
@@ -127,8 +126,7 @@ def _many(robot: Robot, a: Array, out: str | None) -> list[str]:
         (name, f"{x.min():.6g}", f"{x.max():.6g}", f"{(x**2).mean() ** 0.5:.6g}")
         for name, x in zip(names_of(robot, "v"), a.T, strict=True)
     ]
-    head, *rest = table(rows, right=(1, 2, 3))
-    return [f"{robot.name}: accelerations of {len(a)} states", paint(head, "bold"), *rest]
+    return [f"{robot.name}: accelerations of {len(a)} states", *table(rows, right=(1, 2, 3), head=True)]
 
 
 def _save(path: str, robot: Robot, t: Array | None, q: Array, v: Array, tau: Array, a: Array) -> None:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from ..model import BASE, Connection, Loop, Model
-from .source import given, loops_argument
+from .source import loaded, robot_argument
 from .terminal import paint, table, to_json
 
 __all__ = ["arguments", "run"]
@@ -23,20 +22,13 @@ __all__ = ["arguments", "run"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("robot", metavar="FILE|NAME", help="robot description, name of a bundled robot, or - for stdin")
-    parser.add_argument("--floating", action="store_true", help="let the root float")
-    loops_argument(parser)
+    robot_argument(parser)
     parser.add_argument("--no-merge", action="store_true", help="keep bodies behind fixed joints apart")
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Load and show a robot."""
-    from .. import load
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the notes are printed below
-        robot = load(given(args.robot), floating=args.floating, merge=not args.no_merge, loops=args.loops)
+    robot = loaded(args, merge=not args.no_merge)  # the notes are printed below
     print(to_json(_described(robot), indent=2) if args.json else "\n".join(_lines(robot)))
     return 0
 
@@ -66,8 +58,7 @@ def _lines(m: Model) -> list[str]:
          _range(x), _limit(x.velocity_limit), _limit(x.effort_limit))
         for x in m.loops
     )  # fmt: skip
-    head, *rest = table(rows)
-    lines.extend([paint(head, "bold"), *rest, ""])
+    lines.extend([*table(rows, head=True), ""])
     facts = [("gravity", " ".join(f"{x:g}" for x in m.gravity)), ("frames", str(len(m.frames)))]
     for name, parts in (("loops", m.loops), ("couplings", m.couplings), ("shapes", m.shapes)):
         if parts:

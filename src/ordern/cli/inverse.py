@@ -23,8 +23,9 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .outputs import MOTIONS, PICTURES, bundled, check_output, dump, loaded, note, robot_argument
-from .terminal import paint, table
+from .outputs import MOTIONS, PICTURES, check_output, dump, note
+from .source import bundled, loaded, robot_argument
+from .terminal import table
 from .values import LIST, UsageError, asked, count, gain, names_of, negative_lists, positive, vector
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a limit is exceeded")
     parser.add_argument("--out", metavar="FILE", help=f"write the motion and its forces: {', '.join(MOTIONS)}")
     parser.add_argument("--plot", metavar="FILE", help=f"draw positions and forces: {', '.join(PICTURES)}")
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -207,5 +207,4 @@ def _lines(result: Result, method: str, rows: list[dict[str, Any]]) -> list[str]
         )
         for row in rows
     ]
-    head, *rest = table(cells, right=(1, 2, 3, 4))
-    return [title, paint(head, "bold"), *rest]
+    return [title, *table(cells, right=(1, 2, 3, 4), head=True)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from .terminal import paint, table, to_json
+from .terminal import table, to_json
 from .values import asked
 
 __all__ = ["arguments", "run"]
@@ -19,7 +19,6 @@ __all__ = ["arguments", "run"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("question", nargs="?", help="one question, such as forward_dynamics")
-    parser.add_argument("--json", action="store_true", help="print them as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,6 +33,5 @@ def run(args: argparse.Namespace) -> int:
         return 0
     rows = [("question", "method", "order", "paper", "equations")]
     rows += [(m.question, m.name, m.order, m.paper, m.equations) for m in found]
-    head, *rest = table(rows)
-    print("\n".join([paint(head, "bold"), *rest]))
+    print("\n".join(table(rows, head=True)))
     return 0

@@ -1,26 +1,20 @@
-"""What commands write: files, whose names are checked before long work is done, JSON, and notes."""
+"""Outputs of commands: files, whose names are checked before long work is done; JSON; notes."""
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import sys
-import warnings
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..io.writing import UnwritableError
-from .source import given, loops_argument
 from .terminal import to_json
 from .values import UsageError
 
-if TYPE_CHECKING:
-    from ..robot import Robot
-
-__all__ = ["MOTIONS", "PAGES", "PICTURES", "bundled", "check_output", "dump", "loaded", "note", "robot_argument"]
+__all__ = ["MOTIONS", "PAGES", "PICTURES", "check_output", "dump", "note"]
 
 MOTIONS = (".npz", ".csv", ".parquet")
 PICTURES = (".png", ".svg", ".pdf")
@@ -30,28 +24,7 @@ _NEEDS = {
     **dict.fromkeys(PAGES, ("a page", "viser", "view")),
     ".parquet": ("a Parquet file", "pyarrow", "data"),
 }
-"""What formats need besides this library: the package, and the extra that brings it."""
-
-
-def robot_argument(parser: argparse.ArgumentParser) -> None:
-    """The robot, whether it floats, and its loops."""
-    parser.add_argument("robot", metavar="FILE|NAME", help="robot description, name of a bundled robot, or - for stdin")
-    parser.add_argument("--floating", action="store_true", help="let the root float")
-    loops_argument(parser)
-
-
-def loaded(args: argparse.Namespace) -> Robot:
-    """The robot that the arguments name; what was noticed while reading is told by `ordern check`."""
-    from .. import load
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return load(given(args.robot), floating=args.floating, loops=args.loops)
-
-
-def bundled(args: argparse.Namespace) -> str:
-    """The name of the robot, if its named positions are those of what was loaded."""
-    return "" if args.floating else str(args.robot)
+"""By suffix: what is written, the package that it needs, and the extra that installs the package."""
 
 
 def check_output(path: str | None, suffixes: Iterable[str]) -> None:
@@ -73,7 +46,7 @@ def check_output(path: str | None, suffixes: Iterable[str]) -> None:
 
 
 def dump(data: Any) -> str:
-    """JSON of numbers, arrays and texts; numbers that are not finite are null."""
+    """Return JSON of numbers, arrays and texts; numbers that are not finite are null."""
     return to_json(_plain(data), indent=2)
 
 
@@ -88,5 +61,5 @@ def _plain(x: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """Something to know, on standard error."""
+    """Print a note to standard error."""
     print(f"ordern: note: {text}", file=sys.stderr)

@@ -28,7 +28,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(PAGES)}; all unless given")
     parser.add_argument("--out", default="papers", type=Path, help="folder to write to (papers)")
-    parser.add_argument("--json", action="store_true", help="print the names of the files as JSON")
 
 
 def _say(name: str) -> None:

@@ -17,11 +17,11 @@ examples:
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .outputs import PICTURES, check_output
+from .source import loaded
 from .terminal import to_json
 from .values import UsageError, asked
 
@@ -42,7 +42,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--robot", metavar="FILE|NAME", help="the robot, where the file does not contain it")
     parser.add_argument("--joint", action="append", metavar="NAME", help="draw this joint only; may be repeated")
     parser.add_argument("--frame", action="append", metavar="NAME", help="draw this frame's path; may be repeated")
-    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,13 +59,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(args: argparse.Namespace) -> Result:
-    from .. import load
     from .motions import saved
-    from .source import given
 
-    robot = None
-    if args.robot:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # `ordern check` tells them
-            robot = load(given(args.robot))
-    return saved(args.file, robot, "--robot FILE|NAME")
+    return saved(args.file, loaded(args) if args.robot else None, "--robot FILE|NAME")

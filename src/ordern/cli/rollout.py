@@ -16,7 +16,8 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from .outputs import bundled, check_output, dump, loaded, note, robot_argument
+from .outputs import check_output, dump, note
+from .source import bundled, loaded, robot_argument
 from .terminal import paint, table
 from .values import LIST, UsageError, asked, count, names_of, negative_lists, positive, vector
 
@@ -48,7 +49,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=count, metavar="N", help="threads; as many as cores unless given")
     parser.add_argument("--every", type=count, metavar="N", help="keep every N-th state in --out; all unless given")
     parser.add_argument("--out", metavar="FILE.npz", help="write t, q and v of all trajectories")
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -162,15 +162,9 @@ def _lines(
         "",
     ]
     if rows:
-        cells = [("at the end", "mean", "deviation", "least", "largest")]
-        cells += [
-            (row["name"], *(f"{row[key]:.6g}" for key in ("mean", "deviation", "least", "largest")))
-            for row in rows[:_MOST]
-        ]
-        head, *rest = table(cells, right=(1, 2, 3, 4))
-        lines += [paint(head, "bold"), *rest]
-        if len(rows) > _MOST:
-            lines.append(f"... and {len(rows) - _MOST} more")
+        keys = ("mean", "deviation", "least", "largest")
+        cells = [("at the end", *keys), *((row["name"], *(f"{row[key]:.6g}" for key in keys)) for row in rows)]
+        lines += table(cells, right=(1, 2, 3, 4), head=True, most=_MOST)
     if args.out:
         lines.append(f"written: {args.out}")
     return lines

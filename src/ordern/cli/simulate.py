@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.writing import UnwritableError
-from .outputs import MOTIONS, PAGES, PICTURES, bundled, check_output, dump, loaded, note, robot_argument
+from .outputs import MOTIONS, PAGES, PICTURES, check_output, dump, note
+from .source import bundled, loaded, robot_argument
 from .terminal import paint, table
 from .values import LIST, UsageError, asked, gain, names_of, negative_lists, positive, vector
 
@@ -70,7 +71,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--out", metavar="FILE", help=f"write the motion: {', '.join(MOTIONS)}")
     out.add_argument("--plot", metavar="FILE", help=f"draw motion and energies: {', '.join(PICTURES)}")
     out.add_argument("--save", metavar="PAGE.html", help="write a page that plays the motion in any browser")
-    out.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -203,15 +203,11 @@ def _lines(result: Result) -> list[str]:
     lines = [paint(title, "bold"), *report, ""]
     if len(result):
         rows: list[tuple[str, ...]] = [("position", "start", "end", "least", "largest")]
-        names = names_of(result.robot, "q")
         rows += [
             (name, *(f"{x:.6g}" for x in (q[0], q[-1], q.min(), q.max())))
-            for name, q in list(zip(names, result.q.T, strict=True))[:_MOST]
+            for name, q in zip(names_of(result.robot, "q"), result.q.T, strict=True)
         ]
-        head, *rest = table(rows, right=(1, 2, 3, 4))
-        lines += [paint(head, "bold"), *rest]
-        if len(names) > _MOST:
-            lines.append(f"... and {len(names) - _MOST} more")
+        lines += table(rows, right=(1, 2, 3, 4), head=True, most=_MOST)
     lines += [f"{event.time:.9g} s: {event.name}" for event in result.events[:_MOST]]
     if len(result.events) > _MOST:
         lines.append(f"... and {len(result.events) - _MOST} more events")

@@ -1,22 +1,51 @@
-"""What a command is given: files, names of robots, or `-` for standard input."""
+"""The robots of commands: files, names of bundled robots, or `-` for standard input."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import warnings
+from typing import TYPE_CHECKING
 
 from ..io.source import UnreadableError
 
-__all__ = ["given", "loops_argument"]
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["ROBOT", "bundled", "given", "loaded", "robot_argument", "robot_options"]
+
+ROBOT = "robot description, name of a bundled robot, or - for stdin"
 
 
-def loops_argument(parser: argparse.ArgumentParser) -> None:
-    """The file with a robot's loops."""
+def robot_argument(parser: argparse.ArgumentParser, help: str = ROBOT) -> None:
+    """Declare the robot and its options."""
+    parser.add_argument("robot", metavar="FILE|NAME", help=help)
+    robot_options(parser)
+
+
+def robot_options(parser: argparse.ArgumentParser) -> None:
+    """Declare whether the robot floats, and its loops."""
+    parser.add_argument("--floating", action="store_true", help="let the root float")
     parser.add_argument("--loops", metavar="FILE", help="JSON file with loops that the robot's own file does not have")
 
 
+def loaded(args: argparse.Namespace, name: str = "", *, merge: bool = True) -> Robot:
+    """Load the robot of this name, or the one that the arguments name. Only `ordern check` shows the warnings."""
+    from .. import load
+
+    options = {key: getattr(args, key, None) for key in ("loops", "floating")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load(given(name or args.robot), merge=merge, loops=options["loops"], floating=bool(options["floating"]))
+
+
+def bundled(args: argparse.Namespace) -> str:
+    """Return the name of the robot, if its named positions fit the robot that was loaded."""
+    return "" if args.floating else str(args.robot)
+
+
 def given(name: str) -> str:
-    """What `load` takes: the name as it is, or the text that standard input has."""
+    """Return what `load` takes: the name as it is, or the text of standard input."""
     if name != "-":
         return name
     try:

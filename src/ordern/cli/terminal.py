@@ -20,16 +20,25 @@ def paint(text: str, colour: str, stream: TextIO | None = None) -> str:
     return text if plain else f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
 
 
-def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """The lines of a table; columns named in `right` are set flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
+def table(
+    rows: Sequence[Sequence[str]], right: Sequence[int] = (), *, head: bool = False, most: int | None = None
+) -> list[str]:
+    """Return the lines of a table. Columns in `right` are set flush right, and the first row is bold if it is a `head`.
+
+    Of more rows than `most`, besides the head, the last line tells how many are not shown.
+    """
+    shown = rows[: None if most is None else most + head]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = [
         "  ".join(
             cell.rjust(width) if k in right else cell.ljust(width)
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
-        for row in rows
+        for row in shown
     ]
+    if head:
+        lines[0] = paint(lines[0], "bold")
+    return lines if len(shown) == len(rows) else [*lines, f"... and {len(rows) - len(shown)} more"]
 
 
 def to_json(data: Any, indent: int | None = None) -> str:

@@ -16,13 +16,12 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .outputs import MOTIONS, PAGES, bundled, check_output, note
-from .source import given, loops_argument
+from .outputs import MOTIONS, PAGES, check_output, note
+from .source import ROBOT, bundled, loaded, robot_argument
 from .terminal import to_json
 from .values import LIST, asked, named, negative_lists, vector
 
@@ -35,17 +34,11 @@ __all__ = ["arguments", "run"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     negative_lists(parser)
-    parser.add_argument(
-        "robot",
-        metavar="FILE|NAME",
-        help="robot description, name of a bundled robot, - for stdin, or a motion that was saved with its robot",
-    )
+    robot_argument(parser, f"{ROBOT}; or a motion that was saved with its robot")
     parser.add_argument("--motion", metavar="FILE", help=f"motion to play: {', '.join(MOTIONS)}")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--q", nargs="+", metavar=LIST, help="the position; numbers may also be arguments of their own")
     where.add_argument("--position", metavar="NAME", help='a position of a bundled robot, such as "ready"')
-    parser.add_argument("--floating", action="store_true", help="let the root float")
-    loops_argument(parser)
     parser.add_argument("--path", action="append", metavar="FRAME", help="draw the way of this frame; may be repeated")
     parser.add_argument("--save", metavar="PAGE.html", help="write a page that plays offline, and serve nothing")
     parser.add_argument("--port", type=int, help="port to serve on; otherwise the first that is free from 8080 on")
@@ -53,7 +46,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--origin", action="append", metavar="URL", help="let pages of this origin connect too; may be repeated"
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
-    parser.add_argument("--json", action="store_true", help="print the address, or what was written, as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
                 origins=args.origin or (),
             )
     for warning in caught:
-        print(f"ordern: note: {warning.message}", file=sys.stderr)
+        note(str(warning.message))
     if viewer is None:
         size = Path(args.save).stat().st_size
         told: dict[str, Any] = {"robot": robot.name, "output": args.save, "bytes": size}
@@ -94,13 +86,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _loaded(args: argparse.Namespace) -> tuple[Robot, Any]:
     """The robot, and its motion if there is one."""
-    from .. import load
     from .motions import played, saved
 
     if Path(args.robot).suffix.lower() in MOTIONS:
         result = saved(args.robot, None, "ordern view FILE|NAME --motion FILE")
         return result.robot, result
-    robot = load(given(args.robot), floating=args.floating, loops=args.loops)
+    robot = loaded(args)
     if not args.motion:
         return robot, None
     motion, notes = played(args.motion, robot)

@@ -22,7 +22,7 @@ from ..algorithms.method_limits import no_couplings
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame, Model
 from .catalogue import Catalogue
-from .expression import Context, Leaf, One, Operator, product
+from .expression import Context, Leaf, One, Operator
 from .forms import Decoupled, Incidence
 from .identities import Rules, parse, rules_of
 from .state import State, state_of
@@ -39,6 +39,19 @@ def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operato
     if reason:
         raise ArgumentError(f"operators: the algebra is that of a tree of free joints; {reason}")
     return Operators(model, state_of(model, q, np.zeros(model.nv) if v is None else v))
+
+
+class _Named:
+    """An attribute of `Operators` that is the operator of a name, or the expression of a text."""
+
+    def __init__(self, text: str, doc: str) -> None:
+        self._text, self.__doc__ = text, doc
+
+    def __get__(self, operators: Operators | None, owner: type[Operators]) -> Operator:
+        found: Any = self
+        if operators is not None:
+            found = (operators.expression if " " in self._text else operators.leaf)(self._text)
+        return found  # type: ignore[no-any-return]
 
 
 class Operators(Context):
@@ -70,130 +83,31 @@ class Operators(Context):
         """The identity, of whatever space it is used in."""
         return One(self)
 
-    @property
-    def H(self) -> Operator:
-        """Forces on the bodies to joint forces: diag(S_i^T)."""
-        return self.leaf("H")
-
-    @property
-    def X(self) -> Operator:
-        """diag(X_i): motions of the parents to the bodies' frames; X* is R-K's diag(phi(k+1, k))."""
-        return self.leaf("X")
-
-    @property
-    def E_phi(self) -> Operator:
-        """Forces from each body to its parent, Jain (19)."""
-        return self.leaf("E_phi")
-
-    @property
-    def phi(self) -> Operator:
-        """(I - E_phi)^-1, Jain (20): forces from each body to all that carry it. An inward sweep."""
-        return self.leaf("phi")
-
-    @property
-    def phi_tilde(self) -> Operator:
-        """phi - I."""
-        return self.leaf("phi~")
-
-    @property
-    def M(self) -> Operator:
-        """The inertia of each body by itself."""
-        return self.leaf("M")
-
-    @property
-    def R(self) -> Operator:
-        """The inertia of each body and all that it carries, as one: Jain (25)."""
-        return self.leaf("R")
-
-    @property
-    def P(self) -> Operator:
-        """The inertia of each body and all that it carries, with loose joints: Jain (45)."""
-        return self.leaf("P")
-
-    @property
-    def armature(self) -> Operator:
-        """A: the inertia of the drives."""
-        return self.leaf("A")
-
-    @property
-    def D(self) -> Operator:
-        """H P H* + A: what each joint must move if all beyond it is loose."""
-        return self.leaf("D")
-
-    @property
-    def G(self) -> Operator:
-        """P H* D^-1: the Kalman gain."""
-        return self.leaf("G")
-
-    @property
-    def K(self) -> Operator:
-        """E_phi G: the gain at the parent. S L of R-K."""
-        return self.leaf("K")
-
-    @property
-    def tau(self) -> Operator:
-        """G H: what a loose joint keeps back of a force."""
-        return self.leaf("tau")
-
-    @property
-    def tau_bar(self) -> Operator:
-        """I - G H: what a loose joint lets through."""
-        return self.leaf("tau_bar")
-
-    @property
-    def E_psi(self) -> Operator:
-        """E_phi tau_bar: forces from each body to its parent through a loose joint."""
-        return self.leaf("E_psi")
-
-    @property
-    def psi(self) -> Operator:
-        """(I - E_psi)^-1, Jain (54). An inward sweep."""
-        return self.leaf("psi")
-
-    @property
-    def psi_tilde(self) -> Operator:
-        """psi - I."""
-        return self.leaf("psi~")
-
-    @property
-    def S(self) -> Operator:
-        """R-K (5.2): moves what is at a joint, on the parent's side, to the parent. Only ones."""
-        return self.leaf("S")
-
-    @property
-    def L(self) -> Operator:
-        """R-K (4.6): diag(phi(k+1, k) G(k)), the gain on the parent's side of each joint; K = S L."""
-        return self.leaf("L")
-
-    @property
-    def Phi(self) -> Operator:
-        """R-K (4.9): phi S, strictly causal."""
-        return product((self.phi, self.S))
-
-    @property
-    def Psi(self) -> Operator:
-        """R-K (4.10): psi S, strictly causal."""
-        return product((self.psi, self.S))
-
-    @property
-    def B(self) -> Operator:
-        """R-K (3.7): forces at the tips to forces on their bodies."""
-        return self.leaf("B")
-
-    @property
-    def E(self) -> Operator:
-        """R-K (3.8): a motion of the base to motions of the bodies that are joined to it."""
-        return self.leaf("E")
-
-    @property
-    def J(self) -> Operator:
-        """B* phi* H*: the Jacobian of the tips, R-K (3.13)."""
-        return self.expression("B* phi* H*")
-
-    @property
-    def T_J(self) -> Operator:
-        """The forces that each joint's constraint can bear: a basis of what H takes to zero, body by body."""
-        return self.leaf("T_J")
+    H = _Named("H", "Forces on the bodies to joint forces: diag(S_i^T).")
+    X = _Named("X", "diag(X_i): motions of the parents to the bodies' frames; X* is R-K's diag(phi(k+1, k)).")
+    E_phi = _Named("E_phi", "Forces from each body to its parent, Jain (19).")
+    phi = _Named("phi", "(I - E_phi)^-1, Jain (20): forces from each body to all that carry it. An inward sweep.")
+    phi_tilde = _Named("phi~", "phi - I.")
+    M = _Named("M", "The inertia of each body by itself.")
+    R = _Named("R", "The inertia of each body and all that it carries, as one: Jain (25).")
+    P = _Named("P", "The inertia of each body and all that it carries, with loose joints: Jain (45).")
+    armature = _Named("A", "A: the inertia of the drives.")
+    D = _Named("D", "H P H* + A: the inertia at each joint if all joints beyond it are loose.")
+    G = _Named("G", "P H* D^-1: the Kalman gain.")
+    K = _Named("K", "E_phi G: the gain at the parent. S L of R-K.")
+    tau = _Named("tau", "G H: the part of a force that a loose joint does not transmit.")
+    tau_bar = _Named("tau_bar", "I - G H: the part of a force that a loose joint transmits.")
+    E_psi = _Named("E_psi", "E_phi tau_bar: forces from each body to its parent through a loose joint.")
+    psi = _Named("psi", "(I - E_psi)^-1, Jain (54). An inward sweep.")
+    psi_tilde = _Named("psi~", "psi - I.")
+    S = _Named("S", "R-K (5.2): from the parent's side of each joint to the parent; its blocks are identities.")
+    L = _Named("L", "R-K (4.6): diag(phi(k+1, k) G(k)), the gain on the parent's side of each joint; K = S L.")
+    Phi = _Named("phi S", "R-K (4.9): phi S, strictly causal.")
+    Psi = _Named("psi S", "R-K (4.10): psi S, strictly causal.")
+    B = _Named("B", "R-K (3.7): forces at the tips to forces on their bodies.")
+    E = _Named("E", "R-K (3.8): a motion of the base to motions of the bodies that are joined to it.")
+    J = _Named("B* phi* H*", "B* phi* H*: the Jacobian of the tips, R-K (3.13).")
+    T_J = _Named("T_J", "The constraint forces of each joint: a basis of the null space of H, body by body.")
 
     @property
     def mass_matrix(self) -> Operator:

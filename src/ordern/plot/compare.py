@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ArgumentError
 from .curves import balance, curves, smooth
 from .panels import TIME
-from .style import COLOURS, INK, WIDTH, curve, dress, figure, legend, save
+from .style import COLOURS, INK, WIDTH, curve, dress, figure, finished, legend
 
 if TYPE_CHECKING:
     from ..simulate.results.result import Result
@@ -59,15 +59,7 @@ def compare(
             ax.set_yscale("log")
         if k == 0:
             legend(ax, handles, above=name != "drift")
-    if title:
-        made.suptitle(title, fontsize=10, fontweight="bold", color=INK, x=0.01, ha="left")
-    return _written(made, save)
-
-
-def _written(made: Any, path: str | os.PathLike[str] | None) -> Any:
-    if path is not None:
-        save(made, path)
-    return made
+    return finished(made, save, title)
 
 
 def _drift(result: Result) -> tuple[Any, Any, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algorithms import methods as methods_of
 from ..errors import ArgumentError
-from .style import COLOURS, INK, curve, dress, figure, legend, save
+from .style import COLOURS, INK, curve, dress, figure, finished, legend
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -61,13 +61,7 @@ def complexity(
     ax.set_xticks(sizes, [str(n) for n in sizes])
     ax.minorticks_off()
     legend(ax, handles, above=False)
-    return _written(made, save)
-
-
-def _written(made: Any, path: str | os.PathLike[str] | None) -> Any:
-    if path is not None:
-        save(made, path)
-    return made
+    return finished(made, save)
 
 
 def _axis(count: str) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
 from ..simulate.results.series import labels
-from .style import FAINT, INK, dress, figure, map_of, save
+from .style import FAINT, INK, dress, figure, finished, map_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -63,13 +63,7 @@ def mass_matrix(
     bar.set_label("coupling", fontsize=8, color=INK)
     bar.ax.tick_params(labelsize=7, color=FAINT)
     bar.outline.set_visible(False)
-    return _written(made, save)
-
-
-def _written(made: Any, path: str | os.PathLike[str] | None) -> Any:
-    if path is not None:
-        save(made, path)
-    return made
+    return finished(made, save)
 
 
 def coupled(robot: Robot) -> NDArray[np.bool_]:

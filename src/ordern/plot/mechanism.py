@@ -12,7 +12,7 @@ from ..check.kinematics import poses
 from ..errors import ArgumentError
 from ..joints import Free, Prismatic
 from ..model import BASE, Model, Placement
-from .style import COLOURS, FAINT, INK, WIDTH, figure, matplotlib
+from .style import COLOURS, FAINT, INK, WIDTH, dress, figure, matplotlib, solid
 
 __all__ = ["mechanism"]
 
@@ -208,16 +208,10 @@ def _flat_axes(fig: Any, plane: tuple[int, int]) -> Any:
     axes = fig.add_subplot()
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.12)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set(color=FAINT, linewidth=0.6)
-    axes.grid(True, color="#f2f2f5", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=7.0, color=FAINT, labelcolor=FAINT, width=0.6, length=2.0)
-    axes.locator_params(nbins=5)
     x, y = ("xyz"[k] for k in plane)
-    axes.set_xlabel(f"{x}, m", fontsize=7.5, color=FAINT)
-    axes.set_ylabel(f"{y}, m", fontsize=7.5, color=FAINT)
+    dress(axes, "", f"{x}, m", f"{y}, m")
+    axes.tick_params(labelcolor=FAINT)
+    axes.locator_params(nbins=5)
     return axes
 
 
@@ -231,9 +225,5 @@ def _solid_axes(fig: Any, points: Array) -> Any:
     axes.view_init(elev=20, azim=-62)
     axes.locator_params(nbins=4)
     axes.tick_params(labelsize=6.5, labelcolor=FAINT, color=FAINT, pad=-1)
-    for name, axis in zip("xyz", (axes.xaxis, axes.yaxis, axes.zaxis), strict=True):
-        axis.set_pane_color((0.985, 0.985, 0.99, 1.0))
-        axis.line.set_color("#d0d0d8")
-        getattr(axis, "_axinfo", {}).get("grid", {}).update(color="#e8e8ee", linewidth=0.6)
-        axis.set_label_text(f"{name}, m", fontsize=7.5, color=FAINT)
+    solid(axes, "#fbfbfc", "#e8e8ee", {"fontsize": 7.5, "color": FAINT})
     return axes

@@ -15,7 +15,7 @@ from ..simulate.results.series import names
 from .curves import Curve, chosen, curves, ends, smooth
 from .panels import TIME, Panel, energy, lines, name_events
 from .paths import flat_paths, phase, solid_paths
-from .style import INK, WIDTH, figure, save
+from .style import INK, WIDTH, figure, finished
 
 if TYPE_CHECKING:
     from ..simulate.results.result import Result
@@ -81,15 +81,7 @@ def motion(
     if first is not None:
         name_events(first, result)
     heading = result.robot.name if title is None else title
-    if heading:
-        made.suptitle(heading, fontsize=10, fontweight="bold", color=INK, x=0.01, ha="left")
-    return _saved(made, save)
-
-
-def _saved(made: Any, path: str | os.PathLike[str] | None) -> Any:
-    if path is not None:
-        save(made, path)
-    return made
+    return finished(made, save, heading)
 
 
 def _usual(result: Result) -> tuple[str, ...]:

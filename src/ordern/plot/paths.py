@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import ArgumentError
 from .curves import Curve
 from .panels import MOST_AXES, Panel
-from .style import COLOURS, FAINT, INK, curve, dress, legend, map_of, matplotlib
+from .style import COLOURS, FAINT, INK, curve, dress, legend, map_of, matplotlib, solid
 
 if TYPE_CHECKING:
     from ..simulate.results.result import Result
@@ -83,11 +83,7 @@ def solid_paths(result: Result, frames: Sequence[str]) -> Panel:
         ax.locator_params(nbins=5)
         ax.set_box_aspect((1, 1, 1))
         ax.view_init(elev=18, azim=-58)
-        for name, axis in zip(_AXES, (ax.xaxis, ax.yaxis, ax.zaxis), strict=True):
-            axis.set_pane_color((0.975, 0.975, 0.982, 1.0))
-            axis.line.set_color("#d0d0d8")
-            getattr(axis, "_axinfo", {}).get("grid", {}).update(color="#e0e0e6", linewidth=0.6)
-            axis.set_label_text(f"{name}, m", fontsize=8.5, color=INK)
+        solid(ax, "#f9f9fa", "#e0e0e6", {"fontsize": 8.5, "color": INK})
         ax.tick_params(labelsize=7, labelcolor=INK, color=FAINT)
         ax.set_title(_title(frames), loc="left", fontsize=8.5, fontweight="bold", color=INK)
         if len(frames) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,21 @@ from typing import Any
 from ..errors import ArgumentError, OrdernError
 from ..io.writing import replacing
 
-__all__ = ["COLOURS", "FAINT", "INK", "WIDTH", "curve", "dress", "figure", "legend", "map_of", "matplotlib", "save"]
+__all__ = [
+    "COLOURS",
+    "FAINT",
+    "INK",
+    "WIDTH",
+    "curve",
+    "dress",
+    "figure",
+    "finished",
+    "legend",
+    "map_of",
+    "matplotlib",
+    "save",
+    "solid",
+]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5B4B8A")
 """Okabe and Ito's, without their yellow, which is too pale on paper, and a violet."""
@@ -78,6 +92,24 @@ def legend(axes: Any, handles: Sequence[Any], *, above: bool = True) -> None:
     else:
         style |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
     axes.legend(handles=list(handles), **style)
+
+
+def finished(figure: Any, path: str | os.PathLike[str] | None, heading: str = "") -> Any:
+    """Give a figure its heading, write it if there is a path, and return it."""
+    if heading:
+        figure.suptitle(heading, fontsize=10, fontweight="bold", color=INK, x=0.01, ha="left")
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def solid(axes: Any, pane: str, grid: str, label: Mapping[str, Any]) -> None:
+    """Give axes in space the common looks, and the names of the world's axes."""
+    for name, axis in zip("xyz", (axes.xaxis, axes.yaxis, axes.zaxis), strict=True):
+        axis.set_pane_color(pane)
+        axis.line.set_color("#d0d0d8")
+        getattr(axis, "_axinfo", {}).get("grid", {}).update(color=grid, linewidth=0.6)
+        axis.set_label_text(f"{name}, m", **label)
 
 
 def save(figure: Any, path: str | os.PathLike[str], *, dpi: float = 200.0) -> None:
