@@ -41,7 +41,7 @@ def main() -> None:
 
 NEXT = """
 What next?
-  {python} examples/09_simulate.py
+  {python} examples/06_simulate.py
       forces, events, limits, stiff joints and files, in fifty lines
   {python} -m pip install -e '.[view]' && {python} -m ordern view puma560
       the arm in your browser, with a slider for each joint
