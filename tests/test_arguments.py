@@ -44,6 +44,8 @@ def test_names_and_poses() -> None:
         (r"q must be an array of numbers, not \['a'\]", lambda: ar.real(["a"], "q")),
         (r"q must be an array of numbers, not \[\[1\], \[1, 2\]\]", lambda: ar.real([[1], [1, 2]], "q")),
         (r"q must be an array of numbers, not \{", lambda: ar.real({"a": 1}, "q")),
+        (r"q must be numbers of shape \(3,\), not 'home'", lambda: ar.array("home", (3,), "q")),
+        (r"q must be a number, not 'home'", lambda: ar.array("home", (), "q")),
         (r"q has shape \(2,\); its last dimension must be 3", lambda: ar.array([1, 2], (..., 3), "q")),
         (r"q has shape \(2,\); expected \(any, 3\)", lambda: ar.array([1, 2], (None, 3), "q")),
         (r"q has shape \(2,\); expected \(3,\)", lambda: ar.array([1, 2], (3,), "q")),

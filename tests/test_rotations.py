@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import ordern as on
 from ordern import rotations as ro
-from tests.tolerances import EXACT, ROUNDING, assert_close
+from tests.tolerances import EXACT, FINITE_DIFFERENCE, ROUNDING, assert_close
 
 Array = np.ndarray
 STRETCH = np.array([[1.2, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 2.0]])
@@ -125,6 +125,14 @@ def test_poses(angle: float) -> None:
             assert_close(ro.log_pose(T), x, ROUNDING)
         else:
             assert_close(ro.exp_pose(ro.log_pose(T)), T, ROUNDING)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-3, 0.0999, 0.1001, 1.0, 3.0])
+def test_rates_of_rotation_vectors(angle: float) -> None:
+    r, h = angle * axes(), 1e-6
+    w = np.random.default_rng(8).normal(size=r.shape)
+    ahead, behind = (ro.log(ro.exp(r) @ ro.exp(s * h * w)) for s in (1.0, -1.0))
+    assert_close((ro.log_jacobian(r) @ w[..., None])[..., 0], (ahead - behind) / (2.0 * h), FINITE_DIFFERENCE)
 
 
 def test_from_z() -> None:

@@ -21,7 +21,7 @@ _RIGID = 1e-6
 """Largest entry of R R^T - 1 that passes as rounding in a rotation matrix of the user's."""
 
 
-def real(x: Any, what: str) -> Array:
+def real(x: Any, what: str, shape: Shape | None = None) -> Array:
     """Return numbers as an array of floats, without a copy if they are; raise for complex numbers and for text."""
     try:
         a = np.asarray(x)
@@ -32,12 +32,13 @@ def real(x: Any, what: str) -> Array:
     except (TypeError, ValueError, OverflowError) as e:
         if isinstance(e, ArgumentError):
             raise
-    raise ArgumentError(f"{what} must be an array of numbers, not {_shown(x)}")
+    wanted = "an array of numbers" if shape is None else f"numbers of shape {_text(shape)}" if shape else "a number"
+    raise ArgumentError(f"{what} must be {wanted}, not {_shown(x)}")
 
 
 def array(x: Any, shape: Shape, what: str, *, nonfinite: bool = False) -> Array:
     """Return real numbers of this shape as floats. They must be finite, unless `nonfinite` is set."""
-    a = real(x, what)
+    a = real(x, what, shape)
     if not _fits(a.shape, shape):
         if shape[:1] == (...,) and len(shape) == 2:
             raise ArgumentError(f"{what} has shape {a.shape}; its last dimension must be {shape[1]}")
@@ -68,7 +69,8 @@ def positive(x: Any, what: str, *, zero: bool = False) -> float:
     """Return a finite number above zero as a float; with `zero`, zero is allowed too."""
     number = real_number(x)
     if not (0.0 <= number < math.inf) or (number == 0.0 and not zero):
-        raise ArgumentError(f"{what} must be a finite number {'not below' if zero else 'above'} zero, not {_shown(x)}")
+        shown = _shown(x) if math.isnan(number) else f"{number:g}"
+        raise ArgumentError(f"{what} must be a finite number {'not below' if zero else 'above'} zero, not {shown}")
     return number
 
 

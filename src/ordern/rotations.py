@@ -28,6 +28,7 @@ __all__ = [
     "from_z",
     "inverse",
     "log",
+    "log_jacobian",
     "log_pose",
     "matrix_from_quaternion",
     "matrix_from_rpy",
@@ -59,9 +60,12 @@ def exp(vector: ArrayLike) -> Array:
     return np.asarray(np.eye(3, dtype=r.dtype) + a * S + b * (S @ S))
 
 
-def log(R: ArrayLike) -> Array:
-    """Return the rotation vectors (..., 3), with angles from 0 to pi, of rotation matrices (..., 3, 3)."""
-    return vector_from_quaternion(quaternion_from_matrix(R))
+def log(R: ArrayLike, *, check: bool = True) -> Array:
+    """Return the rotation vectors (..., 3), with angles from 0 to pi, of rotation matrices (..., 3, 3).
+
+    Matrices that are not rotations are an error, unless `check` is False.
+    """
+    return vector_from_quaternion(quaternion_from_matrix(R, check=check))
 
 
 def exp_pose(twist: ArrayLike) -> Array:
@@ -78,14 +82,16 @@ def log_pose(T: ArrayLike) -> Array:
     """Return the constant twists (..., 6), in the moving frame, that reach poses (..., 4, 4) in a unit of time."""
     M = _array(T, (4, 4), "T")
     w, p = log(M[..., :3, :3]), M[..., :3, 3]
-    t2 = (w * w).sum(axis=-1)[..., None, None]
-    a, b, _ = _coefficients(w)
-    small = t2 < _SERIES
-    series = 1.0 / 12.0 + t2 * (1.0 / 720.0 + t2 * (1.0 / 30240.0 + t2 * (1.0 / 1209600.0 + t2 / 47900160.0)))
-    k = np.where(small, series, (1.0 - 0.5 * a / b) / np.where(small, 1.0, t2))
     S, x = skew(w), p[..., None]
     Sx = S @ x
-    return np.concatenate([w, (x - 0.5 * Sx + k * (S @ Sx))[..., 0]], axis=-1)
+    return np.concatenate([w, (x - 0.5 * Sx + _inverse_coefficient(w) * (S @ Sx))[..., 0]], axis=-1)
+
+
+def log_jacobian(vector: ArrayLike) -> Array:
+    """Return J (..., 3, 3) such that r' = J w, for rotation vectors r and angular velocities w in the rotated frame."""
+    r = _array(vector, (3,), "vector")
+    S = skew(r)
+    return np.asarray(np.eye(3, dtype=r.dtype) + 0.5 * S + _inverse_coefficient(r) * (S @ S))
 
 
 def _coefficients(w: Array) -> tuple[Array, Array, Array]:
@@ -102,6 +108,15 @@ def _coefficients(w: Array) -> tuple[Array, Array, Array]:
     far = (sine / t, 2.0 * np.sin(0.5 * t) ** 2 / t**2, (t - sine) / t**3)
     a, b, c = (np.where(small, x, y) for x, y in zip(near, far, strict=True))
     return a, b, c
+
+
+def _inverse_coefficient(w: Array) -> Array:
+    """Return (1 - (t/2) cot(t/2)) / t^2, of shape (..., 1, 1), for vectors of angle t."""
+    t2 = (w * w).sum(axis=-1)[..., None, None]
+    small = t2 < _SERIES
+    half = 0.5 * np.sqrt(np.where(small, 1.0, t2))
+    series = 1.0 / 12.0 + t2 * (1.0 / 720.0 + t2 * (1.0 / 30240.0 + t2 * (1.0 / 1209600.0 + t2 / 47900160.0)))
+    return np.asarray(np.where(small, series, (1.0 - half / np.tan(half)) / np.where(small, 1.0, t2)))
 
 
 def about(axis: ArrayLike, angle: ArrayLike) -> Array:
@@ -125,11 +140,15 @@ def from_z(direction: ArrayLike) -> Array:
     return np.where(aligned[..., None], ends, R)
 
 
-def quaternion_from_matrix(R: ArrayLike) -> Array:
-    """Return the unit quaternions (..., 4), with w not negative, of rotation matrices (..., 3, 3)."""
+def quaternion_from_matrix(R: ArrayLike, *, check: bool = True) -> Array:
+    """Return the unit quaternions (..., 4), with w not negative, of rotation matrices (..., 3, 3).
+
+    Matrices that are not rotations are an error, unless `check` is False.
+    """
     M = _array(R, (3, 3), "R")
     a, b, c, d, e, f, g, h, i = nine = [M[..., j, k] for j in range(3) for k in range(3)]
-    _require_rotations(M, nine)
+    if check:
+        _require_rotations(M, nine)
     four_qq = np.empty((*M.shape[:-2], 4, 4), M.dtype)  # 4 q q^T, whatever the rotation
     for k, square in enumerate((1.0 + a + e + i, 1.0 + a - e - i, 1.0 + e - a - i, 1.0 + i - a - e)):
         four_qq[..., k, k] = square

@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 import ordern as on
 from ordern import robots
-from ordern.check.kinematics import poses
 from ordern.model import BASE
+from ordern.model.poses import body_poses
 from ordern.robots.mechanisms import (
     MECHANISMS,
     bricard,
@@ -38,7 +38,7 @@ G = 9.81
 
 def gaps(model: Any, q: Any) -> np.ndarray:
     """For each loop the distance of its frames, and by how much the axis of a hinge is turned."""
-    at = {BASE: np.eye(4), **dict(enumerate(poses(model, np.array(q, float))))}
+    at = {BASE: np.eye(4), **dict(enumerate(body_poses(model, np.array(q, float))))}
     found = []
     for loop in model.loops:
         parent, child = at[loop.parent] @ loop.parent_placement.matrix, at[loop.child] @ loop.child_placement.matrix

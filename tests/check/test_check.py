@@ -11,9 +11,10 @@ import pytest
 import ordern as on
 from ordern.check import Finding, Report, check
 from ordern.check.geometry import solid_of
-from ordern.check.kinematics import gap, joint_pose, mass_matrix, poses
+from ordern.check.kinematics import gap, mass_matrix
 from ordern.check.table import CHECKS
 from ordern.model import Shape
+from ordern.model.poses import body_poses, joint_poses
 from ordern.robots.stanford_arm import stanford_arm
 from tests.robots import ROBOTS
 
@@ -306,7 +307,7 @@ def test_the_mass_matrix_is_that_of_the_algorithms() -> None:
     robot = b.build(floating=True)
     for q in robot.random(0, 3):
         np.testing.assert_allclose(mass_matrix(robot, q), robot.mass_matrix(q), atol=1e-12)
-        np.testing.assert_allclose(poses(robot, q)[-1], robot.pose(q, "drawer"), atol=1e-12)
+        np.testing.assert_allclose(body_poses(robot, q)[-1], robot.pose(q, "drawer"), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +328,7 @@ def test_the_mass_matrix_is_that_of_the_algorithms() -> None:
 def test_a_loop_is_closed_wherever_its_joint_can_go(joint: on.Joint) -> None:
     limit = np.full(joint.nq, 0.8)
     q = joint.random(np.random.default_rng(0), (), -limit, limit)
-    T = joint_pose(joint, q)
+    T = joint_poses(joint, q)
     assert max(gap(joint, T)) < 1e-8
     wrong = np.eye(4)
     wrong[:3, 3] = (0.03, -0.02, 0.01)

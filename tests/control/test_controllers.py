@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.control import poses
+from ordern import rotations
 from tests.control.moving import move
 from tests.random_models import random_robot
 from tests.robots import ROBOTS
@@ -156,10 +156,10 @@ def test_operational_space_decouples_the_frame(panda: on.Robot) -> None:
 def test_operational_space_turns_by_a_linear_law(panda: on.Robot) -> None:
     turn = np.array([0.3, -0.2, 0.4])
     goal = panda.pose(HOME, FRAME)
-    goal[:3, :3] = goal[:3, :3] @ poses.rotation(turn)
+    goal[:3, :3] = goal[:3, :3] @ rotations.exp(turn)
     control = co.OperationalSpace(panda, FRAME, goal, kp=16.0, task="orientation")
     q, _ = move(panda, control, HOME, np.zeros(7), 0.3)
-    left = poses.rotation_vector(panda.pose(q, FRAME)[:3, :3].T @ goal[:3, :3])
+    left = rotations.log(panda.pose(q, FRAME)[:3, :3].T @ goal[:3, :3])
     assert_close(left, decayed(turn, 0 * turn, 4.0, 0.3), CLOSED_LOOP)
 
 
@@ -278,7 +278,7 @@ BAD: list[tuple[str, Callable[[on.Robot], Any]]] = [
     (r"v of the target at t = 0 has shape", lambda r: _wrong(r)(0.0, np.zeros(6), np.zeros(6))),
     (r"PD was made for another robot", lambda r: co.PD(r, np.zeros(6), 1.0, 1.0).start(on.load("planar-3r"))),
     (r"unknown task", lambda r: co.OperationalSpace(r, "flange", np.eye(4), 1.0, task="x")),
-    (r"target is no pose", lambda r: co.OperationalSpace(r, "flange", np.ones((4, 4)), 1.0)),
+    (r"target is not a pose", lambda r: co.OperationalSpace(r, "flange", np.ones((4, 4)), 1.0)),
     (r"null_kp needs a posture", lambda r: co.OperationalSpace(r, "flange", np.eye(4), 1.0, null_kp=1.0)),
     (r"kp has shape \(3,\); expected \(6,\)", lambda r: co.OperationalSpace(r, "flange", np.eye(4), [1, 2, 3])),
     (r"one or more controllers", lambda r: co.Sum()),

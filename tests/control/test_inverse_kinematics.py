@@ -184,7 +184,7 @@ def test_mistakes_are_named() -> None:
         (r"leave `frame` out", ({"flange": T}, "flange"), {}),
         (r"unknown frame 'flang'.*Did you mean 'flange'", (T, "flang"), {}),
         (r"the pose for 'flange' has shape \(3, 4\)", (T[:3], "flange"), {}),
-        (r"the pose for 'flange' is no pose", (2 * T, "flange"), {}),
+        (r"the pose for 'flange' is not a pose", (2 * T, "flange"), {}),
         (r"the pose for 'flange' must be finite", (T * np.nan, "flange"), {}),
         (r"q0 must be finite positions of shape \(\.\.\., 6\); its shape is \(5,\)", (T, "flange", np.zeros(5)), {}),
         (r"do not broadcast", (np.stack([T] * 3), "flange", np.zeros((2, 6))), {}),

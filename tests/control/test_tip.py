@@ -137,7 +137,7 @@ def test_what_cannot_be_followed(panda: on.Robot, poses: list[Array]) -> None:
         ("needs `times`", lambda: tr.tip(panda, FRAME, poses, 1.0, q0=HOME, path="spline")),
         ("give the duration", lambda: tr.tip(panda, FRAME, poses, q0=HOME)),
         ("one pose is reached from the position q0", lambda: tr.tip(panda, FRAME, poses[0], 1.0)),
-        ("point 1 is no pose", lambda: tr.tip(panda, FRAME, [poses[0], np.ones((4, 4))], 1.0, q0=HOME)),
+        ("point 1 is not a pose", lambda: tr.tip(panda, FRAME, [poses[0], np.ones((4, 4))], 1.0, q0=HOME)),
     ):
         with pytest.raises(on.OrdernError, match=words):
             call()

@@ -11,7 +11,7 @@ import pytest
 from scipy.interpolate import CubicSpline, make_interp_spline
 
 import ordern as on
-from ordern.control import poses
+from ordern import rotations
 from tests.control.moving import slopes
 from tests.random_models import CUSTOM_JOINTS, Wrist, random_robot
 from tests.tolerances import CLOSED_FORM, FINITE_DIFFERENCE, ROUNDING, SECOND_DIFFERENCE, assert_close
@@ -173,7 +173,7 @@ def test_splines_do_not_depend_on_the_world() -> None:
     turned = []
     for q in points:
         T = body.pose(away, "one") @ body.pose(q, "one")
-        found = body.integrate(body.neutral(), poses.logarithm(T))
+        found = body.integrate(body.neutral(), rotations.log_pose(T))
         assert_close(body.pose(found, "one"), T, ROUNDING)
         turned.append(found)
     s = np.linspace(0.0, 3.0, 20)
@@ -248,11 +248,11 @@ BAD: list[tuple[str, Callable[[on.Robot], Any]]] = [
     (r"points must be a sequence of points, not 5", lambda r: tr.spline(r, [0, 1], 5.0)),
     (r"point 1 has shape \(2,\)", lambda r: tr.spline(r, [0, 1], [np.zeros(6), [1.0, 2.0]])),
     (r"q1 has shape \(5,\); expected \(6,\)", lambda r: tr.cycloidal(r, np.zeros(6), np.zeros(5), 1.0)),
-    (r"q0 must be finite, but has nan", lambda r: tr.cycloidal(r, np.full(6, np.nan), np.zeros(6), 1.0)),
+    (r"q0 must be finite; entry 0 is nan", lambda r: tr.cycloidal(r, np.full(6, np.nan), np.zeros(6), 1.0)),
     (r"q0 must be numbers", lambda r: tr.cycloidal(r, "home", np.zeros(6), 1.0)),
     (r"duration must be a finite number above zero, not 0", lambda r: tr.cycloidal(r, np.zeros(6), np.ones(6), 0)),
     (r"duration must be a finite number above zero, not -1", lambda r: tr.minimum_jerk(r, np.zeros(6), np.ones(6), -1)),
-    (r"duration must be a number, not 'x'", lambda r: tr.hold(r, np.zeros(6), "x")),
+    (r"duration must be a finite number above zero, not 'x'", lambda r: tr.hold(r, np.zeros(6), "x")),
     (r"v0 has shape \(2,\)", lambda r: tr.quintic(r, np.zeros(6), np.ones(6), 1.0, v0=[1, 2])),
     (r"times must start at 0 and increase", lambda r: tr.spline(r, [0, 2, 1], np.eye(3, 6))),
     (r"times must start at 0 and increase", lambda r: tr.spline(r, [1, 2, 3], np.eye(3, 6))),

@@ -13,10 +13,10 @@ import pytest
 
 import ordern as on
 from ordern.conversion import Converter, convert
-from ordern.conversion.rotations import matrix_of_quaternion
 from ordern.errors import ArgumentError, UnknownNameError
 from ordern.io.export_mjcf import to_mjcf
 from ordern.io.export_urdf import to_urdf
+from ordern.rotations import matrix_from_quaternion
 from tests.random_models import random_placement
 from tests.robots import ROBOTS
 from tests.tolerances import FINITE_DIFFERENCE, PEER, ROUNDING, assert_close
@@ -38,7 +38,7 @@ def robot(*joints: on.Joint, floating: bool = False, seed: int = 0, **more: Any)
 
 
 def matrix(quaternion: Array) -> Array:
-    return matrix_of_quaternion(np.array(quaternion))
+    return matrix_from_quaternion(np.array(quaternion))
 
 
 def stand(model: Any) -> on.Placement:

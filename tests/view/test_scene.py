@@ -11,10 +11,11 @@ import pytest
 import ordern as on
 from ordern import robots
 from ordern.model import BASE, Body
+from ordern.model.poses import body_poses
+from ordern.rotations import exp_pose, log_pose, quaternion_from_matrix
 from ordern.view.charts import Charts, factors
 from ordern.view.looks import Looks, colours
 from ordern.view.meshes import creased
-from ordern.view.poses import body_poses, exponential, logarithm, quaternions
 from ordern.view.skeleton import equivalent
 from ordern.view.solids import Solid, along, box, capsule, cylinder, ellipsoid, round_box
 from tests.random_models import ALL_JOINTS, random_robot
@@ -45,15 +46,15 @@ def test_quaternions_turn_as_their_matrices() -> None:
         ],
         axis=-1,
     )
-    assert_close(np.abs(np.sum(quaternions(R) * q, axis=1)), np.ones(len(q)), ROUNDING)
+    assert_close(np.abs(np.sum(quaternion_from_matrix(R) * q, axis=1)), np.ones(len(q)), ROUNDING)
 
 
 def test_twists_are_screws() -> None:
-    quarter = exponential(np.array([0.0, 0.0, 1.0, 0.0, -1.0, 0.3]), math.pi / 2)  # about the axis through (1, 0)
+    quarter = exp_pose(math.pi / 2 * np.array([0.0, 0.0, 1.0, 0.0, -1.0, 0.3]))  # about the axis through (1, 0)
     expected = [[0, -1, 0, 1], [1, 0, 0, -1], [0, 0, 1, 0.15 * math.pi], [0, 0, 0, 1]]
     assert_close(quarter, np.array(expected), ROUNDING)
     for twist in np.random.default_rng(1).uniform(-1.5, 1.5, (20, 6)):
-        assert_close(logarithm(exponential(twist)), twist, ROUNDING)
+        assert_close(log_pose(exp_pose(twist)), twist, ROUNDING)
 
 
 @pytest.mark.slow

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import BASE
-from .kinematics import gap, mass_matrix, poses
+from ..model.poses import body_poses
+from ..rotations import inverse
+from .kinematics import gap, mass_matrix
 from .report import Finding
 from .subject import Subject
 
@@ -160,13 +162,13 @@ def loop_open(s: Subject) -> Iterator[Finding]:
     m = s.model
     if not m.loops:
         return
-    where = poses(m, m.neutral())
+    where = body_poses(m, m.neutral())
     for loop in m.loops:
         one, other = (
             (np.eye(4) if body == BASE else where[body]) @ at.matrix
             for body, at in ((loop.parent, loop.parent_placement), (loop.child, loop.child_placement))
         )
-        distance, angle = gap(loop.type, np.asarray(np.linalg.solve(one, other), float))
+        distance, angle = gap(loop.type, inverse(one) @ other)
         if distance > 1e-4 * max(s.reach, 1e-3) or angle > 1e-3:
             by = f"{distance:.3g} m and {math.degrees(angle):.3g} degrees"
             why = f"loop {loop.name!r} is open at the neutral position, by {by}"

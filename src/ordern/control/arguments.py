@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arguments import Array, array
 from ..errors import ArgumentError
 from ..model import Model
 
-__all__ = ["Array", "freedoms", "limits", "numbers", "of_robot", "pose", "position", "positive", "unlike"]
-
-Array = NDArray[Any]
+__all__ = ["freedoms", "limits", "of_robot", "position", "unlike"]
 
 
 def of_robot(robot: Any) -> None:
@@ -23,38 +21,9 @@ def of_robot(robot: Any) -> None:
         raise ArgumentError(f"the first argument is the robot, not {type(robot).__name__} {robot!r}")
 
 
-def numbers(x: ArrayLike, shape: tuple[int | None, ...], what: str, *, finite: bool = True) -> Array:
-    """An array of finite numbers of this shape; None stands for any length."""
-    try:
-        a = np.asarray(x, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what} must be numbers of shape {_shown(shape)}, not {x!r}") from None
-    if len(a.shape) != len(shape) or any(n not in (None, m) for m, n in zip(a.shape, shape, strict=True)):
-        raise ArgumentError(f"{what} has shape {a.shape}; expected {_shown(shape)}")
-    if finite and not np.isfinite(a).all():
-        raise ArgumentError(f"{what} must be finite, but has {a[~np.isfinite(a)].flat[0]}")
-    return a
-
-
-def _shown(shape: tuple[int | None, ...]) -> str:
-    inside = ", ".join("any" if n is None else str(n) for n in shape)
-    return f"({inside},)" if len(shape) == 1 else f"({inside})"
-
-
-def positive(x: Any, what: str, *, zero: bool = False) -> float:
-    """A finite number above zero, or with `zero` not below it."""
-    try:
-        number = float(x)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what} must be a number, not {x!r}") from None
-    if not math.isfinite(number) or number < 0.0 or (number == 0.0 and not zero):
-        raise ArgumentError(f"{what} must be a finite number {'not below' if zero else 'above'} zero, not {number:g}")
-    return number
-
-
 def position(robot: Model, q: ArrayLike, what: str) -> Array:
     """One position of the robot; a quaternion may be off by rounding, and no more."""
-    found = numbers(q, (robot.nq,), what)
+    found = array(q, (robot.nq,), what)
     for c in robot.independent:
         if len(c.type.neutral()) == c.type.nv:
             continue
@@ -77,10 +46,10 @@ def freedoms(robot: Model, x: ArrayLike | Mapping[str, ArrayLike], what: str, *,
             c = robot.joint(name)
             if c.mimic is not None:
                 raise ArgumentError(f"{what}: joint {name!r} follows another joint; name {_leader(robot, c)!r} instead")
-            a[c.v] = numbers(value, () if np.ndim(value) == 0 else (c.nv,), f"{what} of joint {name!r}")
+            a[c.v] = array(value, () if np.ndim(value) == 0 else (c.nv,), f"{what} of joint {name!r}")
     else:
         shape = () if np.ndim(x) == 0 else (robot.nv,)
-        a = np.broadcast_to(numbers(x, shape, what, finite=not infinite), (robot.nv,)).copy()
+        a = np.broadcast_to(array(x, shape, what, nonfinite=infinite), (robot.nv,)).copy()
     if np.isnan(a).any() or (a < 0.0).any():
         raise ArgumentError(f"{what} must not be below zero: {a}")
     return a
@@ -89,27 +58,6 @@ def freedoms(robot: Model, x: ArrayLike | Mapping[str, ArrayLike], what: str, *,
 def _leader(robot: Model, c: Any) -> str:
     name: str = robot.joints[c.mimic.joint].name
     return name
-
-
-def pose(T: ArrayLike, what: str, *, batch: bool = False) -> Array:
-    """A homogeneous matrix, or with `batch` an array of them, whose rotation is one but for rounding."""
-    try:
-        a = np.asarray(T, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what} must be homogeneous matrices of shape (4, 4), not {T!r}") from None
-    if a.shape[-2:] != (4, 4) or (a.ndim != 2 and not batch):
-        raise ArgumentError(f"{what} has shape {a.shape}; expected {'(..., 4, 4)' if batch else '(4, 4)'}")
-    if not np.isfinite(a).all():
-        raise ArgumentError(f"{what} must be finite")
-    R = a[..., :3, :3]
-    off = np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)).max(initial=0.0)
-    last = np.abs(a[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0)
-    if off > 1e-6 or last > 1e-6 or (a.size and np.linalg.det(R).min() < 0.0):
-        raise ArgumentError(
-            f"{what} is no pose: the upper left 3x3 block must be a rotation matrix (it is off by {off:.2g}) and the "
-            "last row 0, 0, 0, 1"
-        )
-    return a
 
 
 def limits(robot: Model) -> tuple[Array, Array]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ArgumentError, LoopError
 from ..loops.kernels import asking, worst_loop
 from ..records import dataclass
-from .arguments import Array, unlike
+from .arguments import unlike
 from .drives import Drives
 from .trajectory import Trajectory
 

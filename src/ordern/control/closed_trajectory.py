@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ArgumentError, LoopError
-from .arguments import Array
 from .closing import Closing, closings, require_closed_point
 from .trajectory import Motion, Trajectory
 

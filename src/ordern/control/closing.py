@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ArgumentError, LoopError
 from ..joints.limitable import own_rates
 from ..loops.kernels import asking, worst_loop
 from ..loops.mobility import null_motions
-from .arguments import Array
 from .trajectory import Motion
 
 if TYPE_CHECKING:

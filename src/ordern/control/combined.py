@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, positive
 from ..errors import ArgumentError
 from ..records import dataclass
-from .arguments import Array, freedoms, of_robot, positive
+from .arguments import freedoms, of_robot
 from .controller import Controller, Modelled
 from .drives import Drives
 

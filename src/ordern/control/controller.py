@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, array, positive
 from ..errors import ArgumentError
-from .arguments import Array, freedoms, numbers, position, positive, unlike
+from .arguments import freedoms, position, unlike
 from .spaces import Configurations
 from .trajectory import Motion, Trajectory
 
@@ -100,7 +101,7 @@ class Goal:
         except (TypeError, ValueError):
             raise ArgumentError(f"the target must return (q, v, a); at t = {t:g} it returned {found!r}") from None
         each = zip(("q", "v", "a"), (q, v, a), (self.nq, self.nv, self.nv), strict=True)
-        return Motion(*(numbers(x, (n,), f"{name} of the target at t = {t:g}") for name, x, n in each))
+        return Motion(*(array(x, (n,), f"{name} of the target at t = {t:g}") for name, x, n in each))
 
     def error(self, motion: Motion, q: Array, v: Array) -> tuple[Array, Array]:
         """From the state to the wanted one: difference of positions, and of velocities in the axes of where it is."""

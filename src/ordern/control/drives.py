@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ArgumentError, LoopError
 from ..joints import Free
 from ..loops.inverse import actuation
 from ..loops.kernels import asking
 from ..loops.mobility import joint_parts, null_motions
 from ..model import BASE
-from .arguments import Array, of_robot
+from .arguments import of_robot
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, positive
 from ..errors import ArgumentError
 from ..joints import Revolute
 from ..model import Frame
 from ..records import dataclass
-from .arguments import Array, limits, positive
+from .arguments import limits
 from .spaces import Configurations
 from .targets import Targets, targets
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import Array, freedoms
+from ..arguments import Array
+from .arguments import freedoms
 from .controller import Goal, Modelled, Target, gains, sampled
 from .drives import Drives
 

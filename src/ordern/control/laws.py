@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from ..arguments import Array
 from ..records import dataclass
-from .arguments import Array
 
 __all__ = ["LAWS", "Cycloidal", "Law", "MinimumJerk", "Trapezoidal"]
 

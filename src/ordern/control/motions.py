@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, array, positive
 from ..errors import ArgumentError, unknown_name
 from . import splines
-from .arguments import Array, numbers, positive
 from .laws import LAWS, Law
 from .spaces import Configurations, Space
 from .trajectory import Segments, Straight, Trajectory
@@ -33,7 +33,7 @@ def through_in(space: Space, points: ArrayLike, durations: ArrayLike, law: str) 
         raise unknown_name("time law", law, LAWS)
     at = points_of(space, points)
     n = len(at) - 1
-    times = numbers(durations, () if np.ndim(durations) == 0 else (n,), "durations")
+    times = array(durations, () if np.ndim(durations) == 0 else (n,), "durations")
     each = [positive(x, "durations") for x in np.broadcast_to(times, (n,))]
     pieces = tuple(straight(space, at[k], at[k + 1], LAWS[law](each[k])) for k in range(n))
     return InTurn(pieces) if n > 1 else pieces[0]
@@ -54,7 +54,7 @@ def spline_in(
     if degree not in (3, 5):
         raise ArgumentError(f"degree must be 3 or 5, not {degree!r}")
     q = points_of(space, points)
-    t = numbers(times, (len(q),), "times")
+    t = array(times, (len(q),), "times")
     if t[0] != 0.0 or (np.diff(t) <= 0.0).any():
         raise ArgumentError(f"times must start at 0 and increase, but they are {t}")
     given = [name for name, x in zip(("v0", "v1", "a0", "a1"), (*v, *a), strict=True) if x is not None]
@@ -118,7 +118,7 @@ def _other_sign(there: Array, wanted: Array) -> Array:
 
 def vector(space: Space, x: ArrayLike | None, what: str) -> Array:
     """A velocity or acceleration; zero if not given."""
-    return np.zeros(space.nv) if x is None else numbers(x, (space.nv,), what)
+    return np.zeros(space.nv) if x is None else array(x, (space.nv,), what)
 
 
 def freedom_name(robot: Robot, freedom: int) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, array, pose
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame
-from .arguments import Array, numbers, pose, position
+from .arguments import position
 from .controller import Modelled, gains, sampled
 from .drives import Drives
 from .pose_paths import Function, PosePath
@@ -84,8 +85,8 @@ class OperationalSpace(Modelled):
         goal = self.target if isinstance(self.target, np.ndarray) else self.target(t)
         Td, Vd, Ad = (goal, np.zeros(6), np.zeros(6)) if isinstance(goal, np.ndarray) else goal
         e = self.poses.difference(T, Td)
-        here = _turned(T, V)
-        return _back(T, self.poses.feedback(e, here, _turned(Td, Vd), _turned(Td, Ad), self.kp, self.kd))
+        own = self.poses.own
+        return self.poses.world(T, self.poses.feedback(e, own(T, V), own(Td, Vd), own(Td, Ad), self.kp, self.kd))
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """The joint forces."""
@@ -129,15 +130,6 @@ class OperationalSpace(Modelled):
         return np.asarray((U * inverse[..., None, :]) @ U.swapaxes(-1, -2))
 
 
-def _turned(T: Array, x: Array) -> Array:
-    """Velocities in the world's axes, with the angular part in those of T."""
-    return np.concatenate([(T[..., :3, :3].swapaxes(-1, -2) @ x[..., :3, None])[..., 0], x[..., 3:]], axis=-1)
-
-
-def _back(T: Array, x: Array) -> Array:
-    return np.concatenate([(T[..., :3, :3] @ x[..., :3, None])[..., 0], x[..., 3:]], axis=-1)
-
-
 def _path(target: Any) -> Any:
     if isinstance(target, TipTrajectory):
         return target.path
@@ -149,7 +141,7 @@ def _path(target: Any) -> Any:
 
 
 def _six(x: ArrayLike, what: str) -> Array:
-    found: Array = np.broadcast_to(numbers(x, () if np.ndim(x) == 0 else (6,), what), (6,)).copy()
+    found: Array = np.broadcast_to(array(x, () if np.ndim(x) == 0 else (6,), what), (6,)).copy()
     if (found < 0.0).any():
         raise ArgumentError(f"{what} must not be below zero: {found}")
     return found

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, array, pose, positive
 from ..errors import ArgumentError, unknown_name
-from .arguments import Array, numbers, pose, positive
 from .laws import LAWS, Trapezoidal
 from .motions import spline_in, straight, through_in, way
 from .spaces import Lines, Screws
@@ -70,8 +70,8 @@ class Function(PosePath):
         where = f"of the path at t = {t:g}"
         return (
             pose(T, f"the pose {where}"),
-            numbers(V, (6,), f"the velocity {where}"),
-            numbers(A, (6,), f"the acceleration {where}"),
+            array(V, (6,), f"the velocity {where}"),
+            array(A, (6,), f"the acceleration {where}"),
         )
 
 
@@ -116,7 +116,7 @@ def pose_path(
 
 def _trapezoidal(step: Array, duration: Any, velocity: ArrayLike, acceleration: ArrayLike) -> Trapezoidal:
     far = np.array([np.linalg.norm(step[:3]), np.linalg.norm(step[3:])])
-    limits = (numbers(velocity, (2,), "velocity"), numbers(acceleration, (2,), "acceleration"))
+    limits = (array(velocity, (2,), "velocity"), array(acceleration, (2,), "acceleration"))
     if any((x <= 0.0).any() for x in limits):
         raise ArgumentError("velocity and acceleration, both (angular, linear), must be above zero")
     if far.max() == 0.0:

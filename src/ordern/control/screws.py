@@ -16,7 +16,7 @@ from math import factorial
 
 import numpy as np
 
-from .arguments import Array
+from ..arguments import Array
 
 __all__ = ["ad", "carry", "rates", "rates_derivative"]
 

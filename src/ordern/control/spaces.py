@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import rotations
+from ..arguments import Array, pose
 from ..errors import ModelError
 from ..joints import Composite, Free, Joint, Planar, Spherical
-from . import poses, screws
-from .arguments import Array, of_robot, pose, position
+from . import screws
+from .arguments import of_robot, position
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -168,16 +170,17 @@ class Screws(Space):
 
     def integrate(self, point: Array, x: Array) -> Array:
         """Along screws."""
-        return np.asarray(point @ poses.exponential(x))
+        return np.asarray(point @ rotations.exp_pose(x))
 
     def difference(self, a: Array, b: Array) -> Array:
         """The velocities of the screws from a to b."""
-        return poses.logarithm(poses.inverse(a) @ b)
+        return rotations.log_pose(rotations.inverse(a) @ b)
 
     def frame_motion(self, T: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
         classical = np.concatenate([a[..., :3], a[..., 3:] + np.cross(v[..., :3], v[..., 3:])], axis=-1)
-        return _turned(T, v, True), _turned(T, classical, True)
+        R = T[..., :3, :3]
+        return rotations.rotate(R, v), rotations.rotate(R, classical)
 
 
 class Lines(Space):
@@ -196,21 +199,25 @@ class Lines(Space):
     def integrate(self, point: Array, x: Array) -> Array:
         """Straight on, and turning about an axis."""
         T = np.array(np.broadcast_to(point, (*np.broadcast_shapes(point.shape[:-2], x.shape[:-1]), 4, 4)))
-        T[..., :3, :3] = T[..., :3, :3] @ poses.rotation(x[..., :3])
+        T[..., :3, :3] = T[..., :3, :3] @ rotations.exp(x[..., :3])
         T[..., :3, 3] += x[..., 3:]
         return T
 
     def difference(self, a: Array, b: Array) -> Array:
         """How the frame turns, and how its origin moves."""
-        turn = poses.rotation_vector(a[..., :3, :3].swapaxes(-1, -2) @ b[..., :3, :3])
+        turn = rotations.log(a[..., :3, :3].swapaxes(-1, -2) @ b[..., :3, :3])
         return np.concatenate([turn, b[..., :3, 3] - a[..., :3, 3]], axis=-1)
 
     def frame_motion(self, T: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
-        return _turned(T, v, False), _turned(T, a, False)
+        return self.world(T, v), self.world(T, a)
 
+    @staticmethod
+    def world(T: Array, x: Array) -> Array:
+        """Velocities of this space at poses T as (angular, linear) in the world's axes."""
+        return np.concatenate([_times(T[..., :3, :3], x[..., :3]), x[..., 3:]], axis=-1)
 
-def _turned(T: Array, x: Array, linear: bool) -> Array:
-    """Velocities whose angular part, and with `linear` also the other, is in the axes of T, in the world's axes."""
-    R = T[..., :3, :3]
-    return np.concatenate([_times(R, x[..., :3]), _times(R, x[..., 3:]) if linear else x[..., 3:]], axis=-1)
+    @staticmethod
+    def own(T: Array, x: Array) -> Array:
+        """Velocities (angular, linear) in the world's axes as velocities of this space at poses T."""
+        return np.concatenate([_times(T[..., :3, :3].swapaxes(-1, -2), x[..., :3]), x[..., 3:]], axis=-1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arguments import Array
+from ..arguments import Array
 
 __all__ = ["cubic", "quintic"]
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, array, pose
 from ..errors import ArgumentError
 from ..model import Frame
 from ..records import dataclass
-from .arguments import Array, numbers, pose
-from .poses import rotation_vector, skew
+from ..rotations import log, log_jacobian, rotate
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -85,7 +85,7 @@ class Targets:
         T, J = self.robot.pose(q, t.frame), self.robot.jacobian(q, t.frame)
         r = _residual(T, t.poses)[:, :3]
         turned = t.poses[:, :3, :3].swapaxes(1, 2) @ T[:, :3, :3]
-        D = np.concatenate([-_log_rate(r) @ J[:, :3], -turned @ J[:, 3:]], axis=1)
+        D = np.concatenate([-log_jacobian(-r) @ J[:, :3], -turned @ J[:, 3:]], axis=1)
         return np.asarray((t.weights[:, None] * D)[:, t.rows])
 
 
@@ -93,18 +93,7 @@ def _residual(T: Array, goal: Array) -> Array:
     """The rotation vector to the goal (the same in the axes of either), and the way to it in the goal's axes."""
     Rt, Gt = T[:, :3, :3].swapaxes(1, 2), goal[:, :3, :3].swapaxes(1, 2)
     apart = goal[:, :3, 3] - T[:, :3, 3]
-    return np.concatenate([rotation_vector(Rt @ goal[:, :3, :3]), (Gt @ apart[..., None])[..., 0]], axis=1)
-
-
-def _log_rate(r: Array) -> Array:
-    """The matrix that takes the angular velocity w of the frame, in its axes, to -r'."""
-    t2 = (r * r).sum(axis=1)
-    small = t2 < 1e-2
-    half = 0.5 * np.sqrt(np.where(small, 1.0, t2))
-    series = 1.0 / 12.0 + t2 * (1.0 / 720.0 + t2 * (1.0 / 30240.0 + t2 / 1209600.0))
-    k = np.where(small, series, (1.0 - half / np.tan(half)) / np.where(small, 1.0, t2))
-    S = skew(r)
-    return np.asarray(np.eye(3) - 0.5 * S + k[:, None, None] * (S @ S))
+    return np.concatenate([log(Rt @ goal[:, :3, :3]), rotate(Gt, apart)], axis=1)
 
 
 def targets(
@@ -137,7 +126,7 @@ def targets(
     each = []
     for (name, _), (f, T) in zip(given.items(), found, strict=True):
         w = weights.get(name) if isinstance(weights, Mapping) else weights
-        w = np.ones(6) if w is None else numbers(w, (6,), f"weights of {f.name!r}")
+        w = np.ones(6) if w is None else array(w, (6,), f"weights of {f.name!r}")
         if (w < 0.0).any() or not w.any():
             raise ArgumentError(f"weights of {f.name!r} must not be below zero, nor all zero: {w}")
         each.append(Target(f, np.broadcast_to(T, (*shape, 4, 4)).reshape(-1, 4, 4), w))

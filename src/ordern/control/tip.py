@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, pose, positive
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame
-from .arguments import Array, of_robot, pose, positive
+from .arguments import of_robot
 from .closing import Closing, closings
 from .inverse_kinematics import Reach, inverse_kinematics
 from .pose_paths import PosePath, pose_path

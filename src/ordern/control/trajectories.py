@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, positive
 from ..errors import ArgumentError
-from .arguments import Array, freedoms, positive
+from .arguments import freedoms
 from .checks import Exceeded
 from .closed_trajectory import closed
 from .closing import require_kept

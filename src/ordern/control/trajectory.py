@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array, positive
 from ..errors import ArgumentError
-from .arguments import Array, positive
 from .laws import Law
 from .spaces import Configurations, Space
 

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from ..model import Placement
 from ..records import dataclass
-from .rotations import matrix_of_quaternion, product, quaternion_of_matrix, quaternion_of_rpy, rpy_of_matrix
+from ..rotations import (
+    matrix_from_quaternion,
+    quaternion_from_matrix,
+    quaternion_from_rpy,
+    quaternion_product,
+    rpy_from_matrix,
+)
 
 __all__ = ["CosSin", "Floating", "Map", "PlanarBody", "PlanarWorld", "Quaternion", "Rpy", "Wlast"]
 
@@ -101,15 +107,15 @@ class Rpy(Map):
 
     def to_peer(self, q: Array) -> Array:
         """To roll, pitch and yaw."""
-        return rpy_of_matrix(matrix_of_quaternion(q))
+        return rpy_from_matrix(matrix_from_quaternion(q))
 
     def from_peer(self, q: Array) -> Array:
         """From roll, pitch and yaw."""
-        return quaternion_of_rpy(q)
+        return quaternion_from_rpy(q)
 
     def matrix(self, q: Array) -> Array:
         """From the child's axes to the parent's."""
-        return matrix_of_quaternion(q)
+        return matrix_from_quaternion(q)
 
 
 @dataclass(frozen=True)
@@ -137,7 +143,7 @@ class Floating(Map):
         """Rotation and position, in their order."""
         turn, at = q[..., :4], q[..., 4:]
         if self.ground != _HERE:
-            turn = product(quaternion_of_matrix(self.ground.R), turn)
+            turn = quaternion_product(quaternion_from_matrix(self.ground.R), turn)
             at = at @ self.ground.R.T + self.ground.p
         parts = [self.rotation.to_peer(turn), at]
         return np.concatenate(parts if self.angular_first else parts[::-1], axis=-1)
@@ -148,7 +154,7 @@ class Floating(Map):
         turn, at = (q[..., :n], q[..., n:]) if self.angular_first else (q[..., 3:], q[..., :3])
         turn = self.rotation.from_peer(turn)
         if self.ground != _HERE:
-            turn = product(quaternion_of_matrix(self.ground.R.T), turn)
+            turn = quaternion_product(quaternion_from_matrix(self.ground.R.T), turn)
             at = (at - self.ground.p) @ self.ground.R
         return np.concatenate([turn, at], axis=-1)
 
@@ -170,7 +176,7 @@ class Floating(Map):
         return c
 
     def _world(self, q: Array) -> Array:
-        return np.asarray(self.ground.R @ matrix_of_quaternion(q[..., :4]))
+        return np.asarray(self.ground.R @ matrix_from_quaternion(q[..., :4]))
 
 
 @dataclass(frozen=True)

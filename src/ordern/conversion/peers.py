@@ -28,8 +28,8 @@ from ..joints import (
 )
 from ..model import BASE, Connection, Frame, Model, Placement
 from ..records import dataclass
+from ..rotations import matrix_from_quaternion
 from .maps import CosSin, Floating, Map, PlanarBody, PlanarWorld, Quaternion, Rpy, Wlast
-from .rotations import matrix_of_quaternion
 
 __all__ = ["LIBRARIES", "Peer", "PeerBody", "PeerJoint", "base_joints", "listed", "map_of", "peer_of"]
 
@@ -179,7 +179,7 @@ def _mujoco(model: Any) -> Peer:
         PeerBody(
             str(model.body(k).name),
             int(model.body_parentid[k]),
-            Placement.of(matrix_of_quaternion(np.array(model.body_quat[k])), model.body_pos[k]),
+            Placement.of(matrix_from_quaternion(model.body_quat[k]), model.body_pos[k]),
         )
         for k in range(model.nbody)
     )

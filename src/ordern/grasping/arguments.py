@@ -1,4 +1,4 @@
-"""Arguments of a grasp's functions: arrays of all arms or of each, checked, and brought to one batch shape."""
+"""Arguments of a grasp: arrays for all arms or for each arm, checked and broadcast to one batch shape."""
 
 from __future__ import annotations
 
@@ -6,32 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .. import arguments
+from ..arguments import Array
 from ..errors import ArgumentError, ModelError
 from ..joints import placement
 from .arms import Arm
 
-__all__ = ["batched", "broadcast", "finite", "numbers", "per_arm", "poses"]
-
-Array = NDArray[Any]
-_TURNED = 1e-6
-"""How far a rotation's columns may be from units that are across each other: rounding in what users compute."""
+__all__ = ["broadcast", "finite", "numbers", "per_arm", "poses"]
 
 
 def per_arm(arms: Sequence[Arm], x: Any, what: str) -> tuple[Array, ...]:
-    """An array for each arm, from one of all arms or a list; `what` is "q", "v" or "tau"."""
+    """Return an array for each arm, from one array for all arms or a list; `what` is "q", "v" or "tau"."""
     kind = "q" if what == "q" else "v"
     sizes = [a.robot.nq if kind == "q" else a.robot.nv for a in arms]
     listed = isinstance(x, (list, tuple)) and len(x) == len(arms) and all(np.ndim(y) for y in x)
     if listed:
-        parts = [numbers(y, f"`{what}` of arm {a.name!r}") for a, y in zip(arms, x, strict=True)]
-        for a, y, n in zip(arms, parts, sizes, strict=True):
-            if y.shape[-1] != n:
-                raise ArgumentError(
-                    f"grasp: `{what}` of arm {a.name!r} has shape {y.shape}; its last dimension must be {n}"
-                )
-        return tuple(parts)
+        each = zip(arms, x, sizes, strict=True)
+        return tuple(numbers(y, f"`{what}` of arm {a.name!r}", (n,)) for a, y, n in each)
     whole = numbers(x, f"`{what}`")
     if whole.ndim == 0 or whole.shape[-1] != sum(sizes):
         raise ArgumentError(
@@ -44,46 +36,22 @@ def per_arm(arms: Sequence[Arm], x: Any, what: str) -> tuple[Array, ...]:
 def finite(arms: Sequence[Arm], xs: tuple[Array, ...], what: str) -> None:
     """Raise, with the arm's name, where a number is not finite."""
     for arm, x in zip(arms, xs, strict=True):
-        if not np.isfinite(x).all():
-            shown = f", not {x.tolist()}" if x.ndim == 1 else ""
-            raise ArgumentError(f"grasp: `{what}` of arm {arm.name!r} must be finite{shown}")
-
-
-def batched(shape: tuple[int, ...], *others: tuple[int, ...]) -> tuple[int, ...]:
-    """The batch shape of a state and of what else is given."""
-    try:
-        return np.broadcast_shapes(shape, *others)
-    except ValueError:
-        raise ArgumentError(
-            f"grasp: the batch shapes of the state {shape} and of forces {sorted(set(others))} do not fit together"
-        ) from None
+        arguments.finite(x, f"grasp: `{what}` of arm {arm.name!r}")
 
 
 def numbers(x: Any, what: str, core: tuple[int, ...] = ()) -> Array:
-    """An array of floats, whose last dimensions are these."""
-    try:
-        a = np.asarray(x, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"grasp: {what} must be an array of numbers, not {x!r}") from None
-    if core and a.shape[-len(core) :] != core:
-        raise ArgumentError(f"grasp: {what} has shape {a.shape}; its last dimensions must be {core}")
-    return a
+    """Return an array of floats whose last dimensions are `core`."""
+    return arguments.array(x, (..., *core), f"grasp: {what}", nonfinite=True)
 
 
 def poses(x: Any) -> Array:
-    """Poses (..., 4, 4) of the object; one may also be a position, a pair (xyz, rpy) or a `Placement`."""
+    """Return poses (..., 4, 4) of the object; one may also be a position, a pair (xyz, rpy) or a `Placement`."""
     try:
-        a = np.asarray(x, dtype=float)
-    except (TypeError, ValueError):
-        a = np.array(np.nan)
-    if a.shape[-2:] == (4, 4):
-        R = a[..., :3, :3]
-        if not (np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)) < _TURNED).all() or not np.isfinite(a).all():
-            raise ArgumentError(
-                "grasp: `pose` must be finite 4x4 matrices with a rotation in the upper left, whose columns are units "
-                f"and across each other, not {a.tolist() if a.ndim == 2 else 'such a batch'}"
-            )
-        return a
+        batch = np.shape(x)[-2:] == (4, 4)
+    except ValueError:  # a pair of lists of different lengths
+        batch = False
+    if batch:
+        return arguments.pose(x, "grasp: `pose`", batch=True)
     try:
         return placement(x, "grasp: `pose`").matrix
     except ModelError as e:
@@ -93,14 +61,11 @@ def poses(x: Any) -> Array:
 def broadcast(
     qs: tuple[Array, ...], vs: tuple[Array, ...], pose: Array | None, velocity: Array | None
 ) -> tuple[tuple[int, ...], tuple[Array, ...], tuple[Array, ...], Array | None, Array | None]:
-    """All with one batch shape, which comes first."""
+    """Return the common batch shape, and everything broadcast to it."""
     shapes = [x.shape[:-1] for x in (*qs, *vs)]
     shapes += [] if pose is None else [pose.shape[:-2]]
     shapes += [] if velocity is None else [velocity.shape[:-1]]
-    try:
-        shape = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ArgumentError(f"grasp: the batch shapes {sorted(set(shapes))} do not fit together") from None
+    shape = arguments.broadcast_shapes("grasp", *shapes)
 
     def spread(x: Array, core: int) -> Array:
         return np.broadcast_to(x, (*shape, *x.shape[x.ndim - core :]))

@@ -21,6 +21,7 @@ from ..joints import Placement, placement
 from ..model import BASE, Frame, Model
 from ..records import dataclass
 from ..robot import Robot
+from ..rotations import rotate
 from ..simulate.constraints.structure import Structure, usual_rank
 from .contacts import Contact
 
@@ -175,22 +176,22 @@ class Group:
             found = self.__dict__["_structure"] = plain.with_rank(usual_rank(plain, first))
         return found
 
+    @cached_property
+    def turn6(self) -> Array:
+        """(m, 6, 6): the bases' rotations, for (angular, linear) vectors."""
+        return np.kron(np.eye(2), self.turn)
+
     def world(self, x: Array) -> Array:
         """Motions or forces (..., m, 6) from the base's axes to the world's."""
-        return np.concatenate([_turned(self.turn, x[..., :3]), _turned(self.turn, x[..., 3:])], axis=-1)
+        return rotate(self.turn, x)
 
     def base(self, x: Array) -> Array:
         """Motions or forces (..., m, 6) from the world's axes to the base's."""
-        back = np.swapaxes(self.turn, -1, -2)
-        return np.concatenate([_turned(back, x[..., :3]), _turned(back, x[..., 3:])], axis=-1)
+        return rotate(np.swapaxes(self.turn, -1, -2), x)
 
     def tipwise(self, function: Callable[[Frame], Array]) -> Array:
         """Motions (..., m, k, 6) in the world's axes, from those of each tip in the base's."""
         return np.stack([self.world(function(tip)) for tip in self.tips], axis=-2)
-
-
-def _turned(R: Array, x: Array) -> Array:
-    return (R @ x[..., None])[..., 0]
 
 
 def grouped(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Group, ...]:

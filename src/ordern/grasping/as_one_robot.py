@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..joints import Free
 from ..model import BASE, Body, Connection, Coupling, Frame, Loop, Mimic, Model, Placement, Shape
 from ..robot import Robot
+from ..rotations import matrix_from_quaternion, pose, quaternion_from_matrix, rotate
 
 if TYPE_CHECKING:
     from .mechanism import Grasp
@@ -117,8 +118,11 @@ def to_whole(state: GraspState) -> tuple[Array, Array]:
     if state.grasp.object is None:
         return q, v
     back = np.swapaxes(state.R, -1, -2)
-    w, u = ((back @ state.velocity[..., part, None])[..., 0] for part in (slice(0, 3), slice(3, 6)))
-    return np.concatenate([q, quaternion(state.R), state.pose[..., :3, 3]], axis=-1), np.concatenate([v, w, u], axis=-1)
+    turned = quaternion_from_matrix(state.R, check=False)
+    return (
+        np.concatenate([q, turned, state.pose[..., :3, 3]], axis=-1),
+        np.concatenate([v, rotate(back, state.velocity)], axis=-1),
+    )
 
 
 def from_whole(grasp: Grasp, q: Array, v: Array) -> GraspState:
@@ -126,66 +130,21 @@ def from_whole(grasp: Grasp, q: Array, v: Array) -> GraspState:
     from .state import GraspState
 
     qs, vs = grasp._split(q, "q"), grasp._split(v, "v")
-    pose = np.zeros((*q.shape[:-1], 4, 4))
-    pose[..., 3, 3] = 1.0
     if grasp.object is None:
-        pose[...] = grasp.stands.matrix
-        return GraspState(grasp, qs, vs, pose, np.zeros((*q.shape[:-1], 6)))
-    R = rotation(q[..., grasp.nq : grasp.nq + 4])
-    pose[..., :3, :3], pose[..., :3, 3] = R, q[..., grasp.nq + 4 :]
-    w, u = ((R @ v[..., grasp.nv + k : grasp.nv + k + 3, None])[..., 0] for k in (0, 3))
-    return GraspState(grasp, qs, vs, pose, np.concatenate([w, u], axis=-1))
-
-
-def rotation(p: Array) -> Array:
-    """Rotation matrices of quaternions (w, x, y, z), which need not be units."""
-    p = p / np.linalg.norm(p, axis=-1, keepdims=True)
-    w, x, y, z = np.moveaxis(p, -1, 0)
-    rows = (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
-        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
-        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, -1) for row in rows], -2)
+        still = np.broadcast_to(grasp.stands.matrix, (*q.shape[:-1], 4, 4)).copy()
+        return GraspState(grasp, qs, vs, still, np.zeros((*q.shape[:-1], 6)))
+    R = matrix_from_quaternion(q[..., grasp.nq : grasp.nq + 4])
+    return GraspState(grasp, qs, vs, pose(R, q[..., grasp.nq + 4 :]), rotate(R, v[..., grasp.nv :]))
 
 
 def split(state: GraspState, x: Array) -> tuple[tuple[Array, ...], Array | None]:
     """Forces on the joints of each arm, and that on the object in the world's axes, from those of the whole robot."""
     grasp = state.grasp
-    return grasp._split(x), None if grasp.object is None else _turned(state.R, x[..., grasp.nv :])
+    return grasp._split(x), None if grasp.object is None else rotate(state.R, x[..., grasp.nv :])
 
 
 def joined(state: GraspState, arms: tuple[Array, ...], shift: Array) -> Array:
     """Velocities of the whole robot, from those of the arms and of the object in the world's axes."""
     if state.grasp.object is None:
         return np.concatenate(arms, axis=-1)
-    return np.concatenate([*arms, _turned(np.swapaxes(state.R, -1, -2), shift)], axis=-1)
-
-
-def _turned(R: Array, x: Array) -> Array:
-    both = [(R @ x[..., part, None])[..., 0] for part in (slice(0, 3), slice(3, 6))]
-    return np.concatenate(both, axis=-1)
-
-
-def quaternion(R: Array) -> Array:
-    """Quaternions (w, x, y, z) of rotation matrices, from the largest of the four, w not below zero."""
-    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
-    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=-1)
-    a = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    b = np.stack([R[..., 1, 0] + R[..., 0, 1], R[..., 0, 2] + R[..., 2, 0], R[..., 2, 1] + R[..., 1, 2]], axis=-1)
-    ax, ay, az = np.moveaxis(a, -1, 0)
-    xy, xz, yz = np.moveaxis(b, -1, 0)
-    s0, s1, s2, s3 = np.moveaxis(squares, -1, 0)
-    four = np.stack(
-        [
-            np.stack([s0, ax, ay, az], -1),
-            np.stack([ax, s1, xy, xz], -1),
-            np.stack([ay, xy, s2, yz], -1),
-            np.stack([az, xz, yz, s3], -1),
-        ],
-        axis=-2,
-    )
-    pick = np.argmax(squares, axis=-1)[..., None, None]
-    p = np.take_along_axis(four, pick, axis=-2)[..., 0, :]
-    p = p / np.linalg.norm(p, axis=-1, keepdims=True)
-    return np.asarray(np.where(p[..., :1] < 0.0, -p, p))
+    return np.concatenate([*arms, rotate(np.swapaxes(state.R, -1, -2), shift)], axis=-1)

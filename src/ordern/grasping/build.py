@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import array
 from ..errors import ArgumentError, LoopError, ModelError
 from ..joints import Placement, placement
 from ..loops.kernels import require_closed
 from ..model import Frame, Model
 from ..simulate.constraints.start import assembled
-from .arguments import per_arm
+from .arguments import finite, per_arm
 from .arms import Arm, arms_of
 from .carried_object import held_body
 from .contacts import Contact, Rigid
@@ -78,13 +79,7 @@ def grasp(
 def _gravity(arms: Any, given: ArrayLike | None) -> Array:
     """Gravity in the world's axes."""
     if given is not None:
-        try:
-            g = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
-            g = np.array(np.nan)
-        if g.shape != (3,) or not np.isfinite(g).all():
-            raise ArgumentError(f"grasp: gravity must be three finite numbers, not {given!r}")
-        return g
+        return array(given, (3,), "grasp: gravity")
     robots = [
         a if isinstance(a, Model) else a[0]
         for a in arms
@@ -145,10 +140,9 @@ def _tips_at(arms: Sequence[Arm], q: Any) -> list[Placement]:
     positions = per_arm(arms, np.concatenate([assembled(a.robot) for a in arms]) if q is None else q, "q")
     if any(x.ndim != 1 for x in positions):
         raise ArgumentError("grasp: `q`, in which the contacts are closed, must be one position of each arm")
+    finite(arms, positions, "q")
     found = []
     for arm, x in zip(arms, positions, strict=True):
-        if not np.isfinite(x).all():
-            raise ArgumentError(f"grasp: `q` of arm {arm.name!r} must be finite, not {x.tolist()}")
         if arm.robot.nc:
             try:
                 require_closed(arm.robot, f"grasp: `q` of arm {arm.name!r}", x)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError, ModelError
 from ..model import Body, ModelBuilder
+from ..rotations import skew
 
-__all__ = ["cross_matrix", "gyroscopic", "held_body", "spatial_inertia", "weight"]
+__all__ = ["gyroscopic", "held_body", "spatial_inertia", "weight"]
 
 Array = NDArray[np.float64]
 
@@ -50,20 +51,11 @@ def held_body(given: Any) -> Body | None:
     return body
 
 
-def cross_matrix(r: Array) -> Array:
-    """The matrices of cross products with vectors (..., 3)."""
-    found = np.zeros((*r.shape, 3))
-    for row, column, k in ((2, 1, 0), (0, 2, 1), (1, 0, 2)):
-        found[..., row, column] = r[..., k]
-        found[..., column, row] = -r[..., k]
-    return found
-
-
 def spatial_inertia(body: Body, R: Array) -> Array:
     """M(C) of shape (..., 6, 6) for rotations R of the object."""
     c = np.array(body.com)
     I = body.inertia_matrix + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
-    p = cross_matrix(body.mass * (R @ c))
+    p = skew(body.mass * (R @ c))
     M = np.empty((*R.shape[:-2], 6, 6))
     M[..., :3, :3] = R @ I @ np.swapaxes(R, -1, -2)
     M[..., :3, 3:], M[..., 3:, :3] = p, -p

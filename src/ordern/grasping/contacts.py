@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ArgumentError, ModelError
 from ..joints import Placement, placement
 from ..records import dataclass
+from ..rotations import log
 
 __all__ = ["Contact", "Hinge", "Parted", "Point", "Rigid", "SoftFinger", "Surface"]
 
@@ -114,7 +115,7 @@ class Contact:
 
         R are rotations (..., 3, 3) from the contact's axes on the object to those on the tip.
         """
-        return rotation_vector(R)
+        return log(R, check=False)
 
 
 @dataclass(frozen=True)
@@ -206,25 +207,6 @@ class Parted(Contact):
     def turned(self, R: Array) -> Array:
         """Nothing is bound."""
         return np.zeros(R.shape[:-1])
-
-
-def rotation_vector(R: Array) -> Array:
-    """The vectors of rotations, axis times angle."""
-    w = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1) / 2.0
-    sine = np.linalg.norm(w, axis=-1, keepdims=True)
-    cosine = (np.trace(R, axis1=-2, axis2=-1)[..., None] - 1.0) / 2.0
-    angle = np.arctan2(sine, cosine)
-    small = sine <= 1e-9
-    found = np.where(small, w + _half_turn(R) * (cosine < 0.0), w * (angle / np.where(small, 1.0, sine)))
-    return np.asarray(found)
-
-
-def _half_turn(R: Array) -> Array:
-    """The vectors of rotations by pi, whose sines are all zero."""
-    S = (R + np.eye(3)) / 2.0  # a a^T
-    column = np.argmax(np.diagonal(S, axis1=-2, axis2=-1), axis=-1)
-    a = np.take_along_axis(S, column[..., None, None], axis=-1)[..., 0]
-    return np.asarray(math.pi * a / np.maximum(np.linalg.norm(a, axis=-1, keepdims=True), 1e-300))
 
 
 def _unit(x: ArrayLike, what: str) -> tuple[float, float, float]:

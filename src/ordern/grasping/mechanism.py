@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError, unknown_name
+from ..arguments import broadcast_shapes, choice, real_number
+from ..errors import ArgumentError
 from ..joints import Placement
 from ..loops.consistent import Check
 from ..model import Body
 from ..robot import Robot
-from .arguments import batched, broadcast, finite, numbers, per_arm, poses
+from ..rotations import pose as pose_of
+from ..rotations import rotate
+from .arguments import broadcast, finite, numbers, per_arm, poses
 from .arms import Arm, grouped
 from .consistent import ContactSizes, contact_sizes, require_fitting, tolerance_for
 from .contacts import Contact, Parted
@@ -116,9 +119,7 @@ class Grasp:
         names = [c.name for c in self.contacts]
         if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
             return int(name)
-        if name not in names:
-            raise unknown_name("contact", name, names, self.name)
-        return names.index(str(name))
+        return names.index(choice("contact", name, names, self.name))
 
     def arm_of(self, contact: int) -> Arm:
         """The arm that a contact belongs to."""
@@ -131,30 +132,27 @@ class Grasp:
         return Grasp(self.name, self.arms, self.object, left, self.gravity, self.stands)
 
     def _tip_poses(self, qs: tuple[Array, ...]) -> Array:
-        found = np.empty((*qs[0].shape[:-1], len(self.contacts), 4, 4))
-        for g in self.groups:
-            q = np.stack([qs[k] for k in g.arms], axis=-2)
-            base = np.zeros((len(g.arms), 4, 4))
-            base[:, :3, :3], base[:, :3, 3], base[:, 3, 3] = g.turn, g.shift, 1.0
-            for k, tip in enumerate(g.tips):
-                found[..., g.contacts[:, k], :, :] = base @ g.robot.pose(q, tip)
-        return found
+        """Poses of the tips in the world, (..., l, 4, 4)."""
+        return self._tips((4, 4), lambda g, tip, q: pose_of(g.turn, g.shift) @ g.robot.pose(q, tip), qs)
 
     def _tip_velocities(self, qs: tuple[Array, ...], vs: tuple[Array, ...]) -> Array:
-        found = np.empty((*qs[0].shape[:-1], len(self.contacts), 6))
-        for g in self.groups:
-            q, v = (np.stack([x[k] for k in g.arms], axis=-2) for x in (qs, vs))
-            for k, tip in enumerate(g.tips):
-                found[..., g.contacts[:, k], :] = g.world(g.robot.velocity(q, v, tip, axes="world"))
-        return found
+        """Velocities of the tips, (..., l, 6), in the world's axes."""
+        return self._tips((6,), lambda g, tip, q, v: g.world(g.robot.velocity(q, v, tip, axes="world")), qs, vs)
 
     def _tip_accelerations(self, qs: tuple[Array, ...], vs: tuple[Array, ...], accs: tuple[Array, ...]) -> Array:
         """alpha(0) = J th'' + Jdot th', second derivatives of the tips, (..., l, 6)."""
-        found = np.empty((*qs[0].shape[:-1], len(self.contacts), 6))
+        return self._tips(
+            (6,), lambda g, tip, q, v, a: g.world(g.robot.acceleration(q, v, a, tip, axes="world")), qs, vs, accs
+        )
+
+    def _tips(self, core: tuple[int, ...], function: Callable[..., Array], *by_arm: tuple[Array, ...]) -> Array:
+        """`function(group, tip, *arrays)` of every tip, by contacts: (..., l, *core)."""
+        found = np.empty((*by_arm[0][0].shape[:-1], len(self.contacts), *core))
         for g in self.groups:
-            q, v, a = (np.stack([x[k] for k in g.arms], axis=-2) for x in (qs, vs, accs))
+            arrays = [np.stack([x[k] for k in g.arms], axis=-2) for x in by_arm]
             for k, tip in enumerate(g.tips):
-                found[..., g.contacts[:, k], :] = g.world(g.robot.acceleration(q, v, a, tip, axes="world"))
+                at: Any = (..., g.contacts[:, k], *(slice(None) for _ in core))
+                found[at] = function(g, tip, *arrays)
         return found
 
     def _split(self, x: Array, kind: str = "v") -> tuple[Array, ...]:
@@ -218,18 +216,15 @@ class Grasp:
     ) -> GraspMotion:
         """The same for a state."""
         method = self.usual_method(arm_method) if method is None else method
-        if method not in METHODS:
-            raise unknown_name("method", method, METHODS, "grasp")
+        choice("method", method, METHODS, "grasp")
         if arm_method is not None and method != "general":
             raise ArgumentError(f"grasp: arm_method={arm_method!r} is for method='general'; {method!r} has its own")
-        if solver not in SOLVERS:
-            raise unknown_name("solver", solver, SOLVERS, "grasp")
+        choice("solver", solver, SOLVERS, "grasp")
         load = None if wrench is None else numbers(wrench, "`wrench`", (6,))
         taus = per_arm(self.arms, tau, "tau")
         shapes = [x.shape[:-1] for x in taus] + ([] if load is None else [load.shape[:-1]])
-        shape = batched(state.shape, *shapes)
-        given: Any = rcond
-        if not isinstance(given, (int, float, np.number)) or not 0.0 <= given < 1.0:
+        shape = broadcast_shapes("grasp: state and forces", state.shape, *shapes)
+        if not 0.0 <= real_number(rcond) < 1.0:
             raise ArgumentError(f"grasp: rcond must be a number from 0 to 1, not {rcond!r}")
         require_fitting(state, tolerance_for(check), "grasp.forward_dynamics")
         taus = tuple(np.broadcast_to(x, (*shape, x.shape[-1])) for x in taus)
@@ -262,8 +257,7 @@ class Grasp:
         for arm, x, dx, ddx in zip(self.arms, qs, vs, accs, strict=True):
             tau = arm.robot.inverse_dynamics(x, dx, ddx)
             for i, tip in zip(range(arm.contacts.start, arm.contacts.stop), arm.tips, strict=True):
-                J, R = arm.robot.jacobian(x, tip, axes="world"), arm.base.R
-                own = np.concatenate([f[..., i, :3] @ R, f[..., i, 3:] @ R], axis=-1)
+                J, own = arm.robot.jacobian(x, tip, axes="world"), rotate(arm.base.R.T, f[..., i, :])
                 tau = tau + (np.swapaxes(J, -1, -2) @ own[..., None])[..., 0]
             found.append(tau)
         return tuple(found)

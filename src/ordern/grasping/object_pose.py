@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError
+from ..rotations import nearest, pose
 from .contacts import Parted, Rigid
 from .state import GraspState
 
@@ -34,11 +35,9 @@ def pose_from_tips(grasp: Grasp, tips: Array) -> Array:
     """
     rigid = [i for i, c in enumerate(grasp.contacts) if isinstance(c, Rigid)]
     if rigid:
-        R = _nearest_rotation(
-            np.sum(tips[..., rigid, :, :][..., :3, :3] @ np.swapaxes(grasp.turns[rigid], -1, -2), axis=-3)
-        )
+        R = nearest(np.sum(tips[..., rigid, :, :][..., :3, :3] @ np.swapaxes(grasp.turns[rigid], -1, -2), axis=-3))
         p = np.mean(tips[..., rigid, :, :][..., :3, 3] - grasp.places[rigid] @ np.swapaxes(R, -1, -2), axis=-2)
-        return _pose(R, p)
+        return pose(R, p)
     held = [i for i, c in enumerate(grasp.contacts) if not isinstance(c, Parted)]
     if len(held) < 3 or _in_line(grasp.places[held]):
         kinds = ", ".join(f"{c.name} ({type(c).__name__.lower()})" for c in grasp.contacts)
@@ -57,8 +56,8 @@ def _in_line(points: Array) -> bool:
 def fitted(places: Array, points: Array) -> Array:
     """The pose that brings places (l, 3) next to points (..., l, 3), in least squares."""
     here, there = places.mean(axis=0), points.mean(axis=-2)
-    R = _nearest_rotation(np.swapaxes(points - there[..., None, :], -1, -2) @ (places - here))
-    return _pose(R, there - R @ here)
+    R = nearest(np.swapaxes(points - there[..., None, :], -1, -2) @ (places - here))
+    return pose(R, there - R @ here)
 
 
 def velocity_from_tips(state: GraspState) -> Array:
@@ -71,16 +70,3 @@ def velocity_from_tips(state: GraspState) -> Array:
             "`velocity` (angular, linear), in the world's axes"
         )
     return np.asarray((np.linalg.pinv(F) @ y[..., None])[..., 0])
-
-
-def _nearest_rotation(S: Array) -> Array:
-    """The rotation nearest to a sum of rotations, or that fits points best whose products are summed."""
-    U, _, Vt = np.linalg.svd(S)
-    U[..., :, 2] *= np.sign(np.linalg.det(U @ Vt))[..., None]
-    return np.asarray(U @ Vt)
-
-
-def _pose(R: Array, p: Array) -> Array:
-    X = np.zeros((*R.shape[:-2], 4, 4))
-    X[..., :3, :3], X[..., :3, 3], X[..., 3, 3] = R, p, 1.0
-    return X

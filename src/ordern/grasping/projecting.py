@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, InconsistentStateError
+from ..rotations import exp
 from ..simulate.constraints.start import closed_start
 from .arms import Group
-from .carried_object import cross_matrix
 from .omega import Omega
 from .recursive import compliance, response
 from .state import GraspState
@@ -205,13 +205,7 @@ def _sums(x: Changes, y: Changes) -> Changes:
 
 def _moved(pose: Array, change: Array) -> Array:
     """A pose after a small motion (rotation vector, shift of the origin), in the world's axes."""
-    w = change[..., :3]
-    angle = np.linalg.norm(w, axis=-1)[..., None, None]
-    K = cross_matrix(w)
-    safe = np.where(angle > 1e-8, angle, 1.0)
-    s = np.where(angle > 1e-8, np.sin(safe) / safe, 1.0)
-    c = np.where(angle > 1e-8, (1.0 - np.cos(safe)) / safe**2, 0.5)
     X = np.array(pose)
-    X[..., :3, :3] = (np.eye(3) + s * K + c * (K @ K)) @ pose[..., :3, :3]
+    X[..., :3, :3] = exp(change[..., :3]) @ pose[..., :3, :3]
     X[..., :3, 3] += change[..., 3:]
     return X

@@ -36,6 +36,7 @@ from ..algorithms import methods as methods_of
 from ..errors import ArgumentError
 from ..loops.dynamics import METHODS as LOOP_METHODS
 from ..model import Frame
+from ..rotations import rotate
 from .arms import Group
 from .motion import GraspMotion, motion_of
 from .omega import Omega, Solved
@@ -253,17 +254,13 @@ def _simple(state: GraspState) -> tuple[Group, ...]:
 
 
 def _turned(g: Group, L: Array) -> Array:
-    """6x6 matrices (..., m, 6, 6) from the base's axes to the world's."""
-    R = np.zeros((len(g.arms), 6, 6))
-    R[:, :3, :3] = R[:, 3:, 3:] = g.turn
-    return np.asarray(R @ L @ np.swapaxes(R, -1, -2))
+    """Take 6x6 matrices (..., m, 6, 6) from the base's axes to the world's."""
+    return np.asarray(g.turn6 @ L @ np.swapaxes(g.turn6, -1, -2))
 
 
 def jacobians(g: Group, q: Array) -> Array:
-    """(..., m, 6 k, nv), in the world's axes."""
-    R = np.zeros((len(g.arms), 6, 6))
-    R[:, :3, :3] = R[:, 3:, 3:] = g.turn
-    return np.concatenate([R @ g.robot.jacobian(q, tip, axes="world") for tip in g.tips], axis=-2)
+    """Return the Jacobians of all tips, (..., m, 6 k, nv), in the world's axes."""
+    return np.concatenate([g.turn6 @ g.robot.jacobian(q, tip, axes="world") for tip in g.tips], axis=-2)
 
 
 def _bias_free(state: GraspState, tau: tuple[Array, ...], g: Group) -> Array:
@@ -311,11 +308,10 @@ def _on_bodies(g: Group, q: Array, forces: Array) -> Array:
     """Forces (..., m, k, 6) on the tips, in the world's axes, as forces on bodies in their own, (..., m, n, 6)."""
     found = np.zeros((*q.shape[:-1], len(g.robot.bodies), 6))
     for a, tip in enumerate(g.tips):
-        F, to_tip = g.base(forces[..., a, :]), np.swapaxes(g.robot.pose(q, tip)[..., :3, :3], -1, -2)
-        R = tip.placement.R @ to_tip
-        moment, force = (R @ F[..., part, None] for part in (slice(0, 3), slice(3, 6)))
-        found[..., tip.body, 3:] += force[..., 0]
-        found[..., tip.body, :3] += moment[..., 0] + np.cross(tip.placement.p, force[..., 0])
+        to_tip = np.swapaxes(g.robot.pose(q, tip)[..., :3, :3], -1, -2)
+        F = rotate(tip.placement.R @ to_tip, g.base(forces[..., a, :]))
+        found[..., tip.body, :] += F
+        found[..., tip.body, :3] += np.cross(tip.placement.p, F[..., 3:])
     return found
 
 

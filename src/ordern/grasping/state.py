@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records import dataclass
+from ..rotations import skew
 from . import carried_object
 from .arms import Group
 
@@ -93,7 +94,7 @@ class GraspState:
         """(..., l, 6, 6)."""
         A = np.zeros((*self.levers.shape[:-1], 6, 6))
         A[..., range(6), range(6)] = 1.0
-        A[..., 3:, :3] = -carried_object.cross_matrix(self.levers)
+        A[..., 3:, :3] = -skew(self.levers)
         return A
 
     @cached_property

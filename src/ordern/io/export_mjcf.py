@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..conversion.rotations import matrix_of_quaternion
 from ..errors import ModelError
 from ..joints import (
     Closure,
@@ -30,6 +29,7 @@ from ..joints import (
 )
 from ..model import BASE, Body, Connection, Model, Placement, Shape
 from ..records import dataclass
+from ..rotations import matrix_from_quaternion
 from .writing import (
     Losses,
     Node,
@@ -166,8 +166,7 @@ def _start(c: Connection) -> Placement:
     if type(c.type) is not Free:
         return _HERE
     turn = np.array(c.rest[:4])
-    length = float(np.linalg.norm(turn))
-    return Placement.of(matrix_of_quaternion(turn / length) if length else np.eye(3), c.rest[4:])
+    return Placement.of(matrix_from_quaternion(turn) if turn.any() else np.eye(3), c.rest[4:])
 
 
 def _between_joints(model: Model) -> set[int]:

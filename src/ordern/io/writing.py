@@ -15,10 +15,10 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..conversion.rotations import quaternion_of_matrix, rpy_of_matrix
 from ..errors import ModelError
 from ..model import BASE, Frame, Model, Placement, Shape
 from ..records import dataclass
+from ..rotations import quaternion_from_matrix, rpy_from_matrix
 
 __all__ = [
     "WRITERS",
@@ -262,13 +262,13 @@ def numbers(x: Iterable[float]) -> str:
 def rpy(at: Placement) -> str | None:
     """Roll, pitch and yaw of a placement; None if it does not turn."""
     R = _rotation(at)
-    return None if np.array_equal(R, np.eye(3)) else numbers(rpy_of_matrix(R).tolist())
+    return None if np.array_equal(R, np.eye(3)) else numbers(rpy_from_matrix(R).tolist())
 
 
 def quaternion(at: Placement) -> str | None:
     """The quaternion (w, x, y, z) of a placement; None if it does not turn."""
     R = _rotation(at)
-    return None if np.array_equal(R, np.eye(3)) else numbers(quaternion_of_matrix(R).tolist())
+    return None if np.array_equal(R, np.eye(3)) else numbers(quaternion_from_matrix(R).tolist())
 
 
 def _rotation(at: Placement) -> NDArray[np.float64]:

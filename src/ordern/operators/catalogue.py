@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from ..errors import ArgumentError, unknown_name
 from ..model import BASE, Frame
+from ..rotations import skew
 from .sources import Blocks, Entry, Source, Sweep, inverse
 from .spaces import Space
-from .state import State, cross_matrix
+from .state import State
 
 __all__ = ["Catalogue"]
 
@@ -114,7 +115,7 @@ class Catalogue:
             R, p = frame.placement.R, frame.placement.p
             X = np.zeros((6, 6), self.state.X.dtype)
             X[:3, :3] = X[3:, 3:] = R.T
-            X[3:, :3] = -R.T @ cross_matrix(p)
+            X[3:, :3] = -R.T @ skew(p)
             yield frame.body, k, (X @ self.state.from_coordinates[frame.body]).T
 
 

@@ -17,10 +17,11 @@ from ..errors import ArgumentError
 from ..model import ConcreteTree, Model
 from ..model.tables import TURN
 from ..records import dataclass
+from ..rotations import skew
 from ..spatial import Motion, Pose, Spin
 from .sources import inverse
 
-__all__ = ["Articulated", "State", "cross_matrix", "rigid_inverse", "state_of"]
+__all__ = ["Articulated", "State", "rigid_inverse", "state_of"]
 
 Array = NDArray[Any]
 
@@ -137,7 +138,7 @@ class State:
         if point == "mass centre":
             com = np.array([b.com if b.mass else (0.0, 0.0, 0.0) for b in self.model.bodies], W.dtype).reshape(-1, 3)
             c, w = _each(R, com), _each(R, self.V[:, :3])
-            W[:, 3:, :3] = -cross_matrix(c) @ R
+            W[:, 3:, :3] = -skew(c) @ R
             n[:, 3:] = np.cross(w, np.cross(w, c))
         elif point == "base":
             W = rigid_inverse(self.to_body)
@@ -207,7 +208,7 @@ def _transforms(pose: Array) -> Array:
     E, r = pose[:, :3].swapaxes(1, 2), pose[:, 3]
     X = np.zeros((len(pose), 6, 6), pose.dtype)
     X[:, :3, :3] = X[:, 3:, 3:] = E
-    X[:, 3:, :3] = -E @ cross_matrix(r)
+    X[:, 3:, :3] = -E @ skew(r)
     return X
 
 
@@ -231,13 +232,6 @@ def _congruent(W: Array, A: Array) -> Array:
 def _symmetric(A: Array) -> Array:
     B: Array = (A + A.swapaxes(-1, -2)) / 2
     return B
-
-
-def cross_matrix(r: Array) -> Array:
-    """The matrices of cross products with vectors."""
-    x, y, z = np.moveaxis(r, -1, 0)
-    o = np.zeros_like(x)
-    return np.stack([np.stack(row, -1) for row in ((o, -z, y), (z, o, -x), (-y, x, o))], -2)
 
 
 def rigid_inverse(W: Array) -> Array:

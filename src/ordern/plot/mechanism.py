@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..check.kinematics import poses
 from ..errors import ArgumentError
 from ..joints import Free, Prismatic
 from ..model import BASE, Model, Placement
+from ..model.poses import body_poses
 from .style import COLOURS, FAINT, INK, WIDTH, dress, figure, matplotlib, solid
 
 __all__ = ["mechanism"]
@@ -50,7 +50,7 @@ class _Drawing:
 
     def __init__(self, robot: Model, q: Array) -> None:
         self.robot = robot
-        self._poses = np.reshape(poses(robot, q), (-1, 4, 4))
+        self._poses = body_poses(robot, np.asarray(q, float))
         self.on = {k: self._on(k) for k in range(BASE, len(robot.bodies))}
 
     def at(self, body: int, place: Placement) -> Array:

@@ -13,13 +13,14 @@ from itertools import chain, islice, permutations
 
 import numpy as np
 
-from ..conversion.rotations import matrix_of_quaternion, quaternion_of_rpy, rpy_of_matrix
+from ..arguments import Array
 from ..errors import ModelError
 from ..joints import Free, Joint, Planar, RollingDisc, Spherical, joint_placement
 from ..model import Connection, Model
+from ..model.poses import joint_poses
 from ..records import dataclass
+from ..rotations import exp_pose, log_pose, matrix_from_quaternion, quaternion_from_rpy, rpy_from_matrix
 from ..spatial import Freedoms
-from .poses import Array, exponential, joint_poses, logarithm
 
 __all__ = ["Chart", "Charts", "Factor", "Slider", "factors"]
 
@@ -134,10 +135,10 @@ def _range(lower: float, upper: float, reach: float) -> tuple[float, float]:
 def _maps(joint: Joint) -> Maps:
     """From slider numbers to positions, and back."""
     if isinstance(joint, Spherical):
-        return quaternion_of_rpy, _angles
+        return quaternion_from_rpy, _angles
     if isinstance(joint, Free):
         return (
-            lambda s: np.concatenate([quaternion_of_rpy(s[3:]), s[:3]]),
+            lambda s: np.concatenate([quaternion_from_rpy(s[3:]), s[:3]]),
             lambda q: np.concatenate([q[4:], _angles(q[:4])]),
         )
     if _any_numbers(joint):
@@ -155,8 +156,7 @@ def _same(x: Array) -> Array:
 
 def _angles(q: Array) -> Array:
     """Roll, pitch and yaw of a quaternion."""
-    length = np.linalg.norm(q)
-    return rpy_of_matrix(matrix_of_quaternion(q / length if length > 0 else np.array([1.0, 0.0, 0.0, 0.0])))
+    return rpy_from_matrix(matrix_from_quaternion(q if q.any() else np.array([1.0, 0.0, 0.0, 0.0])))
 
 
 def _numbers(x: Sequence[object]) -> Array:
@@ -182,7 +182,7 @@ def _turning(joint: Joint) -> list[bool]:
 def _poses(joint: Joint, values: Array) -> Array:
     """The pose of a joint's child for slider numbers."""
     q = _maps(joint)[0](values)
-    pose: Array = joint_poses(joint, q[None])[0]
+    pose: Array = joint_poses(joint, q)
     return pose
 
 
@@ -192,7 +192,7 @@ def _twists(joint: Joint) -> list[Array]:
     at = _maps(joint)[1](np.array(joint.neutral()))
     home = np.linalg.inv(_poses(joint, at))
     step = 0.5
-    return [logarithm(_poses(joint, at + step * e) @ home) / step for e in np.eye(len(at))]
+    return [log_pose(_poses(joint, at + step * e) @ home) / step for e in np.eye(len(at))]
 
 
 @cache
@@ -224,5 +224,5 @@ def _orders(n: int) -> Iterator[tuple[int, ...]]:
 def _product(twists: list[Array], order: tuple[int, ...], s: Array) -> Array:
     T = np.eye(4)
     for i in order:
-        T = T @ exponential(twists[i], float(s[i]))
+        T = T @ exp_pose(s[i] * twists[i])
     return T

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import Array
 from .motion import Motion
-from .poses import Array
 
 if TYPE_CHECKING:
     from ..robot import Robot

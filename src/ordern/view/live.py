@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import Array
+from ..model.poses import body_poses
+from ..rotations import quaternion_from_matrix
 from .motion import Motion
-from .poses import Array, body_poses, quaternions
 from .scene import TOGGLES, drawable
 from .stage import Curves, Stage
 
@@ -61,7 +63,7 @@ class Panel:
     def _prepare(self, stage: Stage) -> None:
         self._frames = stage.frames(_MOST_POSES)
         poses = body_poses(stage.robot, self._frames.q)
-        self._poses, self._turns = poses, quaternions(poses[..., :3, :3])
+        self._poses, self._turns = poses, quaternion_from_matrix(poses[..., :3, :3], check=False)
 
     def _motion_folder(self) -> None:
         gui, frames = self._server.gui, self._frames

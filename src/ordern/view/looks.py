@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..arguments import Array
 from ..joints import Free
 from ..model import BASE, Model, Shape
 from ..records import dataclass
 from .meshes import MeshError, find_mesh, read_mesh
-from .poses import Array
 from .skeleton import Skeleton
 from .solids import Solid, box, capsule, cylinder, ellipsoid
 
@@ -136,7 +136,7 @@ class Looks:
 
     def corners(self, q: Array) -> Array:
         """Corners (N, 3), in the world, of boxes around all parts at positions (T, nq)."""
-        from .poses import body_poses
+        from ..model.poses import body_poses
 
         poses = body_poses(self.model, q)
         found = [poses[..., :3, 3].reshape(-1, 3), np.zeros((0 if self.floats else 1, 3))]

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from ..arguments import Array
 from ..model import Model, Shape
-from .poses import Array
 from .solids import Solid
 
 __all__ = ["Coloured", "MeshError", "find_mesh", "read_mesh"]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ArgumentError
 from ..io.source import UnreadableError
 from ..records import dataclass
 from ..simulate.results.series import labels
-from .poses import Array
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -21,9 +21,10 @@ import numpy as np
 from ..errors import ArgumentError
 from ..io.writing import replacing
 from ..model import BASE
+from ..model.poses import body_poses
+from ..rotations import quaternion_from_matrix
 from .charts import factors
 from .motion import Motion
-from .poses import body_poses, quaternions
 from .scene import TOGGLES, Scene, drawable
 from .server import start
 from .stage import Stage, shades
@@ -93,7 +94,7 @@ def _record(stage: Stage, scene: Scene, recording: Any, clock: Any, nodes: dict[
     """Let the motion run once, for the recording."""
     frames = stage.frames(_MOST_POSES)
     poses = body_poses(stage.robot, frames.q)
-    turns = quaternions(poses[..., :3, :3])
+    turns = quaternion_from_matrix(poses[..., :3, :3], check=False)
     arrows = stage.arrows(frames) if nodes else {}
     for k, t in enumerate(frames.t):
         scene.pose(poses[k], turns[k])

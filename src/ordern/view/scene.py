@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import Array
 from ..model import BASE
+from ..model.poses import body_poses
 from ..records import dataclass
+from ..rotations import quaternion_from_matrix
 from .looks import Looks
-from .poses import Array, body_poses, quaternions
 from .skeleton import axis_of, principal
 from .solids import Solid, along, cylinder, ellipsoid
 
@@ -135,7 +137,7 @@ class Scene:
             infinite_grid=True,
             fade_distance=9 * looks.size,
             shadow_opacity=0.22,
-            wxyz=quaternions(T[:3, :3]),
+            wxyz=quaternion_from_matrix(T[:3, :3], check=False),
             position=ground * up,
         )
         self.groups["ground"] = [grid]
@@ -147,7 +149,7 @@ class Scene:
         scene = self.server.scene
         scene.configure_environment_map(None)
         scene.configure_default_lights(True, cast_shadow=True)
-        up = quaternions(along(np.zeros(3), self.looks.up)[:3, :3])
+        up = quaternion_from_matrix(along(np.zeros(3), self.looks.up)[:3, :3])
         scene.add_light_hemisphere(
             "/sky", sky_color=(255, 255, 255), ground_color=(150, 156, 168), intensity=2.0, wxyz=up
         )

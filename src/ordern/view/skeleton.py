@@ -6,10 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..arguments import Array
 from ..joints import Free, Joint, Prismatic, RollingDisc, Spherical
 from ..model import BASE, Body, Model
+from ..model.poses import body_poses, joint_motions
 from ..records import dataclass
-from .poses import Array, body_poses, homogeneous
+from ..rotations import pose as pose_of
 from .solids import Solid, along, capsule, cylinder, ellipsoid, round_box
 
 __all__ = ["Frame", "Skeleton", "axis_of", "equivalent", "principal"]
@@ -30,8 +32,6 @@ def axis_of(joint: Joint) -> Frame | None:
     """The axis of a joint with one freedom, in its child's frame."""
     if joint.nv != 1:
         return None
-    from ..check.kinematics import joint_motions
-
     twist = joint_motions(joint, np.array(joint.neutral()))[:, 0]
     w, v = twist[:3], twist[3:]
     if np.linalg.norm(w) > 1e-9:
@@ -56,7 +56,7 @@ def equivalent(body: Body) -> tuple[Array, Array] | None:
     if squares.max() <= 0.0:
         return None
     sides = np.sqrt(np.maximum(squares, 0.0))
-    return np.maximum(sides, 0.05 * sides.max()), homogeneous(axes, np.array(body.com))
+    return np.maximum(sides, 0.05 * sides.max()), pose_of(axes, np.array(body.com))
 
 
 class Skeleton:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..arguments import Array
 from ..records import dataclass
-from .poses import Array, homogeneous
+from ..rotations import pose
 
 __all__ = ["Solid", "along", "box", "capsule", "cylinder", "ellipsoid", "round_box", "turned"]
 
@@ -136,4 +137,4 @@ def along(a: Array, b: Array) -> Array:
     x = np.eye(3)[int(np.argmin(np.abs(z)))]
     y = np.cross(z, x)
     y /= np.linalg.norm(y)
-    return homogeneous(np.stack([np.cross(y, z), y, z], axis=1), (np.asarray(a) + b) / 2)
+    return pose(np.stack([np.cross(y, z), y, z], axis=1), (np.asarray(a) + b) / 2)

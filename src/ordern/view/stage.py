@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ArgumentError
 from ..model import Frame
+from ..model.poses import body_poses
 from ..records import dataclass
+from ..rotations import quaternion_from_matrix
 from .charts import Charts
 from .forces import arrows, external_forces, joint_forces
 from .looks import Colour, Looks
 from .motion import Motion, motion_of, thinned
-from .poses import Array, body_poses, quaternions
 from .scene import Scene
 
 if TYPE_CHECKING:
@@ -106,7 +108,7 @@ class Stage:
     def poses(self, q: Array) -> tuple[Array, Array]:
         """The poses of all bodies at one position, and their quaternions."""
         poses = body_poses(self.robot, q[None])[0]
-        return poses, quaternions(poses[:, :3, :3])
+        return poses, quaternion_from_matrix(poses[:, :3, :3], check=False)
 
     def paths(self) -> dict[str, Array]:
         """The ways of frames, or of the robot's ends, by name."""

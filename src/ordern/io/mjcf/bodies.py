@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from ...errors import ModelError
 from ...joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ...model import ModelBuilder, Placement
+from ...rotations import about, quaternion_from_matrix
 from ..attributes import bound, number, required, vector
 from ..xml import Element
 from .actuators import drives_of
 from .document import Document, Settings, flag, keyword, numbers
 from .geometry import add_shapes, geom_of
 from .inertia import body_masses
-from .orientation import about, fromto, placed, quaternion_of, shifted
+from .orientation import fromto, placed, shifted
 from .solids import Mass
 from .tree import BodyNode, Part, Tree
 
@@ -85,7 +86,7 @@ def _add_body(
         if isinstance(type, Free):
             _check_free(body, tree, part, what)
             at = Placement()  # its position is that of the body in the world
-            limits["rest"] = (*quaternion_of(body.pose.R), *body.pose.position)
+            limits["rest"] = (*quaternion_from_matrix(body.pose.R).tolist(), *body.pose.position)
             if limits.get("stiffness"):
                 builder.note(
                     f"{what} is free and has stiffness, which MuJoCo applies along the axes of the world; here it "

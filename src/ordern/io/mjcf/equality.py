@@ -6,11 +6,12 @@ import numpy as np
 
 from ...joints import Fixed, Spherical
 from ...model import ModelBuilder, Placement
+from ...rotations import matrix_from_quaternion
 from ..attributes import number, required, vector
 from ..xml import Element
 from .bodies import reference, site_placement
 from .document import Document, flag, found, numbers
-from .orientation import quaternion_rotation, shifted
+from .orientation import shifted
 from .tree import BodyNode, Tree
 
 __all__ = ["add_equalities"]
@@ -94,7 +95,7 @@ class _Adder:
         given = np.array(vector(e, "relpose", 7, what, (0.0,) * 7))
         length = float(np.linalg.norm(given[3:]))
         if length:
-            return one, Placement.of(quaternion_rotation(given[3:] / length), given[:3]), other, anchor
+            return one, Placement.of(matrix_from_quaternion(given[3:] / length), given[:3]), other, anchor
         return one, relative.inverse @ anchor, other, anchor
 
     def _couple(self, e: Element, name: str, suffix: str, what: str, active: bool) -> None:

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from ...errors import ModelError
 from ...model import Placement
 from ...records import dataclass
+from ...rotations import matrix_from_quaternion
 from ..attributes import required, vector
 from ..source import open_source
 from ..xml import Element
 from .document import Document, keyword
 from .hull import convex_hull
 from .obj import read_obj
-from .orientation import quaternion_rotation
 
 __all__ = ["Mesh", "mesh_file", "read_mesh"]
 
@@ -85,10 +85,9 @@ def mesh_file(asset: Element, document: Document, at: Placement) -> tuple[str, t
 def _transform(asset: Element, what: str) -> tuple[Array, Array, Array]:
     """The origin and the axes that a mesh is seen from, and the scale along these axes."""
     q = np.array(vector(asset, "refquat", 4, what, (1.0, 0.0, 0.0, 0.0)))
-    length = float(np.linalg.norm(q))
-    if length < 1e-14:
+    if np.linalg.norm(q) < 1e-14:
         raise ModelError(f"{what} has a refquat of zero", asset.where)
-    R = quaternion_rotation(q / length)
+    R = matrix_from_quaternion(q)
     return np.array(vector(asset, "refpos", 3, what, _ZERO)), R, np.array(vector(asset, "scale", 3, what, _ONE))
 
 

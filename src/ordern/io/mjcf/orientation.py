@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import ModelError
 from ...model import Placement
+from ...rotations import about, from_z, matrix_from_quaternion
 from ..attributes import vector
 from ..xml import Element
 from .document import ORIENTATIONS, Settings
 
-__all__ = ["about", "along", "euler_rotation", "fromto", "placed", "quaternion_of", "quaternion_rotation", "shifted"]
+__all__ = ["euler_rotation", "fromto", "placed", "shifted"]
 
 Array = NDArray[np.float64]
 _ZERO = (0.0, 0.0, 0.0)
@@ -39,11 +40,11 @@ def _rotation(element: Element, name: str, settings: Settings, what: str) -> Arr
     if name == "euler":
         return euler_rotation(x, settings)
     if name == "quat":
-        return quaternion_rotation(_unit(x, element, name, what))
+        return matrix_from_quaternion(_unit(x, element, name, what))
     if name == "axisangle":
         return about(_unit(x[:3], element, name, what), settings.angle(float(x[3])))
     if name == "zaxis":
-        return along(_unit(x, element, name, what))
+        return from_z(_unit(x, element, name, what))
     ex = _unit(x[:3], element, name, what)
     ey = _unit(x[3:] - ex * (ex @ x[3:]), element, name, what)
     return np.column_stack([ex, ey, np.cross(ex, ey)])
@@ -67,51 +68,6 @@ def euler_rotation(angles: ArrayLike, settings: Settings) -> Array:
     return R
 
 
-def about(axis: ArrayLike, angle: float) -> Array:
-    """The rotation about a unit axis."""
-    x, y, z = np.asarray(axis, float)
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.asarray(np.eye(3) + math.sin(angle) * K + 2.0 * math.sin(0.5 * angle) ** 2 * (K @ K))
-
-
-def along(axis: ArrayLike) -> Array:
-    """The smallest rotation that takes z to a unit vector."""
-    z = np.asarray(axis, float)
-    n = np.array([-z[1], z[0], 0.0])
-    s = math.hypot(*n)
-    if s < 1e-14:
-        return np.eye(3) if z[2] > 0.0 else np.diag([1.0, -1.0, -1.0])
-    return about(n / s, math.atan2(s, z[2]))
-
-
-def quaternion_rotation(q: ArrayLike) -> Array:
-    """The rotation matrix of a unit quaternion (w, x, y, z)."""
-    w, x, y, z = np.asarray(q, float)
-    return np.array(
-        [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-        ]
-    )
-
-
-def quaternion_of(R: Array) -> tuple[float, ...]:
-    """The unit quaternion (w, x, y, z) of a rotation matrix, with its largest component positive."""
-    # Each column of this matrix is the quaternion times four times one of its components.
-    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
-    Q = np.array(
-        [
-            [1.0 + a + e + i, h - f, c - g, d - b],
-            [h - f, 1.0 + a - e - i, b + d, c + g],
-            [c - g, b + d, 1.0 - a + e - i, f + h],
-            [d - b, c + g, f + h, 1.0 - a - e + i],
-        ]
-    )
-    q = Q[int(np.argmax(Q.diagonal()))]
-    return tuple((q / math.hypot(*q)).tolist())
-
-
 def shifted(position: ArrayLike) -> Placement:
     """A frame that is moved and not turned."""
     return Placement(position=tuple((np.asarray(position, float) + 0.0).tolist()))
@@ -122,4 +78,4 @@ def fromto(element: Element, what: str) -> tuple[Placement, float]:
     x = np.array(vector(element, "fromto", 6, what))
     length = math.hypot(*(x[:3] - x[3:]))
     axis = _unit(x[:3] - x[3:], element, "fromto", what)
-    return Placement.of(along(axis), 0.5 * (x[:3] + x[3:])), 0.5 * length
+    return Placement.of(from_z(axis), 0.5 * (x[:3] + x[3:])), 0.5 * length

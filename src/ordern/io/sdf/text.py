@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model import Placement
+from ...rotations import matrix_from_quaternion
 from ..attributes import clipped, parsed
 from ..xml import Element
 
@@ -80,14 +81,7 @@ def _rotation(xyzw: list[float], pose: Element, what: str) -> np.ndarray[tuple[i
     length = math.hypot(*xyzw)
     if not 1e-6 < length < math.inf:
         raise ModelError(f"{what}: the quaternion of <pose> has length {length:g}; expected 1", pose.where)
-    x, y, z, w = (a / length for a in xyzw)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return matrix_from_quaternion(np.array(xyzw)[[3, 0, 1, 2]])
 
 
 def _truth(text: str, name: str, element: Element, what: str) -> bool:

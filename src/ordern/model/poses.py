@@ -1,0 +1,53 @@
+"""Kinematics in plain NumPy, for any model and many positions at once, without compiling anything.
+
+The viewer, figures and checks use it: a figure must not wait for a compiler, and a check must run on every model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..joints import Joint
+from ..rotations import pose
+from ..spatial import Freedoms, Pose
+from .model import Model
+from .parts import BASE
+
+__all__ = ["body_poses", "joint_motions", "joint_poses", "joint_positions"]
+
+Array = NDArray[Any]
+
+
+def body_poses(model: Model, q: Array) -> Array:
+    """Return the poses (..., n, 4, 4) of all bodies in the world, at positions (..., nq)."""
+    found = np.empty((*q.shape[:-1], len(model.bodies), 4, 4))
+    for k, (c, own) in enumerate(zip(model.joints, joint_positions(model, q), strict=True)):
+        relative = c.placement.matrix @ joint_poses(c.type, own)
+        found[..., k, :, :] = relative if c.parent == BASE else found[..., c.parent, :, :] @ relative
+    return found
+
+
+def joint_positions(model: Model, q: Array) -> list[Array]:
+    """Return the positions (..., nq) of each joint; those of a mimic joint follow from its leader's."""
+    return [c.mimic.ratio * q[..., c.q] + c.mimic.offset if c.mimic else q[..., c.q] for c in model.joints]
+
+
+def joint_poses(joint: Joint, q: Array) -> Array:
+    """Return the poses (..., 4, 4) of a joint's child in the joint's frame, at the joint's positions (..., nq)."""
+    child, Q = joint.transform(Freedoms(np.moveaxis(q, -1, 0))).child(Pose.zero()), joint.turn()
+    R, p = np.empty((*q.shape[:-1], 3, 3)), np.empty((*q.shape[:-1], 3))
+    for i in range(3):
+        p[..., i] = child.position[i]
+        for j in range(3):
+            R[..., i, j] = child.rotation[i][j]
+    return pose(Q @ R @ Q.T, p @ Q.T)
+
+
+def joint_motions(joint: Joint, q: Array) -> Array:
+    """Return the joint's motion subspace (6, nv) at positions (nq,): (angular, linear) in the child's frame."""
+    columns = joint.subspace(Freedoms(q.tolist())).columns
+    S = np.array([m.scalars for m in columns], float).reshape(-1, 2, 3)
+    return np.asarray((S @ joint.turn().T).reshape(-1, 6).T)
