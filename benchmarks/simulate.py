@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import ordern as on
-from ordern.simulate.arguments import share_of_a_step
+from ordern.simulate.options import share_of_a_step
 from ordern.simulate.integrators.native import Native
 
 from .harness import Figures, benchmark, settings, wall_clock

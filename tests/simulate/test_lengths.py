@@ -10,7 +10,7 @@ import pytest
 
 import ordern as on
 from ordern.errors import ArgumentError
-from ordern.simulate.arguments import METHODS
+from ordern.simulate.options import METHODS
 
 PENDULUM = on.load("double-pendulum")
 START = [0.3, 0.2]

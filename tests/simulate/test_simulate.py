@@ -18,9 +18,9 @@ import pytest
 import ordern as on
 from ordern import robots
 from ordern.errors import ArgumentError, ModelError, UnknownNameError
-from ordern.simulate.arguments import METHODS
 from ordern.simulate.events import Event
 from ordern.simulate.forces import Table
+from ordern.simulate.options import METHODS
 from ordern.simulate.results.report import SimulationWarning
 from ordern.simulate.run.fingerprint import fingerprint
 from tests.tolerances import ORDER, REQUESTED, ROUNDING, STEP_LENGTHS, assert_close

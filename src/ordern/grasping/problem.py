@@ -123,4 +123,6 @@ class GraspProblem(LoopedProblem):
             return found
         arm = self.grasp.arm_of(self.grasp.contact_index(name)).name
         text = str(found).replace(f"loop {name!r} cannot be closed", f"contact {name!r} of arm {arm!r} cannot be kept")
-        return StepFailedError(found.kind, t, text)
+        failure = StepFailedError(found.kind, t, text)
+        failure.lingers = found.lingers
+        return failure

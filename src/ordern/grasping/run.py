@@ -15,6 +15,7 @@ from ..simulate.constraints.looped_run import LoopedRun
 from ..simulate.events import Event, EventFunction, Found
 from ..simulate.results.report import warn
 from ..simulate.run.chunk import Chunk
+from ..simulate.run.endings import Ending
 from ..simulate.run.event_record import Happened
 from .as_one_robot import from_whole
 from .monitor import KINDS, Breach, breach, margins
@@ -76,7 +77,7 @@ class GraspRun(LoopedRun):
         self._grasps: list[tuple[float, Grasp]] = [(0.0, problem.grasp)]
         self._left: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
         self._last_margins: tuple[Any, Array] = (None, np.zeros(0))
-        super().__init__(problem, *arguments, switches=(), **more)
+        super().__init__(problem, *arguments, **more)
         if problem.grasp.object is None:
             self.balance.keeps[:] = False  # what stands still takes momentum
 
@@ -151,7 +152,7 @@ class GraspRun(LoopedRun):
         if not lost:
             return
         if self._breach == "stop":
-            self.stopped, self.message = "event", str(self._breaches()[-1])
+            self.stop(Ending.EVENT, str(self._breaches()[-1]))
         elif self._breach == "release":
             self._release({self._fragile[n][0] for n, _ in lost})
 
@@ -215,7 +216,7 @@ class GraspRun(LoopedRun):
                 self.log.events(np.array([self.t]), np.array([self.user + n]), self.q[None], self.v[None])
                 self._write(n, by, struck=True)
             if self._breach == "stop":
-                self.stopped, self.message = "event", str(self._breaches()[-1])
+                self.stop(Ending.EVENT, str(self._breaches()[-1]))
                 return
             if self._breach == "warn":
                 break

@@ -7,32 +7,22 @@ samples, the account of energy, checkpoints.
 from __future__ import annotations
 
 import inspect
-import os
 import time
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, unknown_name
-from ..simulate.arguments import METHODS as ALL_METHODS
-from ..simulate.arguments import (
-    event_list,
-    integrator_for,
-    progress_shown,
-    report_times,
-    run_key,
-    step_settings,
-)
-from ..simulate.constraints.limits import check_mode
+from ..simulate.arguments import integrator_for, report_times, run_key
+from ..simulate.constraints.limits import limit_stops
 from ..simulate.constraints.loop_stops import loop_stops
-from ..simulate.events import Event
 from ..simulate.forces import Table
-from ..simulate.integrators.tableaus import TABLEAUS
+from ..simulate.options import METHODS as ALL_METHODS
+from ..simulate.options import SimulationOptions
 from ..simulate.results.result import Result
 from ..simulate.run.chunk import Stepwise
-from ..simulate.run.lengths import is_positive, require_reachable
+from ..simulate.run.lengths import require_reachable
 from .arguments import finite, numbers, per_arm
 from .as_one_robot import from_whole, to_whole
 from .problem import GraspProblem
@@ -61,77 +51,45 @@ def simulate(
     pose: Any,
     velocity: Any,
     wrench: Any,
-    method: str,
-    dynamics: str | None,
-    step: float | None,
-    rtol: float,
-    atol: float,
-    tolerance: str,
-    events: Sequence[Event],
-    limits: str,
-    restitution: float,
     project: bool,
     breach: str,
-    smoothing: float,
-    dense: bool,
-    checkpoint: str | os.PathLike[str] | None,
-    progress: bool | Callable[[float], Any] | None,
-    max_steps: int,
+    **keywords: Any,
 ) -> Result:
-    """See `Grasp.simulate`."""
+    """See `Grasp.simulate`; the keywords are those of `SimulationOptions`."""
     began = time.perf_counter()
-    if method not in METHODS:
-        raise unknown_name("integrator", method, METHODS, _WHAT)
     if breach not in BREACH:
         raise unknown_name("way to treat a breach", breach, BREACH, _WHAT)
-    settings = step_settings(method, step, rtol, atol, tolerance)
     if not isinstance(project, (bool, np.bool_)):
         raise ArgumentError(f"{_WHAT}: project must be True or False, not {project!r}")
-    if not is_positive(smoothing):
-        raise ArgumentError(f"{_WHAT}: smoothing must be a positive velocity, not {smoothing!r}")
-    if not is_positive(max_steps) or int(max_steps) != max_steps:
-        raise ArgumentError(f"{_WHAT}: max_steps must be a whole number above 0, not {max_steps!r}")
+    if keywords.get("method") == "variational":
+        raise unknown_name("integrator", "variational", METHODS, _WHAT)
+    options = SimulationOptions(**keywords, drift="project" if project else "none")
     times, end = report_times(until)
-    watched = event_list(events)
-    problem = GraspProblem(grasp, _joint_forces(grasp, tau, wrench), _dynamics(dynamics), float(smoothing), project)
+    forces = _joint_forces(grasp, tau, wrench)
+    problem = GraspProblem(grasp, forces, _dynamics(options.dynamics), options.smoothing, project)
     start = _start(grasp, q0, v0, pose, velocity, project)
     q, v = to_whole(start)
     problem.use(GraspStructure.of(grasp, q))
-    ends_early = limits == "stop" or breach == "stop" or any(e.terminal for e in watched)
-    require_reachable(end, settings.step, "step", int(max_steps), ends_early)
-    require_reachable(end, problem.tau.longest, "the period of tau", int(max_steps), ends_early)
-    stops = check_mode(grasp.robot, limits, restitution, q) + loop_stops(problem, limits, q)
-    integrator = integrator_for(problem, settings, method)
+    ends_early = options.ends_early or breach == "stop"
+    require_reachable(end, options.step, "step", options.max_steps, ends_early)
+    require_reachable(end, problem.tau.longest, "the period of tau", options.max_steps, ends_early)
+    stops = limit_stops(grasp.robot, options.limits, q) + loop_stops(problem, options.limits, q)
+    runner = Stepwise(integrator_for(problem, options))
     # also so that compiling is not counted as running
     found = problem.now.motion(q, v, np.zeros(problem.nv), problem.dynamics_method)
-    if method == "radau" and found.singular:
+    if options.method == "radau" and found.singular:
         raise ArgumentError(
             f"{_WHAT}: the method 'radau' looks at states next to those in which tips and object fit, and there "
             f"contacts that depend on each other ({int(found.rank)} of {found.rows} rows are independent here) would "
             "lock the motion; use an explicit method"
         )
+    resting = Stepwise(integrator_for(problem, options)) if options.limits == "bounce" else None
     ready = time.perf_counter()
     run = GraspRun(
-        problem,
-        Stepwise(integrator),
-        Stepwise(integrator_for(problem, settings, method)) if limits == "bounce" else None,
-        (q, v),
-        end,
-        times,
-        watched,
-        stops,
-        limits,
-        float(restitution),
-        keep=bool(dense),
-        max_steps=int(max_steps),
-        method=method,
-        began=ready,
-        compiling=ready - began,
-        order=TABLEAUS[method].order if method in TABLEAUS else 4,
-        breach=breach,
-    )
+        problem, runner, resting, (q, v), end, times, stops, options, ready, ready - began, breach=breach
+    )  # fmt: skip
     robot, key = grasp.robot, ""
-    if checkpoint is not None:
+    if options.checkpoint is not None:
         parts: dict[str, Any] = {
             "robot": [robot.name, robot.digest, robot.loop_digest, robot.lower, robot.upper],
             "contacts": [
@@ -139,15 +97,11 @@ def simulate(
             ],
             "q0": q,
             "v0": v,
-            "tau": problem.tau.key,
             "until": [times, end],
-            "method": [method, dynamics, problem.smoothing, bool(dense), bool(project), breach],
-            "step-or-tolerances": [settings.step, settings.rtol, settings.atol],
-            "events": watched,
-            "limits": [limits, float(restitution)],
+            "breach": breach,
         }
-        key = run_key(parts)
-    return run.go(checkpoint, key, progress_shown(progress))
+        key = run_key(parts, problem, options)
+    return run.go(options.checkpoint, key, options.shown())
 
 
 def _dynamics(given: str | None) -> str | None:

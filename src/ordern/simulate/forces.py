@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ArgumentError
 from ..records import dataclass
 from .integrators.integrator import StepFailedError
+from .run.endings import Ending
 from .run.exchange import read_only, real
 from .run.fingerprint import fingerprint
 from .run.lengths import is_positive
@@ -422,7 +423,7 @@ def called(robot: Robot, function: TimeFunction, t: float, q: Array, v: Array) -
         )
     if not np.isfinite(tau).all() and np.isfinite(q).all() and np.isfinite(v).all():
         k = int(np.flatnonzero(~np.isfinite(tau))[0])
-        raise StepFailedError("bad-force", t, f"tau: the function returned {tau[k]} at t = {t:.9g} s", k)
+        raise StepFailedError(Ending.BAD_FORCE, t, f"tau: the function returned {tau[k]} at t = {t:.9g} s", k)
     return tau.copy() if tau is answer else tau  # it may be written to again by the function
 
 

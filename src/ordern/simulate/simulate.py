@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
-from .arguments import (
-    METHODS,
-    Progress,
-    event_list,
-    initial_state,
-    integrator_for,
-    progress_shown,
-    report_times,
-    run_key,
-    step_settings,
-)
-from .constraints.limits import Stop, check_mode
+from .arguments import initial_state, integrator_for, report_times, run_key
+from .constraints.limits import Stop, limit_stops
 from .constraints.loop_stops import loop_stops
-from .constraints.looped import LoopedProblem, drift_of, structure_of
+from .constraints.looped import LoopedProblem, structure_of
 from .constraints.looped_run import LoopedRun
 from .constraints.start import assembled, closed_start
-from .events import Event
 from .forces import External, applied
-from .integrators.integrator import Settings
 from .integrators.native import kept
 from .integrators.tableaus import TABLEAUS
+from .options import SimulationOptions
 from .run.balance import conserved
 from .run.chunk import Compiled, Runner, Stepwise
-from .run.lengths import is_positive, require_reachable
+from .run.lengths import require_reachable
 from .run.problem import Problem
 from .run.run import Run
-from .switches import Switch, checked
+from .switches import require_loops
 
 if TYPE_CHECKING:
     from ..robot import Robot
     from .results.result import Result
 
-__all__ = ["METHODS", "simulate"]
+__all__ = ["simulate"]
 
 Array = NDArray[np.float64]
 
@@ -54,114 +41,69 @@ def simulate(
     v0: ArrayLike | None = None,
     tau: Any = None,
     until: float | ArrayLike = 1.0,
-    *,
-    method: str = "dormand-prince-8",
-    step: float | None = None,
-    rtol: float = 1e-10,
-    atol: float = 1e-10,
-    tolerance: str = "motion",
-    events: Sequence[Event] = (),
-    limits: str = "ignore",
-    restitution: float = 0.0,
     external: Any = None,
-    dynamics: str | None = None,
-    smoothing: float = 0.01,
-    dense: bool = True,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress = None,
-    max_steps: int = 10_000_000,
-    native: bool | None = None,
-    drift: str | tuple[float, float] = "project",
-    switches: Sequence[Switch] = (),
+    **keywords: Any,
 ) -> Result:
-    """See `Robot.simulate`."""
+    """See `Robot.simulate`; the keywords are those of `SimulationOptions`."""
     began = time.perf_counter()
-    changes = checked(robot, switches)
-    drift_of(drift)
-    if method == "variational":
-        _require_variational(robot, bool(changes), limits)
-    q = robot.project(initial_state("q0", q0, robot.neutral() if q0 is not None else assembled(robot), robot))
-    v = initial_state("v0", v0, np.zeros(robot.nv), robot)
-    times, end = report_times(until)
-    settings = step_settings(method, step, rtol, atol, tolerance)
-    if not is_positive(smoothing):
-        raise ArgumentError(f"smoothing must be a positive velocity, not {smoothing!r}")
-    if not is_positive(max_steps) or int(max_steps) != max_steps:
-        raise ArgumentError(f"max_steps must be a whole number above 0, not {max_steps!r}")
-    events = event_list(events)
-    stops = check_mode(robot, limits, restitution, q)
-    forces = (applied(robot, tau), External(robot, external))
-    ends_early = limits == "stop" or any(e.terminal for e in events)
-    require_reachable(end, settings.step, "step", int(max_steps), ends_early)
-    require_reachable(end, forces[0].longest, "the period of tau", int(max_steps), ends_early)
-    problem: Problem
-    if robot.nc or changes:
-        problem = LoopedProblem(robot, *forces, dynamics, float(smoothing), drift, bool(changes))
-        problem.use(structure_of(robot, {x.name: x.active for x in robot.constraints}, q, 0.0))
-        q, v = closed_start(problem.now, q, v, v0 is not None)
-        problem.use(structure_of(robot, problem.closed, q, 0.0))
-        stops += loop_stops(problem, limits, q)
-    else:
-        dynamics = "articulated-body" if dynamics is None else dynamics
-        robot.kernel("forward_dynamics", dynamics)  # an unknown or unfit method is named before anything is done
-        problem = Problem(robot, *forces, dynamics, float(smoothing))
-    between = bool(dense or events or stops or times is not None)
-    runner = _runner(problem, settings, method, native, between)
-    _compile(problem, q, v, stops if limits == "bounce" else [])
-    ready = time.perf_counter()
-    looped = {"switches": changes} if isinstance(problem, LoopedProblem) else {}
-    run = (LoopedRun if isinstance(problem, LoopedProblem) else Run)(
-        problem,  # type: ignore[arg-type]
-        runner,
-        Stepwise(integrator_for(problem, settings, method)) if limits == "bounce" else None,
-        (q, v),
-        end,
-        times,
-        events,
-        stops,
-        limits,
-        float(restitution),
-        keep=bool(dense),
-        max_steps=int(max_steps),
-        method=method,
-        began=ready,
-        compiling=ready - began,
-        order=TABLEAUS[method].order if method in TABLEAUS else 4,
-        **looped,
-    )
-    shown = progress_shown(progress)
-    key = (
-        ""
-        if checkpoint is None
-        else run_key(
-            {
-                "robot": [robot.name, robot.digest, robot.lower, robot.upper],
-                "q0": q,
-                "v0": v,
-                "tau": problem.tau.key,
-                "external": problem.external.key,
-                "until": [times, end],
-                "method": [method, dynamics, problem.smoothing, bool(dense)],
-                "step-or-tolerances": [settings.step, settings.rtol, settings.atol],
-                "events": events,
-                "limits": limits,
-                "restitution": float(restitution),
-                "loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops], drift, changes],
-            }
-        )
-    )
-    return run.go(checkpoint, key, shown)
-
-
-def _require_variational(robot: Robot, switched: bool, limits: str) -> None:
-    """Raise unless the method can do it at all, before anything else is asked for."""
-    if robot.nc or switched:
+    if keywords.get("method") == "variational" and (robot.nc or keywords.get("switches")):
         raise ArgumentError(
             f"the method 'variational' is for trees, but {robot.name!r} has loops or couplings between joints; use "
             "an adaptive one, with drift='project', or `robot.opened()`, the same robot without them"
         )
-    if limits == "bounce":
-        raise ArgumentError("limits='bounce' is not for the method 'variational'; use an adaptive one")
+    options = SimulationOptions(**keywords)
+    require_loops(robot, options.switches)
+    q = robot.project(initial_state("q0", q0, robot.neutral() if q0 is not None else assembled(robot), robot))
+    v = initial_state("v0", v0, np.zeros(robot.nv), robot)
+    times, end = report_times(until)
+    stops = limit_stops(robot, options.limits, q)
+    forces = (applied(robot, tau), External(robot, external))
+    require_reachable(end, options.step, "step", options.max_steps, options.ends_early)
+    require_reachable(end, forces[0].longest, "the period of tau", options.max_steps, options.ends_early)
+    problem: Problem
+    looped: dict[str, Any] = {}
+    if robot.nc or options.switches:
+        way = options.drift if isinstance(options.drift, str) else "baumgarte"
+        switched = bool(options.switches)
+        problem = LoopedProblem(robot, *forces, options.dynamics, options.smoothing, way, options.pull, switched)
+        problem.use(structure_of(robot, {x.name: x.active for x in robot.constraints}, q, 0.0))
+        q, v = closed_start(problem.now, q, v, v0 is not None)
+        problem.use(structure_of(robot, problem.closed, q, 0.0))
+        stops += loop_stops(problem, options.limits, q)
+        looped = {"switches": options.switches}
+    else:
+        dynamics = options.dynamics or "articulated-body"
+        robot.kernel("forward_dynamics", dynamics)  # an unknown or unfit method is named before anything is done
+        problem = Problem(robot, *forces, dynamics, options.smoothing)
+    between = bool(options.dense or options.events or stops or times is not None)
+    runner = _runner(problem, options, between)
+    _compile(problem, q, v, stops if options.limits == "bounce" else [])
+    resting = Stepwise(integrator_for(problem, options)) if options.limits == "bounce" else None
+    ready = time.perf_counter()
+    run = (LoopedRun if isinstance(problem, LoopedProblem) else Run)(
+        problem,  # type: ignore[arg-type]
+        runner,
+        resting,
+        (q, v),
+        end,
+        times,
+        stops,
+        options,
+        ready,
+        ready - began,
+        **looped,
+    )
+    key = ""
+    if options.checkpoint is not None:
+        parts = {
+            "robot": [robot.name, robot.digest, robot.lower, robot.upper],
+            "q0": q,
+            "v0": v,
+            "until": [times, end],
+            "loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops]],
+        }
+        key = run_key(parts, problem, options)
+    return run.go(options.checkpoint, key, options.shown())
 
 
 def _compile(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> None:
@@ -191,9 +133,9 @@ def _use(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> bool:
     return True
 
 
-def _runner(problem: Problem, settings: Settings, method: str, native: bool | None, between: bool) -> Runner:
-    """Machine code where forces are known beforehand, else steps from Python."""
-    reasons = []
+def _runner(problem: Problem, options: SimulationOptions, between: bool) -> Runner:
+    """Return machine code where forces are known beforehand, else steps from Python."""
+    reasons, method = [], options.method
     if isinstance(problem, LoopedProblem):
         reasons.append("loops are kept closed step by step, from Python")
     if method not in TABLEAUS:
@@ -204,11 +146,11 @@ def _runner(problem: Problem, settings: Settings, method: str, native: bool | No
         reasons.append("the external forces are a Python function")
     if problem.robot.nv == 0:
         reasons.append("nothing moves")
-    if not reasons and native is not False:
+    if not reasons and options.native is not False:
         try:
-            return Compiled(problem, settings, method, between)
+            return Compiled(problem, options.settings, method, between)
         except ArgumentError as e:
             reasons.append(str(e))
-    if native:
+    if options.native:
         raise ArgumentError(f"native=True, but {'; '.join(reasons)}")
-    return Stepwise(integrator_for(problem, settings, method))
+    return Stepwise(integrator_for(problem, options))

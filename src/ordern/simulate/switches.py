@@ -24,7 +24,7 @@ from .run.lengths import as_number, is_positive
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Switch", "checked"]
+__all__ = ["Switch", "require_loops", "switch_list"]
 
 
 @dataclass(frozen=True)
@@ -91,22 +91,27 @@ def _names(what: str, given: Any) -> tuple[str, ...]:
     return found
 
 
-def checked(robot: Robot, switches: Any) -> tuple[Switch, ...]:
-    """Switches in a tuple, if they are such and their loops exist: those at times first, in order."""
+def switch_list(switches: Any) -> tuple[Switch, ...]:
+    """Return switches in a tuple, those at times first, in order; raise if they are not switches."""
     given = (switches,) if isinstance(switches, Switch) else () if switches is None else switches
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise ArgumentError(
             f"switches must be on.Switch objects, switches=[on.Switch(at=0.5, open=[...])]; not {given!r}"
         )
     found = tuple(given)
-    known = [x.name for x in robot.constraints]
     for s in found:
         if not isinstance(s, Switch):
             raise ArgumentError(
                 f"switches must be on.Switch objects: give on.Switch(at=0.5, open=[...]) instead of {s!r}"
             )
+    timed = sorted((s for s in found if s.at is not None), key=lambda s: s.at or 0.0)
+    return (*timed, *(s for s in found if s.when is not None))
+
+
+def require_loops(robot: Robot, switches: Iterable[Switch]) -> None:
+    """Raise unless the robot has the loops that switches name."""
+    known = [x.name for x in robot.constraints]
+    for s in switches:
         for name in (*s.open, *s.close):
             if name not in known:
                 raise unknown_name("loop", name, known, robot.name)
-    timed = sorted((s for s in found if s.at is not None), key=lambda s: s.at or 0.0)
-    return (*timed, *(s for s in found if s.when is not None))

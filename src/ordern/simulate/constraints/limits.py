@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ArgumentError, unknown_name
+from ...errors import ArgumentError
 from ...joints.limitable import own_rates
 from ...records import dataclass
 from ..integrators.integrator import StepFailedError
 from ..results.report import Violation
-from ..run.lengths import as_number
+from ..run.endings import Ending
 from ..run.problem import Problem, spread
 
 if TYPE_CHECKING:
     from ...robot import Robot
 
-__all__ = ["MODES", "REST", "Excess", "Stop", "complementary", "impact", "stops_of"]
+__all__ = ["MODES", "REST", "Excess", "Stop", "complementary", "impact", "limit_stops", "stops_of"]
 
 Array = NDArray[np.float64]
 
@@ -87,12 +87,8 @@ def stops_of(robot: Robot) -> list[Stop]:
     return stops
 
 
-def check_mode(robot: Robot, mode: str, restitution: float, q0: Array) -> list[Stop]:
-    """The stops that a run has to watch, if its arguments are right."""
-    if mode not in MODES:
-        raise unknown_name("way to treat limits", mode, MODES)
-    if not 0.0 <= as_number(restitution) <= 1.0:
-        raise ArgumentError(f"restitution must be between 0 (no bounce) and 1 (no loss), not {restitution!r}")
+def limit_stops(robot: Robot, mode: str, q0: Array) -> list[Stop]:
+    """Return the stops that a run has to watch; raise if it cannot start there."""
     if mode == "ignore":
         return []
     stops = stops_of(robot)
@@ -126,7 +122,7 @@ def impact(
         elif abs(away[k]) <= s.rounding * size[k] or (A[k, k] == 0.0 and abs(away[k]) <= REST):
             away[k] = 0.0
         elif away[k] < 0.0 and A[k, k] == 0.0:
-            raise StepFailedError("blocked", t, _no_way_back(s, t, -float(away[k])))
+            raise StepFailedError(Ending.BLOCKED, t, _no_way_back(s, t, -float(away[k])))
         if s.own:
             after[s.v] = s.side * away[k]
     return after, away

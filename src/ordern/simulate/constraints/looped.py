@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ArgumentError
-from ...loops.dynamics import BAUMGARTE
 from ...loops.limits import velocity_bias, velocity_rows
 from ..integrators.integrator import StepFailedError
 from ..integrators.native import kept
 from ..results.series import LOOP_FORCE, LOOPS_CLOSED
+from ..run.endings import Ending
 from ..run.problem import Problem
 from .singular_band import Crossing, weak_rank
 from .stop_projection import Holding
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
     from ..forces import Applied, External
     from .limits import Stop
 
-__all__ = ["DRIFTS", "LoopedProblem", "drift_of", "structure_of"]
+__all__ = ["LoopedProblem", "structure_of"]
 
 Array = NDArray[np.float64]
 
-DRIFTS = ("project", "baumgarte", "none")
 _AT_REST = 1e-12
 """Kinetic energies below this, in J, are those of a mechanism at rest."""
 _MIDDLE = (-1.0 / 6.0, 4.0 / 6.0, 4.0 / 6.0, -1.0 / 6.0)
@@ -38,22 +36,6 @@ _SOON, _TRIES = 1e-6, 16
 """In s, how far from a singular position it is looked for others, and how often that is doubled."""
 OPEN = 1e-9
 """A state that is closed no better than this, in rad and m, is no state of the mechanism."""
-
-
-def drift_of(drift: Any) -> tuple[str, tuple[float, float] | None]:
-    """What is done against drift, and the numbers of Baumgarte's stabilisation."""
-    if isinstance(drift, str) and drift in DRIFTS:
-        return drift, (BAUMGARTE, BAUMGARTE) if drift == "baumgarte" else None
-    try:
-        alpha, beta = (float(x) for x in drift)
-    except (TypeError, ValueError):
-        alpha = beta = float("nan")
-    if not (0.0 <= alpha < np.inf and 0.0 <= beta < np.inf):
-        raise ArgumentError(
-            f"drift must be 'project', 'baumgarte', 'none', or two numbers (alpha, beta) in 1/s that are not below 0; "
-            f"not {drift!r}"
-        )
-    return "baumgarte", (alpha, beta)
 
 
 def structure_of(robot: Robot, closed: Mapping[str, bool], q: Array, t: float, rank: int | None = None) -> Structure:
@@ -83,11 +65,12 @@ class LoopedProblem(Problem):
         external: External,
         dynamics: str | None,
         smoothing: float,
-        drift: Any,
+        drift: str,
+        pull: tuple[float, float] | None = None,
         switched: bool = False,
     ) -> None:
         super().__init__(robot, tau, external, dynamics or "", smoothing)
-        self.drift, self.pull = drift_of(drift)
+        self.drift, self.pull = drift, pull
         self.tree_passive, self.switched = self.has_passive, switched
         self._method = dynamics
         self.now: Structure
@@ -245,8 +228,9 @@ class LoopedProblem(Problem):
     def _open(self, t: float, q: Array) -> StepFailedError:
         name, off = self.now.worst(self.now.residual(q, t))
         message = f"loop {name!r} cannot be closed after t = {t:.9g} s: it stays open by {off:.3g}"
-        lingers = self.crossing is not None and self._off > 0.1 * OPEN  # a shorter step would not help
-        return StepFailedError("lingers" if lingers else "not-closed", t, message)
+        failure = StepFailedError(Ending.NOT_CLOSED, t, message)
+        failure.lingers = self.crossing is not None and self._off > 0.1 * OPEN  # a shorter step would not help
+        return failure
 
     def _kept(self, t: float, q: Array, v: Array, held: Sequence[Stop]) -> Array:
         """The velocity next to v that keeps loops closed, and joints at stops that they rest on."""

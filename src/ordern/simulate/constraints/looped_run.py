@@ -14,6 +14,7 @@ from ..events import SAME_MOMENT, Event, EventFunction, Found
 from ..integrators.integrator import StepFailedError
 from ..results.report import Report
 from ..run.chunk import Chunk
+from ..run.endings import Ending
 from ..run.run import Run
 from ..switches import Switch
 from .dead_point import dead_point, locked
@@ -27,13 +28,15 @@ __all__ = ["LoopedRun"]
 
 Array = NDArray[np.float64]
 
+_AT_DEAD_POINTS = (Ending.STEP_TOO_SMALL, Ending.NOT_CLOSED, Ending.NOT_CONVERGED, Ending.NOT_FINITE)
+
 
 class LoopedRun(Run):
     """As `Run`; its own events are those of switches, and always the last one that a singular position is near."""
 
     problem: LoopedProblem
 
-    def __init__(self, problem: LoopedProblem, *arguments: Any, switches: tuple[Switch, ...], **more: Any) -> None:
+    def __init__(self, problem: LoopedProblem, *arguments: Any, switches: tuple[Switch, ...] = (), **more: Any) -> None:
         self._timed = [s for s in switches if s.at is not None]
         self._noticed = [s for s in switches if s.when is not None]
         self._due, self._inside = 0, False
@@ -98,7 +101,7 @@ class LoopedRun(Run):
             return
         problem.cross(singular[-1].rank, np.zeros(problem.nv))
         if problem.usual.is_locked(self.q, self.t):
-            self.stopped, self.message = "locked", locked(problem.usual, self.q, self.t, singular[-1].rank)
+            self.stop(Ending.LOCKED, locked(problem.usual, self.q, self.t, singular[-1].rank))
 
     def next_break(self) -> float:
         """When the next loops open or close."""
@@ -159,7 +162,7 @@ class LoopedRun(Run):
 
     def failed(self, e: StepFailedError) -> None:
         """No further step could be taken."""
-        if e.kind == "lingers":
+        if e.lingers:
             self._cross(False)
         else:
             self._fail(e)
@@ -167,10 +170,12 @@ class LoopedRun(Run):
     def _fail(self, e: StepFailedError) -> None:
         """The run ends before its time; if that is at a dead point, the message names its loops."""
         super()._fail(e)
-        known = e.kind in ("step-too-small", "not-closed", "not-converged", "not-finite")
+        known = e.kind in _AT_DEAD_POINTS
         why = dead_point(self.problem.usual, self.q, self.t, self.loops.largest) if known else ""
         if why:
-            first = f"no step after t = {e.t:.9g} s is short enough" if e.kind == "step-too-small" else self.message
+            first = (
+                f"no step after t = {e.t:.9g} s is short enough" if e.kind == Ending.STEP_TOO_SMALL else self.message
+            )
             self.message = f"{first}: {why}"
 
     # ---- singular positions
@@ -255,10 +260,10 @@ class LoopedRun(Run):
         problem.turns.renew(found.robot, q)
         beyond = next((x for x in self.contact.stops if x.joint in new and x.inside(q) < -tolerances[x.joint]), None)
         if beyond is not None:
-            self.stopped = "not-closed"
-            self.message = (
+            self.stop(
+                Ending.NOT_CLOSED,
                 f"loop {beyond.joint!r} was to be closed at t = {self.t:.9g} s, where its joint is "
-                f"{-beyond.inside(q):.3g} beyond the {beyond.name}"
+                f"{-beyond.inside(q):.3g} beyond the {beyond.name}",
             )
             return
         if new:
@@ -288,10 +293,10 @@ class LoopedRun(Run):
         if left <= 1e-9:
             robot = self.robot
             return q, float(robot.potential_energy(q)) - float(robot.potential_energy(self.q))
-        self.stopped = "not-closed"
-        self.message = (
+        self.stop(
+            Ending.NOT_CLOSED,
             f"loop {name!r} was to be closed at t = {self.t:.9g} s, where it is open by {off[name]:.3g}; at most "
-            f"{tolerances[name]:.3g} (the switch's tolerance) is closed"
+            f"{tolerances[name]:.3g} (the switch's tolerance) is closed",
         )
         return None
 

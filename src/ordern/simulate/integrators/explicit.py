@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..run.endings import Ending
 from ..run.problem import Problem
 from . import rk_step
 from .dense import bend
@@ -86,7 +87,7 @@ class Explicit(Integrator):
                         return self._take(machine, tried, end if last else self._t + h, rejected, before)
                     bad = None
             except StepFailedError as e:
-                if e.kind not in ("bad-force", "not-closed") or not self.adaptive:
+                if e.lingers or e.kind not in (Ending.BAD_FORCE, Ending.NOT_CLOSED) or not self.adaptive:
                     raise
                 bad, factor = e, SHRINKAGE
             if not self.adaptive:
@@ -147,7 +148,7 @@ def not_finite(problem: Problem, t: float, index: int | None, rejected: int, cou
     """The failure of a motion that runs away."""
     name = "" if index is None else f" at joint {problem.joint_of(index)!r}"
     message = f"the motion is not finite after t = {t:.9g} s{name}"
-    return StepFailedError("not-finite", t, message, index, rejected, count)
+    return StepFailedError(Ending.NOT_FINITE, t, message, index, rejected, count)
 
 
 def too_small(problem: Problem, t: float, a: Array, rejected: int, count: int) -> StepFailedError:
@@ -157,7 +158,7 @@ def too_small(problem: Problem, t: float, a: Array, rejected: int, count: int) -
         f"no step after t = {t:.9g} s is short enough for the tolerance; joint {problem.joint_of(index)!r} accelerates "
         "most. The motion may be stiff (method='radau'), or a force may jump (list its times as breaks)"
     )
-    return StepFailedError("step-too-small", t, message, index, rejected, count)
+    return StepFailedError(Ending.STEP_TOO_SMALL, t, message, index, rejected, count)
 
 
 def require_finite(problem: Problem, t: float, x: Array, what: str) -> None:
@@ -165,7 +166,9 @@ def require_finite(problem: Problem, t: float, x: Array, what: str) -> None:
     if not np.isfinite(x).all():
         index = int(np.flatnonzero(~np.isfinite(x))[0])
         name = problem.joint_of(index) if len(x) == problem.nv else problem.joint_at(index)
-        raise StepFailedError("not-finite", t, f"the {what} of joint {name!r} is {x[index]} at t = {t:.9g} s", index)
+        raise StepFailedError(
+            Ending.NOT_FINITE, t, f"the {what} of joint {name!r} is {x[index]} at t = {t:.9g} s", index
+        )
 
 
 def first_step(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...errors import OrdernError
 from ...records import dataclass
+from ..run.endings import Ending
 
 if TYPE_CHECKING:
     from ..run.problem import Problem
@@ -69,12 +70,12 @@ class StepFailedError(OrdernError):
     """No step can be taken from here. The driver keeps all up to this time and reports the reason."""
 
     def __init__(
-        self, kind: str, t: float, message: str, index: int | None = None, rejected: int = 0, evaluations: int = 0
+        self, kind: Ending, t: float, message: str, index: int | None = None, rejected: int = 0, evaluations: int = 0
     ) -> None:
         super().__init__(message)
         self.kind = kind
-        """"not-finite", "step-too-small", "not-converged", "bad-force", "not-closed" (a loop), "blocked" (at a limit,
-        by its loops), "lingers" (at a singular position, for the driver only)."""
+        self.lingers = False
+        """Whether the motion stays at a singular position for too long: the driver then ends the passage."""
         self.t = t
         self.index = index
         """The component of v to blame, if one is."""

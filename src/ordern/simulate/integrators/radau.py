@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..run.endings import Ending
 from .dense import bend
 from .integrator import Integrator, Settings, Step, StepFailedError
 from .stiff import Eliminated, Field, Jacobian
@@ -108,7 +109,10 @@ class Radau(Integrator):
         if bad.size:
             name = self.problem.joint_of(int(bad[0]))
             raise StepFailedError(
-                "not-finite", self._t, f"the acceleration of joint {name!r} is not finite at t = {t:.9g} s", int(bad[0])
+                Ending.NOT_FINITE,
+                self._t,
+                f"the acceleration of joint {name!r} is not finite at t = {t:.9g} s",
+                int(bad[0]),
             )
         self._J: Jacobian | None = None
         self._fresh = False
@@ -302,7 +306,7 @@ class Radau(Integrator):
             f"no step after t = {self._t:.9g} s is short enough for the tolerance or the stages' equations; joint "
             f"{self.problem.joint_of(index)!r} accelerates most"
         )
-        return StepFailedError("step-too-small", self._t, message, index, rejected, evaluations)
+        return StepFailedError(Ending.STEP_TOO_SMALL, self._t, message, index, rejected, evaluations)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Time, state, rates, step sizes, the Jacobian, and the polynomial of the last step."""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...errors import ArgumentError
 from ...spatial import Freedoms
+from ..run.endings import Ending
 from ..run.lengths import LEAST_TIME
 from .integrator import Integrator, Settings, Step, StepFailedError
 
@@ -93,7 +94,7 @@ class Variational(Integrator):
             t1 = end
         h = self.h if whole else t1 - t0
         if h < LEAST_TIME:
-            raise StepFailedError("step-too-small", t0, f"the step of {h:g} s at t = {t0:.9g} s is too short")
+            raise StepFailedError(Ending.STEP_TOO_SMALL, t0, f"the step of {h:g} s at t = {t0:.9g} s is too short")
         self._rounds = 0
         begin = self._p + (0.5 * h) * force
         x = self._velocity(t0, q, begin, v + (0.5 * h) * a + (h / 6.0) * (a - self._a_before), h)
@@ -102,7 +103,7 @@ class Variational(Integrator):
         p1, v1, force1 = self._ended(t1, q1, arrived, h)
         a1 = self._acceleration(q1, v1, force1)
         if not isfinite(float(q1 @ q1) + float(v1 @ v1)):
-            raise self._failure("not-finite", t0, f"the state is not finite after t = {t0:.9g} s", v1)
+            raise self._failure(Ending.NOT_FINITE, t0, f"the state is not finite after t = {t0:.9g} s", v1)
         self._t, self._q, self._v, self._a, self._a_before = t1, q1, v1, a1, a
         self._p, self._force, self._count = p1, force1, self._count + 1
         if not whole:
@@ -173,7 +174,7 @@ class Variational(Integrator):
             if error <= _STALLED * (float(x @ x) + at):
                 return x
         raise self._failure(
-            "not-converged",
+            Ending.NOT_CONVERGED,
             t,
             f"the step of {h:g} s at t = {t:.9g} s has no solution near the motion: it is too long for these "
             "velocities (bodies must turn by much less than half a turn) or springs; give a shorter `step`",
@@ -216,17 +217,17 @@ class Variational(Integrator):
             if float(d @ d) <= _STALLED * float(v @ v):
                 return answer(v)
         raise self._failure(
-            "not-converged",
+            Ending.NOT_CONVERGED,
             t,
             f"at t = {t:.9g} s the applied force depends so strongly on the velocity that no velocity fits it; give a "
             "shorter `step`",
             v,
         )
 
-    def _failure(self, kind: str, t: float, message: str, y: Array) -> StepFailedError:
+    def _failure(self, kind: Ending, t: float, message: str, y: Array) -> StepFailedError:
         bad = np.flatnonzero(~np.isfinite(y))
         index = int(bad[0]) if len(bad) and len(y) == self.problem.nv else None
-        if len(bad) and kind != "not-converged" and index is not None:
+        if len(bad) and kind != Ending.NOT_CONVERGED and index is not None:
             message += f" in joint {self.problem.joint_of(index)!r}"
         return StepFailedError(kind, t, message, index, evaluations=self._rounds)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...records import dataclass
 from ..constraints.loop_report import LoopReport
+from ..run.endings import Ending
 
 __all__ = ["Report", "SimulationWarning", "Violation", "warn"]
 
@@ -55,9 +56,9 @@ class Report:
     dynamics: str
     """The method of forward dynamics."""
     stopped: str
-    """Why: "end", "event", "limit", or, before its time, "not-finite", "step-too-small", "not-converged", "bad-force",
-    "not-closed" (a loop), "locked" (by its loops, where it starts), "blocked" (at a limit, by its loops), "max-steps",
-    "interrupted"."""
+    """The word of an `Ending`: "end", "event", "limit", or, before its time, "not-finite", "step-too-small",
+    "not-converged", "bad-force", "not-closed" (a loop), "locked" (by its loops, where it starts), "blocked" (at a
+    limit, by its loops), "max-steps", "interrupted"."""
     message: str
     """The same in words, with names and the time."""
     time: float
@@ -93,8 +94,8 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether it came to its end, or to one that was asked for."""
-        return self.stopped in ("end", "event", "limit")
+        """Tell whether the run came to its end, or to an end that the user asked for."""
+        return self.stopped in [x for x in Ending if x.planned]
 
     @property
     def energy_drift(self) -> float:

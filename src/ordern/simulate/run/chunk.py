@@ -16,6 +16,7 @@ from ..integrators.explicit import first_step, not_finite, too_small
 from ..integrators.integrator import Integrator, Settings, Step, StepFailedError
 from ..integrators.native import Native
 from ..integrators.rk_step import Point
+from .endings import Ending
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Stepwise(Runner):
                 break
             except KeyboardInterrupt:  # the steps before are kept, and a checkpoint can go on from there
                 self.integrator.restore(before)
-                failure = StepFailedError("interrupted", t, f"interrupted at t = {t:.9g} s")
+                failure = StepFailedError(Ending.INTERRUPTED, t, f"interrupted at t = {t:.9g} s")
                 break
             t = taken[-1].t1
         self._t = t

@@ -20,12 +20,14 @@ from ..integrators.integrator import StepFailedError
 from ..results.report import Report, warn
 from .balance import Balance, conserved
 from .chunk import Chunk, Runner
+from .endings import Ending
 from .event_record import Happened
 from .log import Log
 from .problem import Problem
 from .sampling import cut, sampled
 
 if TYPE_CHECKING:
+    from ..options import SimulationOptions
     from ..results.result import Result
     from .checkpoint import Block, Checkpoint
 
@@ -54,33 +56,27 @@ class Run:
         state: tuple[Array, Array],
         end: float,
         times: Array | None,
-        events: tuple[Event, ...],
         stops: list[Stop],
-        limits: str,
-        restitution: float,
-        *,
-        keep: bool,
-        max_steps: int,
-        method: str,
+        options: SimulationOptions,
         began: float,
-        order: int,
         compiling: float = 0.0,
     ) -> None:
         self.problem, self.robot, self.end, self.times = problem, problem.robot, end, times
         self._usual, self._resting, self.runner = runner, resting, runner
         self.t, (self.q, self.v) = 0.0, state
-        self.keep, self.max_steps, self.method, self._began = keep, max_steps, method, began
+        self.options, self._began, events = options, began, options.events
         own = self.own_events()
-        self._watch = Tracker(self.robot, (*events, *own), max(1, order // 2))
+        self._watch = Tracker(self.robot, (*events, *own), max(1, options.order // 2))
         self.user, self._own = len(events), len(own)
-        self.contact = Contact(problem, self._watch, stops, limits, restitution)
+        self.contact = Contact(problem, self._watch, stops, options.limits, options.restitution)
         self.log = Log(problem.nq, problem.nv, tuple(problem.extra.values()))
         self.balance = Balance(self.robot, conserved(self.robot, problem.external.absent))
         self.excess = Excess(self.robot)
         self.steps = self.rejected = self.evaluations = self.next_time = self.impacts = 0
         self.wall, self._compiling = 0.0, compiling
         self._fresh, self._h = True, float("nan")
-        self.stopped, self.message = "", ""
+        self.stopped: Ending | None = None
+        self.message = ""
         watched = bool(events or stops or own)
         self._most = (_WATCHED if watched else _FREE) if runner.native else _STEPWISE
         self._ahead = _SOON
@@ -152,17 +148,17 @@ class Run:
                         self._save(saved)
                         last_save, last_steps = now, self.steps
         except KeyboardInterrupt:
-            self.stopped, self.message = "interrupted", f"interrupted at t = {self.t:.9g} s"
+            self.stop(Ending.INTERRUPTED, f"interrupted at t = {self.t:.9g} s")
         return whole
 
     def _advance(self) -> None:
         """One chunk of steps, and what happens in it."""
         if self.t >= self.end:
-            self.stopped, self.message = "end", f"reached the end, t = {self.end:.9g} s"
+            self.stop(Ending.END, f"reached the end, t = {self.end:.9g} s")
             return
-        if self.steps >= self.max_steps:
-            self.stopped = "max-steps"
-            self.message = f"{self.steps} steps were taken by t = {self.t:.9g} s: raise max_steps, or rtol and atol"
+        if self.steps >= self.options.max_steps:
+            taken = f"{self.steps} steps were taken by t = {self.t:.9g} s: raise max_steps, or rtol and atol"
+            self.stop(Ending.MAX_STEPS, taken)
             return
         try:
             if self._fresh:
@@ -173,7 +169,7 @@ class Run:
             end = self._next_end()
             ahead = self._most if self.runner.native else min(self._most, self._ahead)
             self._ahead = min(2 * self._ahead, self._most)
-            chunk = self.runner.run(end, min(ahead, self.max_steps - self.steps))
+            chunk = self.runner.run(end, min(ahead, self.options.max_steps - self.steps))
         except StepFailedError as e:
             self._fail(e)
             return
@@ -200,10 +196,14 @@ class Run:
         """The end of the run, or of the current piece of smooth forces."""
         return min(self.end, self.problem.next_break(self.t), self.next_break())
 
+    def stop(self, ending: Ending, message: str) -> None:
+        """End the run here."""
+        self.stopped, self.message = ending, message
+
     def _fail(self, e: StepFailedError) -> None:
         name = self.problem.joint_of(e.index)
         known = f" (joint {name!r})" if name and name not in str(e) else ""
-        self.stopped, self.message = e.kind, f"{e}{known}"
+        self.stop(e.kind, f"{e}{known}")
 
     def _take(self, chunk: Chunk) -> None:
         """Write down the steps of a chunk, up to the first thing that ends it."""
@@ -247,9 +247,9 @@ class Run:
         if self.stopped:
             return
         if ending is not None:
-            self.stopped, self.message = "event", f"event {events[ending].name!r} at t = {self.t:.9g} s"
+            self.stop(Ending.EVENT, f"event {events[ending].name!r} at t = {self.t:.9g} s")
         elif stop is not None and self.contact.ends:
-            self.stopped, self.message = "limit", f"{events[stop].name} at t = {self.t:.9g} s"
+            self.stop(Ending.LIMIT, f"{events[stop].name} at t = {self.t:.9g} s")
 
     def _book(self, chunk: Chunk) -> None:
         """Rows, sums and limits of steps."""
@@ -267,7 +267,7 @@ class Run:
             self.next_time = done
             if len(asked):
                 self._rows(*sampled(self.problem, chunk, asked, W, lost, before, self.balance))
-        if self.keep:
+        if self.options.dense:
             self.log.dense(chunk.edges, chunk.dense)
         self.steps += len(chunk)
         self.t, self.q, self.v = float(chunk.t[-1]), chunk.q[-1], chunk.v[-1]
@@ -363,7 +363,7 @@ class Run:
         from ..results.result import Result
 
         log = self.log
-        if self.times is not None and self.stopped != "end" and self.steps:
+        if self.times is not None and self.stopped != Ending.END and self.steps:
             seen = log.column("rows", 0)
             if not len(seen) or seen[-1] < self.t:
                 a, tau = self._last
@@ -391,9 +391,9 @@ class Run:
         b = self.balance
         return Report(
             robot=self.robot.name,
-            method=self.method,
+            method=self.options.method,
             dynamics=self.problem.dynamics_method,
-            stopped=self.stopped,
+            stopped=str(self.stopped),
             message=self.message,
             time=self.t,
             steps=self.steps,
@@ -415,7 +415,7 @@ class Run:
     # ---- checkpoints
 
     def _save(self, saved: Checkpoint) -> None:
-        final = self.stopped not in ("", "interrupted", "max-steps")
+        final = self.stopped not in (None, Ending.INTERRUPTED, Ending.MAX_STEPS)
         now = time.perf_counter()
         self.wall, self._began = self.wall + now - self._began, now
         counts = [self.steps, self.rejected, self.evaluations, self.next_time, self.impacts, int(self._fresh)]
@@ -425,7 +425,7 @@ class Run:
             "numbers": np.array([self.t, self._h, self.wall]),
             "q": self.q,
             "v": self.v,
-            "stopped": np.array(self.stopped if final else "", dtype="U32"),
+            "stopped": np.array(str(self.stopped) if final else "", dtype="U32"),
             "message": np.array(self.message if final else "", dtype="U1000"),
             "signs": self._watch.signs,
             "leaving": np.array([self._watch.leaving.get(k, np.nan) for k in range(len(self._watch.events))]),
@@ -447,7 +447,8 @@ class Run:
         self.problem.evaluations, self._fresh = evaluations, bool(fresh)
         self.t, self._h, self.wall = state["numbers"].tolist()
         self.q, self.v, self._last = state["q"], state["v"], (state["last"][0], state["last"][1])
-        self.stopped, self.message = str(state["stopped"]), str(state["message"])
+        word, self.message = str(state["stopped"]), str(state["message"])
+        self.stopped = Ending.of(word) if word else None
 
         def group(name: str) -> dict[str, NDArray[Any]]:
             return {k.removeprefix(f"{name}:"): x for k, x in state.items() if k.startswith(f"{name}:")}
