@@ -17,17 +17,7 @@ from .ops import OPS, Op, Scalar
 
 __all__ = ["Graph", "Node"]
 
-_UFUNCS = {
-    "add": "add",
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "div",
-    "negative": "neg",
-    "sqrt": "sqrt",
-    "sin": "sin",
-    "cos": "cos",
-    "arctan2": "atan2",
-}
+_UFUNCS = {op.ufunc: op for op in OPS.values() if op.ufunc}
 _ADD, _SUB, _MUL, _DIV, _NEG = (OPS[name] for name in ("add", "sub", "mul", "div", "neg"))
 
 
@@ -116,7 +106,7 @@ class Node:
         if method != "__call__" or more or ufunc.__name__ not in _UFUNCS:
             known = ", ".join(_UFUNCS)
             raise TraceError(f"np.{ufunc.__name__} cannot be traced; of NumPy's functions these can: {known}")
-        return self.graph.apply(OPS[_UFUNCS[ufunc.__name__]], *operands)
+        return self.graph.apply(_UFUNCS[ufunc.__name__], *operands)
 
     def __add__(self, other: Scalar) -> Scalar:
         return self.graph.apply(_ADD, self, other)

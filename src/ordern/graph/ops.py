@@ -39,6 +39,8 @@ class Op:
     counts_as: str = "other"
     """The column of an operation count in which it appears."""
     commutative: bool = False
+    ufunc: str = ""
+    """The name of NumPy's function for it; empty if NumPy has no such function."""
 
 
 def _is(x: Scalar, name: str) -> bool:
@@ -149,6 +151,7 @@ OPS: dict[str, Op] = {
             partials=lambda a, b: (1.0, 1.0),
             counts_as="additions",
             commutative=True,
+            ufunc="add",
         ),
         Op(
             "sub",
@@ -158,6 +161,7 @@ OPS: dict[str, Op] = {
             lower=lambda e, a, b: e.binary("fsub", a, b),
             partials=lambda a, b: (1.0, -1.0),
             counts_as="additions",
+            ufunc="subtract",
         ),
         Op(
             "mul",
@@ -168,6 +172,7 @@ OPS: dict[str, Op] = {
             partials=lambda a, b: (b, a),
             counts_as="multiplications",
             commutative=True,
+            ufunc="multiply",
         ),
         Op(
             "div",
@@ -177,6 +182,7 @@ OPS: dict[str, Op] = {
             lower=lambda e, a, b: e.binary("fdiv", a, b),
             partials=lambda a, b: (1.0 / b, -(a / (b * b))),
             counts_as="divisions",
+            ufunc="divide",
         ),
         Op(
             "neg",
@@ -186,6 +192,7 @@ OPS: dict[str, Op] = {
             lower=lambda e, a: e.negate(a),
             partials=lambda a: (-1.0,),
             counts_as="negations",
+            ufunc="negative",
         ),
         Op(
             "sqrt",
@@ -194,6 +201,7 @@ OPS: dict[str, Op] = {
             simplify=_never,
             lower=lambda e, a: e.intrinsic("sqrt", a),
             partials=lambda a: (0.5 / scalars.sqrt(a),),
+            ufunc="sqrt",
         ),
         Op(
             "sin",
@@ -202,6 +210,7 @@ OPS: dict[str, Op] = {
             simplify=_sin,
             lower=elementary.sin,
             partials=lambda a: (scalars.cos(a),),
+            ufunc="sin",
         ),
         Op(
             "cos",
@@ -210,6 +219,7 @@ OPS: dict[str, Op] = {
             simplify=_cos,
             lower=elementary.cos,
             partials=lambda a: (-scalars.sin(a),),
+            ufunc="cos",
         ),
         Op(
             "atan2",
@@ -218,6 +228,7 @@ OPS: dict[str, Op] = {
             simplify=_never,
             lower=elementary.atan2,
             partials=_atan2_partials,
+            ufunc="arctan2",
         ),
         Op(
             "where_less",

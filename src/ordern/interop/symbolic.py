@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms import find
 from ..algorithms.method_limits import require_tree
 from ..errors import ArgumentError, OrdernError
-from ..graph import Graph, Node, Scalar, live
+from ..graph import OPS, Graph, Node, Scalar, live, scalars
 from ..model import ConcreteTree, Index, Model, core_shape, core_size, result_scalars
 from ..model.tables import INERTIA, PLACEMENT
 
@@ -61,8 +61,8 @@ def symbolic(
         size = core_size(robot, port.kind)
         leaves = [graph.leaf(f"{port.name}{k + 1}" if size > 1 else port.name) for k in range(size)]
         inputs.append(tree.input(port.kind, leaves))
-    scalars = result_scalars(algorithm.function(tree, *inputs, **options), core_size(robot, asked.output))
-    expressions = _expressions(scalars, sympy)
+    results = result_scalars(algorithm.function(tree, *inputs, **options), core_size(robot, asked.output))
+    expressions = _expressions(results, sympy)
     if simplify:
         expressions = [sympy.simplify(sympy.nsimplify(x, rational=True) if _plain(x) else x) for x in expressions]
     shape = core_shape(robot, asked.output)
@@ -76,28 +76,24 @@ def _plain(x: Any) -> bool:
     return all(abs(float(n) * 1e6 - round(float(n) * 1e6)) < 1e-6 for n in x.atoms() if n.is_Float)
 
 
-def _expressions(scalars: list[Scalar], sympy: Any) -> list[Any]:
-    functions: dict[str, Callable[..., Any]] = {
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
-        "div": lambda a, b: a / b,
-        "neg": lambda a: -a,
-        "sqrt": sympy.sqrt,
-        "sin": sympy.sin,
-        "cos": sympy.cos,
-        "atan2": sympy.atan2,
-        "where_less": lambda a, b, x, y: sympy.Piecewise((x, a < b), (y, True)),
-    }
+def _expressions(results: list[Scalar], sympy: Any) -> list[Any]:
     values: dict[int, Any] = {}
-    for node in live(x for x in scalars if isinstance(x, Node)):
+    for node in live(x for x in results if isinstance(x, Node)):
         if node.op == "leaf":
             values[node.index] = sympy.Symbol(node.data, real=True)
         elif node.op == "constant":
             values[node.index] = _number(node.data, sympy)
         else:
-            values[node.index] = functions[node.op](*(values[a.index] for a in node.args))
-    return [values[x.index] if isinstance(x, Node) else _number(float(x), sympy) for x in scalars]
+            values[node.index] = _function(node.op, sympy)(*(values[a.index] for a in node.args))
+    return [values[x.index] if isinstance(x, Node) else _number(float(x), sympy) for x in results]
+
+
+def _function(op: str, sympy: Any) -> Callable[..., Any]:
+    """Return the function of SymPy expressions for an operation of the table: an operator, or SymPy's own function."""
+    if op == "where_less":
+        return lambda a, b, x, y: sympy.Piecewise((x, a < b), (y, True))
+    found: Callable[..., Any] = getattr(sympy, op) if hasattr(scalars, op) else OPS[op].evaluate
+    return found
 
 
 def _number(x: float, sympy: Any) -> Any:
