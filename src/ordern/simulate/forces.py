@@ -330,8 +330,10 @@ class External:
         elif not self.absent:
             self.table = self._tabled(given)
         if not self.absent:
+            from .integrators.native import kept
+
             kernel = robot.kernel("external_force")
-            self._joint_force = kernel.fast(kernel)
+            self._joint_force = kept(robot, ("fast", "external_force"), lambda: kernel.fast(kernel))
 
     @property
     def varies(self) -> bool:
