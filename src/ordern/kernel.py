@@ -31,7 +31,7 @@ from .compile.run.result_pool import FROM_BYTES, Shelf
 from .errors import ArgumentError, ModelError, unknown_name
 from .forking import COMPILING
 from .graph import Counts
-from .model import Model, Runner, core_shape
+from .model import PORT_KINDS, Model, Runner, core_shape
 
 __all__ = ["Kernel"]
 
@@ -340,7 +340,7 @@ class Kernel:
                 expected = f"dimension must be {shape[0]}" if len(shape) == 1 else f"dimensions must be {shape}"
                 raise ArgumentError(
                     f"{self.question.name}: argument {port.name!r} has shape {a.shape}; for {self.model.name!r} its "
-                    f"last {expected} ({_MEANING[port.kind]})"
+                    f"last {expected} ({PORT_KINDS[port.kind].meaning})"
                 )
             batches.append(a.shape[: a.ndim - len(shape)])
         try:
@@ -442,19 +442,6 @@ class Kernel:
             shown["present"] = tuple(p.name for p in self.ports if p.optional)
         settings = "".join(f", {k}={v!r}" for k, v in shown.items())
         return f"<Kernel {self.question.name} of {self.model.name!r} by {self.algorithm.name!r}{settings}>"
-
-
-_MEANING = {
-    "q": "positions: nq",
-    "v": "velocities or accelerations: nv",
-    "f": "joint forces: nv",
-    "motion": "angular and linear",
-    "bodies": "a moment and a force for each body",
-    "scalar": "one number",
-    "rows": "constraints of loops and couplings: nc",
-    "loop_q": "positions of the joints that close loops",
-    "loop_v": "freedoms of the joints that close loops",
-}
 
 
 def _restored(

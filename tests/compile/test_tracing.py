@@ -21,6 +21,7 @@ ALIKE = random_robot(32, 4, (on.Revolute,), chain=True)
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a test registers is gone after it."""
+    registry.import_all()  # otherwise modules that are first imported in a test would be gone after it
     monkeypatch.setattr(registry, "_ALGORITHMS", dict(registry._ALGORITHMS))
     yield
 

@@ -44,9 +44,15 @@ class Graph:
         return self._make("constant", (), float(value) + 0.0)  # -0.0 + 0.0 is 0.0: one zero, one node
 
     def apply(self, op: Op, *operands: Scalar) -> Scalar:
-        """The operation on these operands: what it simplifies to, an equal node, or a new one."""
-        plain = [self._plain(x) for x in operands]
-        if not any(isinstance(x, Node) for x in plain):
+        """Return the operation on these operands: its simpler form, an equal node, or a new one."""
+        plain: list[Node | float] = []
+        traced = False
+        for x in operands:  # tracing spends most of its time here
+            if type(x) is not float:
+                x = self._plain(x)
+                traced = traced or type(x) is Node
+            plain.append(x)
+        if not traced:
             with np.errstate(all="ignore"):
                 return float(op.evaluate(*map(np.float64, plain)))
         simpler = op.simplify(*plain)

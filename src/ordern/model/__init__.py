@@ -3,6 +3,7 @@
 from .builder import ModelBuilder
 from .concrete import ConcreteTree
 from .freedoms import Freedom, FreedomTables
+from .index import Index
 from .loops import LoopTable, PathEnd, TracedLoop
 from .model import Model
 from .parts import (
@@ -20,23 +21,25 @@ from .parts import (
     placement,
 )
 from .piece import Piece, Runner, packed, piece
-from .ports import WHOLE, check_block, core_shape, core_size, result_scalars
+from .port_arrays import Input, Output
+from .ports import PORT_KINDS, PortKind, check_block, core_shape, core_size, result_scalars
 from .tables import Kind, Tables
-from .tree import Carry, Index, PlacedFrame, Tree, placed_frame
+from .tree import Field, PlacedFrame, Register, Tree, placed_frame
 
 __all__ = [
     "BASE",
+    "PORT_KINDS",
     "SHAPES",
-    "WHOLE",
     "Body",
-    "Carry",
     "ConcreteTree",
     "Connection",
     "Coupling",
+    "Field",
     "Frame",
     "Freedom",
     "FreedomTables",
     "Index",
+    "Input",
     "Kind",
     "Loop",
     "LoopTable",
@@ -44,10 +47,13 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "Note",
+    "Output",
     "PathEnd",
     "Piece",
     "PlacedFrame",
     "Placement",
+    "PortKind",
+    "Register",
     "Runner",
     "Shape",
     "Tables",

@@ -9,7 +9,7 @@ tree of the matrix that is left (Liu 1990), and what is on a path may be filled 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ Integers = NDArray[np.int64]
 class Freedom:
     """A freedom in a loop: an index of matrices and vectors."""
 
-    key: Hashable
+    key: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,90 +1,107 @@
-"""Arguments and results of algorithms: the kinds that exist, and their array shapes for a model.
+"""The kinds of arguments and results of algorithms: one table, which everything else reads.
 
-| kind | shape | what |
-|---|---|---|
-| q | (nq,) | positions |
-| v | (nv,) | velocities, accelerations |
-| f | (nv,) | joint forces |
-| bodies | (n, 6) | a force (moment, force) on each body, in its own frame |
-| scalar | () | one number |
-| symmetric | (nv, nv) | a symmetric matrix between freedoms |
-| matrix | (nv, nv) | any matrix between freedoms |
-| columns | (6, nv) | a motion for each freedom |
-| spans | (nv, 6) | six numbers for each freedom |
-| wrenches | (n, 6) | a force (moment, force) for each body, in its own frame |
-| spatial | (6, 6) | a matrix between spatial vectors |
-| motion | (6,) | a motion (angular, linear) |
-| v_motion | (nv + 6,) | accelerations of the joints, then a motion (angular, linear) |
-| pose | (4, 4) | a homogeneous matrix |
-| rows | (nc,) | a number for each row of the loops' constraints |
-| row_columns | (nc, nv) | for each row a number for each freedom |
-| row_wrenches | (nc, 6) | for each row a force (moment, force) |
-| loop_q | (sum of nq,) | positions of the joints that close loops |
-| loop_v | (sum of nv,) | velocities of, or forces along, the joints that close loops |
-| closed | (nv + nc + 1,) | accelerations, multipliers, and the smallest relative pivot, negative in open states |
+A kind is an array. Each of its axes is a number, its length, or one of the `AXES`: then its entries belong to
+coordinates, to freedoms, to bodies, or to the constraints of loops. A body's part of the array follows: its own range
+along each axis of bodies or joints, and all of the other axes. So a new kind is one row of `PORT_KINDS`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from ..errors import TraceError
 from ..graph import Scalar
-from ..spatial import Pose, leaves
+from ..records import dataclass
+from ..spatial import Force, Freedoms, Motion, Pose, leaves
 from .model import Model
 
-__all__ = ["WHOLE", "check_block", "core_shape", "core_size", "result_scalars"]
+__all__ = ["AXES", "PORT_KINDS", "Axis", "PortKind", "check_block", "core_shape", "core_size", "result_scalars"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of arrays: its length, and a body's range along it."""
+
+    length: Callable[[Model], int]
+    start: str = ""
+    """The number of a body at which its range starts: "q", "v", or "body", its own number. Empty: the axis has no range
+    for each body."""
+    count: Callable[[Any], int] | None = None
+    """The length of a joint's range. None: one entry for each body."""
+
+
+AXES = {
+    "q": Axis(lambda model: model.nq, "q", lambda joint: joint.nq),
+    "v": Axis(lambda model: model.nv, "v", lambda joint: joint.nv),
+    "body": Axis(lambda model: len(model.bodies), "body"),
+    "row": Axis(lambda model: model.loop_table.nc),
+    "loop_q": Axis(lambda model: model.loop_table.nq),
+    "loop_v": Axis(lambda model: model.loop_table.nv),
+    "v_motion": Axis(lambda model: model.nv + 6),
+    "closed": Axis(lambda model: model.nv + model.loop_table.nc + 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PortKind:
+    """One kind of argument or result."""
+
+    axes: tuple[str | int, ...]
+    meaning: str
+    """Words for messages: the entries of the array."""
+    value: Callable[[tuple[Scalar, ...]], Any] = Freedoms
+    """Makes the value that an algorithm reads, from the numbers of a body's part or of the whole array."""
+    turned: bool = False
+    """Whether users give or get it in the axes of the body, and algorithms in the axes of the working frame."""
+    adds: bool = False
+    """Whether the part of a joint that follows another (mimic), times its ratio, is added to the part of that joint.
+    As an argument it is zero at such a joint. A kind that does not add belongs to the followed joint alone; as an
+    argument it is multiplied by the ratio."""
+    offset: bool = False
+    """Whether the offset of a joint that follows another is added to it."""
+    symmetric: bool = False
+    """Whether setting a block [i, j] of a matrix sets [j, i] too."""
+
+
+PORT_KINDS = {
+    "q": PortKind(("q",), "positions: nq", offset=True),
+    "v": PortKind(("v",), "velocities or accelerations: nv"),
+    "f": PortKind(("v",), "joint forces: nv", adds=True),
+    "bodies": PortKind(("body", 6), "a moment and a force for each body", Force.of, turned=True),
+    "wrenches": PortKind(("body", 6), "a moment and a force for each body", Force.of, turned=True),
+    "scalar": PortKind((), "one number", itemgetter(0)),
+    "motion": PortKind((6,), "angular and linear", Motion.of),
+    "symmetric": PortKind(("v", "v"), "a symmetric matrix between freedoms", adds=True, symmetric=True),
+    "matrix": PortKind(("v", "v"), "a matrix between freedoms", adds=True),
+    "columns": PortKind((6, "v"), "a motion for each freedom", adds=True),
+    "spans": PortKind(("v", 6), "six numbers for each freedom", adds=True),
+    "spatial": PortKind((6, 6), "a matrix between spatial vectors"),
+    "v_motion": PortKind(("v_motion",), "accelerations of the joints, then a motion"),
+    "pose": PortKind((4, 4), "a homogeneous matrix"),
+    "rows": PortKind(("row",), "constraints of loops and couplings: nc"),
+    "row_columns": PortKind(("row", "v"), "for each constraint a number for each freedom", adds=True),
+    "row_wrenches": PortKind(("row", 6), "for each constraint a moment and a force"),
+    "loop_q": PortKind(("loop_q",), "positions of the joints that close loops"),
+    "loop_v": PortKind(("loop_v",), "freedoms of the joints that close loops"),
+    "closed": PortKind(("closed",), "accelerations, multipliers, and the smallest relative pivot"),
+}
 
 
 def core_shape(model: Model, kind: str) -> tuple[int, ...]:
-    """The array shape of a port, without batch dimensions."""
-    if kind in _LOOPS:
-        return _loop_shape(model, kind)
-    shapes: dict[str, tuple[int, ...]] = {
-        "q": (model.nq,),
-        "v": (model.nv,),
-        "f": (model.nv,),
-        "bodies": (len(model.bodies), 6),
-        "scalar": (),
-        "symmetric": (model.nv, model.nv),
-        "matrix": (model.nv, model.nv),
-        "columns": (6, model.nv),
-        "spans": (model.nv, 6),
-        "wrenches": (len(model.bodies), 6),
-        "spatial": (6, 6),
-        "motion": (6,),
-        "v_motion": (model.nv + 6,),
-        "pose": (4, 4),
-    }
-    return shapes[kind]
-
-
-WHOLE = ("rows", "loop_q", "loop_v")
-"""Kinds of arguments that belong to no body: they are read whole, at the base."""
-_LOOPS = ("rows", "row_columns", "row_wrenches", "loop_q", "loop_v", "closed")
-
-
-def _loop_shape(model: Model, kind: str) -> tuple[int, ...]:
-    table = model.loop_table
-    shapes: dict[str, tuple[int, ...]] = {
-        "rows": (table.nc,),
-        "row_columns": (table.nc, model.nv),
-        "row_wrenches": (table.nc, 6),
-        "loop_q": (table.nq,),
-        "loop_v": (table.nv,),
-        "closed": (model.nv + table.nc + 1,),
-    }
-    return shapes[kind]
+    """Return the array shape of a port, without batch dimensions."""
+    return tuple(AXES[axis].length(model) if isinstance(axis, str) else axis for axis in PORT_KINDS[kind].axes)
 
 
 def core_size(model: Model, kind: str) -> int:
-    """The number of scalars of a port."""
+    """Return the number of scalars of a port."""
     return math.prod(core_shape(model, kind))
 
 
 def result_scalars(value: Any, size: int) -> list[Scalar]:
-    """The scalars of what an algorithm returned, in the order of its array, which has this size."""
+    """Return the scalars of an algorithm's result, in the order of its array, which has this size."""
     if isinstance(value, Pose):
         R, p = value.rotation, value.position
         scalars = [*R[0], p[0], *R[1], p[1], *R[2], p[2], 0.0, 0.0, 0.0, 1.0]
@@ -94,11 +111,11 @@ def result_scalars(value: Any, size: int) -> list[Scalar]:
         scalars = list(value.scalars) if hasattr(value, "scalars") else [value]
     if len(scalars) != size or any(x is None for x in scalars):
         raise TraceError(f"an algorithm returned {value!r}, but its result has {size} numbers; is a `return` missing?")
-    return scalars
+    return [x + 0.0 if type(x) is float else x for x in scalars]  # no negative zeros
 
 
 def check_block(value: Any, *lengths: int) -> None:
-    """Raise unless a piece of a result has these lengths: memory is laid out for no other."""
+    """Raise unless a part of a result has these lengths."""
     if len(value) != lengths[0]:
         raise TraceError(f"a joint with {lengths[0]} coordinates was given {len(value)} numbers of the result")
     if len(lengths) > 1:

@@ -16,12 +16,13 @@ from ..graph import Scalar
 __all__ = ["FixedSize", "Real", "leaves", "rebuild"]
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class FixedSize(Protocol):
-    """A class of values that all have the same number of scalars, and a zero; or what stands for one."""
+class FixedSize(Protocol[T_co]):
+    """A class of values that all have the same number of scalars, and a zero; or an object that stands for one."""
 
-    def zero(self) -> Any:
+    def zero(self) -> T_co:
         """The neutral element of addition."""
 
 

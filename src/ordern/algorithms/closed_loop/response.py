@@ -46,6 +46,6 @@ question(
 )
 def closed_solve(tree: Tree, q: Any, x: Any, c: Any, t: Any, drop: Any) -> Any:
     """Accelerations, multipliers, and the smallest relative pivot that was kept."""
-    small = drop[tree.base] if hasattr(drop, "scalars") else DROP
+    small = drop[tree.base] if drop.given else DROP
     a, force, least = constrained(tree, q, innovations_solve(tree, q, x), c.scalars, t, small)
     return Freedoms((*a.scalars, *force, least))

@@ -88,9 +88,9 @@ def virtual_work(
 
     K = loop_jacobian(tree, q, t).scalars
     rows = [(1.0,)] * first + [K[nv * r : nv * r + nv] for r in range(nc)]
-    small = drop[tree.base] if hasattr(drop, "scalars") else DROP
+    small = drop[tree.base] if drop.given else DROP
     M_L, least = factor_without_dependent(L, small, rows)
-    pull = getattr(correction, "scalars", (0.0,) * nc)
+    pull = correction[tree.base]
     k = [0.0] * first + [x + y for x, y in zip(loop_bias(tree, q, qd, t), pull, strict=True)]
     force = -M_L.solve(Freedoms(x + y for x, y in zip(e, k, strict=True)))
 

@@ -33,7 +33,7 @@ def bind(tree: Tree, links: Links, assembly: Assembly, a: Any) -> tuple[Links, A
     """The links and constraint forces n with followers bound; the accelerations in a are changed."""
     m = tree.couplings
     halves = [(r, c) for r in range(m) for c in range(r + 1)]
-    F, L, e, force = (tree.field(x) for x in (Loads(m), Numbers(len(halves)), Numbers(m), Numbers(m)))
+    F, L, e, force = tree.field(Loads(m)), *(tree.field(Numbers(k)) for k in (len(halves), m, m))
     n, active = tree.own(), tree.own()
 
     for i, _ in tree.outward():

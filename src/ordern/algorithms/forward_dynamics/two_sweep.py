@@ -35,7 +35,7 @@ from typing import Any
 
 from ...model import Index, Tree
 from ...records import dataclass
-from ...spatial import ArticulatedInertia, Chain, Force, Freedoms, Motion, Products, Spin
+from ...spatial import ArticulatedInertia, Chain, Force, Freedoms, Motion, Products, Spin, Subspace
 from ...spatial.linear import IDENTITY3, ZERO3, Symmetric3, Vector3, add, cross, subtract
 from ..method_limits import no_couplings
 from ..registry import algorithm
@@ -133,6 +133,10 @@ def coriolis(i: Index, q: Freedoms, qd: Freedoms, vJ: Motion) -> Quadratic:
     return Quadratic(constant, l, (Motion.zero(),) * 6)  # type: ignore[arg-type]
 
 
+def _against(S: Subspace) -> Callable[[Force], Freedoms]:
+    return lambda f: -(S.T @ f)
+
+
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
     """The two sweeps, which fill in qdd."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
@@ -147,7 +151,7 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
         vJ = S[i] @ qd[i]
         G[i], D[i], through = riccati(i, p, P, X[i], S[i])
-        e = z[i].of(lambda f, S=S[i]: -(S.T @ f)).plus(tau[i] - i.gyration(q[i], qd[i]))
+        e = z[i].of(_against(S[i])).plus(tau[i] - i.gyration(q[i], qd[i]))
         nu[i] = e.of(D[i].solve)
         y = z[i] + e.of(G[i].__matmul__) + coriolis(i, q[i], qd[i], vJ).of(through.__matmul__)
         moved = X[i].T @ through @ X[i]

@@ -8,16 +8,33 @@ no longer than for ten.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
 from itertools import count as count_from
 from typing import Any, TypeVar
 
 from ...errors import TraceError
 from ...graph import Graph, Node, Scalar
-from ...model import BASE, Carry, Freedom, Index, Kind, Model, PlacedFrame, Tree, core_size, result_scalars
+from ...model import Freedom, Index, Input, Kind, Model, Output, PlacedFrame, Register, Tree, core_size, result_scalars
+from ...records import dataclass
 from ...spatial import FixedSize
 from .layout import Layout
-from .rolled_fields import Columns, Input, Output, OwnField, Pairs, RolledCarry, SharedField, Unit, Vector
-from .rolled_program import Block, Climb, Fetch, Leaf, Loop, Program, Store, Walk
+from .rolled_check import check_reads
+from .rolled_fields import RolledColumns, RolledField, RolledOwn, RolledPairs, RolledRegister, RolledVector
+from .rolled_program import (
+    Affine,
+    Block,
+    Clear,
+    Fetch,
+    Fetched,
+    IsFreedom,
+    Leaf,
+    Loop,
+    Memory,
+    Place,
+    Position,
+    Program,
+    Store,
+)
 
 __all__ = ["RolledTree", "trace_rolled"]
 
@@ -39,11 +56,24 @@ def trace_rolled(
     written = 0
     parts = result if isinstance(result, tuple) and result else (result,)
     if isinstance(parts[0], Output):  # further numbers come after it
-        tree.program.result = parts[0].id
-        written, result = core_size(model, parts[0].kind), parts[1:]
+        array: Memory = parts[0].scalars
+        tree.program.result = array.number
+        written, result = tree.program.arrays[array.number], parts[1:]
     for k, x in enumerate(result_scalars(result, layout.output.size - written), written):
-        tree.store(("result", k), x)
-    return tree.finish()
+        tree.store(Place(Memory("result"), k), x)
+    check_reads(tree.program)
+    return tree.program
+
+
+@dataclass(slots=True)
+class _Scope:
+    """A block that is being traced."""
+
+    block: Block
+    known: dict[Any, Any] = field(default_factory=dict)
+    """Values that need not be read from memory: they were set or read in this block, and have not changed since."""
+    freedoms: int = 0
+    """The number of loops over freedoms around it."""
 
 
 class RolledTree(Tree):
@@ -52,226 +82,257 @@ class RolledTree(Tree):
     def __init__(self, model: Model) -> None:
         self.model = model
         self.kinds: tuple[Kind, ...] = model.tables.kinds
-        self.program = Program(model, [], [], [], [], None)
-        self._stack: list[Block] = []
-        self._straight: Block | None = None
+        self.program = Program(model)
+        self._stack: list[_Scope] = []
+        self._straight: _Scope | None = None
         self._fetched = 0
-        self._stages = 0
-        self._stage: list[tuple[int, str]] = [(0, "")]  # of the loops that are open: their numbers and orders
-        self._first_set: dict[int, int] = {}
-        self._reads: list[tuple[int, Any, tuple[int, str], int | None]] = []
+        self._loops = 0
 
-    def note_read(self, field: int, who: Any) -> None:
-        """Remember that a field is read from memory at the present stage."""
-        self._reads.append((field, who, self._stage[-1], self._first_set.get(field)))
-
-    def note_set(self, field: int) -> None:
-        """Remember that a field is set at the present stage."""
-        self._first_set.setdefault(field, self._stage[-1][0])
-
-    def new_field(self, size: int) -> int:
-        """Memory for so many numbers of each body; its number."""
-        number = len(self.program.field_sizes)
-        self.program.field_sizes.append(size)
-        self.program.field_bases.append(None)
+    def new_field(self, base: list[float]) -> int:
+        """Declare a field with these numbers at the base; return its number."""
+        self.program.field_bases.append(base)
+        number = len(self.program.field_bases) - 1
         if self._stack:
-            self._stack[-1].fields.append(number)
+            self.block.fields.append(number)
         return number
 
-    def store(self, place: Leaf, x: Scalar) -> None:
-        """Write a number."""
-        self.block.steps.append(Store(place, self.block.graph.lift(x)))
+    def new_array(self, size: int) -> Memory:
+        """Declare an array of so many numbers."""
+        self.program.arrays.append(size)
+        return Memory("array", len(self.program.arrays) - 1)
 
-    def fetch(self, place: Leaf) -> Node:
+    def store(self, place: Place, x: Scalar) -> None:
+        """Write a number."""
+        block = self._scope.block
+        block.steps.append(Store(place, block.graph.lift(x)))
+
+    def fetch(self, place: Place) -> Node:
         """Read a number that may change: as it is now."""
         self._fetched += 1
-        node = self.block.graph.leaf(("fetch", self._fetched, place))
-        self.block.steps.append(Fetch(node))
+        block = self._scope.block
+        node = block.graph.leaf(Fetched(self._fetched, place))
+        block.steps.append(Fetch(node))
         return node
 
+    def leaf(self, leaf: Leaf) -> Node:
+        """Return a leaf of the graph that is being traced."""
+        return self._scope.block.graph.leaf(leaf)
+
+    def start(self, of: str, where: Index | Freedom) -> Affine:
+        """Return the number at which the range of a body along an axis begins."""
+        return Affine(0, ((1, Position("freedom" if isinstance(where, Freedom) else of, where.key)),))
+
     @property
-    def block(self) -> Block:
-        """The block being traced."""
+    def _scope(self) -> _Scope:
         if self._stack:
             return self._stack[-1]
         if self._straight is None:
-            self._straight = Block(Graph("outside of loops"), {})
-            self.program.pieces.append(self._straight)
-            self._stages += 1
-            self._stage[0] = (self._stages, "")
+            self._straight = _Scope(Block(Graph("outside of loops"), {}))
+            self.program.sections.append(self._straight.block)
         return self._straight
 
+    @property
+    def block(self) -> Block:
+        """The block that is being traced."""
+        return self._scope.block
+
+    @property
+    def known(self) -> dict[Any, Any]:
+        """The values of that block that need not be read from memory."""
+        return self._scope.known
+
     def frame(self, name: Any) -> PlacedFrame:
-        """A frame of the model; a path leads to it."""
+        """Return a frame of the model; a path leads to it."""
         found = super().frame(name)
         self.program.frame_body = self.model.frame(name).body
         return found
 
-    def finish(self) -> Program:
-        """The program, complete: every field that is read was set before, or is being set from the base outward."""
-        for f, who, (stage, order), known in self._reads:
-            chained = who == "p" and order in ("outward", "path")
-            first = self._first_set.get(f) if known is None else known
-            if who != BASE and not (known not in (None, stage) or (chained and first == stage)):
-                raise TraceError("a field is read at a body before it was set there")
-        return self.program
-
     def _index(self, who: str, kind: int) -> Index:
         mine, known = self.block, self.model.tables.constants[kind]
+        table, row = Memory("table"), ((self.model.tables.rows.shape[1], Position("body", who)),)
 
-        def row(where: slice) -> list[Scalar]:
-            if not any(block is mine for block in self._stack):
+        def numbers(where: slice) -> list[Scalar]:
+            if not any(scope.block is mine for scope in self._stack):
                 raise TraceError("a body's data are used outside of its own iteration")
-            graph = self.block.graph  # its own, or that of a walk inside of it
+            leaf = self.block.graph.leaf  # of its own graph, or of the graph of a walk inside of it
             entries = range(where.start, where.stop)
-            return [graph.leaf(("row", k, who)) if known[k] is None else known[k] for k in entries]
+            return [leaf(Place(table, k, row)) if known[k] is None else known[k] for k in entries]
 
-        return Index(who, self.kinds[kind], row)
+        return Index(who, self.kinds[kind], numbers)
 
     def _open(self, loop: Loop) -> None:
-        """Begin a loop, at the end of what is being traced."""
-        if any("i" in block.kinds or "j" in block.kinds for block in self._stack):
+        """Begin a loop, at the end of the code that is being traced."""
+        if any(scope.block.kinds for scope in self._stack):
             raise TraceError("a loop stands outside of all others, or in loops over freedoms")
+        self._loops += 1
         if self._stack:
-            self._stack[-1].steps.append(loop)
+            self.block.steps.append(loop)
         else:
             self._straight = None
-            self.program.pieces.append(loop)
-        self._stages += 1
-        self._stage.append((self._stages, loop.order))
+            self.program.sections.append(loop)
 
     def _close(self) -> None:
-        """End it: what was read before may have changed."""
-        self._stage.pop()
+        """End it: values that were read before may have changed."""
         if self._stack:
-            self._stack[-1].env.clear()
-        else:
-            self._stages += 1
-            self._stage[0] = (self._stages, "")
+            self.known.clear()
 
-    def _loop(
-        self, order: str, moved_by: Freedom | None = None, upto: Freedom | None = None
-    ) -> Iterator[tuple[Index, Index]]:
-        loop = Loop(order, [], _name(moved_by), _name(upto))
+    def _bodies(self, loop: Loop) -> Iterator[tuple[Index, Index]]:
+        """Trace a loop over bodies."""
         self._open(loop)
-        # once more at the end, for nothing: a value that a body hands to the next behind the fields' back
-        # meets another graph there, and is found out
+        inside = self._stack[-1].freedoms if self._stack else 0
+        # once more at the end, for nothing: a value that one body gives the next without a field meets another graph
+        # there, which raises an error
         for kind in (*range(len(self.kinds)), 0):
-            name = f"{order} loop {self._stages}, {type(self.kinds[kind].joint).__name__}"
-            block = Block(Graph(name), {"i": kind}, len(self._stack))
+            direction = f"{loop.over}{', inward' if loop.inward else ''}"
+            name = f"loop {self._loops} over {direction}, {type(self.kinds[kind].joint).__name__}"
+            scope = _Scope(Block(Graph(name), {"i": kind}), freedoms=inside)
             if len(loop.blocks) < len(self.kinds):
-                loop.blocks.append(block)
-            self._stack.append(block)
+                loop.blocks.append(scope.block)
+            self._stack.append(scope)
             yield self._index("i", kind), Index("p")
             self._stack.pop()
         self._close()
 
-    def _freedom_loop(self, loop: Loop) -> Iterator[Freedom]:
-        loop.name = f"d{self._stack[-1].freedoms if self._stack else 0}"
+    def _freedoms(self, loop: Loop) -> Iterator[Freedom]:
+        """Trace a loop over freedoms."""
         self._open(loop)
+        inside = self._stack[-1].freedoms if self._stack else 0
+        loop.index = f"d{inside}"
         for _ in range(2):  # once more for nothing, as above
-            block = Block(Graph(f"{loop.order} loop {self._stages}"), {}, len(self._stack) + 1)
+            scope = _Scope(Block(Graph(f"loop {self._loops} over {loop.over}"), {}), freedoms=inside + 1)
             if not loop.blocks:
-                loop.blocks.append(block)
-            self._stack.append(block)
-            yield Freedom(loop.name)
+                loop.blocks.append(scope.block)
+            self._stack.append(scope)
+            yield Freedom(loop.index)
             self._stack.pop()
         self._close()
 
-    def _climb(self, d: Freedom, itself: bool, within: bool) -> Iterator[Freedom]:
-        outer = self.block
-        climb = Climb([], _name(d) or "", f"d{outer.freedoms}", itself, within)
-        outer.steps.append(climb)
-        block = Block(Graph(f"{outer.graph.name}, above"), dict(outer.kinds), outer.freedoms + 1)
-        climb.blocks.append(block)
-        self._stack.append(block)
-        yield Freedom(climb.name)
+    def _path(self, loop: Loop) -> Iterator[Freedom]:
+        """Trace a loop over freedoms that leads away from one, inside of any loop."""
+        outer = self._scope
+        loop.index = f"d{outer.freedoms}"
+        outer.block.steps.append(loop)
+        block = Block(Graph(f"{outer.block.graph.name}, {loop.over}"), dict(outer.block.kinds))
+        loop.blocks.append(block)
+        self._stack.append(_Scope(block, freedoms=outer.freedoms + 1))
+        yield Freedom(loop.index)
         self._stack.pop()
-        outer.env.clear()
+        outer.known.clear()
 
     def freedoms(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[Freedom]:
-        """Freedoms in order."""
-        return self._freedom_loop(Loop("freedoms", [], _name(moved_by), _name(upto)))
+        """Visit freedoms in order."""
+        if moved_by is not None:
+            return self._freedoms(Loop("moved freedoms", "", of=moved_by.key))
+        if upto is not None:
+            return self._freedoms(Loop("freedoms upto", "", of=upto.key))
+        return self._freedoms(Loop("freedoms", ""))
 
     def freedoms_inward(self) -> Iterator[Freedom]:
-        """All freedoms, the last one first."""
-        return self._freedom_loop(Loop("freedoms_inward", []))
+        """Visit all freedoms, the last one first."""
+        return self._freedoms(Loop("freedoms", "", inward=True))
 
-    def above(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
-        """The freedoms that eliminating d changes."""
-        return self._climb(d, itself, within=False)
+    def elimination_path(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
+        """Visit the path of d in the elimination tree."""
+        return self._path(Loop("elimination path", "", of=d.key, itself=itself))
 
-    def within(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
-        """The freedoms of the same joint before d."""
-        return self._climb(d, itself, within=True)
-
-    def unit(self, kind: str, d: Freedom) -> Any:
-        """An input of zeros, with a one at a freedom."""
-        return Unit(self, kind, d)
+    def same_joint(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
+        """Visit the freedoms of the same joint before d."""
+        return self._path(Loop("same joint", "", of=d.key, itself=itself))
 
     def outward(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
-        """Bodies and their parents, parents first."""
-        return self._loop("outward", moved_by, upto)
+        """Visit bodies and their parents, parents first."""
+        if moved_by is not None:
+            return self._bodies(Loop("moved bodies", "i", of=moved_by.key))
+        if upto is not None:
+            return self._bodies(Loop("bodies upto", "i", of=upto.key))
+        return self._bodies(Loop("bodies", "i"))
 
     def inward(self, moved_by: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
-        """Bodies and their parents, children first."""
-        return self._loop("inward", moved_by)
+        """Visit bodies and their parents, children first."""
+        if moved_by is not None:
+            return self._bodies(Loop("moved bodies", "i", of=moved_by.key, inward=True))
+        return self._bodies(Loop("bodies", "i", inward=True))
 
     def path(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
-        """Only the bodies between the base and the frame, parents first."""
-        return self._loop("path")
+        """Visit only the bodies between the base and the frame, parents first."""
+        return self._bodies(Loop("path", "i"))
 
     def path_inward(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
-        """Only the bodies between the base and the frame, children first."""
-        return self._loop("path_inward")
+        """Visit only the bodies between the base and the frame, children first."""
+        return self._bodies(Loop("path", "i", inward=True))
 
     def ancestors(self, i: Index | Freedom) -> Iterator[tuple[Index, Index]]:
-        """The bodies from i's parent to the root."""
-        outer = self.block
-        walk = Walk([], _name(i) if isinstance(i, Freedom) else None)
-        outer.steps.append(walk)
+        """Visit the bodies from i's parent to the root."""
+        outer = self._scope
+        loop = Loop("ancestors", "j", of=i.key if isinstance(i, Freedom) else None)
+        outer.block.steps.append(loop)
         for kind in range(len(self.kinds)):
-            name = f"{outer.graph.name}, walk, {type(self.kinds[kind].joint).__name__}"
-            block = Block(Graph(name), {**outer.kinds, "j": kind}, outer.freedoms)
-            walk.blocks.append(block)
-            self._stack.append(block)
+            name = f"{outer.block.graph.name}, walk, {type(self.kinds[kind].joint).__name__}"
+            block = Block(Graph(name), {**outer.block.kinds, "j": kind})
+            loop.blocks.append(block)
+            self._stack.append(_Scope(block, freedoms=outer.freedoms))
             yield self._index("j", kind), Index("jp")
             self._stack.pop()
-        for key in [key for key in outer.env if key[0] == "carry"]:
-            del outer.env[key]  # the walk has changed it
+        for memory in [key for key in outer.known if isinstance(key, Memory)]:
+            del outer.known[memory]  # the walk may have changed it; fields it cannot set
 
-    def field(self, type: FixedSize, base: Any = None) -> Any:
-        """Memory for one value per body and one for the base."""
-        return SharedField(self, type.zero(), base)
+    def field(self, type: FixedSize[T], base: Any = None) -> Any:
+        """Return memory for one value per body and one for the base."""
+        return RolledField(self, type.zero(), base)
 
-    def own(self) -> Any:
-        """Memory for one value per body, of a structure that may differ by kind."""
-        return OwnField(self)
+    def own(self, type: Any = None) -> Any:
+        """Return memory for one value per body, of a structure that may differ by kind."""
+        return RolledOwn(self)
 
-    def vector(self) -> Any:
-        """Memory for the numbers of each joint's freedoms."""
-        return Vector(self)
+    def vector(self) -> RolledVector:
+        """Return memory for the numbers of each joint's freedoms."""
+        return RolledVector(self)
 
-    def pairs(self) -> Any:
-        """Memory for a number for each pair of freedoms."""
-        return Pairs(self)
+    def pairs(self) -> RolledPairs:
+        """Return memory for a number for each pair of freedoms."""
+        return RolledPairs(self)
 
-    def columns(self, type: FixedSize) -> Any:
-        """Memory for one value per body and freedom."""
-        return Columns(self, type.zero())
+    def columns(self, type: FixedSize[T]) -> Any:
+        """Return memory for one value per body and freedom."""
+        return RolledColumns(self, type.zero())
 
-    def carry(self, value: T) -> Carry[T]:
-        """Memory for one value."""
-        return RolledCarry(self, value)
+    def register(self, value: T) -> Register[T]:
+        """Return memory for one value."""
+        return RolledRegister(self, value)
 
-    def input(self, kind: str, port: int) -> Any:
-        """An argument, which is already in memory."""
-        return Input(self, kind, port)
+    def input(self, kind: str, port: int) -> Input:
+        """Return an argument, which is already in memory."""
+        return Input(self, kind, lambda at: self.leaf(_place(Memory("input", port), at)))
 
-    def output(self, kind: str) -> Any:
-        """The result, in memory."""
-        return Output(self, kind)
+    def unit(self, kind: str, d: Freedom) -> Input:
+        """Return an argument of zeros, with a one at a freedom."""
+        return Input(self, kind, lambda at: self.leaf(IsFreedom(at.offset, at.terms, d.key)))
+
+    def output(self, kind: str) -> Output:
+        """Return a result, in memory."""
+        memory = self.new_array(core_size(self.model, kind))
+
+        # a number that was just written is not read again; one written with other indices may be the same number
+        def read(at: Affine | int) -> Scalar:
+            place = _place(memory, at)
+            terms, written = self.known.get(memory, ((), {}))
+            if terms == place.terms and place.offset in written:
+                return written[place.offset]
+            return self.fetch(place)
+
+        def write(at: Affine | int, x: Scalar) -> None:
+            place = _place(memory, at)
+            terms, written = self.known.get(memory, (None, {}))
+            if terms != place.terms:
+                self.known[memory] = (place.terms, written := {})
+            written[place.offset] = x
+            self.store(place, x)
+
+        found = Output(self, kind, read, write, memory)
+        if found.adds:
+            self.block.steps.append(Clear(memory))
+        return found
 
 
-def _name(d: Freedom | None) -> str | None:
-    return None if d is None else str(d.key)
+def _place(memory: Memory, at: Affine | int) -> Place:
+    return Place(memory, at) if isinstance(at, int) else Place(memory, at.offset, at.terms)

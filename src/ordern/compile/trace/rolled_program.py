@@ -1,135 +1,218 @@
-"""What the rolling compiler traces an algorithm into: loops, walks, and what is read and written in them."""
+"""A rolled program: loops, and the numbers that they read and write.
+
+The rolling compiler traces an algorithm into this, and emits machine code from it. It is plain data: loops hold blocks,
+a block holds a graph and its steps in order, and every number in memory has a `Place`, an affine expression of the
+loops' indices. So a program can be checked (`rolled_check`), counted (`rolled_count`) and transformed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import Any
+from typing import Literal, NamedTuple
 
 from ...graph import Graph, Node
 from ...model import Model
 from ...records import dataclass
 from .rolled_tables import path_to
 
-__all__ = ["Block", "Clear", "Climb", "Fetch", "Leaf", "Loop", "Program", "Store", "Walk"]
+__all__ = [
+    "Affine",
+    "Block",
+    "Clear",
+    "Fetch",
+    "Fetched",
+    "IsFreedom",
+    "Leaf",
+    "Loop",
+    "Memory",
+    "Place",
+    "Position",
+    "Program",
+    "Store",
+    "Terms",
+]
 
-Leaf = tuple[Any, ...]
-"""A place in memory. The first word says which memory:
 
-("row", k, who), ("input", which, port, k, who), ("scalar", port, k), ("port", port, d), ("field", id, k, who),
-("carry", id, k), ("between", id, r, c, who, who), ("columns", id, k, who, d); for a result, which may be memory only,
-("q_out", id, k, who), ("v_out", id, k, who), ("pair", id, r, c, who, who), ("column", id, r, c, who),
-("span", id, r, c, who), ("body_out", id, k, who), ("entry", id, d), ("entry", id, d, d); and ("result", k).
+# places are keys of dictionaries wherever a number is read or written: tuples are hashed in C
+class Position(NamedTuple):
+    """An index of memory that a loop knows.
 
-Who is "i", "p" in a loop; "j", "jp" in a walk; or the number of a body. A freedom d is "d0" in the outermost loop over
-freedoms, "d1" inside of it ... A value that is read while it may change is ("fetch", number, place): see `Fetch`. One
-that is in no memory is ("unit", k, who, d), 1 if d is freedom k of a body's joint and 0 if not.
-"""
+    Of a body: "body", its number; "row", the row of fields that belongs to it, 0 for the base; "q", "v" and "own", its
+    first coordinate, its first freedom, and its first freedom if no joint followed another. Or a "freedom".
+    """
+
+    of: str
+    who: str
+    """The body or freedom of a loop: "i" and its parent "p"; "j" and "jp" on a walk; "d0", "d1" ... from outside in."""
+
+
+Terms = tuple[tuple[int, Position], ...]
+
+
+class Memory(NamedTuple):
+    """An array of numbers: "table" (the rows of bodies), "input", "result", "field" or "array".
+
+    A field has a memory for each number of its type, with an entry for the base and each body.
+    """
+
+    kind: str
+    number: int = 0
+    component: int = 0
+
+
+class Place(NamedTuple):
+    """The entry `offset + sum of stride * position` of a memory."""
+
+    memory: Memory
+    offset: int
+    terms: Terms = ()
+
+
+class Fetched(NamedTuple):
+    """The number at a place, at the time of one `Fetch`."""
+
+    number: int
+    place: Place
+
+
+class IsFreedom(NamedTuple):
+    """The number 1 if `offset + sum of stride * position` is the number of freedom `d`, and 0 if not."""
+
+    offset: int
+    terms: Terms
+    d: str
+
+
+Leaf = Place | Fetched | IsFreedom
+"""The data of a leaf of a block's graph. A `Place` is read as it is when the block begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """An address while tracing: offset + sum of stride * position."""
+
+    offset: int
+    terms: Terms = ()
+
+    def __add__(self, other: Affine | int) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.offset + other, self.terms)
+        strides: dict[Position, int] = {}
+        for stride, position in (*self.terms, *other.terms):
+            strides[position] = strides.get(position, 0) + stride
+        return Affine(self.offset + other.offset, tuple((s, p) for p, s in strides.items()))
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: int) -> Affine:
+        return Affine(self.offset * factor, tuple((stride * factor, p) for stride, p in self.terms))
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
     """Write a value to a place."""
 
-    place: Leaf
+    place: Place
     value: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Read what is at a place now, after all that was written before."""
+    """Read the number at a place now, after all stores before: the leaf's data is `Fetched`."""
 
     value: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """Zero in every place of a result."""
+    """Write zero to every entry of an array."""
 
-    output: int
+    array: Memory
 
 
 @dataclass(slots=True)
 class Block:
-    """A loop body for one kind of joint (in a walk, for a pair of kinds) or for a freedom; or code outside of loops."""
+    """The body of a loop for one kind of joint (on a walk, for a pair of kinds) or for a freedom; or straight code."""
 
     graph: Graph
     kinds: dict[str, int]
-    freedoms: int = 0
-    """How many loops over freedoms it is in."""
-    steps: list[Store | Fetch | Clear | Walk | Climb | Loop] = field(default_factory=list)
-    env: dict[Any, Any] = field(default_factory=dict)
+    """The kind of body "i", and on a walk of "j"."""
+    steps: list[Store | Fetch | Clear | Loop] = field(default_factory=list)
     fields: list[int] = field(default_factory=list)
-    """Those that were made here."""
+    """The fields that begin here: their values at the base are set whenever the block runs."""
 
     def roots(self) -> list[Node]:
-        """The values that are stored."""
+        """Return the values that are stored."""
         return [step.value for step in self.steps if isinstance(step, Store)]
 
     def all(self) -> Iterator[Block]:
-        """This one and those inside."""
+        """Visit this block and the blocks inside of it."""
         yield self
         for step in self.steps:
-            if isinstance(step, (Walk, Climb, Loop)):
-                for block in step.blocks:
-                    yield from block.all()
+            if isinstance(step, Loop):
+                yield from step.all()
 
 
-@dataclass(slots=True)
-class Walk:
-    """A loop over the ancestors of a body, or of the body of a freedom and that: one block per kind of ancestor."""
-
-    blocks: list[Block]
-    of: str | None = None
-
-
-@dataclass(slots=True)
-class Climb:
-    """A loop over the freedoms above one, or above it in its joint."""
-
-    blocks: list[Block]
-    of: str
-    name: str
-    itself: bool
-    within: bool
+Over = Literal[
+    "bodies",
+    "path",  # the bodies from the base to the frame
+    "moved bodies",  # the bodies that freedom `of` moves; the first of them is on the base
+    "bodies upto",  # the bodies up to the body of freedom `of`
+    "ancestors",  # of body "i", or of freedom `of`, from its own body
+    "freedoms",
+    "moved freedoms",  # the freedoms of the bodies that freedom `of` moves
+    "freedoms upto",  # the freedoms up to freedom `of`
+    "elimination path",  # of freedom `of`
+    "same joint",  # the freedoms of its joint before freedom `of`
+]
 
 
 @dataclass(slots=True)
 class Loop:
-    """A loop over bodies, one block per kind: outward, inward, path or path_inward; or over freedoms, of one block.
+    """A loop over bodies, with one block for each kind of joint, or over freedoms, with one block."""
 
-    `moved_by` and `upto` are freedoms that it depends on; `name` is that of its own freedom.
-    """
+    over: Over
+    index: str
+    """The name of its body or freedom."""
+    blocks: list[Block] = field(default_factory=list)
+    of: str | None = None
+    inward: bool = False
+    """Whether it runs from the last to the first."""
+    itself: bool = False
+    """Whether the freedom `of` is visited too, where the loop leads away from it."""
 
-    order: str
-    blocks: list[Block]
-    moved_by: str | None = None
-    upto: str | None = None
-    name: str = ""
+    @property
+    def parent(self) -> str | None:
+        """The name of the body's parent; None for a loop over freedoms."""
+        return {"i": "p", "j": "jp"}.get(self.index)
+
+    def all(self) -> Iterator[Block]:
+        """Visit all blocks, with those inside of them."""
+        for block in self.blocks:
+            yield from block.all()
 
 
 @dataclass(slots=True)
 class Program:
-    """A traced algorithm: loops and straight code, and how much memory its fields take."""
+    """A traced algorithm: loops and straight code, one after the other, and the memory that they use."""
 
     model: Model
-    pieces: list[Loop | Block]
-    field_sizes: list[int]
-    field_bases: list[list[float] | None]
-    carry_sizes: list[int]
-    frame_body: int | None
-    output_kinds: list[str] = field(default_factory=list)
+    sections: list[Loop | Block] = field(default_factory=list)
+    field_bases: list[list[float]] = field(default_factory=list)
+    """The numbers of each field at the base; empty for a field without a value there."""
+    arrays: list[int] = field(default_factory=list)
+    """The size of each array: registers, results, matrices."""
     result: int | None = None
-    """Which of them is the result."""
-    column_sizes: list[int] = field(default_factory=list)
-    matrices: int = 0
-    """How many matrices between the freedoms of bodies there are."""
+    """The number of the array that is the result, or its first part."""
+    frame_body: int | None = None
+    """The body at the end of the path."""
 
     def path(self) -> list[int]:
-        """The bodies from the base to the frame."""
+        """Return the bodies from the base to the frame."""
         return path_to(self.model, self.frame_body)
 
     @property
     def has_freedoms(self) -> bool:
         """Whether there are loops over freedoms."""
-        return any(isinstance(piece, Loop) and piece.name for piece in self.pieces)
+        return any(isinstance(section, Loop) and section.parent is None for section in self.sections)

@@ -1,0 +1,155 @@
+"""A body as algorithms see it in a loop: its joint, placement, inertia and what the joint does, read from its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import TraceError
+from ..graph import Scalar
+from ..joints import Joint
+from ..spatial import Chain, Freedoms, Inertia, Motion, Rotation, Subspace, Transform, Turn, factors
+from .ports import PORT_KINDS
+from .tables import INERTIA, OFFSET, PLACEMENT, RATIO, TURN, Kind
+
+__all__ = ["Index", "Numbers"]
+
+Numbers = Sequence[Scalar]
+
+
+class Index:
+    """A body in a loop. The base and parents are bare indices; a loop's own body carries its data."""
+
+    __slots__ = ("_kind", "_row", "key")
+
+    def __init__(self, key: Any, kind: Kind | None = None, row: Callable[[slice], Numbers] | None = None):
+        self.key = key
+        self._kind, self._row = kind, row
+
+    @property
+    def is_parent(self) -> bool:
+        """Whether this is only an index: a parent, or the base."""
+        return self._kind is None
+
+    @property
+    def kind(self) -> Kind:
+        """What this body has in common with others of its kind."""
+        if self._kind is None:
+            raise TraceError("a parent is only an index of fields; its own data are met in its own iteration")
+        return self._kind
+
+    def row(self, where: slice) -> Numbers:
+        """Numbers of this body's row."""
+        assert self._row is not None
+        return self._row(where)
+
+    @property
+    def joint(self) -> Joint:
+        """The joint that carries this body."""
+        return self.kind.joint.with_parameters(tuple(self.row(self.kind.parameters)))
+
+    @property
+    def placement(self) -> tuple[Transform, ...]:
+        """From the parent's frame to the joint's, in factors."""
+        e = self.row(PLACEMENT)
+        return factors(((e[0], e[1], e[2]), (e[3], e[4], e[5]), (e[6], e[7], e[8])), (e[9], e[10], e[11]))
+
+    @property
+    def inertia(self) -> Inertia:
+        """The body's inertia about its frame's origin."""
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = self.row(INERTIA)
+        return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
+
+    @property
+    def borrowed(self) -> Inertia | None:
+        """The part that the body borrowed across its joint, if any; see `ordern.model.shiftable_inertia`."""
+        if self.kind.borrowed is None:
+            return None
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = self.row(self.kind.borrowed)
+        return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
+
+    @property
+    def armature(self) -> Freedoms:
+        """The inertia that the joint's drive adds to each freedom."""
+        nv = self.kind.joint.nv
+        if not self.kind.has_armature:
+            return Freedoms((0.0,) * nv)
+        return Freedoms(self.row(self.kind.term(0)))
+
+    def _passive(self, number: int) -> Freedoms:
+        return Freedoms(self.row(self.kind.term(number)) if self.kind.passive else (0.0,) * self.kind.joint.nv)
+
+    @property
+    def damping(self) -> Freedoms:
+        """The force on each freedom for a unit of its velocity."""
+        return self._passive(1)
+
+    @property
+    def friction(self) -> Freedoms:
+        """The force of Coulomb friction on each freedom."""
+        return self._passive(2)
+
+    @property
+    def stiffness(self) -> Freedoms:
+        """The force of the spring on each freedom for a unit of its stretch."""
+        return self._passive(3)
+
+    @property
+    def rest(self) -> Freedoms:
+        """The position in which the spring is slack."""
+        return Freedoms(self.row(self.kind.term(4)) if self.kind.passive else self.kind.joint.neutral())
+
+    @property
+    def ratio(self) -> Scalar:
+        """How far this joint goes for each unit of the one that it follows; 1 for one that follows none."""
+        return self.row(slice(RATIO, RATIO + 1))[0] if self.kind.follows else 1.0
+
+    def coordinates(self, kind: str, x: Freedoms) -> Freedoms:
+        """Return a port's numbers for this joint, from those of the joint that it follows, if it follows one."""
+        port = PORT_KINDS[kind]
+        if not self.kind.follows:
+            return x
+        if port.adds:  # all force acts on the joint that it follows
+            return Freedoms((0.0,) * len(x))
+        offset = self.row(slice(OFFSET, OFFSET + 1))[0] if port.offset else 0.0
+        return Freedoms(self.ratio * y + offset for y in x)
+
+    @property
+    def coupling(self) -> tuple[Freedoms, ...]:
+        """This joint's part in each coupling: the rows of B in B^T qdd = 0."""
+        parts = Freedoms(self.row(self.kind.couplings))
+        return tuple(parts for _ in range(self.kind.joint.nv))
+
+    @property
+    def turn(self) -> Rotation:
+        """From the body's own axes, which users know, to the axes of its working frame."""
+        e = self.row(TURN)
+        return Turn(((e[0], e[1], e[2]), (e[3], e[4], e[5]), (e[6], e[7], e[8])))
+
+    def transform(self, q: Freedoms) -> Chain:
+        """From the parent's frame to the body's."""
+        X = self.joint.transform(q)
+        return Chain((*self.placement, *(X.factors if isinstance(X, Chain) else (X,))))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        """The motions that the joint lets through."""
+        return self.joint.subspace(q)
+
+    def bias(self, q: Freedoms, v: Freedoms) -> Motion:
+        """The acceleration that the joint's changing subspace gives."""
+        return self.joint.bias(q, v)
+
+    def gyration(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        """The joint force that the momentum of its drive takes to turn along with the joint; zero for most joints."""
+        if not self.kind.has_armature:
+            return Freedoms((0.0,) * self.kind.joint.nv)
+        return self.joint.gyration(q, v, self.armature * v)
+
+    def gyration_matrix(self, q: Freedoms, v: Freedoms) -> tuple[Freedoms, ...]:
+        """The rows of a skew-symmetric matrix that gives `gyration` when it is multiplied by v."""
+        nv = self.kind.joint.nv
+        if not self.kind.has_armature:
+            return (Freedoms((0.0,) * nv),) * nv
+        units = (Freedoms(1.0 if r == c else 0.0 for r in range(nv)) for c in range(nv))
+        columns = [self.joint.gyration(q, unit, self.armature * v) for unit in units]
+        return tuple(Freedoms(column[r] for column in columns) for r in range(nv))

@@ -1,0 +1,156 @@
+"""Arguments and results as algorithms see them: arrays whose parts belong to bodies, freedoms, and pairs of these.
+
+An array is a row of the table in `ports`; a tree says where the range of a body begins and how a number is read or
+written. Addresses are numbers where bodies are visited one by one, and affine expressions of the loops' indices where
+the body is symbolic: the same text serves both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import TraceError
+from ..graph import Scalar
+from ..spatial import Force, Freedoms
+from .index import Index
+from .ports import AXES, PORT_KINDS, check_block, core_shape
+
+if TYPE_CHECKING:
+    from .tree import Tree
+
+__all__ = ["Input", "Output", "Zeros"]
+
+Address = Any
+"""An int, or an affine expression of indices."""
+Where = Any
+"""A body, a freedom, or a pair of bodies or freedoms."""
+
+
+class _Array:
+    """The array of a port: where the numbers of its parts are."""
+
+    def __init__(self, tree: Tree, kind: str, read: Callable[[Address], Scalar], scalars: Any = None) -> None:
+        """An array of a kind, with a function that reads a number, and all numbers if they are known."""
+        self.kind, self.scalars = PORT_KINDS[kind], scalars
+        self._name, self._tree, self._read = kind, tree, read
+        shape = core_shape(tree.model, kind)
+        strides = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
+        axes = [AXES[axis] if isinstance(axis, str) else None for axis in self.kind.axes]
+        self._ranges = [(a, stride) for a, stride in zip(axes, strides, strict=True) if a is not None and a.start]
+        rest = [(n, s) for a, n, s in zip(axes, shape, strides, strict=True) if a is None or not a.start]
+        self._rest = [0]
+        """The addresses of all numbers that a body's range along the other axes holds for each of its entries."""
+        for length, stride in rest:
+            self._rest = [at + stride * k for at in self._rest for k in range(length)]
+
+    def _number(self, where: Where) -> Address:
+        """Return the address of the number of a freedom, or of a pair of freedoms."""
+        freedoms = where if isinstance(where, tuple) else (where,)
+        if len(freedoms) != len(self._ranges) or any(a.start != "v" for a, _ in self._ranges):
+            raise TraceError(f"{len(freedoms)} freedoms are not an index of an array of the kind {self._name!r}")
+        return sum(self._tree.start("v", d) * stride for d, (_, stride) in zip(freedoms, self._ranges, strict=True))
+
+    def _entries(self, i: Index) -> list[Address]:
+        """Return the addresses at which the entries of a body's range are; the whole array has one."""
+        if not self._ranges:
+            return [0]
+        if len(self._ranges) > 1:
+            raise TraceError(f"one body is not an index of an array of the kind {self._name!r}: give two")
+        (axis, stride) = self._ranges[0]
+        count = 1 if axis.count is None else axis.count(i.kind.joint)
+        first = self._tree.start(axis.start, i) * stride
+        return [first + stride * k for k in range(count)]
+
+    def _numbers(self, i: Index) -> tuple[Scalar, ...]:
+        """Read the numbers of a body's part."""
+        read, rest = self._read, self._rest
+        return tuple([read(at + more) for at in self._entries(i) for more in rest])
+
+
+class Input(_Array):
+    """An argument of an algorithm, read at a body, at a freedom, or, if it belongs to the robot, at any index."""
+
+    given = True
+    """Whether the caller gave it."""
+
+    def __getitem__(self, where: Where) -> Any:
+        if not isinstance(where, Index):
+            return self._read(self._number(where))
+        value = self.kind.value(self._numbers(where))
+        if self.kind.turned:
+            return Force(where.turn.apply(value.angular), where.turn.apply(value.linear))
+        return where.coordinates(self._name, value) if self._ranges else value
+
+
+class Zeros(Input):
+    """An argument that the caller did not give, which is zero: terms with it vanish when traced."""
+
+    given = False
+
+    def __init__(self, tree: Tree, kind: str) -> None:
+        super().__init__(tree, kind, lambda at: 0.0)
+
+    def __getitem__(self, where: Where) -> Any:
+        return self.kind.value(self._numbers(where)) if isinstance(where, Index) else 0.0
+
+
+class Output(_Array):
+    """A result of an algorithm, or scratch memory like one: set part by part, and read again."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        kind: str,
+        read: Callable[[Address], Scalar],
+        write: Callable[[Address, Scalar], None],
+        scalars: Any = None,
+    ) -> None:
+        super().__init__(tree, kind, read, scalars)
+        self._write = write
+        self.adds = tree.couplings > 0 and self.kind.adds
+
+    def __getitem__(self, where: Where) -> Any:
+        return Freedoms(self._numbers(where)) if isinstance(where, Index) else self._read(self._number(where))
+
+    def __setitem__(self, where: Where, value: Any) -> None:
+        if isinstance(where, Index):
+            self._set_part(where, value)
+        elif isinstance(where, tuple) and isinstance(where[0], Index):
+            self._set_block(where[0], where[1], value)
+        else:
+            self._write(self._number(where), value)
+
+    def _put(self, at: Address, x: Scalar, ratio: Scalar) -> None:
+        """Write a number; or add it, times the ratio of its joint, to the number that is there."""
+        self._write(at, self._read(at) + ratio * x if self.adds else x)
+
+    def _set_part(self, i: Index, value: Any) -> None:
+        if self.kind.turned:
+            value = [(*i.turn.back(value.angular), *i.turn.back(value.linear))]
+        elif len(self._rest) == 1:
+            value = [(x,) for x in value]
+        else:
+            value = [getattr(x, "scalars", x) for x in value]
+        entries = self._entries(i)
+        check_block(value, len(entries), len(self._rest))
+        if i.kind.follows and not (self.adds or self.kind.turned):
+            return
+        for at, numbers in zip(entries, value, strict=True):
+            for more, x in zip(self._rest, numbers, strict=True):
+                self._put(at + more, x, i.ratio)
+
+    def _set_block(self, one: Index, other: Index, value: Sequence[Sequence[Scalar]]) -> None:
+        check_block(value, one.kind.joint.nv, other.kind.joint.nv)
+        (_, down), (_, across) = self._ranges
+        i, j = self._tree.start("v", one), self._tree.start("v", other)
+        block, mirrored = i * down + j * across, j * down + i * across
+        ratio, diagonal = one.ratio * other.ratio, one.key == other.key
+        for r, row in enumerate(value):
+            for c, x in enumerate(row):
+                # one half of a block on the diagonal stands for both, so that the matrix is exactly symmetric
+                if not (self.kind.symmetric and diagonal and c > r):
+                    self._put(block + (r * down + c * across), x, ratio)
+                if self.kind.symmetric and not (diagonal and c >= r):
+                    self._put(mirrored + (c * down + r * across), x, ratio)
