@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (".", "api", "formats", "loops")
-PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md")))]
+FOLDERS = (".", "api", "architecture", "formats", "loops")
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
+]
 
 
 def blocks(page: Path) -> list[tuple[int, str]]:
@@ -40,3 +44,11 @@ def test_links_between_pages(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
         assert (page.parent / target).exists(), f"{page.name} points to {target}, which does not exist"
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_every_folder_of_the_source_is_explained(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    parts = [p for p in (ROOT / "src" / "ordern").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()]
+    names = {f"{p.name}/" if p.is_dir() else p.name for p in parts} - {"__init__.py", "__main__.py"}
+    assert {name for name in names if not re.search(rf"(?<![\w/]){re.escape(name)}", text)} == set()
