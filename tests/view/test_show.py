@@ -129,7 +129,7 @@ def test_an_archive_of_another_robot_is_not_taken_by_order(puma: on.Robot, tmp_p
     [
         ("m.txt", b"", "is read from .npz, .csv, .parquet, not from '.txt'"),
         ("m.npz", None, "m.npz: the file cannot be read: No such file"),
-        ("m.npz", b"PK\x03\x04 no archive", "no archive of arrays"),
+        ("m.npz", b"PK\x03\x04 no archive", "not an archive of arrays"),
         ("m.csv", b"", "m.csv: the file has no rows of numbers"),
         ("m.csv", b"t,q\n1,2\n1\n", "m.csv:3: the line has 1 columns, those before 2"),
         ("m.csv", b"\xff\xfe\x00", "no text in UTF-8"),

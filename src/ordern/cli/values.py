@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, UnknownNameError, unknown_name
+from ..io.remarks import some
 from ..io.source import UnreadableError
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def vector(text: str | None, robot: Robot, kind: str, option: str, source: str =
         x = np.array([_number(item, option, where) for item, where in items])
         if len(x) != len(names):
             raise UsageError(
-                f"{option} has {len(x)} numbers, {robot.name!r} needs {len(names)}: {_listed(names)}",
+                f"{option} has {len(x)} numbers, {robot.name!r} needs {len(names)}: {some(names, 12)}",
                 text[1:] if text.startswith("@") else "",
             )
     return _on_the_manifold(x, robot, option) if kind == "q" else x
@@ -200,7 +201,3 @@ def _on_the_manifold(x: Array, robot: Robot, option: str) -> Array:
     if not np.isfinite(q).all():
         raise UsageError(f"{option}: a quaternion must not be zero")
     return q
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if names[12:] else "") if names else "none"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..model import ModelBuilder
 
-__all__ = ["Remarks"]
+__all__ = ["Remarks", "some"]
 
 
 class Remarks:
@@ -20,5 +22,9 @@ class Remarks:
     def note(self, builder: ModelBuilder) -> None:
         """Add all notes to the model."""
         for kind, items in self._found.items():
-            some = ", ".join(item for item, _ in items[:5]) + (f", ... ({len(items)} in all)" if items[5:] else "")
-            builder.note(f"{kind}: {some}", items[0][1])
+            builder.note(f"{kind}: {some([item for item, _ in items])}", items[0][1])
+
+
+def some(items: Sequence[str], most: int = 5) -> str:
+    """Return a list for a message: the first items, and how many there are if not all are shown."""
+    return (", ".join(items[:most]) + (f", ... ({len(items)} in all)" if items[most:] else "")) or "none"

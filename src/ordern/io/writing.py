@@ -19,6 +19,7 @@ from ..errors import ModelError
 from ..model import BASE, Frame, Model, Placement, Shape
 from ..records import dataclass
 from ..rotations import quaternion_from_matrix, rpy_from_matrix
+from .remarks import some
 
 __all__ = [
     "WRITERS",
@@ -188,7 +189,7 @@ class Losses:
 
 
 def _some(what: str, of: list[str]) -> str:
-    return f"{what} of {', '.join(of[:5])}{f', ... ({len(of)} in all)' if of[5:] else ''}"
+    return f"{what} of {some(of)}"
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from ..joints import Revolute, Spherical
 from ..model import core_shape
 from ..robot import Robot
 from ..robots import chain
-from .text import doing, figure, save, table
+from .text import doing, grid, save, table
 
 __all__ = ["errors", "page", "tables", "truth"]
 
@@ -84,7 +84,7 @@ def page(folder: Path) -> str:
     """The page, and its figure."""
     lengths = (5, 10, 20, 40)
     text, series = tables(lengths)
-    fig, axes = figure()
+    fig, axes = grid()
     for name, errors_of in series.items():
         if np.isfinite(errors_of).all():
             axes.loglog(lengths, errors_of, label=name, linewidth=1)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise, zip_longest
 from pathlib import Path
-
-import numpy as np
 
 from ..algorithms import Algorithm, methods
 from ..counting import count, critical_path, generic
@@ -15,7 +14,7 @@ from ..graph import Counts
 from ..joints import Cylindrical, Planar, Revolute, Spherical
 from ..robot import Robot
 from ..robots import builder, chain
-from .text import doing, figure, save, table
+from .text import doing, grid, save, table
 
 __all__ = ["crossover", "formula", "page", "polynomial", "revolute_arm"]
 
@@ -62,31 +61,19 @@ def multiplications(c: Counts) -> int:
 
 
 def polynomial(values: Sequence[int], start: int) -> list[Fraction] | None:
-    """The coefficients, constant first, of the polynomial through values at start, start + 1, ...; None if none is.
+    """Return the coefficients, constant first, of the polynomial through values at start, start + 1, ... or None.
 
-    Of degree 3 at most, so that more values than four must fit it, too.
+    Its degree is at most 3, so that more values than four must fit it, too. By Newton's differences.
     """
-    n = [Fraction(start + k) for k in range(len(values))]
-    for degree in range(4):
-        A = np.array([[x**p for p in range(degree + 1)] for x in n[: degree + 1]], object)
-        b = [Fraction(v) for v in values[: degree + 1]]
-        c = _solve(A, b)
-        if all(sum(c[p] * x**p for p in range(degree + 1)) == v for x, v in zip(n, values, strict=True)):
-            return c
+    found, basis, differences = [Fraction(0)], [Fraction(1)], [Fraction(v) for v in values]
+    for k in range(4):
+        found = [a + differences[0] * b for a, b in zip_longest(found, basis, fillvalue=Fraction(0))]
+        differences = [b - a for a, b in pairwise(differences)]
+        if not any(differences):
+            return found
+        shifted = [Fraction(0), *basis]  # times (x - start - k) / (k + 1)
+        basis = [(a - (start + k) * b) / (k + 1) for a, b in zip_longest(shifted, basis, fillvalue=Fraction(0))]
     return None
-
-
-def _solve(A: np.ndarray[tuple[int, ...], np.dtype[np.object_]], b: list[Fraction]) -> list[Fraction]:
-    """Gauss-Jordan elimination in fractions."""
-    rows = [[*A[r], b[r]] for r in range(len(b))]
-    for k in range(len(rows)):
-        pivot = next(r for r in range(k, len(rows)) if rows[r][k] != 0)
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [x / rows[k][k] for x in rows[k]]
-        for r in range(len(rows)):
-            if r != k:
-                rows[r] = [x - rows[r][k] * y for x, y in zip(rows[r], rows[k], strict=True)]
-    return [row[-1] for row in rows]
 
 
 def formula(c: Sequence[Fraction] | None) -> str:
@@ -274,7 +261,7 @@ def page(folder: Path) -> str:
             "## Where order n pays\n\nThe articulated-body method takes fewer operations than composite bodies with a "
             f"factorisation from n = {n} on, for general arms. (Featherstone and Orin: about 9; Saha: 12.)\n"
         )
-        fig, axes = figure()
+        fig, axes = grid()
         sizes = range(2, 17)
         for name in ("articulated-body", "composite-body", "triangularized", "denoc", "virtual-work"):
             if name in names:

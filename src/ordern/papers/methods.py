@@ -70,12 +70,8 @@ def _reach(m: Algorithm, long: Robot, arm: Robot) -> str:
     """Which structures it treats, found by asking it."""
     if m.refuses is None:
         return "all"
-    zoo = {
-        "trees": "yamane-branched-30",
-        "free bases": "",
-        "spherical joints": "free-top",
-    }
-    able = [name for name, robot in zoo.items() if robot and not m.refuses(Robot.of(builder(robot).build()))]
+    zoo = {"trees": "yamane-branched-30", "spherical joints": "free-top"}
+    able = [name for name, robot in zoo.items() if not m.refuses(Robot.of(builder(robot).build()))]
     if not m.refuses(arm):
         able.insert(0, "arms")
     return ", ".join(able) or "special"

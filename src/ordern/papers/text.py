@@ -14,7 +14,6 @@ __all__ = [
     "ROUNDING",
     "conditions",
     "doing",
-    "figure",
     "grid",
     "measured",
     "rounding",
@@ -78,19 +77,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def figure(columns: int = 1) -> tuple[Any, Any]:
-    """A figure and its axes."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    made, axes = plt.subplots(1, columns, figsize=(5.2 * columns, 3.6), constrained_layout=True)
-    return made, axes
-
-
-def grid(rows: int, columns: int) -> tuple[Any, Any]:
-    """A figure with several axes, as an array."""
+def grid(rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
+    """Return a figure and its axes, an array if there are several."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -19,7 +19,7 @@ from ..robot import Robot
 from ..robots import builder, chain
 from .costs import counts_of, crossover, revolute_arm
 from .methods import example, robot_of, tabled
-from .text import conditions, doing, figure, measured, save, table
+from .text import conditions, doing, grid, measured, save, table
 
 __all__ = ["COORDINATES", "branches", "linear", "microseconds", "page", "verdict"]
 
@@ -201,7 +201,7 @@ def _yamane(folder: Path) -> list[str]:
     one = {n: [microseconds(Robot.of(builder(f"spherical-chain-{n}").build()), m) for m in names] for n in serial}
     doing("stars of spherical joints")
     two = {n: [microseconds(Robot.of(builder(f"spherical-star-{n}").build()), m) for m in names] for n in star}
-    fig, (left, right) = figure(2)
+    fig, (left, right) = grid(1, 2)
     for axes, data, title in ((left, one, "Serial chains (Fig. 6)"), (right, two, "Branched chains (Fig. 7)")):
         for k, name in enumerate(names):
             axes.plot(list(data), [row[k] for row in data.values()], label=name)
@@ -236,7 +236,7 @@ def _growth(folder: Path) -> list[str]:
         batch = max(1, 10_000 // n)
         rows.append((n, [microseconds(robot, m, "rolled", batch) * 1e3 / n for m in names]))
     able = [k for k in range(len(names)) if all(not np.isnan(took[k]) for _, took in rows)]
-    fig, axes = figure()
+    fig, axes = grid()
     for k in able:
         axes.loglog([n for n, _ in rows], [took[k] * n / 1e3 for n, took in rows], label=names[k])
     axes.set(xlabel="links", ylabel="microseconds per state", title="Methods of order n")

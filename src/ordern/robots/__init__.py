@@ -63,12 +63,9 @@ def known(name: object) -> bool:
 
 def builder(name: str) -> ModelBuilder:
     """The bundled robot of this name, ready to build. Every call makes a new builder, which may be added to."""
-    if not known(name):
-        raise unknown_name("robot", name, (*_ROBOTS, *_FAMILIES))
-    member = _member(name)
-    if member is not None:
-        return _function(_FAMILIES[member[0]])(member[1])
-    return _function(_ROBOTS[name])()
+    module, function, arguments = _found(name)
+    made: ModelBuilder = getattr(module, function)(*arguments)
+    return made
 
 
 def positions(name: str) -> dict[str, Array]:
@@ -76,15 +73,11 @@ def positions(name: str) -> dict[str, Array]:
 
     Mechanisms with closed loops have one in which their loops are closed, "assembled".
     """
-    if not known(name):
-        raise unknown_name("robot", name, (*_ROBOTS, *_FAMILIES))
-    member = _member(name)
-    if member is not None:
-        family = import_module(f".{_FAMILIES[member[0]][0]}", __package__)
-        of_size: dict[str, Callable[[int], tuple[float, ...]]]
-        of_size = getattr(family, "FAMILY_POSITIONS", {}).get(member[0], {})
-        return {key: np.array(q(member[1])) for key, q in of_size.items()}
-    module = import_module(f".{_ROBOTS[name][0]}", __package__)
+    module, _, arguments = _found(name)
+    if (member := _member(name)) is not None:
+        of_size: dict[str, Callable[..., tuple[float, ...]]]
+        of_size = getattr(module, "FAMILY_POSITIONS", {}).get(member[0], {})
+        return {key: np.array(q(*arguments)) for key, q in of_size.items()}
     named: dict[str, tuple[float, ...]] = getattr(module, "POSITIONS", {}).get(name, {})
     return {key: np.array(q) for key, q in named.items()}
 
@@ -96,7 +89,10 @@ def _member(name: str) -> tuple[str, int] | None:
     return (family, int(match[2])) if match and family in _FAMILIES else None
 
 
-def _function(entry: tuple[str, str]) -> Callable[..., ModelBuilder]:
-    module: Any = import_module(f".{entry[0]}", __package__)
-    function: Callable[..., ModelBuilder] = getattr(module, entry[1])
-    return function
+def _found(name: str) -> tuple[Any, str, tuple[int, ...]]:
+    """Return the module of a robot, the name of its function there, and the arguments."""
+    if not known(name):
+        raise unknown_name("robot", name, (*_ROBOTS, *_FAMILIES))
+    member = _member(name)
+    module, function = _ROBOTS[name] if member is None else _FAMILIES[member[0]]
+    return import_module(f".{module}", __package__), function, () if member is None else (member[1],)

@@ -151,10 +151,7 @@ class Panel:
     def _show_frame(self) -> None:
         assert self._frames is not None
         k = self._frame()
-        row = slice(k, k + 1)
-        parts = (self._frames.t, self._frames.q, self._frames.v, self._frames.a, self._frames.tau)
-        shown = Motion(*(None if x is None else x[row] for x in parts))  # type: ignore[arg-type]
-        self._put(self._poses[k], self._turns[k], shown)
+        self._put(self._poses[k], self._turns[k], self._frames.rows(slice(k, k + 1)))
 
     def _follow(self) -> None:
         """Let the slider of time, those of the joints and the curves follow."""
@@ -240,8 +237,7 @@ class Panel:
 
     def _show_folder(self) -> None:
         gui = self._server.gui
-        kinds = ["joint forces"] if self._stage.robot.bodies else []
-        kinds += ["external forces"] if self._stage.external is not None else []
+        kinds = self._stage.force_kinds
         with gui.add_folder("Show"):
             for name, at_first in TOGGLES.items():
                 if name in self._scene.groups or name in kinds:

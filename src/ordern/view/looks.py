@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import colorsys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -24,6 +24,14 @@ METAL: Colour = (214, 217, 222)
 COLLISION: Colour = (240, 140, 60)
 _HUES = ((0.0, 0.45, 0.75, 1.0), (0.475, 0.62, 0.78, 0.93))
 """Along the robot: the hue, from teal over blue and violet to rose."""
+
+_SOLIDS: dict[str, Callable[[list[float]], Solid]] = {
+    "box": box,
+    "sphere": lambda size: ellipsoid(size * 3),
+    "ellipsoid": ellipsoid,
+    "cylinder": lambda size: cylinder(*size),
+    "capsule": lambda size: capsule(*size),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,20 +110,10 @@ class Looks:
             yield Part(shape.body, solid.at(shape.placement.matrix), colour, opacity, collision)
 
     def _solids(self, shape: Shape) -> list[tuple[Solid, tuple[float, ...] | None]]:
-        size = [abs(x) for x in shape.size]
         if shape.kind == "mesh":
             return self._mesh(shape)
-        if shape.kind == "box":
-            return [(box(size), None)]
-        if shape.kind == "sphere":
-            return [(ellipsoid(size * 3), None)]
-        if shape.kind == "ellipsoid":
-            return [(ellipsoid(size), None)]
-        if shape.kind == "cylinder":
-            return [(cylinder(*size), None)]
-        if shape.kind == "capsule":
-            return [(capsule(*size), None)]
-        return []  # a plane: the ground is drawn anyway
+        make = _SOLIDS.get(shape.kind)  # none for a plane: the ground is drawn anyway
+        return [] if make is None else [(make([abs(x) for x in shape.size]), None)]
 
     def _mesh(self, shape: Shape) -> list[tuple[Solid, tuple[float, ...] | None]]:
         if shape.file in self.missing:

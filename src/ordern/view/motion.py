@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import Array, real
 from ..errors import ArgumentError
 from ..io.source import UnreadableError
 from ..records import dataclass
@@ -44,18 +46,20 @@ class Motion:
         """The motion at other times, along the shortest way between its own positions."""
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
         if len(self.t) == 1:
-            return Motion(times, *(None if x is None else x[k] for x in self._series))  # type: ignore[arg-type]
+            return replace(self.rows(k), t=times)
         part = np.clip((times - self.t[k]) / (self.t[k + 1] - self.t[k]), 0.0, 1.0)
-        v, a, tau = (None if x is None else x[k] + part[:, None] * (x[k + 1] - x[k]) for x in self._series[1:])
+        series = (self.v, self.a, self.tau)
+        v, a, tau = (None if x is None else x[k] + part[:, None] * (x[k + 1] - x[k]) for x in series)
         if self.between is not None:
             q, v = self.between(np.clip(times, self.t[0], self.t[-1]))
         else:
             q = robot.integrate(self.q[k], robot.difference(self.q[k], self.q[k + 1]), part)
         return Motion(times, q, v, a, tau)
 
-    @property
-    def _series(self) -> tuple[Array | None, ...]:
-        return self.q, self.v, self.a, self.tau
+    def rows(self, which: Any) -> Motion:
+        """Return some samples: a slice, or indices."""
+        v, a, tau = (None if x is None else x[which] for x in (self.v, self.a, self.tau))
+        return Motion(self.t[which], self.q[which], v, a, tau)
 
     def frames(self, robot: Robot, rate: float) -> Motion:
         """The motion at equal times, so many in a second, its last time included."""
@@ -76,7 +80,7 @@ def motion_of(robot: Robot, motion: Any) -> Motion:
             f"motion: a {type(motion).__name__} has no times `t` and positions `q`; give the result of a simulation, "
             "or a pair (t, q) of arrays of shape (T,) and (T, nq)"
         )
-    t = _numbers("t", given["t"])
+    t = real(given["t"], "motion: t")
     if t.ndim != 1 or not len(t):
         raise ArgumentError(f"motion: t has shape {t.shape}; expected (T,), the times of at least one position")
     if not np.isfinite(t).all() or (np.diff(t) < 0).any():
@@ -89,15 +93,8 @@ def motion_of(robot: Robot, motion: Any) -> Motion:
     return Motion(t[keep], **series, between=between if callable(between) else None)
 
 
-def _numbers(name: str, x: Any) -> Array:
-    try:
-        return np.asarray(x, np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"motion: {name} must be an array of numbers, not {type(x).__name__}") from None
-
-
 def _series(name: str, x: Any, length: int, label: str, size: int) -> Array | None:
-    found = _numbers(name, x)
+    found = real(x, f"motion: {name}")
     if name != "q" and found.size and np.isnan(found).all():  # as a motion has what it does not know
         return None
     if found.shape != (length, size):
@@ -127,18 +124,9 @@ def read_motion(robot: Robot, path: str | os.PathLike[str]) -> tuple[Motion, tup
     except OSError as e:
         raise UnreadableError(f"the file cannot be read: {e.strerror or e}", str(path)) from None
     try:
-        return motion_of(robot, _Read(**found)), notes
+        return motion_of(robot, SimpleNamespace(**found)), notes
     except ArgumentError as e:
         raise ArgumentError(f"{path}: {e}") from None
-
-
-@dataclass
-class _Read:
-    t: Any = None
-    q: Any = None
-    v: Any = None
-    a: Any = None
-    tau: Any = None
 
 
 _SERIES = ("t", "q", "v", "a", "tau")
@@ -150,12 +138,10 @@ def _read_npz(robot: Robot, file: Path) -> _Found:
         with file.open("rb") as data, np.load(data, allow_pickle=False) as archive:
             if "header" not in archive.files:
                 return {name: archive[name] for name in _SERIES if name in archive.files}, ()
-    except (ValueError, EOFError, KeyError) as e:
-        raise UnreadableError(f"this is no archive of arrays: {e}", str(file)) from None
-    except Exception as e:
-        if isinstance(e, OSError):
-            raise
-        raise UnreadableError(f"this is no archive of arrays: {e}", str(file)) from None  # a bad zip file
+    except OSError:
+        raise
+    except Exception as e:  # of NumPy, or of a bad zip file
+        raise UnreadableError(f"this is not an archive of arrays: {e}", str(file)) from None
     return _read_result(robot, file)  # it names its coordinates, which may be others
 
 

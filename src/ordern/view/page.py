@@ -82,8 +82,7 @@ def _forces(stage: Stage, scene: Scene) -> dict[str, Any]:
     """The nodes of arrows."""
     if not stage.robot.bodies:
         return {}
-    kinds = ["joint forces"] + (["external forces"] if stage.external is not None else [])
-    nodes = {kind: scene.arrows(kind) for kind in kinds}
+    nodes = {kind: scene.arrows(kind) for kind in stage.force_kinds}
     found = stage.arrows(Motion(np.zeros(1), stage.q[None]))
     for kind, node in nodes.items():
         node.points = drawable(found[kind][0], stage.looks.size)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import Array
 from ..errors import ArgumentError
+from ..io.remarks import some
 from ..model import Frame
 from ..model.poses import body_poses
 from ..records import dataclass
@@ -83,15 +84,20 @@ class Stage:
         missing = self.looks.missing
         if not missing:
             return ""
-        shown = [f"{file} ({why})" for file, why in list(missing.items())[:5]]
-        more = f", ... ({len(missing)} in all)" if len(missing) > 5 else ""
-        return f"{self.robot.name}: meshes that are not shown: {', '.join(shown)}{more}"
+        listed = some([f"{file} ({why})" for file, why in missing.items()])
+        return f"{self.robot.name}: meshes that are not shown: {listed}"
 
     def frames(self, most: int, rate: float = 60.0) -> Motion:
         """The motion at equal times, at most so many bodies' poses in all."""
         assert self.motion is not None
         count = max(most // max(len(self.robot.bodies), 1), 2)
         return self.motion.frames(self.robot, min(rate, count / max(self.motion.duration, 1e-9)))
+
+    @property
+    def force_kinds(self) -> list[str]:
+        """The kinds of forces that can be shown."""
+        pushed = ["external forces"] if self.external is not None else []
+        return ["joint forces", *pushed] if self.robot.bodies else pushed
 
     def scene(self, server: Any, *, collision: bool) -> Scene:
         """The nodes of a server, with the robot where it is at first."""
@@ -127,8 +133,7 @@ class Stage:
         """By kind of force: metres of an arrow for a newton."""
         sample = Motion(np.zeros(1), self.q[None])
         if self.motion is not None:
-            rows = thinned(self.motion.q, 200)
-            sample = Motion(*(None if x is None else x[rows] for x in _fields(self.motion)))  # type: ignore[arg-type]
+            sample = self.motion.rows(thinned(self.motion.q, 200))
         found = {}
         for kind, forces in self._forces(sample).items():
             largest = float(np.linalg.norm(forces, axis=-1).max(initial=0.0))
@@ -193,7 +198,3 @@ def shades(colour: Colour, n: int) -> list[Colour]:
     r, g, b = colour
     dark = [1.0 - 0.6 * i / max(n, 2) for i in range(n)]
     return [(round(x * r), round(x * g), round(x * b)) for x in dark]
-
-
-def _fields(motion: Motion) -> tuple[Array | None, ...]:
-    return motion.t, motion.q, motion.v, motion.a, motion.tau

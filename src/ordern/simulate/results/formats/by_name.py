@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import unknown_name
+from ....io.remarks import some
 from ....io.source import UnreadableError
 from ....records import dataclass
 from ..series import DERIVED, STORED, labels
@@ -196,8 +197,7 @@ def _gathered(
     lacking = missing_columns(kind, found, robot)
     if lacking and not partial:
         raise UnreadableError(
-            f"there are columns of {kind}, but none for {', '.join(lacking[:6])}"
-            f"{f', ... ({len(lacking)} in all)' if lacking[6:] else ''}{_likely(lacking, found)}",
+            f"there are columns of {kind}, but none for {some(lacking, 6)}{_likely(found)}",
             path,
         )
     x = np.zeros((len(values), len(names)))
@@ -212,7 +212,7 @@ def _gathered(
     return x
 
 
-def _likely(lacking: Sequence[str], found: Places) -> str:
+def _likely(found: Places) -> str:
     """The columns that were not read, one of which may be the one that is missing."""
     rest = [*found.rest, *found.followers]
     return f"; columns that belong to no coordinate: {', '.join(rest[:6])}" if rest else ""

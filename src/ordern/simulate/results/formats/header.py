@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import ArgumentError, ModelError
+from ....io.remarks import some
 from ....model.json_form import foreign_joints, from_plain, to_plain
 from ....records import dataclass
 from ...constraints.dense_projection import stored_closing
@@ -131,8 +132,8 @@ def restored(stored: Stored, robot: R | None, cls: type[R], where: str) -> Resul
     for name, mine in (("q", q), ("v", v)):
         if tuple(about[name]) != mine:
             raise ArgumentError(
-                f"{where}: the motion is of {about['name']!r}, whose coordinates are {_some(about[name])}; those of "
-                f"{own.name!r} are {_some(list(mine))}"
+                f"{where}: the motion is of {about['name']!r}, whose coordinates are {some(about[name], 6)}; those of "
+                f"{own.name!r} are {some(list(mine), 6)}"
             )
     arrays: dict[str, Any] = {name: stored.arrays[name] for name in about["arrays"]}
     extra = {name: stored.arrays[f"extra.{name}"] for name, _ in about["extra"]}
@@ -150,16 +151,12 @@ def _robot(about: dict[str, Any] | None, cls: type[R], where: str) -> R:
     if about is None:
         raise ArgumentError(f"{where}: the file does not say which robot moves; give it: load_result(path, robot)")
     if about.get("robot") is None:
-        reason = f" (the types of its joints {_some(about['foreign'])} are its own)" if about["foreign"] else ""
+        reason = f" (the types of its joints {some(about['foreign'], 6)} are its own)" if about["foreign"] else ""
         raise ArgumentError(
             f"{where}: the file does not contain its robot, {about['name']!r}{reason}; give it: "
             "load_result(path, robot)"
         )
     return from_plain(about["robot"], cls, where)
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:6]) + (f", ... ({len(names)} in all)" if names[6:] else "") if names else "none"
 
 
 def _bare(columns: dict[str, Array], robot: Robot, where: str) -> dict[str, Any]:
@@ -172,8 +169,8 @@ def _bare(columns: dict[str, Array], robot: Robot, where: str) -> dict[str, Any]
     missing += [x for kind in ("q", "v") for x in missing_columns(kind, found, robot)]
     if missing or found.t is None:
         raise ArgumentError(
-            f"{where}: the columns {_some(missing)} are missing for a motion of {robot.name!r}; the file has "
-            f"{_some(names)}"
+            f"{where}: the columns {some(missing, 6)} are missing for a motion of {robot.name!r}; the file has "
+            f"{some(names, 6)}"
         )
     if found.wrong:
         raise ModelError(found.wrong[0], where)
