@@ -7,7 +7,7 @@ with the names of bodies and joints, and the file and line where a file is to bl
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 __all__ = [
@@ -20,6 +20,8 @@ __all__ = [
     "SingularError",
     "TraceError",
     "UnknownNameError",
+    "close_names",
+    "did_you_mean",
     "unknown_name",
 ]
 
@@ -77,16 +79,57 @@ class CompileError(OrdernError, RuntimeError):
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str], owner: str = "", hint: str = "") -> UnknownNameError:
-    """The error for a name that does not exist, with the likely spelling or a hint first and then all names."""
-    names = list(known)
-    folded = {n.lower(): n for n in reversed(names)}
-    close = get_close_matches(str(name), names, n=1) or [
-        folded[n] for n in get_close_matches(str(name).lower(), folded, n=1)
-    ]
-    if hint:
-        hint = f" {hint}."
-    elif close:
-        hint = f" Did you mean {close[0]!r}?"
+    """Return the error for a name that does not exist: a hint or the closest name first, then all known names."""
+    names = tuple(known)
+    close = close_names(str(name), names)
+    hint = f" {hint}." if hint else f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(names[:40]) + (f", ... ({len(names)} in all)" if len(names) > 40 else "")
     of = f" in {owner}" if owner else ""
     return UnknownNameError(f"unknown {kind} {name!r}{of}.{hint} Known: {listed or 'none'}.")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean 'x'?" with the known name closest to this one; empty if no name is close."""
+    close = close_names(name, tuple(known))
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def close_names(name: str, known: tuple[str, ...], n: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Return the known names most like this one, at most n, the closest first; without regard to case if need be.
+
+    The result is that of `difflib.get_close_matches`, which is slow and therefore sees only the names that have enough
+    letters in common: a file may have a hundred thousand unknown names. `cutoff` is the least likeness, from 0 to 1.
+    """
+    found = _close_names(name, known, n, cutoff)
+    folded = _folded(known)
+    if found or (name == name.lower() and folded.keys() == set(known)):
+        return found
+    return [folded[k] for k in _close_names(name.lower(), tuple(folded), n, cutoff)]
+
+
+@lru_cache(maxsize=64)
+def _folded(known: tuple[str, ...]) -> dict[str, str]:
+    """Return the known names by their names in lower case."""
+    return {k.lower(): k for k in reversed(known)}
+
+
+def _close_names(name: str, known: tuple[str, ...], n: int, cutoff: float) -> list[str]:
+    letters = frozenset(name)
+    near = []
+    for other, own in _of_length(known, len(name), cutoff):
+        common = min(len(name) - len(letters - own), len(other) - len(own - letters))
+        if 2 * common >= cutoff * (len(name) + len(other)):
+            near.append(other)
+    if not near:
+        return []
+    import difflib
+
+    return difflib.get_close_matches(name, near, n, cutoff)
+
+
+@lru_cache(maxsize=4096)
+def _of_length(known: tuple[str, ...], length: int, cutoff: float) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the known names whose length is close enough to this one, each with its letters."""
+    return tuple(
+        (name, frozenset(name)) for name in known if 2 * min(len(name), length) >= cutoff * (len(name) + length)
+    )

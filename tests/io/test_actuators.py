@@ -95,10 +95,10 @@ def test_transmissions_of_urdf() -> None:
     assert on.load(urdf("")).actuated == ("pan", "tilt")
     robot = on.load(urdf(simple("tilt") + simple("lens")))
     assert robot.actuated == ("tilt",) and not robot.notes
-    with pytest.warns(on.ModelWarning, match=r"transmissions of joints that the robot has not: 'pann' \(did you mean"):
+    with pytest.warns(on.ModelWarning, match=r"joints that the robot does not have: 'pann'; did you mean"):
         robot = on.load(urdf(simple("pann") + simple("tilt")))
     assert robot.actuated == ("tilt",)
-    with pytest.warns(on.ModelWarning, match="robot has not"):
+    with pytest.warns(on.ModelWarning, match="robot does not have"):
         assert on.load(urdf(simple("wheel"))).actuated == ("pan", "tilt")
 
 

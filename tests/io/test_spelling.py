@@ -10,8 +10,8 @@ from difflib import get_close_matches
 import pytest
 
 import ordern as on
+from ordern.errors import close_names
 from ordern.io import spelling
-from ordern.io.spelling import likely
 
 KNOWN = ("origin", "inertial", "inertia", "axis", "limit", "mimic", "name", "safety_controller", "dynamics", "x")
 DOCUMENTS: dict[str, Callable[[str, str], str]] = {
@@ -42,14 +42,15 @@ def test_the_same_names_are_likely_as_difflib_finds() -> None:
             name += rng.choices("nseil", k=rng.randrange(4))
         given = "".join(name)
         for n in (1, 3):
-            assert likely(given, KNOWN, n) == get_close_matches(given, KNOWN, n=n, cutoff=0.75)
+            for cutoff in (0.6, 0.75):
+                assert close_names(given, KNOWN, n, cutoff) == get_close_matches(given, KNOWN, n, cutoff)
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
 @pytest.mark.filterwarnings("ignore::ordern.ModelWarning")
 def test_unknown_names_are_compared_only_where_they_may_be_close(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(spelling, "get_close_matches", lambda name, *rest, **more: asked.append(name) or [])
+    monkeypatch.setattr("difflib.get_close_matches", lambda name, *rest, **more: asked.append(name) or [])
     some = words(2000)
     spelling._close.cache_clear()
     on.load(DOCUMENTS[kind](" ".join(f'{name}="1"' for name in some), "".join(f"<{name}/>" for name in some)))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 
-from ..errors import ModelError
+from ..errors import ModelError, close_names
 from ..model import ModelBuilder
 from .source import MissingFileError, UnreadableError, open_source
 from .urdf import read_urdf
@@ -37,7 +36,7 @@ def load_builder(source: str | os.PathLike[str], names: Iterable[str] = (), *, c
         opened = open_source(source, _SUFFIXES)
     except MissingFileError as e:
         if names and not os.path.splitext(source)[1]:
-            close = get_close_matches(str(source).lower(), list(names), n=1)
+            close = close_names(str(source), tuple(names))
             hint = f"did you mean {close[0]!r}? " if close else ""
             raise MissingFileError(
                 f"{e}{'' if str(e).endswith('?') else '.'} Nor is there a bundled robot of this name: "

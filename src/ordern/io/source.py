@@ -6,11 +6,10 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from ..errors import ModelError
+from ..errors import ModelError, close_names
 from ..records import dataclass
 from .xml import MAX_BYTES
 
@@ -115,7 +114,7 @@ def _missing(path: Path, name: str, suffixes: Iterable[str]) -> str:
     if not folder.is_dir():
         hint = f"; the directory {str(folder)!r} does not exist either"
     else:
-        close = get_close_matches(path.name, _names(folder), n=1)
+        close = close_names(path.name, tuple(_names(folder)))
         called = "this folder" if folder == Path() else f"the folder {str(folder)!r}"
         hint = f"; did you mean {str(folder / close[0])!r}?" if close else _choice(folder, suffixes, called)
     return f"there is no file {name!r}{hint}"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from difflib import get_close_matches
 from functools import lru_cache
 
-from ..errors import ModelError
+from ..errors import ModelError, close_names
 from .xml import Element
 
-__all__ = ["likely", "refuse_misspelt_attributes", "refuse_misspelt_child"]
+__all__ = ["CUTOFF", "refuse_misspelt_attributes", "refuse_misspelt_child"]
 
-_CUTOFF = 0.75
+CUTOFF = 0.75
 """How alike two names are, from 0 to 1, if one may be meant by the other; `axes` and `axis` are just so."""
 
 
@@ -44,39 +43,14 @@ def refuse_misspelt_attributes(element: Element, known: Iterable[str]) -> None:
                     )
 
 
-def likely(name: str, known: tuple[str, ...], n: int = 3) -> list[str]:
-    """Return the known names that may be meant, at most n, the closest first.
-
-    The same as `difflib.get_close_matches`, which is asked only about names that have enough letters in common: a file
-    may have a hundred thousand unknown names.
-    """
-    letters = frozenset(name)
-    near = [
-        other
-        for other, own in _of_length(known, len(name))
-        if _enough(min(len(name) - len(letters - own), len(other) - len(own - letters)), len(name) + len(other))
-    ]
-    return get_close_matches(name, near, n=n, cutoff=_CUTOFF) if near else []
-
-
-@lru_cache(maxsize=4096)
-def _of_length(known: tuple[str, ...], length: int) -> tuple[tuple[str, frozenset[str]], ...]:
-    """The known names that may be close to one of this length, each with its letters."""
-    return tuple((name, frozenset(name)) for name in known if _enough(min(len(name), length), len(name) + length))
-
-
-def _enough(common: int, both: int) -> bool:
-    """Whether two names, of so many letters in all, may be close if they have so many in common."""
-    return 2 * common >= _CUTOFF * both
-
-
 @lru_cache(maxsize=1024)
 def _close(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """The known names that may be meant, the closest first."""
     if ":" in name:  # a prefix belongs to an extension, which is no mistake
         return ()
     parts = name.split("_")
-    return tuple(meant for meant in likely(name.lower(), known) if meant not in parts)  # gear_velocity is no velocity
+    close = close_names(name.lower(), known, 3, CUTOFF)
+    return tuple(meant for meant in close if meant not in parts)  # gear_velocity is not a misspelt velocity
 
 
 def _called(element: Element) -> str:

@@ -16,10 +16,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any
 
-from ..errors import ModelError, unknown_name
+from ..errors import ModelError, did_you_mean, unknown_name
 from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from ..model import ModelBuilder, Placement
 from .attributes import bound, number, required, turned_inertia, vector
@@ -264,8 +263,8 @@ def _mimic(
 
 
 def _no_joint(name: str, types: dict[str, str]) -> str:
-    close = get_close_matches(name, [n for n, kind in types.items() if kind in _ONE_COORDINATE], n=1)
-    return f"there is no joint {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
+    close = did_you_mean(name, (n for n, kind in types.items() if kind in _ONE_COORDINATE))
+    return f"there is no joint {name!r}{close}"
 
 
 def _limits(joint: Element, kind: str, what: str, remarks: Remarks) -> dict[str, Any]:
@@ -303,9 +302,8 @@ def _motors(builder: ModelBuilder, root: Element, types: dict[str, str], remarks
     named = [(name, element) for element in root.all("transmission") for name in _driven(element)]
     for name, element in named:
         if name not in types:
-            close = get_close_matches(name, types, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            remarks.add("left out: transmissions of joints that the robot has not", f"{name!r}{hint}", element.where)
+            why = f"{name!r}{did_you_mean(name, types)}"
+            remarks.add("left out: transmissions of joints that the robot does not have", why, element.where)
     known = dict.fromkeys(name for name, _ in named if name in types)
     if known:
         builder.actuated = tuple(known)

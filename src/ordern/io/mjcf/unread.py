@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...errors import ModelError
+from ...errors import ModelError, close_names
 from ...model import ModelBuilder
-from ..spelling import likely
+from ..spelling import CUTOFF
 from ..xml import Element
 
 __all__ = ["Unread"]
@@ -136,7 +136,7 @@ class Unread:
 
 
 def _refuse_misspelt(name: str, known: list[str] | tuple[str, ...], kind: str, element: Element) -> None:
-    close = likely(name, tuple(known), n=1)
+    close = close_names(name, tuple(known), 1, CUTOFF)
     if close and name not in known:
         of = f" of <{element.tag}>" if kind == "attribute" else ""
         raise ModelError(f"unknown {kind} {name!r}{of}; did you mean {close[0]!r}?", element.where)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import unknown_name
+from ....errors import close_names, unknown_name
 from ....io.remarks import some
 from ....io.source import UnreadableError
 from ....records import dataclass
@@ -131,10 +130,7 @@ def places(names: Sequence[str], robot: Model, bare: str, where: str, known: Seq
             wrong.append(f"column {name!r}: {_unknown(label, own[kind], robot)}")
     left = [x for j, x in enumerate(own[bare]) if j not in kinds[bare]]
     for name in rest:
-        if not _told(name, known) and (
-            any(x.startswith(f"{name}.") for x in left)
-            or get_close_matches(name.lower(), [x.lower() for x in left], n=1)
-        ):
+        if not _told(name, known) and (any(x.startswith(f"{name}.") for x in left) or close_names(name, tuple(left))):
             wrong.append(f"column {name!r}: {_unknown(name, own[bare], robot)}")
     return Places(time, kinds, tuple(rest), followers, tuple(wrong))
 
