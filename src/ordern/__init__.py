@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Free,
         Helical,
         Joint,
+        JointType,
         KnifeEdge,
         Planar,
         PointOnLine,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     )
     from .kernel import Kernel
     from .loading import chain, from_dh, load, load_result, tree
-    from .model import Body, Connection, Coupling, Frame, Loop, Mimic, Model, Note, Placement, Shape
+    from .model import Body, Connection, Coupling, Frame, Loop, Mimic, Model, ModelJoint, Note, Placement, Shape
     from .robot import Builder, Robot
     from .simulate.events import Event
     from .simulate.forces import Table
@@ -95,6 +96,7 @@ __all__ = [
     "Helical",
     "InconsistentStateError",
     "Joint",
+    "JointType",
     "Kernel",
     "KnifeEdge",
     "Loop",
@@ -102,6 +104,7 @@ __all__ = [
     "Mimic",
     "Model",
     "ModelError",
+    "ModelJoint",
     "ModelWarning",
     "Note",
     "OrdernError",
@@ -168,6 +171,7 @@ _WHERE = {
         "Free",
         "Helical",
         "Joint",
+        "JointType",
         "KnifeEdge",
         "Planar",
         "PointOnLine",
@@ -189,6 +193,7 @@ _WHERE = {
         "Loop",
         "Mimic",
         "Model",
+        "ModelJoint",
         "Note",
         "Placement",
         "Shape",

@@ -134,7 +134,7 @@ def subspace(robot: on.Robot, k: int, q: np.ndarray) -> np.ndarray:
     """The motions of joint k, one to a row, in its body's own axes."""
     c = robot.joints[k]
     x = q[c.q] * c.mimic.ratio + c.mimic.offset if c.mimic else q[c.q]
-    Q = c.type.turn()
+    Q = c.type.working_frame()
     columns = c.type.subspace(Freedoms(x.tolist())).columns
     return np.array([[*(Q @ m.angular), *(Q @ m.linear)] for m in columns]).reshape(-1, 6)
 

@@ -151,7 +151,7 @@ def test_what_is_closed_but_not_reached_is_told(name: str) -> None:
     """There is slack in all poses of the joint; and in poses without residual, exactly where coordinates lead there."""
     joint = composite(LOCATED[name])
     for q in positions(joint, 20):
-        assert min(joint.slack(*_pair(pose_of(joint, q.tolist()))), default=1.0) > -1e-12
+        assert min(joint.reach_margin(*_pair(pose_of(joint, q.tolist()))), default=1.0) > -1e-12
     rng, unit = np.random.default_rng(8), size(joint)
     scale, missed = np.array([1.0] * 3 + [unit] * 3), 0
     for k in range(24 if name in BOUNDED else 0):
@@ -164,9 +164,9 @@ def test_what_is_closed_but_not_reached_is_told(name: str) -> None:
         found = list(joint.locate(*_pair(pose)))
         assert np.isfinite(np.array(found, float)).all()
         off = apart(pose_of(joint, found), pose) > 1e-8
-        assert off == (min(joint.slack(*_pair(pose))) < 0.0)
+        assert off == (min(joint.reach_margin(*_pair(pose))) < 0.0)
         missed += off
-    assert (missed > 0) == (name in BOUNDED) == bool(joint.slack(*_pair(pose_of(joint, list(joint.neutral())))))
+    assert (missed > 0) == (name in BOUNDED) == bool(joint.reach_margin(*_pair(pose_of(joint, list(joint.neutral())))))
 
 
 BOUNDED = (
@@ -222,14 +222,14 @@ def test_closures_of_groups_are_those_of_single_joints() -> None:
     rng = np.random.default_rng(0)
     for several, single in pairs:
         for _ in range(5):
-            Q = several.turn()
+            Q = several.working_frame()
             pose = moved(Pose.zero(), rng.normal(size=6))  # in the axes of the child
             R0, p0 = np.array(pose.rotation), np.array(pose.position)
             if isinstance(single, on.Distance):  # between the two centres
                 p1 = R0 @ np.array(TWO) + p0 - np.array(ONE)
                 rows = single.closure(IDENTITY, tuple(p1.tolist()))
             else:
-                T = single.turn()
+                T = single.working_frame()
                 rows = single.closure(_rows(T.T @ R0 @ T), tuple((T.T @ p0).tolist()))
             found = np.array(several.closure(_rows(Q.T @ R0 @ Q), tuple((Q.T @ p0).tolist())), float)
             assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(np.array(rows, float)), rel=1e-12)

@@ -66,7 +66,7 @@ class TestBaseClass:
         assert joint.neutral() == (0.0, 0.0)
         assert joint.integrate(Freedoms((1.0, 2.0)), Freedoms((0.5, 0.25))) == (1.5, 2.25)
         assert joint.difference(Freedoms((1.0, 2.0)), Freedoms((1.5, 2.25))) == (0.5, 0.25)
-        assert (joint.turn() == np.eye(3)).all()
+        assert (joint.working_frame() == np.eye(3)).all()
         assert joint.parameters == ()
         assert joint.with_parameters(()) is joint
         assert joint.kind is Cylindrical

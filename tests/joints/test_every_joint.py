@@ -280,7 +280,7 @@ class TestAsAValue:
 
     def test_turn_is_a_rotation(self, type) -> None:
         joint, _, _ = sample(type, 0)
-        Q = joint.turn()
+        Q = joint.working_frame()
         assert_close(Q @ Q.T, np.eye(3), EXACT * 4)
         assert np.linalg.det(Q) > 0
         if hasattr(joint, "axis"):

@@ -105,5 +105,5 @@ def test_velocities_that_are_rates_need_none() -> None:
 
 @pytest.mark.parametrize("kind", ALL_JOINTS, ids=lambda t: t.__name__)
 def test_it_is_found_for_exactly_the_joints_that_have_gyration(kind: type[on.Joint]) -> None:
-    for joint, _ in random_joint(kind, np.random.default_rng(0)).stages():
+    for joint, _ in random_joint(kind, np.random.default_rng(0)).serial_parts():
         assert directions_turn(joint) == (type(joint).gyration is not on.Joint.gyration)

@@ -164,7 +164,7 @@ class TestText:
         robot = arm()
         assert repr(robot) == "<Robot 'arm': 3 bodies, nq=6, nv=5, 1.75 kg>"
         assert repr(robot.bodies[0]) == "Body('upper', mass=1)"
-        assert repr(robot.joints[0]) == "Connection('upper_joint', Revolute)"
+        assert repr(robot.joints[0]) == "ModelJoint('upper_joint', Revolute)"
         assert repr(robot.frame("tool")) == "Frame('tool', body=1)"
         assert repr(robot.kernel("mass_matrix")) == "<Kernel mass_matrix of 'arm' by 'composite-body'>"
         pose = robot.kernel("pose", frame="tool")

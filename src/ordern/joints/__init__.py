@@ -1,6 +1,6 @@
 """Joint types, one class each. A new type is a new class; nothing else needs to know of it."""
 
-from .base import Joint
+from .base import Joint, JointType
 from .closure import Closure, row_count
 from .closures import Distance, Driven, KnifeEdge, PointOnLine, PointOnPlane, RollingBall
 from .composite import Composite
@@ -27,6 +27,7 @@ __all__ = [
     "Free",
     "Helical",
     "Joint",
+    "JointType",
     "KnifeEdge",
     "Placement",
     "Planar",

@@ -24,7 +24,7 @@ from ..spatial.linear import Matrix3, Vector3
 from .closure import Closure
 from .placement import Placement
 
-__all__ = ["Joint", "uniform"]
+__all__ = ["Joint", "JointType", "uniform"]
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Joint(Closure, ABC):
     """A joint between a parent and its child. Subclasses are frozen dataclasses.
 
     The child's frame meets the joint's frame when the coordinates are neutral. A joint with an axis works in a
-    frame turned by `turn()`, in which that axis is z; users never see that frame.
+    frame turned by `working_frame()`, in which that axis is z; users never see that frame.
     """
 
     nq: ClassVar[int]
@@ -126,30 +126,30 @@ class Joint(Closure, ABC):
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """The position whose `transform` leads to this pose of the child (see `Closure`), or to the one next to it."""
-        raise ModelError(self.unlocated)
+        raise ModelError(self.why_not_locatable)
 
     @property
-    def unlocated(self) -> str:
+    def why_not_locatable(self) -> str:
         """Why `locate` does not find its coordinates; nothing if it does. Then a loop that it closes has none."""
         if type(self).locate is not Joint.locate:
             return ""
         return f"{type(self).__name__} has no `locate(R, p)`, which finds the coordinates of a joint that closes a loop"
 
-    def slack(self, R: Matrix3, p: Vector3) -> tuple[Scalar, ...]:
+    def reach_margin(self, R: Matrix3, p: Vector3) -> tuple[Scalar, ...]:
         """Numbers that are below zero where no position leads to this pose, though there is no residual; mostly none.
 
         They are of order one elsewhere.
         """
         return ()
 
-    def stages(self) -> tuple[tuple[Joint, Placement], ...]:
+    def serial_parts(self) -> tuple[tuple[Joint, Placement], ...]:
         """The joints that it moves as, one after the other, with their coordinates; itself, unless it is made of some.
 
         Each comes with its placement in the child's frame at the neutral position, as the parts of a `Composite`.
         """
         return ((self, Placement()),)
 
-    def unfelt(self, inertia: Inertia) -> Inertia | None:
+    def shiftable_inertia(self, inertia: Inertia) -> Inertia | None:
         """What part of the child's inertia, in its working frame, is the same for the parent in all positions; None if
         there is none.
 
@@ -166,10 +166,6 @@ class Joint(Closure, ABC):
         lo = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0, -1.0))
         hi = np.where(np.isfinite(upper), upper, lo + 2.0)
         return uniform(rng, lo, hi, (*shape, self.nq))
-
-    def turn(self) -> Array:
-        """The rotation matrix of the working frame in the child's own frame; its third column is the axis."""
-        return np.eye(3)
 
     @property
     def parameters(self) -> tuple[float, ...]:
@@ -197,3 +193,7 @@ class Joint(Closure, ABC):
         for name in ("nq", "nv"):
             if not isinstance(getattr(cls, name, None), (int, property)):
                 raise TypeError(f"joint class {cls.__name__} must set the class attribute {name}")
+
+
+JointType = Joint
+"""Another name of `Joint`: a type of joint, as opposed to the joint of a model, `ModelJoint`."""

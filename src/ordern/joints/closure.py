@@ -7,7 +7,7 @@ writes a constraint's Jacobian by hand.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,13 @@ __all__ = ["Closure", "Rows", "aligned", "row_count", "unturned"]
 Array = NDArray[np.float64]
 Rows = tuple[Scalar, ...]
 
+_EARLIER_NAMES = {
+    "turn": "working_frame",
+    "slack": "reach_margin",
+    "stages": "serial_parts",
+    "unfelt": "shiftable_inertia",
+    "unlocated": "why_not_locatable",
+}
 _FLIPPED = 1e-24
 """Below this, the squared sine of an angle counts as zero."""
 
@@ -31,7 +38,7 @@ class Closure:
     """What a loop asks of a relative pose. Joints are such, and what is no joint: a distance, a drive, rolling.
 
     R has the axes of the child's frame as its columns, p is its origin; both in the parent's frame, both frames turned
-    by `turn()`, in which an axis is z.
+    by `working_frame()`, in which an axis is z.
     """
 
     timed: ClassVar[bool] = False
@@ -51,9 +58,20 @@ class Closure:
         """
         return ()
 
-    def turn(self) -> Array:
-        """The rotation matrix of the working frame in the child's own frame; its third column is the axis."""
+    def working_frame(self) -> Array:
+        """Return the rotation matrix of the working frame in the child's own frame; its third column is the axis."""
         return np.eye(3)
+
+    turn = working_frame
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Give methods of a class both of their names: classes from outside the library may have the earlier ones."""
+        super().__init_subclass__(**kwargs)
+        for earlier, name in _EARLIER_NAMES.items():
+            if earlier in vars(cls) and name not in vars(cls):
+                setattr(cls, name, vars(cls)[earlier])
+            elif name in vars(cls):
+                setattr(cls, earlier, vars(cls)[name])
 
 
 def row_count(what: Closure) -> tuple[int, int]:

@@ -46,7 +46,7 @@ class PointOnLine(Closure):
         """How far the point is from the line, along two directions."""
         return (p[0], p[1])
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the line is z."""
         return turned_frame(self.axis)
 
@@ -64,7 +64,7 @@ class PointOnPlane(Closure):
         """How far the point is from the plane."""
         return (p[2],)
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the normal is z."""
         return turned_frame(self.axis)
 
@@ -117,9 +117,9 @@ class Driven(Closure):
         """What the joint asks of velocities."""
         return self.joint.slip(R, p, V)
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The joint's working frame."""
-        return self.joint.turn()
+        return self.joint.working_frame()
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class KnifeEdge(Closure):
         """The velocity of the child's origin along its axis."""
         return (V.linear[2],)
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the axis is z."""
         return turned_frame(self.axis)
 
@@ -171,7 +171,7 @@ class RollingBall(Closure):
         there = subtract(V.linear, scale(self.radius, cross(V.angular, R[2])))
         return (dot(R[0], there), dot(R[1], there))
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the normal is z."""
         return turned_frame(self.axis)
 

@@ -71,8 +71,8 @@ class Composite(Joint):
     @cached_property
     def _between(self) -> tuple[tuple[Transform, ...], ...]:
         """From the composite's frame to the first part's, from there to the next part's, ... to the child's."""
-        frames = [Placement(tuple(self.turn().ravel().tolist()))]
-        frames += [at @ Placement(tuple(joint.turn().ravel().tolist())) for joint, at in self.parts]
+        frames = [Placement(tuple(self.working_frame().ravel().tolist()))]
+        frames += [at @ Placement(tuple(joint.working_frame().ravel().tolist())) for joint, at in self.parts]
         frames.append(frames[0])
         steps = []
         for one, other in pairwise(frames):
@@ -140,19 +140,19 @@ class Composite(Joint):
         return self._only.locate(*self._of_part(R, p)) if self._only else self._known.locate(R, p)
 
     @property
-    def unlocated(self) -> str:
+    def why_not_locatable(self) -> str:
         """Why the coordinates of its parts are not known; nothing if they are."""
         if self._only:
-            return self._only.unlocated
-        return self._series if isinstance(self._series, str) else self._series.unlocated
+            return self._only.why_not_locatable
+        return self._series if isinstance(self._series, str) else self._series.why_not_locatable
 
-    def slack(self, R: Matrix3, p: Vector3) -> tuple[Scalar, ...]:
+    def reach_margin(self, R: Matrix3, p: Vector3) -> tuple[Scalar, ...]:
         """How far parts that reach only some poses without a residual (an elbow, a wrist) are from the last of them."""
-        return self._only.slack(*self._of_part(R, p)) if self._only else self._known.slack(R, p)
+        return self._only.reach_margin(*self._of_part(R, p)) if self._only else self._known.reach_margin(R, p)
 
-    def stages(self) -> tuple[tuple[Joint, Placement], ...]:
+    def serial_parts(self) -> tuple[tuple[Joint, Placement], ...]:
         """Its parts, and theirs."""
-        return tuple((joint, at @ inner) for part, at in self.parts for joint, inner in part.stages())
+        return tuple((joint, at @ inner) for part, at in self.parts for joint, inner in part.serial_parts())
 
     @property
     def _only(self) -> Joint | None:
@@ -172,7 +172,7 @@ class Composite(Joint):
         from .composite_closure.series import series
 
         try:
-            return series(self.parts, Placement(tuple(self.turn().ravel().tolist())))
+            return series(self.parts, Placement(tuple(self.working_frame().ravel().tolist())))
         except ModelError as e:
             return str(e)
 
@@ -223,10 +223,10 @@ class Composite(Joint):
         parts = [joint.random(rng, shape, lower[at], upper[at]) for _, joint, at, _ in self._slices()]
         return np.concatenate(parts, axis=-1)
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the last part's axis is z."""
         joint, at = self.parts[-1]
-        return np.asarray(at.R @ joint.turn())
+        return np.asarray(at.R @ joint.working_frame())
 
 
 def _through(steps: tuple[Transform, ...], m: Motion) -> Motion:

@@ -47,6 +47,6 @@ class Cylindrical(Joint):
         """The angle, within half a turn of zero, and the distance."""
         return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]), p[2]))
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the axis is z."""
         return turned_frame(self.axis)

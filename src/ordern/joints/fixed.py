@@ -24,7 +24,7 @@ class Fixed(Joint):
         """No motion."""
         return Transform(Identity(), (0.0, 0.0, 0.0))
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def shiftable_inertia(self, inertia: Inertia) -> Inertia:
         """All of it: both bodies are one."""
         return inertia
 

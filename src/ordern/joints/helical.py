@@ -75,7 +75,7 @@ class Helical(Joint):
             return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]),))
         return Freedoms((p[2] * (1.0 / self._rise),))
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the axis is z."""
         return turned_frame(self.axis)
 

@@ -17,7 +17,7 @@ def own_rates(joint: Any) -> list[int]:
     Of joints in series, each of them has its own places: a ball has one position more than velocities.
     """
     rng, found, start = np.random.default_rng(0), [], 0
-    for part, _ in joint.stages():
+    for part, _ in joint.serial_parts():
         own = [k < part.nv for k in range(part.nq)]
         for _ in range(2):
             free = np.full(part.nq, np.inf)

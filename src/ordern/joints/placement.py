@@ -120,7 +120,7 @@ def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placemen
 
 def joint_placement(joint: Joint, q: Sequence[float]) -> Placement:
     """Where a joint's child is at a position: its frame in the joint's, both in their own axes."""
-    P, Q = joint.transform(Freedoms(q)).child(Pose.zero()), joint.turn()
+    P, Q = joint.transform(Freedoms(q)).child(Pose.zero()), joint.working_frame()
     return Placement.of(Q @ np.array(P.rotation, float) @ Q.T, Q @ np.array(P.position, float))
 
 

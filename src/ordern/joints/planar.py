@@ -91,7 +91,7 @@ class Planar(Joint):
         """The angle, within half a turn of zero, and the position in the plane."""
         return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]), p[0], p[1]))
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the normal is z."""
         return turned_frame(self.axis)
 

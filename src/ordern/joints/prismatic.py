@@ -42,10 +42,10 @@ class Prismatic(Joint):
         """The distance along the axis."""
         return Freedoms((p[2],))
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def shiftable_inertia(self, inertia: Inertia) -> Inertia:
         """All of the inertia against turning, since both turn together."""
         return Inertia(0.0, (0.0, 0.0, 0.0), inertia.I)
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the axis is z."""
         return turned_frame(self.axis)

@@ -47,12 +47,12 @@ class Revolute(Joint):
         """The angle, within half a turn of zero."""
         return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]),))
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def shiftable_inertia(self, inertia: Inertia) -> Inertia:
         """A mass on the axis, and inertia that is alike in all directions across it."""
         _, _, _, across, _, _ = inertia.I
         return Inertia(inertia.m, (0.0, 0.0, inertia.h[2]), (across, 0.0, 0.0, across, 0.0, 0.0))
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the axis is z."""
         return turned_frame(self.axis)
 

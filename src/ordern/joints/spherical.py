@@ -27,7 +27,7 @@ class Spherical(Joint):
         """The rotation of the quaternion."""
         return Transform(quaternion.turn((q[0], q[1], q[2], q[3])), (0.0, 0.0, 0.0))
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def shiftable_inertia(self, inertia: Inertia) -> Inertia:
         """A mass in the middle."""
         none = (0.0, 0.0, 0.0)
         return Inertia(inertia.m, none, (*none, *none))

@@ -69,12 +69,12 @@ class Universal(Joint):
         """The two angles, within half a turn of zero."""
         return Freedoms((atan2(R[1][0], R[0][0]), atan2(R[2][1], R[2][2])))
 
-    def stages(self) -> tuple[tuple[Joint, Placement], ...]:
+    def serial_parts(self) -> tuple[tuple[Joint, Placement], ...]:
         """Two hinges."""
-        x, _, z = self.turn().T.tolist()
+        x, _, z = self.working_frame().T.tolist()
         return ((Revolute(tuple(z)), Placement()), (Revolute(tuple(x)), Placement()))
 
-    def turn(self) -> Array:
+    def working_frame(self) -> Array:
         """The frame in which the axes are z and x."""
         z = np.array(self.axis)
         x = np.array(self.axis2) - np.dot(self.axis2, z) * z

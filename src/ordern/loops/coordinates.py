@@ -59,4 +59,4 @@ def _slack(x: TracedLoop, pose: Array) -> tuple[Any, ...]:
     assert isinstance(x.type, Joint)
     M = np.moveaxis(pose, (-2, -1), (0, 1))
     a, b, c = ((row[0], row[1], row[2]) for row in M[:3])
-    return x.type.slack((a, b, c), (M[0][3], M[1][3], M[2][3]))
+    return x.type.reach_margin((a, b, c), (M[0][3], M[1][3], M[2][3]))

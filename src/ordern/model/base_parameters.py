@@ -35,7 +35,7 @@ def regrouped(tables: Tables) -> Array:
     rows: Array = tables.rows.copy()
     for k in reversed(range(len(rows))):
         joint = tables.kinds[tables.kind[k]].joint
-        given = joint.unfelt(_inertia(rows[k, INERTIA])) if is_own(type(joint)) else None
+        given = joint.shiftable_inertia(_inertia(rows[k, INERTIA])) if is_own(type(joint)) else None
         if given is None:
             continue
         numbers = np.array([given.m, *given.h, *given.I], float)
@@ -54,7 +54,9 @@ def regrouped(tables: Tables) -> Array:
 
 def is_own(joint: type[Joint]) -> bool:
     """Whether what a joint says of inertia is said of its own motion, and not inherited by one that moves otherwise."""
-    said, moves = (next(k for k, c in enumerate(joint.__mro__) if name in vars(c)) for name in ("unfelt", "transform"))
+    said, moves = (
+        next(k for k, c in enumerate(joint.__mro__) if name in vars(c)) for name in ("shiftable_inertia", "transform")
+    )
     return said <= moves
 
 

@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError, UnknownNameError, unknown_name
 from ..joints import Fixed, Free, Joint, joint_placement
-from .builder_loops import Graph
+from .builder_loops import GraphBuilder
 from .checks import Numbers, are_coefficients, inertia_matrix, name_of, numbers, some, vector
-from .drafts import Carrier, Link, connections, followed_by, merged
+from .drafts import BodyDraft, JointDraft, connections, followed_by, merged
 from .model import Model
 from .motors import chosen, names_of
-from .parts import BASE, SHAPES, Connection, Coupling, Frame, Note, Placement, Shape, placement
+from .parts import BASE, SHAPES, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
 
 __all__ = ["ModelBuilder"]
 
 B = TypeVar("B", bound="ModelBuilder")
 
 
-class ModelBuilder(Graph):
+class ModelBuilder(GraphBuilder):
     """Collects bodies, joints, frames, shapes and loops; `build()` makes the model.
 
     The one body that is no joint's child is the root: it is fixed to the ground, or floats with
@@ -45,8 +45,8 @@ class ModelBuilder(Graph):
         """The names of the joints that have motors; None if that is not said."""
         self.grounded = ""
         """Why the root cannot float, if it cannot."""
-        self._links: dict[str, Link] = {}
-        self._joints: dict[str, Carrier] = {}
+        self._links: dict[str, BodyDraft] = {}
+        self._joints: dict[str, JointDraft] = {}
         self._frames: dict[str, tuple[str, Placement, str]] = {}
         self._parent_joint: dict[str, str] = {}
         self._shapes: list[tuple[str, Shape, str]] = []
@@ -146,7 +146,7 @@ class ModelBuilder(Graph):
             raise ModelError(f"{what}: give both `parent` and `joint`, or neither", where)
         if parent is None and (limits or joint_name is not None):
             raise ModelError(f"{what}: {', '.join(limits) or 'joint_name'} needs `parent` and `joint`", where)
-        self._links[name] = Link(name, m, c, I, where)
+        self._links[name] = BodyDraft(name, m, c, I, where)
         if parent is not None and joint is not None:
             try:
                 self.joint(joint_name or f"{name}_joint", joint, parent, name, at=at, where=where, **limits)
@@ -235,7 +235,7 @@ class ModelBuilder(Graph):
             if not are_coefficients(limits[term]):
                 raise ModelError(f"{what}: {term} must be finite and not below zero", where)
         motor = None if actuated is None else bool(actuated)
-        self._joints[name] = Carrier(name, type, parent, child, where_to, limits, follows, where, motor)
+        self._joints[name] = JointDraft(name, type, parent, child, where_to, limits, follows, where, motor)
         self._parent_joint[child] = name
         return self
 
@@ -299,12 +299,12 @@ class ModelBuilder(Graph):
             return ModelBuilder.build(self._spanned(), floating=floating, merge=merge, snap=snap)
         root, order = self._ordered()
         placed: dict[str, tuple[int, Placement]] = {}
-        masses: list[list[tuple[Link, Placement]]] = []
+        masses: list[list[tuple[BodyDraft, Placement]]] = []
         bodies: list[str] = []
-        carriers: list[tuple[Carrier, int, Placement]] = []
+        carriers: list[tuple[JointDraft, int, Placement]] = []
         neutral = Placement()
 
-        def new_body(link: str, joint: Carrier, parent: int, at: Placement) -> None:
+        def new_body(link: str, joint: JointDraft, parent: int, at: Placement) -> None:
             placed[link] = (len(bodies), neutral)
             masses.append([(self._links[link], neutral)])
             bodies.append(link)
@@ -371,7 +371,7 @@ class ModelBuilder(Graph):
         )
 
     def _motors(
-        self, joints: tuple[Connection, ...], couplings: tuple[Coupling, ...], loose: bool
+        self, joints: tuple[ModelJoint, ...], couplings: tuple[Coupling, ...], loose: bool
     ) -> tuple[str, ...] | None:
         """The joints that have motors; None if nothing was said. `loose` is whether the first joint is the root's."""
         said = {c.name: c.actuated for c in self._joints.values() if c.actuated is not None}
@@ -383,7 +383,7 @@ class ModelBuilder(Graph):
                 raise ModelError(str(known), self.source)
         return chosen(given, said, joints, couplings, loose)
 
-    def _ordered(self) -> tuple[str, list[Carrier]]:
+    def _ordered(self) -> tuple[str, list[JointDraft]]:
         """The root, and the joints with parents before children, each subtree in one piece."""
         if not self._links:
             raise ModelError(f"{self.name!r} has no bodies", self.source)
@@ -398,10 +398,10 @@ class ModelBuilder(Graph):
                 f"{self.name!r} has {len(roots)} bodies that no joint carries ({some(roots)}): connect all but one",
                 self._links[roots[1]].where or self.source,
             )
-        below: dict[str, list[Carrier]] = {}
+        below: dict[str, list[JointDraft]] = {}
         for joint in self._joints.values():
             below.setdefault(joint.parent, []).append(joint)
-        order: list[Carrier] = []
+        order: list[JointDraft] = []
         stack = [j for root in roots for j in reversed(below.get(root, []))]
         while stack:
             joint = stack.pop()

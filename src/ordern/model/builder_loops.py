@@ -15,21 +15,21 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError, unknown_name
 from ..joints import Closure, Joint, row_count
 from .checks import Numbers, name_of, numbers, vector
-from .drafts import Carrier, Link
-from .parts import BASE, Connection, Coupling, Loop, Placement, placement
+from .drafts import BodyDraft, JointDraft
+from .parts import BASE, Coupling, Loop, ModelJoint, Placement, placement
 from .spanning import Edge, carrying, says, span
 
-__all__ = ["Graph"]
+__all__ = ["GraphBuilder"]
 
-G = TypeVar("G", bound="Graph")
+G = TypeVar("G", bound="GraphBuilder")
 OnBody = Callable[[str, Placement, str, str], tuple[int, Placement]]
 
 
-class Graph(ABC):
+class GraphBuilder(ABC):
     """The part of a builder that has joints of a graph, loops and couplings. They share their names with its joints."""
 
-    _links: dict[str, Link]
-    _joints: dict[str, Carrier]
+    _links: dict[str, BodyDraft]
+    _joints: dict[str, JointDraft]
     _parent_joint: dict[str, str]
     actuated: tuple[str, ...] | None
 
@@ -127,10 +127,10 @@ class Graph(ABC):
                 kind = type.__class__.__name__
                 raise ModelError(f"{what}: {', '.join(given)} needs a joint; a {kind} has no coordinates")
             _require_closure(type, what)
-            if isinstance(type, Joint) and type.unlocated:
+            if isinstance(type, Joint) and type.why_not_locatable:
                 said = [term for term, x in given.items() if says(x)]
                 if said:
-                    raise ModelError(f"{what} cannot have {', '.join(said)}: {type.unlocated}")
+                    raise ModelError(f"{what} cannot have {', '.join(said)}: {type.why_not_locatable}")
                 given = {}
             loop = Loop(name, type, BASE, here, BASE, there, "", active, **given)
             for low, high in zip(loop.lower, loop.upper, strict=True):
@@ -228,7 +228,7 @@ class Graph(ABC):
             )
             yield replace(loop, parent=one, parent_placement=here, child=other, child_placement=there)
 
-    def _coupled(self, joints: tuple[Connection, ...]) -> Iterable[Coupling]:
+    def _coupled(self, joints: tuple[ModelJoint, ...]) -> Iterable[Coupling]:
         """The couplings, between joints of the model."""
         index = {c.name: k for k, c in enumerate(joints)}
         for name, (coupling, joint, other) in self._couplings.items():

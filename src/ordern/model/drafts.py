@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from ..errors import ModelError, unknown_name
 from ..joints import Joint
 from ..records import dataclass
-from .parts import Body, Connection, Mimic, Placement
+from .parts import Body, Mimic, ModelJoint, Placement
 
-__all__ = ["Carrier", "Link", "connections", "followed_by", "merged"]
+__all__ = ["BodyDraft", "JointDraft", "connections", "followed_by", "merged"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class BodyDraft:
     """A body as it was given."""
 
     name: str
@@ -31,7 +31,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Carrier:
+class JointDraft:
     """A joint of the tree as it was given."""
 
     name: str
@@ -46,7 +46,7 @@ class Carrier:
     """Whether it has a motor; None if that was not said."""
 
 
-def connections(found: list[tuple[Carrier, int, Placement]]) -> Iterable[Connection]:
+def connections(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[ModelJoint]:
     """The joints with their places in q and v. One that follows another has the places of that one."""
     q = v = 0
     starts: list[tuple[int, int]] = []
@@ -58,12 +58,12 @@ def connections(found: list[tuple[Carrier, int, Placement]]) -> Iterable[Connect
     for k, (joint, parent, at) in enumerate(found):
         mimic = _followed(joint, [j for j, _, _ in found], index) if joint.mimic else None
         q_start, v_start = starts[k if mimic is None else mimic.joint]
-        yield Connection(
+        yield ModelJoint(
             joint.name, joint.type, parent, at, q_start, v_start, **joint.limits, mimic=mimic, where=joint.where
         )
 
 
-def _followed(joint: Carrier, joints: list[Carrier], index: dict[str, int]) -> Mimic:
+def _followed(joint: JointDraft, joints: list[JointDraft], index: dict[str, int]) -> Mimic:
     """The joint that is followed in the end, where one that is followed follows another."""
     ratio, offset, name, seen = 1.0, 0.0, joint.name, {joint.name}
     while (follows := joints[index[name]].mimic) is not None:
@@ -96,7 +96,7 @@ def followed_by(given: Any, type: Joint, what: str) -> tuple[str, float, float] 
     return str(name), ratio, offset
 
 
-def merged(name: str, parts: list[tuple[Link, Placement]]) -> Body:
+def merged(name: str, parts: list[tuple[BodyDraft, Placement]]) -> Body:
     """One body from several that are fixed to each other."""
     link = parts[0][0]
     m, c, I = link.mass, link.com, link.inertia

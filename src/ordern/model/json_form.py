@@ -16,7 +16,7 @@ from .. import joints
 from ..errors import ModelError
 from ..joints import Closure, Composite, Driven, Joint, Placement
 from .model import Model
-from .parts import BASE, SHAPES, Body, Connection, Coupling, Frame, Loop, Mimic, Note, Shape
+from .parts import BASE, SHAPES, Body, Coupling, Frame, Loop, Mimic, ModelJoint, Note, Shape
 
 __all__ = ["foreign_joints", "from_plain", "to_plain"]
 
@@ -39,7 +39,7 @@ _DEEPEST = 20
 
 def foreign_joints(model: Model) -> list[str]:
     """The names of the joints whose types are not the library's own."""
-    parts: list[Connection | Loop] = [*model.joints, *model.loops]
+    parts: list[ModelJoint | Loop] = [*model.joints, *model.loops]
     return [c.name for c in parts if not _own(c.type)]
 
 
@@ -218,7 +218,7 @@ _MODEL: dict[str, Read] = {
     ),
     "joints": _list(
         _part(
-            Connection,
+            ModelJoint,
             name=_text,
             type=_joint,
             parent=_whole,

@@ -140,5 +140,5 @@ def _stations(path: list[int], top: int, stops: set[int]) -> tuple[int, ...]:
 
 
 def _turned(loop: Loop, body: int, at: Placement) -> Frame:
-    turn = tuple(loop.type.turn().ravel().tolist())
+    turn = tuple(loop.type.working_frame().ravel().tolist())
     return Frame(loop.name, body, at @ Placement(turn))

@@ -25,7 +25,7 @@ from ..joints import Placement
 from ..spatial import Freedoms
 
 if TYPE_CHECKING:
-    from .parts import Body, Connection
+    from .parts import Body, ModelJoint
 
 __all__ = ["lent_armature", "moving_together"]
 
@@ -36,7 +36,7 @@ _NONE = 1e-14
 """Of the mass times the square of a body's extent, what is rounding."""
 
 
-def moving_together(joints: Sequence[Connection]) -> list[list[tuple[int, float]]]:
+def moving_together(joints: Sequence[ModelJoint]) -> list[list[tuple[int, float]]]:
     """Groups of joints that move together: the index and the ratio of each, first that of the one they follow."""
     groups: dict[int, list[tuple[int, float]]] = {}
     for k, c in enumerate(joints):
@@ -45,7 +45,7 @@ def moving_together(joints: Sequence[Connection]) -> list[list[tuple[int, float]
     return list(groups.values())
 
 
-def lent_armature(bodies: Sequence[Body], joints: Sequence[Connection]) -> dict[int, float]:
+def lent_armature(bodies: Sequence[Body], joints: Sequence[ModelJoint]) -> dict[int, float]:
     """What is added to the armature of joints that move together, where one of them meets no inertia; by joint."""
     found: dict[int, float] = {}
     for group in moving_together(joints):
@@ -78,7 +78,7 @@ def _is_solid(body: Body) -> bool:
     return body.mass > 0.0 and xx > 0.0 and flat > 0.0 and flat * zz > xx * yz * yz + yy * xz * xz - 2.0 * xy * xz * yz
 
 
-def _carried(joints: Sequence[Connection], k: int) -> list[int]:
+def _carried(joints: Sequence[ModelJoint], k: int) -> list[int]:
     """A body and all that it carries, parents first."""
     found = {k}
     for j in range(k + 1, len(joints)):
@@ -87,9 +87,9 @@ def _carried(joints: Sequence[Connection], k: int) -> list[int]:
     return sorted(found)
 
 
-def _met(bodies: Sequence[Body], joints: Sequence[Connection], k: int, moved: Iterable[int]) -> float:
+def _met(bodies: Sequence[Body], joints: Sequence[ModelJoint], k: int, moved: Iterable[int]) -> float:
     """What joint k, of one freedom, meets of these bodies' inertia, if all other joints stand still at neutral."""
-    Q = joints[k].type.turn()
+    Q = joints[k].type.working_frame()
     (motion,) = joints[k].type.subspace(Freedoms(joints[k].type.neutral())).columns
     w, u = Q @ np.array(motion.angular, float), Q @ np.array(motion.linear, float)
     at: dict[int, Placement] = {}

@@ -21,7 +21,7 @@ from ..spatial import Freedoms
 from .loops import LoopTable, loop_digest, loop_table
 from .mimic_armature import moving_together
 from .motors import listed, usual
-from .parts import BASE, Body, Connection, Coupling, Frame, Loop, Note, Shape
+from .parts import BASE, Body, Coupling, Frame, Loop, ModelJoint, Note, Shape
 from .tables import Tables, tables_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ __all__ = ["Model"]
 
 Array = NDArray[np.float64]
 _PARTS = {
-    **{"bodies": Body, "joints": Connection, "frames": Frame, "loops": Loop, "couplings": Coupling},
+    **{"bodies": Body, "joints": ModelJoint, "frames": Frame, "loops": Loop, "couplings": Coupling},
     **{"shapes": Shape, "notes": Note},
 }
 
@@ -45,7 +45,7 @@ class Model:
 
     name: str
     bodies: tuple[Body, ...]
-    joints: tuple[Connection, ...]
+    joints: tuple[ModelJoint, ...]
     frames: tuple[Frame, ...]
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     base: str = "base"
@@ -125,7 +125,7 @@ class Model:
         return sum(c.nv for c in self.joints)
 
     @cached_property
-    def independent(self) -> tuple[Connection, ...]:
+    def independent(self) -> tuple[ModelJoint, ...]:
         """The joints that follow no other."""
         return tuple(c for c in self.joints if c.mimic is None)
 
@@ -202,7 +202,7 @@ class Model:
         """The body of this name."""
         return self.bodies[self._find(self._body_index, "body", name)]
 
-    def joint(self, name: str) -> Connection:
+    def joint(self, name: str) -> ModelJoint:
         """The joint of this name."""
         return self.joints[self._find(self._joint_index, "joint", name)]
 
@@ -379,7 +379,7 @@ def _constant(numbers: list[float]) -> Array:
     return a
 
 
-def _meets_inertia(c: Connection, row: Array, armature: Array) -> bool:
+def _meets_inertia(c: ModelJoint, row: Array, armature: Array) -> bool:
     """Whether a joint that carries only this body has a regular inertia."""
     S = c.type.subspace(Freedoms(c.type.neutral())).columns
     six = np.array([m.scalars for m in S], float)

@@ -11,18 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import ModelError, unknown_name
 from ..joints import Composite, Free, Joint
-from .parts import Connection, Coupling
+from .parts import Coupling, ModelJoint
 
 __all__ = ["chosen", "listed", "names_of", "usual"]
 
 
-def usual(joints: Sequence[Connection], couplings: Iterable[Coupling]) -> tuple[str, ...]:
+def usual(joints: Sequence[ModelJoint], couplings: Iterable[Coupling]) -> tuple[str, ...]:
     """Return the joints that have motors where nothing was said."""
     bound = {x.joint for x in couplings if x.active}
     return tuple(c.name for k, c in enumerate(joints) if c.nv and k not in bound and not _is_free(c.type))
 
 
-def listed(names: Iterable[str], joints: Sequence[Connection], owner: str, hints: dict[str, str]) -> tuple[str, ...]:
+def listed(names: Iterable[str], joints: Sequence[ModelJoint], owner: str, hints: dict[str, str]) -> tuple[str, ...]:
     """Return the joints that these names stand for, in the order of the model.
 
     A joint that follows another stands for that one, whose coordinate its motor drives. A joint without a freedom drops
@@ -42,7 +42,7 @@ def listed(names: Iterable[str], joints: Sequence[Connection], owner: str, hints
 def chosen(
     given: tuple[str, ...] | None,
     said: Mapping[str, bool],
-    joints: Sequence[Connection],
+    joints: Sequence[ModelJoint],
     couplings: Iterable[Coupling],
     loose: bool,
 ) -> tuple[str, ...] | None:

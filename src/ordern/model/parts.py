@@ -24,6 +24,7 @@ __all__ = [
     "Frame",
     "Loop",
     "Mimic",
+    "ModelJoint",
     "Note",
     "Placement",
     "Shape",
@@ -103,7 +104,7 @@ class Mimic:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ModelJoint:
     """A joint of a model: what it connects, where, with which limits. Its formulas are in `type`."""
 
     name: str
@@ -166,7 +167,11 @@ class Connection:
         return slice(self.v_start, self.v_start + self.type.nv)
 
     def __repr__(self) -> str:
-        return f"Connection({self.name!r}, {type(self.type).__name__})"
+        return f"ModelJoint({self.name!r}, {type(self.type).__name__})"
+
+
+Connection = ModelJoint
+"""The earlier name of `ModelJoint`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +298,7 @@ class Loop:
     @property
     def _joint(self) -> Joint | None:
         """Its joint, if that has coordinates in it."""
-        return self.type if isinstance(self.type, Joint) and not self.type.unlocated else None
+        return self.type if isinstance(self.type, Joint) and not self.type.why_not_locatable else None
 
     def __repr__(self) -> str:
         return f"Loop({self.name!r}, {type(self.type).__name__})"

@@ -1,21 +1,21 @@
-"""Inertia that bodies borrow across their joints, so that the inertia of each body by itself can be inverted.
+"""Shift inertia across joints, so that the inertia of each body by itself can be inverted.
 
 Some methods take all joints apart and let each body accelerate by itself. A body without mass, a point mass or a rod
-without thickness cannot: its inertia is singular. But what a joint does not feel of a body's inertia (`Joint.unfelt`)
-might as well be the parent's. So a singular body is given such inertia by what carries it, or by what it carries, and
-the ground gives anything:
+without thickness cannot: its inertia is singular. But part of a body's inertia has the same effect on the other side of
+its joint (`Joint.shiftable_inertia`). So a singular body borrows such inertia from its parent or from its children; the
+base lends any amount:
 
-    I_k + U_k - sum over children c of X_c^T U_c X_c  is positive definite for each body k,    U_k unfelt by joint k
+    I_k + U_k - sum over children c of X_c^T U_c X_c  is positive definite for each body k,    U_k shiftable at joint k
 
-Joint accelerations and forces stay what they are. The wrench through joint k then also moves U_k; it is made that of
-the robot as it was given by taking away U_k a_k + (gyroscopic force of U_k).
+Joint accelerations and forces stay the same. The wrench through joint k then also moves U_k; subtracting
+U_k a_k + (gyroscopic force of U_k) gives the wrench of the robot as it was given.
 
-U is found by minimising the sum of -log det A_k + tr(C_k^-1 A_k) over all bodies next to a singular one, where A_k is
-the sum above and C_k what A_k should be like: its own inertia, or a round one for a singular body. It is convex.
-Newton's method starts from A_k + s C_k with s large enough, and s is lowered while A_k + s C_k stays definite. If s
-stays above zero, there is no such U. Far from singular bodies nothing is borrowed, and nothing would help.
+U minimises the sum of -log det A_k + tr(C_k^-1 A_k) over all bodies next to a singular one, where A_k is the sum above
+and C_k a model for A_k: the body's own inertia, or a round one for a singular body. The problem is convex. Newton's
+method starts from A_k + s C_k with s large enough, and s is lowered while A_k + s C_k stays definite. If s stays above
+zero, there is no such U. Bodies far from singular ones borrow nothing: it would not help.
 
-Reference: the inertias that joints cannot tell apart are those of Gautier and Khalil 1990, as in `regrouped`.
+Reference: inertias that joints cannot tell apart are those of Gautier and Khalil 1990, as in `base_parameters`.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class _Problem:
         for k, parent in enumerate(t.parent.tolist()):
             if not (singular[k] or (parent != BASE and singular[parent])):
                 continue
-            basis = _unfelt(t, k)
+            basis = _shiftable(t, k)
             if len(basis):
                 joints.append((k, basis, slice(start, start + len(basis))))
                 start += len(basis)
@@ -178,14 +178,14 @@ class _Problem:
         return self.bodies[int(np.argmin(among))]
 
 
-def _unfelt(t: Tables, k: int) -> Array:
+def _shiftable(t: Tables, k: int) -> Array:
     """A basis (d, 10) of the inertias of body k that its joint does not feel."""
     joint = t.kinds[t.kind[k]].joint
     if not is_own(type(joint)):
         return np.zeros((0, 10))
     found = []
     for m, hx, hy, hz, *second in np.eye(10).tolist():
-        given = joint.unfelt(Inertia(m, (hx, hy, hz), tuple(second)))  # type: ignore[arg-type]
+        given = joint.shiftable_inertia(Inertia(m, (hx, hy, hz), tuple(second)))  # type: ignore[arg-type]
         if given is not None and any(numbers := (given.m, *given.h, *given.I)):
             found.append(numbers)
     return np.array(found, float).reshape(-1, 10)

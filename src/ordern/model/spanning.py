@@ -73,7 +73,11 @@ class Edge:
         except ModelError as e:
             return f": {e}"
         said = [key for key, x in self.terms.items() if says(x)]
-        return f", but has {', '.join(map(repr, said))}: {self.type.unlocated}" if said and self.type.unlocated else ""
+        return (
+            f", but has {', '.join(map(repr, said))}: {self.type.why_not_locatable}"
+            if said and self.type.why_not_locatable
+            else ""
+        )
 
     @property
     def rank(self) -> int:

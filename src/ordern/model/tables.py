@@ -220,7 +220,7 @@ def _check_joint(joint: Joint, q: Freedoms, name: str) -> None:
 
 def _check_armature(joint: Joint, armature: Sequence[float], name: str) -> None:
     """Raise if the momentum of a joint's drive needs a force that the joint does not tell."""
-    parts, start = joint.stages(), 0
+    parts, start = joint.serial_parts(), 0
     for part, _ in parts:
         own = armature[start : start + part.nv]
         start += part.nv

@@ -87,7 +87,7 @@ def loop_wrenches(tree: Tree, q: Any, t: Any) -> Any:
     ends = Ends(tree, q)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
-        x, y, z = (tuple(row) for row in loop.type.turn().tolist())
+        x, y, z = (tuple(row) for row in loop.type.working_frame().tolist())
         for w in wrenches(loop.type, ends.relative(loop).pose, t[tree.base]):
             found += [*matvec((x, y, z), w.angular), *matvec((x, y, z), w.linear)]
     return Freedoms((*found, *((0.0,) * (6 * len(tree.model.loop_table.couplings)))))

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from ...model import Model
 from ...records import dataclass
+from ..registry import algorithm
 from .rank import TOLERANCE, decide, groups
 
-__all__ = ["Ask", "Equations", "Solution", "equations", "flat", "model_of", "packed", "solved"]
+__all__ = ["Ask", "Equations", "Solution", "dense_method", "equations", "flat", "model_of", "packed", "solved"]
 
 Array = NDArray[Any]
 Ask = Callable[..., Array]
@@ -112,6 +113,31 @@ def solved(E: Equations, solver: Solver, tolerance: float = TOLERANCE, rank: int
         out.a[which], mu = solver(M[which], E.f[which], found.rows(which, r), e)
         out.multipliers[which] = found.multipliers(which, r, mu)
     return out
+
+
+def dense_method(name: str, *, published: str, order: str) -> Callable[[Solver], Solver]:
+    """Declare a solver of the dense equations as a method of closed dynamics; `published` has its equations."""
+
+    def declare(solver: Solver) -> Solver:
+        def method(
+            ask: Ask,
+            q: Array,
+            v: Array,
+            tau: Array,
+            external: Array | None = None,
+            base_velocity: Array | None = None,
+            base_acceleration: Array | None = None,
+            t: Array | None = None,
+            correction: Array | None = None,
+        ) -> Array:
+            E = equations(ask, q, v, tau, external, base_velocity, base_acceleration, t, correction)
+            return packed(E, solved(E, solver))
+
+        paper = "Featherstone-Orin 2000"
+        algorithm("closed_dynamics", name, paper=paper, equations=published, order=order, pieces=True)(method)
+        return solver
+
+    return declare
 
 
 def packed(E: Equations, s: Solution) -> Array:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Tree
-from ...spatial import ArticulatedInertia, Force, Motion, eliminate
-from ..factors.articulated import no_forces
+from ...spatial import ArticulatedInertia, Force
+from ..factors.articulated import articulated, solved
 from ..method_limits import no_couplings
 from ..registry import Port, algorithm, question
 
@@ -32,25 +32,9 @@ question(
 @algorithm("held_solve", "innovations", paper="Sathya-Carpentier 2024; Jain 1991", refuses=no_couplings)
 def held_solve(tree: Tree, q: Any, x: Any, f0: Any, f1: Any, f2: Any, f3: Any, f4: Any, f5: Any) -> Any:
     """(M + sum of F F^T)^-1 x for position q, and six forces F on each body."""
-    P, alpha, z = tree.field(ArticulatedInertia), tree.field(Motion), no_forces(tree)
-    X, S, G, D, nu = (tree.own() for _ in range(5))
-    y = tree.output("v")
-    for i, _ in tree.outward():
-        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
-        P[i] = i.inertia.articulated() + _squares(tuple(f[i] for f in (f0, f1, f2, f3, f4, f5)))
-
-    for i, p in tree.inward():
-        G[i], D[i], Pa = eliminate(P[i], S[i], i.armature)
-        P[p] += X[i].T @ Pa @ X[i]
-        eps = x[i] - S[i].T @ z[i]
-        nu[i] = D[i].solve(eps)
-        z[p] += X[i].T @ (z[i] + G[i] @ eps)
-
-    for i, p in tree.outward():
-        a_ = X[i] @ alpha[p]
-        y[i] = nu[i] - G[i].T @ a_
-        alpha[i] = a_ + S[i] @ y[i]
-    return y
+    forces = (f0, f1, f2, f3, f4, f5)
+    known = articulated(tree, q, added=lambda i: _squares(tuple(f[i] for f in forces)))
+    return solved(tree, known, x, tree.output("v"))
 
 
 def _squares(forces: tuple[Force, ...]) -> ArticulatedInertia:

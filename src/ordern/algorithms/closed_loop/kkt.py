@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..registry import algorithm
-from .equations import Ask, equations, packed, solved
+from .equations import dense_method
 
-__all__ = ["kkt", "solve"]
+__all__ = ["solve"]
 
 Array = NDArray[Any]
 
 
+@dense_method("kkt", published="(20)", order="(n + n_c)^3")
 def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
     """Accelerations and multipliers, for independent rows K."""
     n, r, nv = K.shape
@@ -32,20 +32,3 @@ def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
     A[:, :nv, :nv], A[:, nv:, :nv], A[:, :nv, nv:] = M, K, np.swapaxes(K, -1, -2)
     x = np.linalg.solve(A, np.concatenate([f, c], axis=-1)[..., None])[..., 0]
     return x[:, :nv], -x[:, nv:]
-
-
-@algorithm("closed_dynamics", "kkt", paper="Featherstone-Orin 2000", equations="(20)", order="(n + n_c)^3", pieces=True)
-def kkt(
-    ask: Ask,
-    q: Array,
-    v: Array,
-    tau: Array,
-    external: Array | None = None,
-    base_velocity: Array | None = None,
-    base_acceleration: Array | None = None,
-    t: Array | None = None,
-    correction: Array | None = None,
-) -> Array:
-    """Accelerations and multipliers from the whole system."""
-    E = equations(ask, q, v, tau, external, base_velocity, base_acceleration, t, correction)
-    return packed(E, solved(E, solve))

@@ -25,11 +25,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...graph import Scalar, where_less
-from ...model import Index, Model, Tree
-from ...spatial import Factor, Force, Forces, Freedoms, Motion
+from ...model import Model, Tree
+from ...spatial import Factor, Freedoms
 from ...spatial.linear import dot
+from ..binding import Binding
 from ..factors.articulated import articulated
-from ..field_types import Loads
 from ..forward_dynamics.articulated_body import articulated_body
 from ..method_limits import no_couplings
 from ..registry import algorithm
@@ -86,8 +86,8 @@ def multipliers(
     qdd0 = articulated_body(tree, q, qd, tau, external, v0, a0)
     k = loop_bias(tree, q, qd, t)
     off = excess(tree, q, qd, t)
-    pull = correction[tree.base]
-    small = drop[tree.base] if drop.given else DROP
+    pull = getattr(correction, "scalars", (0.0,) * tree.model.nc)
+    small = drop[tree.base] if hasattr(drop, "scalars") else DROP
     qdd, force, least = constrained(tree, q, qdd0, [-(x + y) for x, y in zip(k, pull, strict=True)], t, small)
     return Freedoms((*qdd.scalars, *force, where_less(off, 0.0, least, -least)))
 
@@ -105,36 +105,11 @@ def constrained(
     rows = [K[nv * r : nv * r + nv] for r in range(m)]
     e = Freedoms(dot(row, qdd0.scalars) - c[r] for r, row in enumerate(rows))
 
-    p, w = tree.field(Loads(m)), tree.own()
-    L: list[list[Scalar]] = [[0.0] * m for _ in range(m)]
-    for i, _ in tree.outward():
-        p[i] = Forces((Force.zero(),) * m)
-    for i, parent in tree.inward():
-        here = _freedoms(tree, i)
-        w[i] = tuple(Freedoms(row[at] for at in here) - S[i].T @ f for row, f in zip(rows, p[i].columns, strict=True))
-        p[parent] += X[i].T @ Forces(tuple(f + G[i] @ x for f, x in zip(p[i].columns, w[i], strict=True)))
-        solved = [D[i].solve(x) for x in w[i]]
-        for r in range(m):
-            for j in range(r + 1):
-                L[r][j] = L[r][j] + dot(w[i][r], solved[j])
-
-    factor, least = factor_without_dependent(L, drop, rows)
+    joints: Any = tree.model.joints
+    bound = Binding.of(tree, X, S, G, D, m, lambda i: tuple(Freedoms(row[joints[i.key].v]) for row in rows))
+    factor, least = factor_without_dependent(bound.rows, drop, rows)
     force = -factor.solve(e)
-
-    a, qdd = tree.field(Motion), tree.output("v")
-    for i, parent in tree.outward():
-        a_ = X[i] @ a[parent]
-        load = Freedoms(dot([x[k] for x in w[i]], force) for k in range(len(_freedoms(tree, i))))
-        more = D[i].solve(load) - G[i].T @ a_
-        a[i] = a_ + S[i] @ more
-        qdd[i] = qdd0[i] + more
-    return qdd, force, least
-
-
-def _freedoms(tree: Tree, i: Index) -> range:
-    """Where a body's freedoms are."""
-    c = tree.model.joints[i.key]
-    return range(c.v_start, c.v_start + c.type.nv)
+    return bound.corrected(qdd0, force), force, least
 
 
 def _empty(rows: list[Any], drop: Scalar) -> list[tuple[Scalar, Scalar]]:
@@ -146,7 +121,7 @@ def _empty(rows: list[Any], drop: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [(1e-4 * drop * largest, size) for size in sizes]
 
 
-def factor_without_dependent(A: list[list[Scalar]], drop: Scalar, K: list[Any]) -> tuple[Factor, Scalar]:
+def factor_without_dependent(A: Sequence[Sequence[Scalar]], drop: Scalar, K: list[Any]) -> tuple[Factor, Scalar]:
     """The factors of A = K M^-1 K^T without the rows that depend on those before, and the smallest pivot left.
 
     Of A the lower half is read.

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..registry import algorithm
-from .equations import Ask, equations, packed, solved
+from .equations import dense_method
 
-__all__ = ["in_motions", "null_space", "solve"]
+__all__ = ["in_motions", "solve"]
 
 Array = NDArray[Any]
 
 
+@dense_method("null-space", published="(22)", order="n^3")
 def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
     """Accelerations and multipliers, for independent rows K."""
     r = K.shape[1]
@@ -44,20 +44,3 @@ def in_motions(M: Array, f: Array, N: Array, a0: Array) -> Array:
     Nt = np.swapaxes(N, -1, -2)
     y = np.linalg.solve(Nt @ M @ N, Nt @ (f[..., None] - M @ a0[..., None]))
     return np.asarray((N @ y)[..., 0] + a0)
-
-
-@algorithm("closed_dynamics", "null-space", paper="Featherstone-Orin 2000", equations="(22)", order="n^3", pieces=True)
-def null_space(
-    ask: Ask,
-    q: Array,
-    v: Array,
-    tau: Array,
-    external: Array | None = None,
-    base_velocity: Array | None = None,
-    base_acceleration: Array | None = None,
-    t: Array | None = None,
-    correction: Array | None = None,
-) -> Array:
-    """Accelerations and multipliers by way of the motions that loops allow."""
-    E = equations(ask, q, v, tau, external, base_velocity, base_acceleration, t, correction)
-    return packed(E, solved(E, solve))

@@ -31,11 +31,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..registry import algorithm
-from .equations import Ask, equations, packed, solved
+from .equations import dense_method
 from .null_space import in_motions
 
-__all__ = ["eliminated", "null_space_elimination", "solve"]
+__all__ = ["eliminated", "solve"]
 
 Array = NDArray[Any]
 
@@ -74,6 +73,7 @@ def _swap(x: Array, states: Array, k: int, other: Array) -> None:
     x[states, k], x[states, other] = x[states, other], x[states, k].copy()
 
 
+@dense_method("null-space-elimination", published="(22), by elimination", order="n^3")
 def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
     """Accelerations and multipliers, for independent rows K."""
     r = K.shape[1]
@@ -83,27 +83,3 @@ def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
     Kd = np.take_along_axis(K, dependent, axis=-1)
     left = np.take_along_axis((M @ a[..., None])[..., 0] - f, dependent[:, 0], axis=-1)
     return a, np.linalg.solve(np.swapaxes(Kd, -1, -2), left[..., None])[..., 0]
-
-
-@algorithm(
-    "closed_dynamics",
-    "null-space-elimination",
-    paper="Featherstone-Orin 2000",
-    equations="(22), by elimination",
-    order="n^3",
-    pieces=True,
-)
-def null_space_elimination(
-    ask: Ask,
-    q: Array,
-    v: Array,
-    tau: Array,
-    external: Array | None = None,
-    base_velocity: Array | None = None,
-    base_acceleration: Array | None = None,
-    t: Array | None = None,
-    correction: Array | None = None,
-) -> Array:
-    """Accelerations and multipliers by way of independent joint accelerations."""
-    E = equations(ask, q, v, tau, external, base_velocity, base_acceleration, t, correction)
-    return packed(E, solved(E, solve))

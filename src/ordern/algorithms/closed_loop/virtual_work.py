@@ -31,6 +31,7 @@ from ...graph import Scalar
 from ...joints.jets import wrenches
 from ...model import BASE, Model, Tree
 from ...spatial import Force, Forces, Freedoms, Motion
+from ..binding import follower_columns
 from ..field_types import Loads
 from ..forward_dynamics.assembly import assemble, responses
 from ..forward_dynamics.links import (
@@ -122,7 +123,7 @@ def _loads(tree: Tree, q: Any, t: Any, links: Links) -> Any:
     coupled = [slopes(c, x) for c in table.couplings]
     for i, p in tree.outward():
         nv = i.kind.joint.nv
-        columns = [Freedoms(row[c] for row in i.coupling) for c in range(first)]
+        columns = [*follower_columns(i)]
         columns += [Freedoms((0.0,) * nv) for _ in range(m - first - len(coupled))]
         columns += [Freedoms((one[i.key],) if i.key in one else (0.0,) * nv) for one in coupled]
         f = Forces(tuple(links.held[i].J @ column for column in columns))

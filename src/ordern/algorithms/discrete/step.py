@@ -23,8 +23,9 @@ from typing import Any
 
 from ...graph import sqrt
 from ...model import Index, Tree
-from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, eliminate
-from ..forward_dynamics.couplings import coupled
+from ...spatial import Freedoms
+from ..binding import bind_followers, free_accelerations
+from ..factors.articulated import articulated, solved
 from ..registry import Port, algorithm, question
 from .displacement import ends
 from .momentum import departures
@@ -44,30 +45,16 @@ question(
 def step_velocity(tree: Tree, q: Any, p: Any, x: Any, dt: Any, smoothing: Any) -> Any:
     """A better velocity than x of the step from q that departs with the momentum p."""
     leaving = departures(tree, ends(tree, q, x, dt), q, x, dt, smoothing)
-    P, z, alpha = tree.field(ArticulatedInertia), tree.field(Force), tree.field(Motion)
-    X, S, G, D, nu = (tree.own() for _ in range(5))
-    y = tree.own()
-
+    half, rest, out = tree.own(), tree.own(), free_accelerations(tree)
     for i, _ in tree.outward():
-        half = i.joint.integrate(q[i], x[i] * (0.5 * dt[i]))
-        X[i], S[i] = i.transform(half), i.subspace(half)
-        P[i], z[i] = i.inertia.articulated(), Force.zero()
-
-    for i, parent in tree.inward():
-        drag = (i.damping + _chord(i, x[i], smoothing[i])) * (0.5 * dt[i])
-        G[i], D[i], Pa = eliminate(P[i], S[i], i.armature + drag)
-        P[parent] += X[i].T @ Pa @ X[i]
-        eps = p[i] - leaving[i] - S[i].T @ z[i]
-        nu[i] = D[i].solve(eps)
-        z[parent] += X[i].T @ (z[i] + G[i] @ eps)
-
-    out = tree.own() if tree.couplings else tree.output("v")
-    for i, parent in tree.outward():
-        a_ = X[i] @ alpha[parent]
-        y[i] = nu[i] - G[i].T @ a_
-        alpha[i] = a_ + S[i] @ y[i]
+        half[i] = i.joint.integrate(q[i], x[i] * (0.5 * dt[i]))
+        rest[i] = p[i] - leaving[i]
+    drag = lambda i: (i.damping + _chord(i, x[i], smoothing[i])) * (0.5 * dt[i])  # noqa: E731
+    known = articulated(tree, half, drag=drag)
+    y = solved(tree, known, rest, tree.own())
+    for i, _ in tree.outward():
         out[i] = x[i] + y[i]
-    return coupled(tree, X, S, G, D, out) if tree.couplings else out
+    return bind_followers(tree, known.X, known.S, known.G, known.D, out)
 
 
 def _chord(i: Index, x: Freedoms, s: Any) -> Freedoms:

@@ -1,23 +1,26 @@
-"""The articulated inertias of a tree, and what goes with them: the part that all innovations methods begin with.
+"""The articulated inertias of a tree, with gains and pivots, which all innovations methods share; and M^-1 x by them.
 
     inward    D_i  = S_i^T P_i S_i + armature_i,    G_i = P_i S_i D_i^-1
               P_p += X_i^T (P_i - G_i S_i^T P_i) X_i
+    inward    eps_i = x_i - S_i^T z_i,    nu_i = D_i^-1 eps_i,    z_p += X_i^T (z_i + G_i eps_i)
+    outward   a' = X_i alpha_p,    y_i = nu_i - G_i^T a',    alpha_i = a' + S_i y_i                   y = M^-1 x
 
 Cost: order n.
 
-Reference: Jain 1991, eq. (45); Rodriguez and Kreutz 1988, eqs. (4.4)-(4.8).
+Reference: Jain 1991, eqs. (45), (46) and Lemma 6.4; Rodriguez and Kreutz 1988, eqs. (4.4)-(4.8).
 Differs: both number links from the tip; S is their H transposed, X^T their phi, and X^T (1 - G S^T) their psi. The
 inertia of a drive, which they do not have, is in D.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...model import Tree
-from ...spatial import ArticulatedInertia, Force, eliminate
+from ...model import Index, Tree
+from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, eliminate
 
-__all__ = ["Articulated", "articulated", "no_forces"]
+__all__ = ["Articulated", "articulated", "no_forces", "solved"]
 
 
 class Articulated(NamedTuple):
@@ -29,22 +32,49 @@ class Articulated(NamedTuple):
     G: Any
     D: Any
 
+    def innovation(self, i: Index, p: Index, x: Freedoms, z: Any) -> Freedoms:
+        """Filter joint forces x through joint i: return eps_i, and add X_i^T (z_i + G_i eps_i) to z_p."""
+        eps: Freedoms = x - self.S[i].T @ z[i]
+        z[p] += self.X[i].T @ (z[i] + self.G[i] @ eps)
+        return eps
 
-def articulated(tree: Tree, q: Any) -> Articulated:
-    """All of these, for position q."""
+    def smoothed(self, i: Index, nu: Freedoms, alpha: Motion) -> tuple[Motion, Freedoms]:
+        """Return the accelerations alpha_i of body i and y_i of its joint, from alpha of its parent."""
+        a_ = self.X[i] @ alpha
+        y = nu - self.G[i].T @ a_
+        return a_ + self.S[i] @ y, y
+
+
+def articulated(
+    tree: Tree,
+    q: Any,
+    added: Callable[[Index], ArticulatedInertia] | None = None,
+    drag: Callable[[Index], Freedoms] | None = None,
+) -> Articulated:
+    """Sweep outward and inward at position q; with inertia `added` to bodies, and `drag` to the armature of joints."""
     P = tree.field(ArticulatedInertia)
     X, S, G, D = (tree.own() for _ in range(4))
     for i, _ in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
-        P[i] = i.inertia.articulated()
+        P[i] = i.inertia.articulated() + added(i) if added else i.inertia.articulated()
     for i, p in tree.inward():
-        G[i], D[i], Pa = eliminate(P[i], S[i], i.armature)
+        G[i], D[i], Pa = eliminate(P[i], S[i], i.armature + drag(i) if drag else i.armature)
         P[p] += X[i].T @ Pa @ X[i]
     return Articulated(X, S, P, G, D)
 
 
+def solved(tree: Tree, known: Articulated, x: Any, y: Any) -> Any:
+    """Fill in y = M^-1 x, for joints that are all free: filter x inward, then smooth it outward."""
+    z, alpha, nu = no_forces(tree), tree.field(Motion), tree.own()
+    for i, p in tree.inward():
+        nu[i] = known.D[i].solve(known.innovation(i, p, x[i], z))
+    for i, p in tree.outward():
+        alpha[i], y[i] = known.smoothed(i, nu[i], alpha[p])
+    return y
+
+
 def no_forces(tree: Tree) -> Any:
-    """A force for each body, zero to begin with."""
+    """Return a field of forces that are zero on all bodies."""
     z = tree.field(Force)
     for i, _ in tree.outward():
         z[i] = Force.zero()

@@ -7,13 +7,9 @@
     outward   over the bodies i up to that of d:
               a' = X_i alpha_p,    y_i = nu_i - G_i^T a',    alpha_i = a' + S_i y_i            a column of M^-1
 
-Inward, only what carries d has a force z. Outward, what is numbered beyond d is known from symmetry. Joints that follow
-others are bound by B^T qdd = 0, which leaves Y - W L^-1 W^T of the inverse Y without them, where W = Y B and L = B^T W:
-
-    inward    w_i = B_i - S_i^T p_i,    p_p += X_i^T (p_i + G_i w_i),    L += w_i^T D_i^-1 w_i
-    outward   a' = X_i a_p,    W_i = D_i^-1 w_i - G_i^T a',    a_i = a' + S_i W_i
-
-Cost: order n^2.
+Inward, only the bodies that carry d have a force z. Outward, the entries beyond d follow from symmetry. Mimic joints
+are bound by B^T qdd = 0: from the inverse Y of the free tree they leave Y - W L^-1 W^T, with W = Y B and L = B^T W from
+`binding`. Cost: order n^2.
 
 Reference: Jain 1991, Lemmas 6.3 and 6.4, eqs. (45), (46).
 Differs: Jain numbers links from the tip and has chains only.
@@ -24,11 +20,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Tree
-from ...spatial import Columns, Factor, Force, Forces, Freedoms, Motion
+from ...spatial import Factor, Force, Freedoms, Motion
 from ...spatial.linear import dot
-from ..field_types import Loads, Motions, Numbers
+from ..binding import follower_binding, lower_half, symmetric_rows
+from ..field_types import Numbers
 from ..registry import algorithm
-from .articulated import Articulated, articulated
+from .articulated import articulated
 
 __all__ = ["innovations_inverse"]
 
@@ -42,9 +39,8 @@ __all__ = ["innovations_inverse"]
 )
 def innovations_inverse(tree: Tree, q: Any) -> Any:
     """M^-1 for position q."""
-    found = articulated(tree, q)
-    X, S, _, G, D = found
-    W, LW = _bindings(tree, found)
+    X, S, _, G, D = articulated(tree, q)
+    W, LW = _bindings(tree, X, S, G, D) if tree.couplings else (tree.own(), tree.own())
     nu, Y = tree.vector(), tree.output("symmetric")
     for d in tree.freedoms():
         x, alpha, column = tree.unit("f", d), tree.field(Motion), tree.output("v")
@@ -67,33 +63,14 @@ def innovations_inverse(tree: Tree, q: Any) -> Any:
     return Y
 
 
-def _bindings(tree: Tree, found: Articulated) -> tuple[Any, Any]:
-    """For each joint, its rows of W, as columns, and of W L^-1, as rows: a number for each coupling."""
-    X, S, _, G, D = found
-    m = tree.couplings
-    W, LW, w = tree.own(), tree.own(), tree.own()
-    if not m:
-        return W, LW
-    halves = [(r, c) for r in range(m) for c in range(r + 1)]
-    p, L, a = tree.field(Loads(m)), tree.field(Numbers(len(halves))), tree.field(Motions(m))
-    for i, _ in tree.outward():
-        p[i], L[i] = Forces((Force.zero(),) * m), Freedoms((0.0,) * len(halves))
-
-    for i, parent in tree.inward():
-        B, loads = i.coupling, [S[i].T @ f for f in p[i].columns]
-        w[i] = tuple(Freedoms(B[k][c] - loads[c][k] for k in range(len(B))) for c in range(m))
-        p[parent] += X[i].T @ Forces(tuple(f + G[i] @ x for f, x in zip(p[i].columns, w[i], strict=True)))
-        solved = [D[i].solve(x) for x in w[i]]
-        L[parent] += L[i] + Freedoms(dot(w[i][r], solved[c]) for r, c in halves)
-
-    whole = tree.field(Numbers(len(halves)))
-    whole[tree.base] = L[tree.base]
+def _bindings(tree: Tree, X: Any, S: Any, G: Any, D: Any) -> tuple[Any, Any]:
+    """Return, for each joint, its rows of W, as columns, and its rows of W L^-1: a number for each mimic joint."""
+    bound = follower_binding(tree, X, S, G, D)
+    W, _ = bound.responses(tree.outward())
+    LW, L = tree.own(), tree.field(Numbers(len(lower_half(bound.m))))
+    L[tree.base] = bound.L[tree.base]
     for i, parent in tree.outward():
-        whole[i] = whole[parent]
-        a_ = Columns(tuple(X[i] @ one for one in a[parent].columns))
-        W[i] = tuple(D[i].solve(x) - G[i].T @ one for x, one in zip(w[i], a_.columns, strict=True))
-        a[i] = Columns(tuple(one + S[i] @ x for one, x in zip(a_.columns, W[i], strict=True)))
-        known = dict(zip(halves, whole[i], strict=True))
-        factor = Factor.of(tuple(tuple(known[max(r, c), min(r, c)] for c in range(m)) for r in range(m)))
+        L[i] = L[parent]
+        factor = Factor.of(symmetric_rows(bound.m, L[i]))
         LW[i] = tuple(factor.solve(tuple(x[k] for x in W[i])) for k in range(len(i.armature)))
     return W, LW

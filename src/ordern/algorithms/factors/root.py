@@ -70,10 +70,8 @@ def root_product(tree: Tree, q: Any, x: Any) -> Any:
 )
 def root_solve(tree: Tree, q: Any, x: Any) -> Any:
     """D^(-1/2) F^-1 x for position q."""
-    X, S, _, G, D = articulated(tree, q)
+    known = articulated(tree, q)
     z, y = no_forces(tree), tree.output("v")
     for i, p in tree.inward():
-        eps = x[i] - S[i].T @ z[i]
-        y[i] = _over_root(D[i], eps)
-        z[p] += X[i].T @ (z[i] + G[i] @ eps)
+        y[i] = _over_root(known.D[i], known.innovation(i, p, x[i], z))
     return y

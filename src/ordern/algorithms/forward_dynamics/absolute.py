@@ -22,8 +22,8 @@ from typing import Any
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Chain, Columns, Force, Motion, Pose, Transform, Turn, eliminate
 from ...spatial.linear import transpose
+from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
-from .couplings import coupled
 
 __all__ = ["absolute"]
 
@@ -40,7 +40,7 @@ def absolute(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
     a = tree.field(Motion, base=tree.base_acceleration)
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
     S, c, G, D, nu, same = (tree.own() for _ in range(6))
-    qdd = tree.own() if tree.couplings else tree.output("v")
+    qdd = free_accelerations(tree)
 
     for i, p in tree.outward():
         P[i], same[i] = i.transform(q[i]).child(P[p]), Chain(())
@@ -64,4 +64,4 @@ def absolute(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
         a_ = a[p] + c[i]
         qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
-    return coupled(tree, same, S, G, D, qdd) if tree.couplings else qdd
+    return bind_followers(tree, same, S, G, D, qdd)

@@ -28,8 +28,8 @@ from typing import Any
 
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin, eliminate
+from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
-from .couplings import coupled
 
 __all__ = ["articulated_body"]
 
@@ -47,7 +47,7 @@ def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: A
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
     X, S, r, c, G, D, nu = (tree.own() for _ in range(7))
-    qdd = tree.own() if tree.couplings else tree.output("v")
+    qdd = free_accelerations(tree)
 
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
@@ -70,4 +70,4 @@ def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: A
         a_ = X[i] @ (a[p] + r[i]) + c[i]
         qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
-    return coupled(tree, X, S, G, D, qdd) if tree.couplings else qdd
+    return bind_followers(tree, X, S, G, D, qdd)

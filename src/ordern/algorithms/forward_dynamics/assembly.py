@@ -8,7 +8,8 @@ from ...model import Tree
 from ...records import dataclass
 from ...spatial import Columns, Factor, Force, Forces, Motion
 from ..field_types import Loads, Motions
-from .links import Links, Mobility, reduced
+from ..mobility import Mobility, reduced
+from .links import Links
 
 __all__ = ["Assembly", "assemble", "responses"]
 
@@ -35,7 +36,7 @@ def assemble(tree: Tree, links: Links, a0: Any) -> Assembly:
 
     for i, p in tree.inward():
         W[i] = A[p] @ (X[i].T @ joint[i].T)
-        M[i] = Factor.of(joint[i].block(A[i] + A[p].outward(X[i])))
+        M[i] = Factor.of(joint[i].block(A[i] + A[p].carried(X[i])))
         so_far[i] = M[i].solve(links.apart(i, y[p], y[i]))
         y[p] = y[p] - W[i] @ so_far[i]
         A[p] = A[p] - Mobility.gram(reduced(M[i], W[i].columns), M[i].inverse)

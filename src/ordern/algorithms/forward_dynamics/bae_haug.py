@@ -28,8 +28,8 @@ from ...model import Tree
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion, Spin, Subspace, eliminate
 from ...spatial.linear import dot
+from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
-from .couplings import coupled
 
 __all__ = ["actuator", "bae_haug"]
 
@@ -55,9 +55,9 @@ class Bodies:
 )
 def bae_haug(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    qdd = tree.own() if tree.couplings else tree.output("v")
+    qdd = free_accelerations(tree)
     k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
-    return coupled(tree, k.X, k.S, k.G, k.D, qdd) if tree.couplings else qdd
+    return bind_followers(tree, k.X, k.S, k.G, k.D, qdd)
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Bodies:

@@ -19,9 +19,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...model import Tree
-from ...spatial import Factor, Force, Forces, Freedoms
+from ...model import Index, Tree
+from ...spatial import Factor, Forces, Freedoms, Motion
 from ...spatial.linear import dot
+from ..binding import follower_columns, lower_half, symmetric_rows, tree_sum
 from ..field_types import Loads, Numbers
 from .assembly import Assembly, responses
 from .links import Links
@@ -30,32 +31,32 @@ __all__ = ["bind"]
 
 
 def bind(tree: Tree, links: Links, assembly: Assembly, a: Any) -> tuple[Links, Any]:
-    """The links and constraint forces n with followers bound; the accelerations in a are changed."""
-    m = tree.couplings
-    halves = [(r, c) for r in range(m) for c in range(r + 1)]
-    F, L, e, force = tree.field(Loads(m)), *(tree.field(Numbers(k)) for k in (len(halves), m, m))
+    """Bind mimic joints: return the links and the constraint forces n, and correct the accelerations in a."""
+    m, half = tree.couplings, lower_half(tree.couplings)
+    F, force = tree.field(Loads(m)), tree.field(Numbers(m))
     n, active = tree.own(), tree.own()
 
     for i, _ in tree.outward():
-        F[i] = Forces((Force.zero(),) * m)
-        L[i], e[i] = Freedoms((0.0,) * len(halves)), Freedoms((0.0,) * m)
+        F[i] = Loads(m).zero()
     for i, p in tree.outward():
-        f = Forces(tuple(links.held[i].J @ Freedoms(row[c] for row in i.coupling) for c in range(m)))
+        f = Forces(tuple(links.held[i].J @ column for column in follower_columns(i)))
         F[i] += f
         F[p] += Forces(tuple(-x for x in (links.X[i].T @ f).columns))
-
     n_F, a_F = responses(tree, links, assembly, F, m)
-    for i, p in tree.inward():
-        B, along, X = i.coupling, links.held[i].J.T, links.X[i]
-        qdd0 = along @ (a[i] - X @ (a[p] + links.r[i]) - links.c[i])
-        caused = [along @ (x - X @ y) for x, y in zip(a_F[i].columns, a_F[p].columns, strict=True)]
-        columns = [[row[c] for row in B] for c in range(m)]
-        L[p] += L[i] + Freedoms(dot(columns[r], caused[c]) for r, c in halves)
-        e[p] += e[i] + Freedoms(dot(columns[c], qdd0) for c in range(m))
 
-    known = dict(zip(halves, L[tree.base], strict=True))
-    full = tuple(tuple(known[max(r, c), min(r, c)] for c in range(m)) for r in range(m))
-    force[tree.base] = -Factor.of(full).solve(e[tree.base])
+    def along(i: Index, child: Motion, parent: Motion) -> Freedoms:
+        """Return the relative acceleration of two links, along the freedoms of the joint between them."""
+        found: Freedoms = links.held[i].J.T @ (child - links.X[i] @ parent)
+        return found
+
+    def share(i: Index, p: Index) -> Freedoms:
+        """Return the part of a joint in the lower half of L, and in e."""
+        B, qdd0 = follower_columns(i), along(i, a[i] - links.c[i], a[p] + links.r[i])
+        caused = [along(i, x, y) for x, y in zip(a_F[i].columns, a_F[p].columns, strict=True)]
+        return Freedoms((*(dot(B[r], caused[c]) for r, c in half), *(dot(column, qdd0) for column in B)))
+
+    L_and_e = tree_sum(tree, len(half) + m, share)[tree.base]
+    force[tree.base] = -Factor.of(symmetric_rows(m, L_and_e[: len(half)])).solve(L_and_e[len(half) :])
 
     for i, p in tree.outward():
         force[i] = force[p]

@@ -45,7 +45,7 @@ from .. import stepping
 from ..dense import inverse
 from ..registry import algorithm
 
-__all__ = ["Solution", "conjugate_gradient", "preconditioned", "solve"]
+__all__ = ["Solution", "solve"]
 
 Array = NDArray[Any]
 Ask = Callable[..., Array]
@@ -181,43 +181,30 @@ def _preconditioned(blocks: list[tuple[Array, Array]], r: Array, on: Array) -> A
     return z
 
 
-@algorithm(
-    "forward_dynamics",
+def _declare(name: str, precondition: bool, paper: str, equations: str) -> None:
+    @algorithm("forward_dynamics", name, paper=paper, equations=equations, order="n^2", pieces=True)
+    def method(
+        ask: Ask,
+        q: Array,
+        v: Array,
+        tau: Array,
+        external: Array | None = None,
+        base_velocity: Array | None = None,
+        base_acceleration: Array | None = None,
+    ) -> Array:
+        given = (external, base_velocity, base_acceleration)
+        return solve(ask, q, v, tau, *given, precondition=precondition).acceleration
+
+
+_declare(
     "conjugate-gradient",
-    paper="Walker-Orin 1982, method 4, as in Jain 1991",
-    equations="Jain (22), (30) with Lambda = 1",
-    order="n^2",
-    pieces=True,
+    False,
+    "Walker-Orin 1982, method 4, as in Jain 1991",
+    "Jain (22), (30) with Lambda = 1",
 )
-def conjugate_gradient(
-    ask: Ask,
-    q: Array,
-    v: Array,
-    tau: Array,
-    external: Array | None = None,
-    base_velocity: Array | None = None,
-    base_acceleration: Array | None = None,
-) -> Array:
-    """Joint accelerations by conjugate gradients."""
-    return solve(ask, q, v, tau, external, base_velocity, base_acceleration, precondition=False).acceleration
-
-
-@algorithm(
-    "forward_dynamics",
+_declare(
     "conjugate-gradient-preconditioned",
-    paper="Fijany-Scheid 1989, as in Jain 1991",
-    equations="Jain (22), (25), (30) with Lambda = H R H*",
-    order="n^2",
-    pieces=True,
+    True,
+    "Fijany-Scheid 1989, as in Jain 1991",
+    "Jain (22), (25), (30) with Lambda = H R H*",
 )
-def preconditioned(
-    ask: Ask,
-    q: Array,
-    v: Array,
-    tau: Array,
-    external: Array | None = None,
-    base_velocity: Array | None = None,
-    base_acceleration: Array | None = None,
-) -> Array:
-    """Joint accelerations by conjugate gradients, with the joints' own composite inertias as preconditioner."""
-    return solve(ask, q, v, tau, external, base_velocity, base_acceleration, precondition=True).acceleration

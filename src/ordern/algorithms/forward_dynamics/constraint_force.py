@@ -32,16 +32,15 @@ from typing import Any
 
 import numpy as np
 
-from ...model import Tree, packed, piece
+from ...model import packed, piece
 from ...records import dataclass
 from ...spatial import Factor
-from ..registry import algorithm
 from .branches import Branches
 from .freed import Freed, along, product, wrench
 from .links import beyond_reach
-from .scan import Array, Bodies, Values, freedoms, inverse, times, transpose
+from .scan import Array, Bodies, Values, declare, freedoms, inverse, times, transpose
 
-__all__ = ["Chain", "all_at_once", "constraint_force", "tridiagonal", "wrenches"]
+__all__ = ["Chain", "all_at_once", "solve", "tridiagonal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,47 +153,24 @@ def _factor(A: Array) -> Factor:
     return Factor.of(tuple(tuple(A[..., r, c][()] for c in range(n)) for r in range(n)))
 
 
-def _solve(tree: Tree, *given: Any) -> tuple[Chain, Array]:
-    """Find the accelerations of links and joints; the links, and the wrenches through their joints."""
-    chain = Chain.of(Bodies(tree, *given))
-    k, line, follows, links = chain.bodies, chain.line, chain.follows, chain.links
+@declare(
+    "constraint-force",
+    paper="Fijany-Sharf-D'Eleuterio 1995, as in Featherstone-Orin 2000",
+    equations="F-O (28)",
+    refuses=beyond_reach,
+)
+def solve(k: Bodies, wrenches: Array | None) -> None:
+    """Find the accelerations of links and joints, and the wrenches through the joints."""
+    chain = Chain.of(k)
+    run, line, follows, links = k.tree.run, chain.line, chain.follows, chain.links
     own, below, alpha = tridiagonal(chain)
-    n = all_at_once(own, below, alpha, tree.run)
-    on_link, on_carrier = tree.run(wrench, links.T, n, k.X[line])
+    n = all_at_once(own, below, alpha, run)
+    on_link, on_carrier = run(wrench, links.T, n, k.X[line])
     f = chain.t + on_link
     f[follows - 1] = f[follows - 1] - on_carrier[follows]
-    (k.a[line],) = tree.run(product, links.A, f)
-    (k.qdd[line],) = tree.run(along, links.J, links.A, k.X[line], f, k.a[k.parent[line]], k.c[line])
+    (k.a[line],) = run(product, links.A, f)
+    (k.qdd[line],) = run(along, links.J, links.A, k.X[line], f, k.a[k.parent[line]], k.c[line])
     chain.branches.unfold()
-    return chain, on_link + links.active
-
-
-_ABOUT: Any = {
-    "paper": "Fijany-Sharf-D'Eleuterio 1995, as in Featherstone-Orin 2000",
-    "equations": "F-O (28)",
-    "sweeps": False,
-    "refuses": beyond_reach,
-    "borrows": True,
-}
-
-
-@algorithm("forward_dynamics", "constraint-force", **_ABOUT)
-def constraint_force(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    if not tree.model.nv:
-        return tree.output("v")
-    chain, _ = _solve(tree, q, qd, tau, external, v0, a0)
-    return chain.bodies.answer()
-
-
-@algorithm("constraint_forces", "constraint-force", **_ABOUT)
-def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
-    if not tree.model.bodies:
-        return tree.output("wrenches")
-    chain, on_line = _solve(tree, q, qd, tau, external, v0, a0)
-    k = chain.bodies
-    f = k.zeros(len(k.index), 6)
-    f[chain.line] = on_line
-    chain.branches.wrenches(f)
-    return k.wrenches(f)
+    if wrenches is not None:
+        wrenches[line] = on_link + links.active
+        chain.branches.wrenches(wrenches)

@@ -31,9 +31,9 @@ from typing import Any
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Chain, Force, Identity, Motion, Spin, Transform, eliminate
 from ...spatial.linear import ZERO3, Vector3, negative, subtract
+from ..binding import bind_followers, free_accelerations
 from ..inverse_dynamics.denoc import Point, about_centre, mass_centre
 from ..registry import algorithm
-from .couplings import coupled
 
 __all__ = ["denoc"]
 
@@ -51,7 +51,7 @@ def denoc(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any
     C, gamma, eta, mu = tree.field(Point), tree.field(Force), tree.field(Force), tree.field(Motion)
     M = tree.field(ArticulatedInertia)
     B, P, psi, m, tau_ = (tree.own() for _ in range(5))
-    qdd = tree.own() if tree.couplings else tree.output("v")
+    qdd = free_accelerations(tree)
 
     for i, p in tree.outward():
         C[i], Mi = mass_centre(i.inertia)
@@ -78,7 +78,7 @@ def denoc(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any
         before = B[i] @ mu[p]
         qdd[i] = tau_[i] - psi[i].T @ before
         mu[i] = P[i] @ qdd[i] + before
-    return coupled(tree, B, P, psi, m, qdd) if tree.couplings else qdd
+    return bind_followers(tree, B, P, psi, m, qdd)
 
 
 def _between(start: Vector3, X: Chain, end: Vector3) -> Chain:

@@ -31,54 +31,28 @@ Bodies keep two handles in trees too.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ...model import Tree, piece
+from ...model import piece
 from ...records import dataclass
 from ..method_limits import all_of, no_couplings, no_massless_bodies
-from ..registry import algorithm
-from .scan import Array, Bodies, Values, inverse, symmetric, times, transpose
+from .scan import Array, Bodies, Values, declare, inverse, symmetric, times, transpose
 
-__all__ = ["divide_and_conquer", "wrenches"]
-
-
-_ABOUT: Any = {
-    "paper": "Featherstone 1999, as in Featherstone-Orin 2000",
-    "equations": "articulated bodies with two handles",
-    "sweeps": False,
-    "refuses": all_of(no_couplings, no_massless_bodies),
-    "borrows": True,
-}
+__all__ = ["solve"]
 
 
-@algorithm("forward_dynamics", "divide-and-conquer", **_ABOUT)
-def divide_and_conquer(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    if not tree.model.nv:
-        return tree.output("v")
-    k = Bodies(tree, q, qd, tau, external, v0, a0)
-    _solve(k)
-    return k.answer()
-
-
-@algorithm("constraint_forces", "divide-and-conquer", **_ABOUT)
-def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
-    if not tree.model.bodies:
-        return tree.output("wrenches")
-    k = Bodies(tree, q, qd, tau, external, v0, a0)
-    return k.wrenches(_solve(k))
-
-
-def _solve(k: Bodies) -> Array:
+@declare(
+    "divide-and-conquer",
+    paper="Featherstone 1999, as in Featherstone-Orin 2000",
+    equations="articulated bodies with two handles",
+    refuses=all_of(no_couplings, no_massless_bodies),
+)
+def solve(k: Bodies, wrenches: Array | None) -> None:
     """Find all accelerations; the wrenches through joints are what pieces are taken apart with."""
-    through = k.zeros(len(k.index), 6)
+    through = k.zeros(len(k.index), 6) if wrenches is None else wrenches
     assembled = [_assemble(k, path[::-1]) for path in reversed(k.paths)]
     for path, (links, joints) in zip(k.paths, reversed(assembled), strict=True):
         _take_apart(k, path[::-1], links, joints, through)
-    return through
 
 
 @dataclass(frozen=True, slots=True)

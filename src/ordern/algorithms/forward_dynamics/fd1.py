@@ -27,58 +27,13 @@ from typing import Any
 
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin
-from ..method_limits import no_couplings
-from ..registry import algorithm
-from .rodriguez_kreutz import (
-    Links,
-    joint_accelerations,
-    link_accelerations,
-    riccati,
-    smoothed,
-    tip_acceleration,
-    velocities,
-)
+from .rodriguez_kreutz import Links, declare, riccati, smoothed, velocities
 
-__all__ = ["fd1", "fd1_links", "fd1_tip"]
-
-
-@algorithm(
-    "forward_dynamics",
-    "fd1",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD1: (4.17), (4.18) as (4.4)-(4.7), (4.19)-(4.22)",
-)
-def fd1(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    return joint_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
-
-
-@algorithm(
-    "link_accelerations",
-    "fd1",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD1: (4.17), (4.18), then (3.15)",
-    refuses=no_couplings,
-)
-def fd1_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Accelerations of the bodies for position q, velocity qd, joint forces tau and external forces."""
-    return link_accelerations(with_links, tree, q, qd, tau, external, v0, a0)
-
-
-@algorithm(
-    "tip_acceleration",
-    "fd1",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD1: (4.17), (4.18), then (3.15), (4.23)",
-    refuses=no_couplings,
-)
-def fd1_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
-    """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    return tip_acceleration(with_links, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
+__all__ = ["sweeps", "with_links"]
 
 
 def with_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
-    """The four sweeps, and a fifth for the links' accelerations (3.15)."""
+    """Sweep four times, and once more for the links' accelerations (3.15)."""
     k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
     moved, alpha = tree.field(Motion), tree.field(Motion)
     for i, p in tree.outward():
@@ -87,8 +42,10 @@ def with_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0
     return replace(k, alpha=alpha)
 
 
-def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
-    """The four sweeps, which fill in qdd."""
+def sweeps(
+    tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any, alpha: Any = None
+) -> Links:
+    """Sweep four times, and fill in qdd; with alpha, a field, also the links' accelerations, as FD2 has them."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     zeta = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     P, f, z, lam = tree.field(ArticulatedInertia), tree.field(Force), tree.field(Force), tree.field(Motion)
@@ -112,4 +69,15 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
 
     for i, p in tree.outward():
         qdd[i], lam[i] = smoothed(X[i], S[i], G[i], nu[i], lam[p])
-    return Links(X, S, P, G, D, z, nu, w, zeta=zeta)
+        if alpha is not None:
+            alpha[i] = lam[i] + zeta[i]
+    return Links(X, S, P, G, D, z, nu, w, alpha, zeta)
+
+
+declare("fd1", sweeps, forward_dynamics="FD1: (4.17), (4.18) as (4.4)-(4.7), (4.19)-(4.22)")
+declare(
+    "fd1",
+    with_links,
+    link_accelerations="FD1: (4.17), (4.18), then (3.15)",
+    tip_acceleration="FD1: (4.17), (4.18), then (3.15), (4.23)",
+)

@@ -21,71 +21,13 @@ from typing import Any
 
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin
-from ..method_limits import no_couplings
-from ..registry import algorithm
-from .rodriguez_kreutz import (
-    Links,
-    joint_accelerations,
-    joint_and_tip_accelerations,
-    link_accelerations,
-    riccati,
-    smoothed,
-    tip_acceleration,
-    velocities,
-)
+from .rodriguez_kreutz import Links, declare, riccati, smoothed, velocities
 
-__all__ = ["fd3", "fd3_both", "fd3_links", "fd3_tip"]
-
-
-@algorithm(
-    "forward_dynamics",
-    "fd3",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD3: (5.8)-(5.10), with (4.4)-(4.7), (4.22)",
-)
-def fd3(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    return joint_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
-
-
-@algorithm(
-    "link_accelerations",
-    "fd3",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD3: (5.8)-(5.10), alpha = psi^T H^T nu + zeta",
-    refuses=no_couplings,
-)
-def fd3_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Accelerations of the bodies for position q, velocity qd, joint forces tau and external forces."""
-    return link_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
-
-
-@algorithm(
-    "tip_acceleration",
-    "fd3",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD3: (5.8)-(5.10), alpha = psi^T H^T nu + zeta, (4.23)",
-    refuses=no_couplings,
-)
-def fd3_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
-    """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    return tip_acceleration(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
-
-
-@algorithm(
-    "joint_and_tip_accelerations",
-    "fd3",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD3: (5.8)-(5.10), alpha = psi^T H^T nu + zeta, (4.23)",
-    refuses=no_couplings,
-)
-def fd3_both(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
-    """The joint accelerations and that of a frame, for position q, velocity qd, joint forces and external forces."""
-    return joint_and_tip_accelerations(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
+__all__ = ["sweeps"]
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
-    """The three sweeps, which fill in qdd."""
+    """Sweep three times, and fill in qdd."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     zeta = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     P, z = tree.field(ArticulatedInertia), tree.field(Force)
@@ -107,3 +49,13 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
         qdd[i], lam[i] = smoothed(X[i], S[i], G[i], nu[i], lam[p])
         alpha[i] = lam[i] + zeta[i]
     return Links(X, S, P, G, D, z, nu, w, alpha)
+
+
+declare(
+    "fd3",
+    sweeps,
+    forward_dynamics="FD3: (5.8)-(5.10), with (4.4)-(4.7), (4.22)",
+    link_accelerations="FD3: (5.8)-(5.10), alpha = psi^T H^T nu + zeta",
+    tip_acceleration="FD3: (5.8)-(5.10), alpha = psi^T H^T nu + zeta, (4.23)",
+    joint_and_tip_accelerations="FD3: (5.8)-(5.10), alpha = psi^T H^T nu + zeta, (4.23)",
+)

@@ -26,70 +26,13 @@ from typing import Any
 
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin
-from ..method_limits import no_couplings
-from ..registry import algorithm
-from .rodriguez_kreutz import (
-    Links,
-    joint_accelerations,
-    joint_and_tip_accelerations,
-    link_accelerations,
-    riccati,
-    tip_acceleration,
-    velocities,
-)
+from .rodriguez_kreutz import Links, declare, riccati, velocities
 
-__all__ = ["fd4", "fd4_both", "fd4_links", "fd4_tip"]
-
-
-@algorithm(
-    "forward_dynamics",
-    "fd4",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD4: (5.13)-(5.17), with (4.4)-(4.7)",
-)
-def fd4(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    return joint_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
-
-
-@algorithm(
-    "link_accelerations",
-    "fd4",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD4: lambda of (5.17)",
-    refuses=no_couplings,
-)
-def fd4_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Accelerations of the bodies for position q, velocity qd, joint forces tau and external forces."""
-    return link_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
-
-
-@algorithm(
-    "tip_acceleration",
-    "fd4",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD4: lambda of (5.17), (4.23)",
-    refuses=no_couplings,
-)
-def fd4_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
-    """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    return tip_acceleration(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
-
-
-@algorithm(
-    "joint_and_tip_accelerations",
-    "fd4",
-    paper="Rodriguez-Kreutz 1988",
-    equations="FD4: (5.17), (4.23)",
-    refuses=no_couplings,
-)
-def fd4_both(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
-    """The joint accelerations and that of a frame, for position q, velocity qd, joint forces and external forces."""
-    return joint_and_tip_accelerations(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)
+__all__ = ["sweeps"]
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
-    """The three sweeps, which fill in qdd."""
+    """Sweep three times, and fill in qdd."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     lam = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     P, z = tree.field(ArticulatedInertia), tree.field(Force)
@@ -111,3 +54,13 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
         qdd[i] = nu[i] - G[i].T @ moved
         lam[i] = moved + S[i] @ qdd[i]
     return Links(X, S, P, G, D, z, nu, w, lam)
+
+
+declare(
+    "fd4",
+    sweeps,
+    forward_dynamics="FD4: (5.13)-(5.17), with (4.4)-(4.7)",
+    link_accelerations="FD4: lambda of (5.17)",
+    tip_acceleration="FD4: lambda of (5.17), (4.23)",
+    joint_and_tip_accelerations="FD4: (5.17), (4.23)",
+)

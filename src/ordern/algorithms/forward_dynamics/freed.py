@@ -11,7 +11,8 @@ from typing import Any
 from ...model import Piece, packed, piece
 from ...records import dataclass
 from ...spatial import Force
-from .links import Mobility, held
+from ..mobility import Mobility
+from .links import held
 from .scan import Array, Bodies, Group, Values, freedoms, times, transpose
 
 __all__ = ["Freed", "along", "product", "wrench"]

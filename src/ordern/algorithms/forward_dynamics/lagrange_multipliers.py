@@ -31,17 +31,16 @@ from ...graph import Scalar
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Factor, Force, Forces, Freedoms, Motion, eliminate, plus_diagonal
 from ...spatial.linear import dot
+from ..binding import bind_followers
+from ..mobility import gram, reduced
 from ..registry import algorithm
-from .couplings import coupled
 from .links import (
     Links,
     beyond_reach,
     beyond_reach_alone,
     free_links,
-    gram,
     joint_accelerations,
     joint_wrenches,
-    reduced,
     spins,
 )
 
@@ -100,7 +99,7 @@ def lagrange_multipliers(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v
         S[i] = i.subspace(q[i])
         G[i], along[i], _ = eliminate(D[i], S[i], i.armature)
         qdd0[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
-    return coupled(tree, links.X, S, G, along, qdd0)
+    return bind_followers(tree, links.X, S, G, along, qdd0)
 
 
 @algorithm(

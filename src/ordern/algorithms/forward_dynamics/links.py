@@ -28,147 +28,32 @@ own inertia is singular: those borrow some across their joints (`ordern.model.sh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numpy as np
 
 from ...graph import Scalar, sqrt, where_less
 from ...model import Index, Model, Tree
 from ...records import dataclass
-from ...spatial import (
-    About,
-    ArticulatedInertia,
-    Chain,
-    Columns,
-    Factor,
-    Force,
-    Forces,
-    Freedoms,
-    Identity,
-    Inertia,
-    Motion,
-    Rotation,
-    Spin,
-    Transform,
-    Turn,
-    Units,
-    leaves,
-    plus_diagonal,
-    rebuild,
-)
-from ...spatial.linear import IDENTITY3, ZERO3, dot, full, negative, scale, upper
+from ...spatial import Force, Forces, Freedoms, Motion, Spin, Units, plus_diagonal
 from ..method_limits import all_of, no_couplings, no_massless_bodies
+from ..mobility import Mobility
 
 __all__ = [
     "Held",
     "Links",
-    "Mobility",
     "accelerations",
     "beyond_reach",
     "beyond_reach_alone",
     "free_links",
-    "gram",
     "has_borrowed",
     "held",
     "joint_accelerations",
     "joint_wrenches",
-    "reduced",
     "spins",
 ]
 
-V = TypeVar("V", Motion, Force, Freedoms)
 _Rows = tuple[tuple[Scalar, ...], ...]
-
-
-def gram(vectors: Iterable[tuple[Scalar, ...]], weights: tuple[Scalar, ...]) -> ArticulatedInertia:
-    """The sum of w x x^T over vectors x of six numbers."""
-    rows = list(zip(*vectors, strict=True)) or [()] * 6
-    scaled = [tuple(x * w for x, w in zip(row, weights, strict=True)) for row in rows]
-    return ArticulatedInertia.of_upper({(r, c): dot(scaled[r], rows[c]) for r in range(6) for c in range(r, 6)})
-
-
-def reduced(A: Factor, b: Iterable[V]) -> list[V]:
-    """Vectors z = L^-1 b for A = L d L^T, so that b^T A^-1 b is the sum of z z^T / d."""
-    z: list[V] = []
-    for row, x in zip(A.lower, b, strict=True):
-        for factor, done in zip(row, z, strict=True):
-            x = x - done * factor
-        z.append(x)
-    return z
-
-
-@dataclass(frozen=True, slots=True)
-class Mobility:
-    """A symmetric matrix that takes forces to accelerations.
-
-    A force (n, f) whose halves are swapped, (f, n), changes frames as a motion does. So this is kept as the inertia, of
-    such motions, that it is.
-    """
-
-    swapped: ArticulatedInertia
-
-    @classmethod
-    def zero(cls) -> Mobility:
-        """Of what cannot be moved."""
-        return cls(ArticulatedInertia.zero())
-
-    @classmethod
-    def of(cls, inertia: Inertia) -> Mobility:
-        """Of a free body: about its mass centre, the inverses of mass and rotational inertia; then about the origin."""
-        m, h, c = 1.0 / inertia.m, inertia.h, scale(1.0 / inertia.m, inertia.h)
-        hc, I = dot(h, c), full(inertia.I)
-        about_centre = Factor.of(
-            tuple(tuple(I[r][k] - (hc if r == k else 0.0) + h[r] * c[k] for k in range(3)) for r in range(3))
-        )
-        x, y, z = (about_centre.solve(tuple(1.0 if r == k else 0.0 for r in range(3))) for k in range(3))
-        W = upper(((x[0], y[0], z[0]), (0.0, y[1], z[1]), (0.0, 0.0, z[2])))
-        return cls(ArticulatedInertia((m, 0.0, 0.0, m, 0.0, m), (ZERO3, ZERO3, ZERO3), W).shifted(c))
-
-    @classmethod
-    def gram(cls, motions: Iterable[Motion], weights: tuple[Scalar, ...]) -> Mobility:
-        """The sum of w m m^T over motions m."""
-        return cls(gram((m.linear + m.angular for m in motions), weights))
-
-    def __add__(self, other: Mobility) -> Mobility:
-        return Mobility(self.swapped + other.swapped)
-
-    def __sub__(self, other: Mobility) -> Mobility:
-        pairs = zip(leaves(self.swapped), leaves(other.swapped), strict=True)
-        return Mobility(rebuild(self.swapped, iter([a - b for a, b in pairs])))
-
-    @overload
-    def __matmul__(self, f: Force) -> Motion: ...
-    @overload
-    def __matmul__(self, f: Forces) -> Columns: ...
-    def __matmul__(self, f: Force | Forces) -> Motion | Columns:
-        """The acceleration by a force, or by each of several."""
-        if isinstance(f, Forces):
-            return Columns(tuple(self @ one for one in f.columns))
-        a = self.swapped @ Motion(f.linear, f.angular)
-        return Motion(a.linear, a.angular)
-
-    def outward(self, X: Chain) -> Mobility:
-        """X A^-1 X^T: as the child sees it."""
-        Y = _inverse(X)
-        return Mobility(Y.T @ self.swapped @ Y)
-
-
-def _inverse(X: Chain) -> Chain:
-    """From the child to the parent."""
-    steps: list[Transform] = []
-    for one in reversed(X.factors):
-        steps += [Transform(_back(one.rotation), ZERO3), Transform(Identity(), negative(one.r))]
-    return Chain(tuple(steps))
-
-
-def _back(rotation: Rotation) -> Rotation:
-    if isinstance(rotation, About):
-        return About(rotation.axis, rotation.c, -rotation.s)
-    if isinstance(rotation, Identity):
-        return rotation
-    x, y, z = (rotation.apply(e) for e in IDENTITY3)
-    return Turn((x, y, z))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,20 +42,12 @@ from typing import Any
 from ...model import Index, Tree
 from ...records import dataclass
 from ...spatial import Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
+from ..binding import bind_followers, free_accelerations
+from ..method_limits import no_couplings
 from ..operational.inertia import view
-from ..registry import Port, question
-from .couplings import coupled
+from ..registry import Port, algorithm, question
 
-__all__ = [
-    "Links",
-    "joint_accelerations",
-    "joint_and_tip_accelerations",
-    "link_accelerations",
-    "riccati",
-    "smoothed",
-    "tip_acceleration",
-    "velocities",
-]
+__all__ = ["Links", "declare", "riccati", "smoothed", "velocities"]
 
 _PORTS = (
     Port("q", "q"),
@@ -90,6 +82,7 @@ class Links:
 
 
 Sweeps = Callable[..., Links]
+"""The sweeps of a method: sweeps(tree, *inputs, qdd) fills in qdd."""
 
 
 def velocities(i: Index, q: Freedoms, qd: Freedoms, w: Spin) -> tuple[Chain, Subspace, Spin, Motion, Motion, Force]:
@@ -116,9 +109,9 @@ def smoothed(X: Chain, S: Subspace, G: Forces, nu: Freedoms, lam: Motion) -> tup
 
 def joint_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
     """The joint accelerations that sweeps(tree, *inputs, qdd) fills in."""
-    qdd = tree.own() if tree.couplings else tree.output("v")
+    qdd = free_accelerations(tree)
     k = sweeps(tree, *inputs, qdd)
-    return coupled(tree, k.X, k.S, k.G, k.D, qdd) if tree.couplings else qdd
+    return bind_followers(tree, k.X, k.S, k.G, k.D, qdd)
 
 
 def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
@@ -152,3 +145,26 @@ def _at_tip(tree: Tree, k: Links, q: Any, frame: Any, axes: str) -> Any:
     X = view(tree, q, f, axes)
     true = k.alpha[f.body] - g[f.body]
     return X @ (true + f.placement.centripetal(k.w[f.body]))
+
+
+_ANSWERS: dict[str, Callable[..., Any]] = {
+    "forward_dynamics": joint_accelerations,
+    "link_accelerations": link_accelerations,
+    "tip_acceleration": tip_acceleration,
+    "joint_and_tip_accelerations": joint_and_tip_accelerations,
+}
+
+
+def declare(name: str, sweeps: Sweeps, **equations: str) -> None:
+    """Declare a method of several questions by its sweeps; `equations` has the equations of each question."""
+    for asked, text in equations.items():
+        refuses = None if asked == "forward_dynamics" else no_couplings
+        declared = algorithm(asked, name, paper="Rodriguez-Kreutz 1988", equations=text, refuses=refuses)
+        declared(_method(_ANSWERS[asked], sweeps))
+
+
+def _method(answer: Callable[..., Any], sweeps: Sweeps) -> Callable[..., Any]:
+    def method(tree: Tree, *inputs: Any, **options: Any) -> Any:
+        return answer(sweeps, tree, *inputs, **options)
+
+    return method

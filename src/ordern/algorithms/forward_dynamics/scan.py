@@ -26,8 +26,21 @@ from ...model import Index, Piece, Tree, packed, piece
 from ...model.tables import INERTIA
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Force, Freedoms, Inertia, Motion, Spin, eliminate, leaves
+from ..registry import algorithm
 
-__all__ = ["Bodies", "Group", "affine", "freedoms", "inverse", "moved", "scan", "symmetric", "times", "transpose"]
+__all__ = [
+    "Bodies",
+    "Group",
+    "affine",
+    "declare",
+    "freedoms",
+    "inverse",
+    "moved",
+    "scan",
+    "symmetric",
+    "times",
+    "transpose",
+]
 
 Array = NDArray[Any]
 Values = tuple[Array, ...]
@@ -283,6 +296,38 @@ class Bodies:
         column = np.array(np.broadcast_arrays(*scalars), self._dtype)
         missing = (1,) * (len(self._batch) + 1 - column.ndim)
         return column.reshape(len(column), *missing, *column.shape[1:])
+
+
+Solve = Callable[[Bodies, Array | None], None]
+
+
+def declare(name: str, **about: Any) -> Callable[[Solve], Solve]:
+    """Declare a method of forward dynamics and of constraint forces by one function.
+
+    `solve(bodies, wrenches)` finds the accelerations, and fills in the wrenches through the joints if it gets an array.
+    """
+
+    def declared(solve: Solve) -> Solve:
+        @algorithm("forward_dynamics", name, sweeps=False, borrows=True, **about)
+        def accelerations(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+            if not tree.model.nv:
+                return tree.output("v")
+            k = Bodies(tree, q, qd, tau, external, v0, a0)
+            solve(k, None)
+            return k.answer()
+
+        @algorithm("constraint_forces", name, sweeps=False, borrows=True, **about)
+        def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+            if not tree.model.bodies:
+                return tree.output("wrenches")
+            k = Bodies(tree, q, qd, tau, external, v0, a0)
+            f = k.zeros(len(k.index), 6)
+            solve(k, f)
+            return k.wrenches(f)
+
+        return solve
+
+    return declared
 
 
 def _scalars(value: Any) -> tuple[Any, ...]:

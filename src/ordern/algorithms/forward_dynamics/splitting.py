@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...joints import Fixed
-from ...model import BASE, Body, Connection, Model, Placement
+from ...model import BASE, Body, Model, ModelJoint, Placement
 from ..registry import algorithm
 from .links import beyond_reach
 
-__all__ = ["split", "virtual_work_split", "wrenches_split"]
+__all__ = ["split"]
 
 Array = NDArray[Any]
 Ask = Callable[..., Array]
@@ -47,7 +47,7 @@ def split(model: Model) -> tuple[Model, list[int]]:
         if c.parent != BASE:
             children[c.parent].append(k)
     bodies: list[Body] = []
-    joints: list[Connection] = []
+    joints: list[ModelJoint] = []
     first: list[int] = []
     on_part: dict[int, int] = {}  # for each body, the part that carries it
     for k, (body, joint) in enumerate(zip(model.bodies, model.joints, strict=True)):
@@ -69,70 +69,47 @@ def split(model: Model) -> tuple[Model, list[int]]:
     return Model(**{**plain, "loops": (), "couplings": (), "shapes": ()}), first
 
 
-def _fixed(like: Connection, name: str, parent: int) -> Connection:
+def _fixed(like: ModelJoint, name: str, parent: int) -> ModelJoint:
     """A fixed joint behind another."""
     none: dict[str, Any] = dict.fromkeys((*_BY_POSITION, *_BY_VELOCITY), ())
     q, v = like.q_start + like.nq, like.v_start + like.nv
     return replace(like, name=name, type=Fixed(), parent=parent, placement=Placement(), q_start=q, v_start=v, **none)
 
 
-def _asked(ask: Ask, question: str, q: Array, v: Array, tau: Array, external: Array | None, more: Any) -> Array:
-    """The answer of the split robot."""
-    model, first = _known(ask.__self__)  # type: ignore[attr-defined]
-    if external is not None:
-        spread = np.zeros((*np.shape(external)[:-2], len(model.bodies), 6), np.asarray(external).dtype)
-        spread[..., first, :] = external
-        external = spread
-    v0, a0 = more
-    given = {"external": external, "base_velocity": v0, "base_acceleration": a0}
-    found = ask(question, q, v, tau, method="virtual-work", model=model, **given)
-    return found[..., first, :] if question == "constraint_forces" else found
-
-
 def _known(kernel: Any) -> tuple[Model, list[int]]:
-    """The split model, made once for each kernel."""
+    """Split the model of a kernel, once."""
     if kernel not in _SPLIT:
         _SPLIT[kernel] = split(kernel.model)
     return _SPLIT[kernel]
 
 
-@algorithm(
-    "forward_dynamics",
-    "virtual-work-split",
-    paper="Yamane-Nakamura",
-    equations="Y-N (40), (41), (47), (53), sec. 4",
-    pieces=True,
-    refuses=beyond_reach,
-)
-def virtual_work_split(
-    ask: Ask,
-    q: Array,
-    v: Array,
-    tau: Array,
-    external: Array | None = None,
-    base_velocity: Array | None = None,
-    base_acceleration: Array | None = None,
-) -> Array:
-    """Joint accelerations, with links split."""
-    return _asked(ask, "forward_dynamics", q, v, tau, external, (base_velocity, base_acceleration))
+def _declare(question: str, equations: str) -> None:
+    @algorithm(
+        question,
+        "virtual-work-split",
+        paper="Yamane-Nakamura",
+        equations=equations,
+        pieces=True,
+        refuses=beyond_reach,
+    )
+    def method(
+        ask: Ask,
+        q: Array,
+        v: Array,
+        tau: Array,
+        external: Array | None = None,
+        base_velocity: Array | None = None,
+        base_acceleration: Array | None = None,
+    ) -> Array:
+        model, first = _known(ask.__self__)  # type: ignore[attr-defined]
+        if external is not None:
+            spread = np.zeros((*np.shape(external)[:-2], len(model.bodies), 6), np.asarray(external).dtype)
+            spread[..., first, :] = external
+            external = spread
+        given = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        found = ask(question, q, v, tau, method="virtual-work", model=model, **given)
+        return found[..., first, :] if question == "constraint_forces" else found
 
 
-@algorithm(
-    "constraint_forces",
-    "virtual-work-split",
-    paper="Yamane-Nakamura",
-    equations="Y-N (40), (41), (47), sec. 4",
-    pieces=True,
-    refuses=beyond_reach,
-)
-def wrenches_split(
-    ask: Ask,
-    q: Array,
-    v: Array,
-    tau: Array,
-    external: Array | None = None,
-    base_velocity: Array | None = None,
-    base_acceleration: Array | None = None,
-) -> Array:
-    """The wrench through each of the robot's own joints, with links split."""
-    return _asked(ask, "constraint_forces", q, v, tau, external, (base_velocity, base_acceleration))
+_declare("forward_dynamics", "Y-N (40), (41), (47), (53), sec. 4")
+_declare("constraint_forces", "Y-N (40), (41), (47), sec. 4")

@@ -22,9 +22,9 @@ from typing import Any
 
 from ...model import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin, eliminate
+from ..binding import bind_followers
 from ..dense import matvec
 from ..registry import algorithm
-from .couplings import coupled
 
 __all__ = ["triangularized"]
 
@@ -72,7 +72,7 @@ def triangularized(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any
         qdd[i] = x[i]
         for j, _ in tree.ancestors(i):
             qdd[i] -= matvec(F[i, j], qdd[j])
-    return coupled(tree, X, S, G, D, qdd) if tree.couplings else _result(tree, qdd)
+    return bind_followers(tree, X, S, G, D, qdd) if tree.couplings else _result(tree, qdd)
 
 
 def _result(tree: Tree, qdd: Any) -> Any:

@@ -37,11 +37,9 @@ from ...model import Index, Tree
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Chain, Force, Freedoms, Motion, Products, Spin, Subspace
 from ...spatial.linear import IDENTITY3, ZERO3, Symmetric3, Vector3, add, cross, subtract
-from ..method_limits import no_couplings
-from ..registry import algorithm
-from .rodriguez_kreutz import Links, joint_accelerations, link_accelerations, riccati, tip_acceleration, velocities
+from .rodriguez_kreutz import Links, declare, riccati, velocities
 
-__all__ = ["Quadratic", "two_sweep", "two_sweep_links", "two_sweep_tip"]
+__all__ = ["Quadratic", "sweeps"]
 
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 _UNITS = tuple(Products(tuple(1.0 if k == n else 0.0 for k in range(6))) for n in range(6))  # type: ignore[arg-type]
@@ -138,7 +136,7 @@ def _against(S: Subspace) -> Callable[[Force], Freedoms]:
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
-    """The two sweeps, which fill in qdd."""
+    """Sweep twice, and fill in qdd."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     lam = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     P, z = tree.field(ArticulatedInertia), tree.field(Quadratic)
@@ -165,36 +163,10 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
     return Links(X, S, P, G, D, z, nu, w, lam)
 
 
-@algorithm(
-    "forward_dynamics",
+declare(
     "two-sweep",
-    paper="Rodriguez-Kreutz 1988",
-    equations="two sweeps: remark after (5.17)",
+    sweeps,
+    forward_dynamics="two sweeps: remark after (5.17)",
+    link_accelerations="two sweeps: remark after (5.17)",
+    tip_acceleration="two sweeps: remark after (5.17), (4.23)",
 )
-def two_sweep(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    return joint_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
-
-
-@algorithm(
-    "link_accelerations",
-    "two-sweep",
-    paper="Rodriguez-Kreutz 1988",
-    equations="two sweeps: remark after (5.17)",
-    refuses=no_couplings,
-)
-def two_sweep_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Accelerations of the bodies for position q, velocity qd, joint forces tau and external forces."""
-    return link_accelerations(sweeps, tree, q, qd, tau, external, v0, a0)
-
-
-@algorithm(
-    "tip_acceleration",
-    "two-sweep",
-    paper="Rodriguez-Kreutz 1988",
-    equations="two sweeps: remark after (5.17), (4.23)",
-    refuses=no_couplings,
-)
-def two_sweep_tip(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, frame: Any, axes: str) -> Any:
-    """The acceleration of a frame for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    return tip_acceleration(sweeps, tree, q, qd, tau, external, v0, a0, frame=frame, axes=axes)

@@ -27,17 +27,14 @@ takes O(N^2); with O(n_b^2) for each of n_b joints, as it says before, it is O(N
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ...model import Tree, piece
-from ..registry import algorithm
+from ...model import piece
 from .freed import Freed, along, product, wrench
 from .links import beyond_reach
-from .scan import Array, Bodies, Values, inverse, times, transpose
+from .scan import Array, Bodies, Values, declare, inverse, times, transpose
 
-__all__ = ["virtual_work_unsplit", "wrenches_unsplit"]
+__all__ = ["solve"]
 
 
 class _Joints:
@@ -54,8 +51,15 @@ class _Joints:
         self.Omega, self.n, self.W = Omega, n, np.concatenate((self.W, W), axis=-1)
 
 
-def _solve(k: Bodies) -> Array:
-    """Find the accelerations of links and joints; the wrenches through the joints."""
+@declare(
+    "virtual-work-unsplit",
+    paper="Yamane-Nakamura",
+    equations="Y-N (36), (37), (43), (46), (47), sec. 4",
+    order="n, n_b^2 for each of n_b joints of a link",
+    refuses=beyond_reach,
+)
+def solve(k: Bodies, wrenches: Array | None) -> None:
+    """Find the accelerations of links and joints, and the wrenches through the joints."""
     n, run = len(k.index), k.tree.run
     links = Freed.of(k, np.arange(n))
     t = links.active - k.p[:-1]
@@ -94,7 +98,8 @@ def _solve(k: Bodies) -> Array:
             f[p] = f[p] - on_carrier[i]
     (k.a[:-1],) = run(product, links.A, f)
     (k.qdd,) = run(along, links.J, links.A, k.X, f, k.a[k.parent], k.c)
-    return np.asarray(on_body + links.active)
+    if wrenches is not None:
+        wrenches[:] = on_body + links.active
 
 
 @piece(2, 2, 2, 2, 1, 1, 1, 1, 2, 2)
@@ -126,32 +131,3 @@ def _added(own: Array, alpha: Array, inner: Values, outer: Values) -> Values:
 def _final(n: Array, P: Array, force: Array) -> Values:
     """The final forces of a link's joints, given that of its own."""
     return (n - times(P, force),)
-
-
-_ABOUT: Any = {
-    "paper": "Yamane-Nakamura",
-    "equations": "Y-N (36), (37), (43), (46), (47), sec. 4",
-    "order": "n, n_b^2 for each of n_b joints of a link",
-    "sweeps": False,
-    "refuses": beyond_reach,
-    "borrows": True,
-}
-
-
-@algorithm("forward_dynamics", "virtual-work-unsplit", **_ABOUT)
-def virtual_work_unsplit(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    if not tree.model.nv:
-        return tree.output("v")
-    k = Bodies(tree, q, qd, tau, external, v0, a0)
-    _solve(k)
-    return k.answer()
-
-
-@algorithm("constraint_forces", "virtual-work-unsplit", **_ABOUT)
-def wrenches_unsplit(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
-    if not tree.model.bodies:
-        return tree.output("wrenches")
-    k = Bodies(tree, q, qd, tau, external, v0, a0)
-    return k.wrenches(_solve(k))

@@ -38,8 +38,8 @@ from typing import Any
 from ...model import Tree
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
+from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
-from .couplings import coupled
 
 __all__ = ["Form", "vereshchagin"]
 
@@ -96,9 +96,9 @@ class Stages:
 )
 def vereshchagin(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
-    qdd = tree.own() if tree.couplings else tree.output("v")
+    qdd = free_accelerations(tree)
     k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
-    return coupled(tree, k.A, k.B, k.G, k.D, qdd) if tree.couplings else qdd
+    return bind_followers(tree, k.A, k.B, k.G, k.D, qdd)
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, Q: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Stages:

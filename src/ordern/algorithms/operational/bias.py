@@ -28,10 +28,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Tree
-from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate
+from ...spatial import ArticulatedInertia, Force, Motion, Spin, eliminate
 from ...spatial.linear import dot
+from ..binding import violations
 from ..factors.articulated import Articulated
-from ..field_types import Numbers
 from ..registry import algorithm
 from .inertia import at_frame
 from .regular import regular_inverse
@@ -52,7 +52,6 @@ def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
     w = tree.field(Spin)
     a, up = tree.field(Motion, base=tree.base_acceleration), tree.field(Motion, base=tree.base_acceleration)
     P, z = tree.field(ArticulatedInertia), tree.field(Force)
-    e = tree.field(Numbers(tree.couplings))
     X, S, r, c, G, D, nu = (tree.own() for _ in range(7))
 
     for i, p in tree.outward():
@@ -63,7 +62,6 @@ def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
         c[i] = w[i].coriolis(vJ) + i.bias(q[i], qd[i])
         P[i] = i.inertia.articulated()
         z[i] = w[i].gyroscopic(i.inertia)
-        e[i] = Numbers(tree.couplings).zero()
 
     for i, p in tree.inward():
         G[i], D[i], Pa = eliminate(P[i], S[i], i.armature)
@@ -79,14 +77,12 @@ def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
         qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
         up[i] = X[i] @ up[p]
-    if tree.couplings:
-        for i, p in tree.inward():
-            e[p] += e[i] + Freedoms(dot(column, qdd[i]) for column in zip(*i.coupling, strict=True))
 
+    e = violations(tree, qdd) if tree.couplings else None
     found = at_frame(tree, q, Articulated(X, S, P, G, D), f, axes)
     acceleration = (found.X @ (a[f.body] + f.placement.centripetal(w[f.body]) - up[f.body])).scalars
-    if found.couplings:
-        forces = found.couplings.forces(e[tree.base])
+    if found.binding and e is not None:
+        forces = found.binding.solve(e[tree.base])
         acceleration = tuple(x - dot(row, forces) for x, row in zip(acceleration, found.W, strict=True))
     Lambda, spoilt = regular_inverse(tree, frame, found.compliance)
     return Force.of(tuple(spoilt - dot(row, acceleration) for row in Lambda))

@@ -68,7 +68,7 @@ def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], 
     known = articulated(tree, q)
     X, S, _, G, D = known
     p, a = tree.field(Loads(6)), tree.field(Motions(6))
-    binding = tree.field(Numbers(6 * m))  # of each coupling, for each column
+    binding = tree.field(Numbers(6 * m))  # the force on each mimic joint, for each column
     doubt = tree.field(Numbers(1))  # 0 if the forces exist, and not a number otherwise
     out = tree.output("spans")
     for i, _ in tree.outward():
@@ -78,9 +78,9 @@ def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], 
     F, spoilt = forces(found.compliance)
     if spoilt is not None:
         doubt[tree.base] = Freedoms((spoilt,))
-    if found.couplings:
+    if found.binding:
         pulled = [[dot([row[k] for row in found.W], column) for k in range(m)] for column in F]
-        binding[tree.base] = Freedoms(-x for e in pulled for x in found.couplings.forces(e))
+        binding[tree.base] = Freedoms(-x for e in pulled for x in found.binding.solve(e))
     p[f.body] = Forces(tuple(found.X.T @ Force.of(column) for column in F))
 
     for i, parent in tree.path_inward(f):
@@ -88,10 +88,10 @@ def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], 
 
     for i, parent in tree.outward():
         loads = [S[i].T @ force for force in p[i].columns]
-        if found.couplings:
+        if found.binding:
             binding[i] = binding[parent]
             for column in range(6):
-                for k, b in enumerate(found.couplings.b[i]):
+                for k, b in enumerate(found.binding.w[i]):
                     loads[column] = loads[column] + b * binding[i][m * column + k]
         a_ = [X[i] @ motion for motion in a[parent].columns]
         y = [D[i].solve(load) - G[i].T @ motion for load, motion in zip(loads, a_, strict=True)]

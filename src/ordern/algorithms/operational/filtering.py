@@ -24,7 +24,7 @@ from typing import Any
 
 from ...model import Tree
 from ...spatial import Force, Motion
-from ..factors.articulated import Articulated, articulated, no_forces
+from ..factors.articulated import articulated, no_forces
 from ..method_limits import no_filling_in
 from ..registry import Port, algorithm, question
 from .inertia import view
@@ -54,16 +54,14 @@ question("joints_of_innovations", (_q, _e), "v", "smoother", needs_inertia=True)
 def innovations(tree: Tree, q: Any, x: Any, force: Any, frame: Any, axes: str) -> Any:
     """What is new in joint forces and a force on a frame, joint after joint from the tips: X (x + J^T F)."""
     f = tree.frame(frame)
-    X, S, _, G, _ = articulated(tree, q)
+    known = articulated(tree, q)
     z, e = no_forces(tree), tree.output("f")
     load = tree.field(Force)
     for i, _ in tree.path(f):
         load[i] = Force.of(force[i].scalars)
     z[f.body] = -(view(tree, q, f, axes).T @ load[f.body])
     for i, p in tree.inward():
-        eps = x[i] - S[i].T @ z[i]
-        e[i] = eps
-        z[p] += X[i].T @ (z[i] + G[i] @ eps)
+        e[i] = known.innovation(i, p, x[i], z)
     return e
 
 
@@ -80,7 +78,7 @@ def frame_of_innovations(tree: Tree, q: Any, e: Any, frame: Any, axes: str) -> A
     known = articulated(tree, q)
     alpha = tree.field(Motion)
     for i, p in tree.path(f):
-        alpha[i], _ = _smoothed(known, i, e[i], alpha[p])
+        alpha[i], _ = known.smoothed(i, known.D[i].solve(e[i]), alpha[p])
     return view(tree, q, f, axes) @ alpha[f.body]
 
 
@@ -96,12 +94,5 @@ def joints_of_innovations(tree: Tree, q: Any, e: Any) -> Any:
     known = articulated(tree, q)
     alpha, y = tree.field(Motion), tree.output("v")
     for i, p in tree.outward():
-        alpha[i], y[i] = _smoothed(known, i, e[i], alpha[p])
+        alpha[i], y[i] = known.smoothed(i, known.D[i].solve(e[i]), alpha[p])
     return y
-
-
-def _smoothed(known: Articulated, i: Any, e: Any, inner: Any) -> tuple[Any, Any]:
-    """The acceleration of a body and of its joint, from that of its parent."""
-    a_ = known.X[i] @ inner
-    y = known.D[i].solve(e) - known.G[i].T @ a_
-    return a_ + known.S[i] @ y, y

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 from ...model import PlacedFrame, Tree
 from ...spatial import Chain, Transform, Turn
 from ...spatial.linear import ZERO3, dot
+from ..binding import Binding, follower_binding
 from ..factors.articulated import Articulated, articulated
 from ..factors.linear import Rows
 from ..kinematics.velocity import axes_of
+from ..mobility import Mobility
 from ..registry import algorithm
-from .compliance import Compliance
-from .couplings import Couplings, couplings
 from .regular import regular_inverse
 
 __all__ = ["AtFrame", "at_frame", "operational_inertia", "operational_inertia_inverse", "view"]
@@ -41,7 +41,7 @@ class AtFrame(NamedTuple):
     X: Chain
     """From the frame's body to the frame, in the axes asked for."""
     W: Rows
-    couplings: Couplings | None
+    binding: Binding | None
 
 
 def view(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Chain:
@@ -53,16 +53,17 @@ def view(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Chain:
 def at_frame(tree: Tree, q: Any, known: Articulated, frame: PlacedFrame, axes: str) -> AtFrame:
     """The compliance of a frame, given the articulated inertias."""
     X, S, _, G, D = known
-    Y = tree.field(Compliance)
+    Y = tree.field(Mobility)
     for i, p in tree.path(frame):
         Y[i] = Y[p].carried(X[i]).through(S[i], G[i], D[i])
-    bound = couplings(tree, known, frame) if tree.couplings else None
+    bound = follower_binding(tree, X, S, G, D) if tree.couplings else None
+    a = bound.responses(tree.path(frame))[1] if bound else None
     Xf = view(tree, q, frame, axes)
     Yf = Y[frame.body].carried(Xf).rows()
-    if bound is None:
+    if bound is None or a is None:
         return AtFrame(Yf, Xf, (), None)
-    W = tuple(zip(*((Xf @ a).scalars for a in bound.accelerations(frame)), strict=True))
-    LW = [bound.forces(row) for row in W]
+    W = tuple(zip(*((Xf @ motion).scalars for motion in a[frame.body].columns), strict=True))
+    LW = [bound.solve(row) for row in W]
     half = {(r, c): Yf[r][c] - dot(W[r], LW[c]) for c in range(6) for r in range(c + 1)}
     bent = tuple(tuple(half[min(r, c), max(r, c)] for c in range(6)) for r in range(6))
     return AtFrame(bent, Xf, W, bound)

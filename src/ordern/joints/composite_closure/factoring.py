@@ -6,7 +6,6 @@ the neutral position: the two postures of an elbow, or of a wrist.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from ...records import dataclass
@@ -15,23 +14,11 @@ from ...spatial.linear import ZERO3, Vector3, cross, dot, matmul, matvec, transp
 from ..closure import Rows
 from .displacements import SAME, Group, Run, generated, merged, product_rank
 from .known_turns import known_turns
-from .orbits import Orbit, between, orbit, spare
-from .products import Product, Undetermined
-from .turning import about, across, after, displacement, inverse, turn_to, unit, vector
+from .orbits import between, orbit, spare
+from .products import Backwards, Factoring, PointOnOrbit, Product, Undetermined
+from .turning import about, across, displacement, turn_to, unit, vector
 
-__all__ = ["Factoring", "factoring"]
-
-
-class Factoring(ABC):
-    """A way to write displacements as products."""
-
-    @abstractmethod
-    def factors(self, X: Pose) -> list[Pose]:
-        """The elements, one of each group, whose product is X."""
-
-    def slack(self, X: Pose) -> Rows:
-        """Numbers that are below zero where there are no such elements; `factors` are then those of a neighbour."""
-        return ()
+__all__ = ["factoring"]
 
 
 def factoring(groups: Sequence[Group], runs: Sequence[Run] = (), product: Product | None = None) -> Factoring:
@@ -53,7 +40,7 @@ def factoring(groups: Sequence[Group], runs: Sequence[Run] = (), product: Produc
     for some, turned in ((tuple(groups), False), (tuple(groups)[::-1], True)):
         found = _wrist(some) or _elbow(some)
         if found is not None:
-            return _Backwards(found) if turned else found
+            return Backwards(some, found) if turned else found
     raise Undetermined("there is no formula for the coordinates of its parts")
 
 
@@ -61,9 +48,9 @@ def factoring(groups: Sequence[Group], runs: Sequence[Run] = (), product: Produc
 class _Itself(Factoring):
     """Of one group."""
 
-    def factors(self, X: Pose) -> list[Pose]:
-        """The displacement itself."""
-        return [X]
+    def elements(self, X: Pose) -> tuple[Pose, ...]:
+        """Return the displacement itself."""
+        return (X,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,54 +60,22 @@ class _Split(Factoring):
     product: Product
     inner: tuple[Factoring, ...]
 
-    def factors(self, X: Pose) -> list[Pose]:
+    def elements(self, X: Pose) -> tuple[Pose, ...]:
         """Factors of factors."""
         outer = self.product.elements(X)
-        return [g for how, step in zip(self.inner, outer, strict=True) for g in how.factors(step)]
+        return tuple(g for how, step in zip(self.inner, outer, strict=True) for g in how.elements(step))
 
-    def slack(self, X: Pose) -> Rows:
+    def reach_margin(self, X: Pose) -> Rows:
         """That of the product, and of its factors."""
         inner = zip(self.inner, self.product.elements(X), strict=True)
-        return (*self.product.slack(X), *(x for how, step in inner for x in how.slack(step)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Backwards(Factoring):
-    """From the last to the first."""
-
-    forwards: Factoring
-
-    def factors(self, X: Pose) -> list[Pose]:
-        """Inverses of the factors of the inverse."""
-        return [inverse(g) for g in reversed(self.forwards.factors(inverse(X)))]
-
-    def slack(self, X: Pose) -> Rows:
-        """That of the inverse."""
-        return self.forwards.slack(inverse(X))
-
-
-@dataclass(frozen=True, eq=False)
-class _Elbow(Factoring):
-    """Three parts of which the last turns about an axis: the others take a point of that to its place."""
-
-    point: Vector3
-    orbit: Orbit
-
-    def factors(self, X: Pose) -> list[Pose]:
-        """What takes the point there; the rest is the last turn."""
-        one, two = self.orbit.elements(X.point(self.point))
-        return [one, two, after(inverse(after(one, two)), X)]
-
-    def slack(self, X: Pose) -> Rows:
-        """An arm has its length."""
-        return self.orbit.slack(X.point(self.point))
+        return (*self.product.reach_margin(X), *(x for how, step in inner for x in how.reach_margin(step)))
 
 
 def _elbow(groups: Sequence[Group]) -> Factoring | None:
     if len(groups) != 3 or not groups[2].is_hinge:
         return None
     found = orbit(groups[:2], groups[2].point)
-    return None if found is None else _Elbow(vector(groups[2].point), found)
+    return None if found is None else PointOnOrbit(tuple(groups), vector(groups[2].point), found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +85,7 @@ class _Wrist(Factoring):
     axes: tuple[Vector3, Vector3, Vector3]
     centre: Vector3
 
-    def factors(self, X: Pose) -> list[Pose]:
+    def elements(self, X: Pose) -> tuple[Pose, ...]:
         """The angle in the middle takes the last axis to its angle with the first; the others follow.
 
         Where the first axis and the last are the same, the first angle is zero.
@@ -141,7 +96,7 @@ class _Wrist(Factoring):
         middle = about(b, *between(A, B, dot(a, there) - dot(a, b) * dot(b, c), B))
         first = about(a, *unit(*turn_to(a, matvec(middle, c), there)))
         last = matmul(transpose(matmul(first, middle)), X.rotation)
-        return [displacement(R, self.centre, ZERO3) for R in (first, middle, last)]
+        return tuple(displacement(R, self.centre, ZERO3) for R in (first, middle, last))
 
     @property
     def _middle(self) -> tuple[float, float]:
@@ -149,7 +104,7 @@ class _Wrist(Factoring):
         a, b, c = self.axes
         return float(dot(across(b, a), across(b, c))), float(dot(a, cross(b, c)))
 
-    def slack(self, X: Pose) -> Rows:
+    def reach_margin(self, X: Pose) -> Rows:
         """Axes that are not perpendicular do not turn everything everywhere."""
         a, b, c = self.axes
         if max(abs(dot(a, b)), abs(dot(b, c))) <= SAME:

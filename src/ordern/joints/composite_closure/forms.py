@@ -12,17 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...records import dataclass
 from ...spatial import Pose
-from ...spatial.linear import IDENTITY3, Vector3
-from ..closure import Rows
+from ...spatial.linear import IDENTITY3
 from .cardans import cardans
 from .displacements import Group, product_rank
 from .known_turns import known_turns
-from .orbits import Orbit, orbit
+from .orbits import orbit
 from .parallel_axes import parallel_axes
-from .products import Product
-from .turning import after, inverse, vector
+from .products import Backwards, PointOnOrbit, Product
+from .turning import vector
 
 __all__ = ["product"]
 
@@ -39,58 +37,9 @@ def product(groups: Sequence[Group]) -> Product | None:
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class Backwards(Product):
-    """The inverses of a product."""
-
-    groups: tuple[Group, ...]
-    forwards: Product
-
-    @property
-    def unknown(self) -> str:
-        """As forwards."""
-        return self.forwards.unknown
-
-    def rows(self, X: Pose) -> tuple[Rows, Rows]:
-        """What is asked of the inverse."""
-        return self.forwards.rows(inverse(X))
-
-    def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """The inverses of the factors of the inverse."""
-        return tuple(inverse(g) for g in reversed(self.forwards.elements(inverse(X))))
-
-    def slack(self, X: Pose) -> Rows:
-        """That of the inverse."""
-        return self.forwards.slack(inverse(X))
-
-
-@dataclass(frozen=True, eq=False)
-class BallLast(Product):
-    """A ball whose centre is carried by something else."""
-
-    groups: tuple[Group, ...]
-    centre: Vector3
-    orbit: Orbit
-
-    def rows(self, X: Pose) -> tuple[Rows, Rows]:
-        """The centre is on its orbit."""
-        return (), self.orbit.rows(X.point(self.centre))
-
-    def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """What takes the centre to its place; the rest is the ball's."""
-        found = self.orbit.elements(X.point(self.centre))
-        for g in found:
-            X = after(inverse(g), X)
-        return (*found, X)
-
-    def slack(self, X: Pose) -> Rows:
-        """Some orbits are parts of a plane or a sphere only."""
-        return self.orbit.slack(X.point(self.centre))
-
-
 def _ball_last(groups: tuple[Group, ...]) -> Product | None:
     *others, ball = groups
     if ball.turns != 3 or ball.shifts.shape[1] or not others:
         return None
     found = orbit(others, ball.point)
-    return None if found is None else BallLast(groups, vector(ball.point), found)
+    return None if found is None else PointOnOrbit(groups, vector(ball.point), found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ...graph import Jet, Scalar, cos, sin, sqrt, where_less
 from ...records import dataclass
 from ...spatial import Pose
-from ...spatial.linear import IDENTITY3, ZERO3, Vector3, add, cross, dot, scale, subtract
+from ...spatial.linear import IDENTITY3, ZERO3, Vector3, add, cross, dot, negative, scale, subtract
 from ..closure import Rows
 from .displacements import SAME, Group, complement
 from .turning import about, across, displacement, threaded, turn_to, unit, vector
@@ -36,7 +37,7 @@ class Orbit(ABC):
     def elements(self, x: Vector3) -> tuple[Pose, ...]:
         """One element of each group that together take the point to x; of several ways, that with the neutral one."""
 
-    def slack(self, x: Vector3) -> Rows:
+    def reach_margin(self, x: Vector3) -> Rows:
         """Numbers that are below zero where x has no residual, but is not on the orbit: beyond its edge."""
         return ()
 
@@ -48,10 +49,10 @@ def orbit(groups: Sequence[Group], point: Array) -> Orbit | None:
     if len(groups) != 2:
         return None
     kinds = tuple(_kind(g) for g in groups)
-    if kinds == ("turn", "shift"):
-        return _scaled(TurnShift(_axis(groups[0]), _direction(groups[1]), vector(point)), groups, point)
-    if kinds == ("shift", "turn"):
-        return _scaled(ShiftTurn(_direction(groups[0]), _axis(groups[1]), vector(point)), groups, point)
+    if sorted(kinds) == ["shift", "turn"]:
+        first = kinds[0] == "turn"
+        turn, shift = groups if first else reversed(groups)
+        return _scaled(TurnAndShift(_axis(turn), vector(shift.shifts[:, 0]), vector(point), first), groups, point)
     if kinds == ("turn", "turn"):
         return _two_turns(groups, point)
     return None
@@ -83,10 +84,6 @@ class _Line:
 
 def _axis(g: Group) -> _Line:
     return _Line(vector(g.axis), vector(g.point))
-
-
-def _direction(g: Group) -> Vector3:
-    return vector(g.shifts[:, 0])
 
 
 def _kind(g: Group) -> str:
@@ -163,101 +160,67 @@ class Sphere(Orbit):
 
 
 @dataclass(frozen=True)
-class TurnShift(Orbit):
-    """A shift, carried by a turn: a hyperboloid, or where the shift is across the axis, a plane."""
+class TurnAndShift(Orbit):
+    """A turn and a shift along a line, in either order.
+
+    A shift that a turn carries reaches a hyperboloid; a turn that a shift carries, an oblique cylinder. Where the shift
+    is perpendicular to the axis, both reach part of a plane. With s the shift vector, the turn relates the point x, or
+    x less s, to the point at the start: `_ends` puts both cases in one form, turn(near + s) = far.
+    """
 
     line: _Line
     along: Vector3
     point: Vector3
+    turn_first: bool
     size: float = 1.0
 
-    def _shift(self, y: Vector3, e: Vector3) -> Scalar:
-        """How far it has shifted."""
+    def _ends(self, x: Vector3) -> tuple[Vector3, Vector3]:
+        """Return far and near, from the point of the axis; without `turn_first` both turn and s are inverse."""
+        y, e = subtract(x, self.line.at), self._start
+        return (y, e) if self.turn_first else (e, y)
+
+    @property
+    def _start(self) -> Vector3:
+        return subtract(self.point, self.line.at)
+
+    def _shift(self, far: Vector3, near: Vector3) -> Vector3:
+        """Return the vector s."""
         a, u = self.line.axis, self.along
         if not _is_across(a, u):
-            return dot(a, subtract(y, e)) * (1.0 / dot(a, u))
-        left, eu = self._left(y, e), dot(e, u)
+            return scale(dot(a, subtract(far, near)) * (1.0 / dot(a, u)), u)
+        left = self._left(far, near)
         root = sqrt(where_less(left, 0.0, 0.0, left))
-        return (root if eu >= 0.0 else 0.0 - root) - eu
+        return scale((root if dot(self._start, u) >= 0.0 else 0.0 - root) - dot(near, u), u)
+
+    def _left(self, far: Vector3, near: Vector3) -> Scalar:
+        """Return, for a shift perpendicular to the axis, the square of the component of near + s along it."""
+        a, along = self.line.axis, dot(near, self.along)
+        return along * along - _square(a, near) + _square(a, far)
 
     def rows(self, x: Vector3) -> Rows:
-        """The height over the plane; or by how much x is too far from the axis for its height."""
-        a, at = self.line.axis, self.line.at
-        y, e = subtract(x, at), subtract(self.point, at)
+        """Return the height over the plane; or the difference of the squared distances from the axis."""
+        a, (far, near) = self.line.axis, self._ends(x)
         if _is_across(a, self.along):
-            return (dot(a, subtract(y, e)),)
-        there = add(e, scale(self._shift(y, e), self.along))
-        return ((_square(a, y) - _square(a, there)) * (1.0 / self.size),)
+            return (dot(a, subtract(subtract(x, self.line.at), self._start)),)
+        apart = _square(a, far) - _square(a, add(near, self._shift(far, near)))
+        return (apart * ((1.0 if self.turn_first else -1.0) / self.size),)
 
     def elements(self, x: Vector3) -> tuple[Pose, ...]:
-        """The turn, and the shift."""
-        a, at = self.line.axis, self.line.at
-        y, e = subtract(x, at), subtract(self.point, at)
-        shift = scale(self._shift(y, e), self.along)
-        turn = about(a, *unit(*turn_to(a, add(e, shift), y)))
-        return displacement(turn, at, ZERO3), Pose(IDENTITY3, shift)
+        """Return the turn and the shift, in their order."""
+        a, (far, near) = self.line.axis, self._ends(x)
+        s = self._shift(far, near)
+        there = add(near, s)
+        start, end = (there, far) if self.turn_first else (far, there)
+        turn = displacement(about(a, *unit(*turn_to(a, start, end))), self.line.at, ZERO3)
+        return (turn, Pose(IDENTITY3, s)) if self.turn_first else (Pose(IDENTITY3, negative(s)), turn)
 
-    def _left(self, y: Vector3, e: Vector3) -> Scalar:
-        """Of a shift across the axis: the square of the part that is not fixed of where it ends."""
-        a, eu = self.line.axis, dot(e, self.along)
-        return eu * eu - _square(a, e) + _square(a, y)
-
-    def slack(self, x: Vector3) -> Rows:
-        """What is nearer to the axis than the line of the shift is out of reach."""
-        a, at = self.line.axis, self.line.at
-        square = -self._left(ZERO3, subtract(self.point, at))
+    def reach_margin(self, x: Vector3) -> Rows:
+        """Limit the part of the plane: a turned line stays away from the axis, a shifted circle near its line."""
+        a, e = self.line.axis, self._start
+        square = -self._left(ZERO3, e) if self.turn_first else _square(a, e)
         if not _is_across(a, self.along) or square <= SAME**2:
             return ()
-        return (_square(a, subtract(x, at)) * (1.0 / square) - 1.0,)
-
-
-@dataclass(frozen=True)
-class ShiftTurn(Orbit):
-    """A turn, carried by a shift: an oblique cylinder, or where the shift is across the axis, a plane."""
-
-    along: Vector3
-    line: _Line
-    point: Vector3
-    size: float = 1.0
-
-    def _shift(self, y: Vector3, e: Vector3) -> Scalar:
-        """How far it has shifted."""
-        a, u = self.line.axis, self.along
-        if not _is_across(a, u):
-            return dot(a, subtract(y, e)) * (1.0 / dot(a, u))
-        left, yu = self._left(y, e), dot(y, u)
-        root = sqrt(where_less(left, 0.0, 0.0, left))
-        return yu + (root if dot(e, u) < 0.0 else 0.0 - root)
-
-    def rows(self, x: Vector3) -> Rows:
-        """The height over the plane; or how far x is from the circle, along the shift."""
-        a, at = self.line.axis, self.line.at
-        y, e = subtract(x, at), subtract(self.point, at)
-        if _is_across(a, self.along):
-            return (dot(a, subtract(y, e)),)
-        there = subtract(y, scale(self._shift(y, e), self.along))
-        return ((_square(a, there) - _square(a, e)) * (1.0 / self.size),)
-
-    def elements(self, x: Vector3) -> tuple[Pose, ...]:
-        """The shift, and the turn."""
-        a, at = self.line.axis, self.line.at
-        y, e = subtract(x, at), subtract(self.point, at)
-        shift = scale(self._shift(y, e), self.along)
-        turn = about(a, *unit(*turn_to(a, e, subtract(y, shift))))
-        return Pose(IDENTITY3, shift), displacement(turn, at, ZERO3)
-
-    def _left(self, y: Vector3, e: Vector3) -> Scalar:
-        """Of a shift across the axis: the square of what the circle leaves of its radius along the shift."""
-        a, yu = self.line.axis, dot(y, self.along)
-        return yu * yu - _square(a, y) + _square(a, e)
-
-    def slack(self, x: Vector3) -> Rows:
-        """What is further from the line of the shift than the radius is out of reach."""
-        a, at = self.line.axis, self.line.at
-        e = subtract(self.point, at)
-        if not _is_across(a, self.along) or _square(a, e) <= SAME**2:
-            return ()
-        return (self._left(subtract(x, at), e) * (1.0 / _square(a, e)),)
+        return (self._left(*self._ends(x)) * (1.0 / square),)
 
 
 @dataclass(frozen=True)
@@ -322,7 +285,7 @@ class TwoTurns(Orbit):
         base = add(scale((p - ab * q) * (1.0 / nn), a), scale((q - ab * p) * (1.0 / nn), b))
         return base, (dot(y, y) - dot(base, base)) * (1.0 / nn)
 
-    def slack(self, x: Vector3) -> Rows:
+    def reach_margin(self, x: Vector3) -> Rows:
         """An arm reaches a ring of the plane, or a belt of the sphere."""
         y = subtract(x, self.first.at)
         if self.how == "parallel":
@@ -362,7 +325,7 @@ def _two_turns(groups: Sequence[Group], point: Array) -> Orbit:
     return _scaled(TwoTurns(first, second, vector(point), "skew", (x, y, z)), groups, point)
 
 
-def _scaled(found: TurnShift | ShiftTurn | TwoTurns, groups: Sequence[Group], point: Array) -> Orbit:
+def _scaled(found: TurnAndShift | TwoTurns, groups: Sequence[Group], point: Array) -> Orbit:
     """With a residual in metres near the orbit: divided by its slope at some point of it."""
     rng = np.random.default_rng(3)
     slopes = []
@@ -376,7 +339,7 @@ def _scaled(found: TurnShift | ShiftTurn | TwoTurns, groups: Sequence[Group], po
     size = sorted(slopes)[2]
     if size <= 0.0:
         return found
-    return type(found)(**{**{k: getattr(found, k) for k in found.__dataclass_fields__}, "size": size})
+    return replace(found, size=size)
 
 
 def _is_across(a: Vector3, u: Vector3) -> bool:

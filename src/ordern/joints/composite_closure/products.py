@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,16 @@ from numpy.typing import NDArray
 from ...graph import Scalar
 from ...records import dataclass
 from ...spatial import Pose
-from ...spatial.linear import Matrix3, dot, matvec
+from ...spatial.linear import Matrix3, Vector3, dot, matvec
 from ..closure import Rows
 from .displacements import SAME, Group
-from .turning import about, turn_to, unit, vector
+from .orbits import Orbit
+from .turning import about, after, inverse, turn_to, unit, vector
 
 __all__ = [
+    "Backwards",
+    "Factoring",
+    "PointOnOrbit",
     "Product",
     "Space",
     "Undetermined",
@@ -34,27 +39,82 @@ class Undetermined(Exception):
     """Factors of a displacement that are not unique, or that no formula is known for."""
 
 
-class Product(ABC):
-    """What the products of elements of some groups have in common."""
+class Factoring(ABC):
+    """A way to write displacements as products of elements, one of each of several groups."""
+
+    @abstractmethod
+    def elements(self, X: Pose) -> tuple[Pose, ...]:
+        """Return the factors of X, one of each group."""
+
+    def reach_margin(self, X: Pose) -> Rows:
+        """Return numbers that are below zero where X has no factors; `elements` then has those of a neighbour."""
+        return ()
+
+
+class Product(Factoring):
+    """The set of all products of elements of some groups, with residuals in closed form."""
 
     groups: tuple[Group, ...]
 
     @property
     def unknown(self) -> str:
-        """Why factors cannot be found; nothing where they can."""
+        """The reason why factors cannot be found; empty if they can."""
         return ""
 
     @abstractmethod
     def rows(self, X: Pose) -> tuple[Rows, Rows]:
-        """Residuals that vanish on the products: angles, and lengths."""
+        """Return residuals that vanish on the products: angles, and lengths."""
 
-    @abstractmethod
+
+@dataclass(frozen=True, eq=False)
+class Backwards(Product):
+    """The inverses of a product, X^-1 = ... g2^-1 g1^-1, or of a factoring, which has no residuals."""
+
+    groups: tuple[Group, ...]
+    forwards: Any
+
+    @property
+    def unknown(self) -> str:
+        """The reason why factors cannot be found."""
+        return str(self.forwards.unknown)
+
+    def rows(self, X: Pose) -> tuple[Rows, Rows]:
+        """Return the residuals of the inverse."""
+        found: tuple[Rows, Rows] = self.forwards.rows(inverse(X))
+        return found
+
     def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """The factors of X, one of each group."""
+        """Return the inverses of the factors of the inverse."""
+        return tuple(inverse(g) for g in reversed(self.forwards.elements(inverse(X))))
 
-    def slack(self, X: Pose) -> Rows:
-        """Numbers that are below zero where X has no residual, but no factors either."""
-        return ()
+    def reach_margin(self, X: Pose) -> Rows:
+        """Return the margin of the inverse."""
+        found: Rows = self.forwards.reach_margin(inverse(X))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnOrbit(Product):
+    """Groups of which the last one leaves a point at rest: the others take this point to its place on their orbit."""
+
+    groups: tuple[Group, ...]
+    point: Vector3
+    orbit: Orbit
+
+    def rows(self, X: Pose) -> tuple[Rows, Rows]:
+        """Return the residuals of the point; they are complete if the last group has all turns about it."""
+        return (), self.orbit.rows(X.point(self.point))
+
+    def elements(self, X: Pose) -> tuple[Pose, ...]:
+        """Return the elements that take the point to its place, and the remaining turn."""
+        found = self.orbit.elements(X.point(self.point))
+        for g in found:
+            X = after(inverse(g), X)
+        return (*found, X)
+
+    def reach_margin(self, X: Pose) -> Rows:
+        """Return the margin of the orbit, which may be only part of a plane or a sphere."""
+        return self.orbit.reach_margin(X.point(self.point))
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,9 +23,9 @@ from ..base import Joint
 from ..closure import Rows
 from ..placement import Placement
 from .displacements import Group, Run, aligned, generated, merged
-from .factoring import Factoring, factoring
+from .factoring import factoring
 from .forms import product
-from .products import Product, Undetermined
+from .products import Factoring, Product, Undetermined
 from .turning import after, inverse, vector
 
 __all__ = ["Series", "series"]
@@ -37,7 +37,7 @@ _NEAR, _FAR = 1e-2, 1e2
 
 
 @dataclass(frozen=True, eq=False)
-class _Stage:
+class _Part:
     """A part: its joint, where its frame is in the whole's, and the group by which it moves."""
 
     joint: Joint
@@ -50,7 +50,7 @@ class Series:
     """Joints one after the other, of which it is known what they forbid together. Lengths are in units of `unit`."""
 
     what: str
-    stages: tuple[_Stage, ...]
+    parts: tuple[_Part, ...]
     unit: float
     runs: tuple[Run, ...]
     product: Product
@@ -64,12 +64,12 @@ class Series:
     def _factoring(self) -> Factoring | str:
         """How its parts' displacements are found in that of the child; or why they are not."""
         try:
-            return factoring([s.group for s in self.stages if s.group.freedoms], self.runs, self.product)
+            return factoring([x.group for x in self.parts if x.group.freedoms], self.runs, self.product)
         except Undetermined as e:
             return str(e)
 
     @property
-    def unlocated(self) -> str:
+    def why_not_locatable(self) -> str:
         """Why the coordinates of its parts are not known; nothing if they are."""
         if not isinstance(self._factoring, str):
             return ""
@@ -82,33 +82,33 @@ class Series:
         """The coordinates of all parts; where there are several, those on the side of the neutral position."""
         how = self._factoring
         if isinstance(how, str):
-            raise ModelError(self.unlocated)
-        elements = iter(how.factors(Pose(R, scale(1.0 / self.unit, p))))
-        located = (self._own(s, next(elements) if s.group.freedoms else Pose.zero()) for s in self.stages)
+            raise ModelError(self.why_not_locatable)
+        elements = iter(how.elements(Pose(R, scale(1.0 / self.unit, p))))
+        located = (self._own(x, next(elements) if x.group.freedoms else Pose.zero()) for x in self.parts)
         return Freedoms(x for part in located for x in part)
 
-    def slack(self, R: Matrix3, p: Vector3) -> Rows:
+    def reach_margin(self, R: Matrix3, p: Vector3) -> Rows:
         """Below zero where its parts do not reach a pose that they have no residual against."""
         how = self._factoring
-        return () if isinstance(how, str) else how.slack(Pose(R, scale(1.0 / self.unit, p)))
+        return () if isinstance(how, str) else how.reach_margin(Pose(R, scale(1.0 / self.unit, p)))
 
-    def _own(self, stage: _Stage, g: Pose) -> Freedoms:
+    def _own(self, part: _Part, g: Pose) -> Freedoms:
         """A part's coordinates, from the element by which it moves."""
         g = Pose(g.rotation, scale(self.unit, g.position))
-        X = after(after(inverse(stage.at), g), stage.at)
-        return stage.joint.locate(X.rotation, X.position)
+        X = after(after(inverse(part.at), g), part.at)
+        return part.joint.locate(X.rotation, X.position)
 
 
 def series(parts: Sequence[tuple[Joint, Placement]], frame: Placement) -> Series:
     """What joints in series can do together, seen in a frame; raises if that is no product with known residuals."""
     unit = _unit([at for _, at in parts])
-    stages = [
-        _stage(f"its part {number}, {type(part).__name__}", joint, frame.inverse @ at @ inner, unit)
+    moving = [
+        _part(f"its part {number}, {type(part).__name__}", joint, frame.inverse @ at @ inner, unit)
         for number, (part, at) in enumerate(parts, 1)
-        for joint, inner in part.stages()
+        for joint, inner in part.serial_parts()
     ]
-    groups = aligned([s.group for s in stages])
-    stages = [replace(s, group=g) for s, g in zip(stages, groups, strict=True)]
+    groups = aligned([x.group for x in moving])
+    moving = [replace(x, group=g) for x, g in zip(moving, groups, strict=True)]
     runs = merged([g for g in groups if g.freedoms])
     found = product([r.group for r in runs])
     what = f"a Composite of {len(parts)} joints ({', '.join(type(part).__name__ for part, _ in parts)})"
@@ -116,7 +116,7 @@ def series(parts: Sequence[tuple[Joint, Placement]], frame: Placement) -> Series
         raise ModelError(
             f"{what} cannot close a loop: their motions together have no residuals that are known. {_ADVICE}"
         )
-    return Series(what, tuple(stages), unit, runs, found)
+    return Series(what, tuple(moving), unit, runs, found)
 
 
 _ADVICE = "Let another joint of the loop be the one that closes it, or put bodies between its parts"
@@ -128,9 +128,9 @@ def _unit(places: Sequence[Placement]) -> float:
     return 1.0 if size == 0.0 or _NEAR <= size <= _FAR else 2.0 ** round(math.log2(size))
 
 
-def _stage(part: str, joint: Joint, at: Placement, unit: float) -> _Stage:
+def _part(part: str, joint: Joint, at: Placement, unit: float) -> _Part:
     """A part as a group; raises if its motions are none."""
-    turned = at @ Placement(tuple(joint.turn().ravel().tolist()))
+    turned = at @ Placement(tuple(joint.working_frame().ravel().tolist()))
     R, p = turned.R, turned.p
     (x, y, z), position = (vector(row) for row in R), vector(p)
     what = f"a Composite cannot close a loop with {part}"
@@ -145,7 +145,7 @@ def _stage(part: str, joint: Joint, at: Placement, unit: float) -> _Stage:
     neutral = joint.transform(Freedoms(joint.neutral())).child(Pose.zero())
     if not np.allclose([*neutral.rotation, neutral.position], [*np.eye(3), np.zeros(3)], atol=1e-12):
         raise ModelError(f"{what}: at its neutral position its child's frame does not meet its own. {_ADVICE}")
-    return _Stage(joint, Pose((x, y, z), position), group)
+    return _Part(joint, Pose((x, y, z), position), group)
 
 
 def _twists(joint: Joint) -> Array | None:
