@@ -2,13 +2,14 @@
 
 import inspect
 import re
-from importlib.metadata import version as version_of
 from pathlib import Path
+
+import ordern
 
 project = "ordern"
 author = "The ordern authors"
 copyright = author
-release = version = version_of("ordern")
+release = version = ordern.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build"]
@@ -47,7 +48,7 @@ def arguments_of(page):
     for table in (DOCS / page).read_text(encoding="utf-8").split(ARGUMENTS)[1:]:
         rows = table.partition("\n\n")[0]
         for names, kind, meaning in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (.*?) \| (.*) \|$", rows, re.MULTILINE):
-            found |= {name: (kind, meaning) for name in re.findall(r"\w+", names)}
+            found |= dict.fromkeys(re.findall(r"\w+", names), (kind, meaning))
     return found
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from .robots import ROBOTS
+
 OPTIONAL = {
     "collada": "pycollada",
     "example_robot_data": "example-robot-data",
@@ -26,15 +28,20 @@ OPTIONAL = {
     "scipy": "scipy",
     "sympy": "sympy",
     "viser": "viser",
+    "websockets": "viser",
     "xarray": "xarray",
 }
 """Modules that tests may need beyond the extra `test`, and the packages that have them."""
-HELPERS = {"pinocchio": r"tests\.peers_util", "mujoco": r"tests\.loops\.mujoco_twin"}
+HELPERS = {
+    "websockets": r"tests\.view\.chromium",
+    "pinocchio": r"tests\.peers_util",
+    "mujoco": r"tests\.loops\.mujoco_twin",
+}
 """Modules of the tests that import an optional one."""
 MISSING = {
     name: re.compile(rf"^\s*(?:import|from) (?:{name}|{HELPERS.get(name, name)})\b", re.M)
     for name in OPTIONAL
-    if find_spec(name) is None
+    if not (ROBOTS.exists() if name == "example_robot_data" else find_spec(name))
 }
 
 
@@ -46,7 +53,7 @@ def pytest_configure() -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if MISSING:
-        packages = ", ".join(OPTIONAL[name] for name in MISSING)
+        packages = ", ".join(sorted({OPTIONAL[name] for name in MISSING}))
         terminalreporter.write_line(f"left out: tests that need {packages} (./dev test --all installs them)")
 
 

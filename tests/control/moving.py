@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 import ordern as on
 
@@ -14,6 +13,8 @@ Array = np.ndarray
 
 def move(robot: on.Robot, controller: Any, q: Array, v: Array, until: float) -> tuple[Array, Array]:
     """The state at the time `until`, with all passive forces."""
+    from scipy.integrate import solve_ivp
+
     controller.start(robot)
 
     def rate(t: float, y: Array) -> Array:

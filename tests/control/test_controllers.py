@@ -48,6 +48,7 @@ def error_rate(robot: on.Robot, goal: Any, q: Array, v: Array) -> Array:
     return (after - before) / (2 * h)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.slow
 def test_computed_torque_makes_the_error_linear(puma: on.Robot) -> None:
     rng = np.random.default_rng(0)
@@ -58,6 +59,7 @@ def test_computed_torque_makes_the_error_linear(puma: on.Robot) -> None:
     assert_close(puma.difference(q, goal(0.8).q), decayed(e, -v, 3.0, 0.8), CLOSED_LOOP)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.slow
 def test_also_where_bodies_turn(creature: on.Robot) -> None:
     """Rotation vectors and screws to a moving target decay as numbers do; damping and friction do not matter."""
@@ -76,6 +78,7 @@ def test_also_where_bodies_turn(creature: on.Robot) -> None:
     assert_close(creature.difference(q, goal(0.5).q), expected, 10 * FINITE_DIFFERENCE)
 
 
+@pytest.mark.needs("scipy")
 def test_gains_by_joint(puma: on.Robot) -> None:
     e = np.full(6, 0.1)
     control = co.ComputedTorque(puma, np.zeros(6), kp={"waist": 4.0, "elbow": 9.0}, kd={"waist": 4.0, "elbow": 6.0})
@@ -86,6 +89,7 @@ def test_gains_by_joint(puma: on.Robot) -> None:
     assert np.abs(v[[1, 3, 4, 5]]).max() < CLOSED_LOOP
 
 
+@pytest.mark.needs("scipy")
 def test_gravity_compensation_rests(puma: on.Robot) -> None:
     q0 = puma.random(2)
     q, v = move(puma, co.GravityCompensation(puma, damping=1.0), q0, np.zeros(6), 2.0)
@@ -93,12 +97,14 @@ def test_gravity_compensation_rests(puma: on.Robot) -> None:
     assert_close(v, np.zeros(6), CLOSED_LOOP)
 
 
+@pytest.mark.needs("scipy")
 def test_gravity_compensation_keeps_energy(puma: on.Robot) -> None:
     q0, v0 = puma.random(2), np.full(6, 0.5)
     q, v = move(puma, co.GravityCompensation(puma), q0, v0, 1.0)
     assert_close(puma.kinetic_energy(q, v), puma.kinetic_energy(q0, v0), CLOSED_LOOP)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.slow
 def test_pd_holds_where_springs_balance_gravity(puma: on.Robot) -> None:
     goal = np.array([0.3, 0.6, -0.8, 0.1, 0.4, 0.0])
@@ -121,6 +127,8 @@ def test_pd_turns_a_floating_body_the_short_way(creature: on.Robot) -> None:
     assert_close(damped, -1.5 * v, ROUNDING)
 
 
+@pytest.mark.needs("example_robot_data")
+@pytest.mark.needs("scipy")
 @pytest.mark.slow
 def test_feed_forward_is_exact_on_the_trajectory(panda: on.Robot) -> None:
     q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.7])
@@ -137,6 +145,8 @@ HOME = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.7])
 FRAME = "panda_hand_tcp"
 
 
+@pytest.mark.needs("example_robot_data")
+@pytest.mark.needs("scipy")
 @pytest.mark.slow
 def test_operational_space_decouples_the_frame(panda: on.Robot) -> None:
     """Along each axis of the world the frame goes as a unit mass on its own spring, whatever the others do."""
@@ -153,6 +163,8 @@ def test_operational_space_decouples_the_frame(panda: on.Robot) -> None:
     assert np.abs(v).max() > 0.01
 
 
+@pytest.mark.needs("example_robot_data")
+@pytest.mark.needs("scipy")
 def test_operational_space_turns_by_a_linear_law(panda: on.Robot) -> None:
     turn = np.array([0.3, -0.2, 0.4])
     goal = panda.pose(HOME, FRAME)
@@ -163,6 +175,8 @@ def test_operational_space_turns_by_a_linear_law(panda: on.Robot) -> None:
     assert_close(left, decayed(turn, 0 * turn, 4.0, 0.3), CLOSED_LOOP)
 
 
+@pytest.mark.needs("example_robot_data")
+@pytest.mark.needs("scipy")
 @pytest.mark.slow
 def test_operational_space_follows_a_path_while_the_elbow_moves(panda: on.Robot) -> None:
     goal = panda.pose(HOME, FRAME)
@@ -177,6 +191,7 @@ def test_operational_space_follows_a_path_while_the_elbow_moves(panda: on.Robot)
     assert np.linalg.norm(q - path(0.6).q) > 0.05  # the elbow went elsewhere
 
 
+@pytest.mark.needs("example_robot_data")
 def test_operational_space_in_a_singular_position(panda: on.Robot) -> None:
     """Stretched out, the arm cannot move along itself: that direction is let go, and forces stay finite."""
     straight = np.zeros(7)
@@ -187,6 +202,7 @@ def test_operational_space_in_a_singular_position(panda: on.Robot) -> None:
     assert np.abs(tau).max() < 1e3
 
 
+@pytest.mark.needs("example_robot_data")
 @pytest.mark.slow
 def test_batches(puma: on.Robot, creature: on.Robot, panda: on.Robot) -> None:
     rng = np.random.default_rng(4)
@@ -206,6 +222,7 @@ def test_batches(puma: on.Robot, creature: on.Robot, panda: on.Robot) -> None:
             assert_close(many[2, 1], control(0.3, q[2, 1], v[2, 1]), 1e-9)
 
 
+@pytest.mark.needs("example_robot_data")
 def test_saturated_ends_at_the_limits_and_reports(panda: on.Robot) -> None:
     control = co.Saturated(panda, co.PD(panda, HOME + 0.5, kp=100.0, kd=0.0))
     limits = np.array([x for c in panda.joints for x in c.effort_limit])
@@ -236,6 +253,7 @@ def test_a_controller_of_ones_own(puma: on.Robot) -> None:
     assert_close(whole(0.0, q, v), puma.gravity_force(q) - 2.0 * v, ROUNDING)
 
 
+@pytest.mark.needs("example_robot_data")
 @pytest.mark.slow
 def test_a_panda_follows_a_cycloid_in_simulation(panda: on.Robot) -> None:
     """The library's own simulation, with a load in the hand that the controller does not know."""

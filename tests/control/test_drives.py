@@ -234,6 +234,7 @@ def test_batches() -> None:
         assert_close(many[2, 1], control(0.3, other, v2), 1e-9)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.slow
 def test_a_passive_joint_is_not_pushed() -> None:
     """A pendulum on a cart with a motor: it swings as one does whose pivot the motor moves."""

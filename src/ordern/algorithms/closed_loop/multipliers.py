@@ -86,8 +86,8 @@ def multipliers(
     qdd0 = articulated_body(tree, q, qd, tau, external, v0, a0)
     k = loop_bias(tree, q, qd, t)
     off = excess(tree, q, qd, t)
-    pull = getattr(correction, "scalars", (0.0,) * tree.model.nc)
-    small = drop[tree.base] if hasattr(drop, "scalars") else DROP
+    pull = correction[tree.base]
+    small = drop[tree.base] if drop.given else DROP
     qdd, force, least = constrained(tree, q, qdd0, [-(x + y) for x, y in zip(k, pull, strict=True)], t, small)
     return Freedoms((*qdd.scalars, *force, where_less(off, 0.0, least, -least)))
 
