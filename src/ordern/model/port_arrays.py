@@ -129,7 +129,7 @@ class Output(_Array):
     def _set_part(self, i: Index, value: Any) -> None:
         if self.kind.turned:
             value = [(*i.turn.back(value.angular), *i.turn.back(value.linear))]
-        elif len(self._rest) == 1:
+        elif len(self.kind.axes) == 1:
             value = [(x,) for x in value]
         else:
             value = [getattr(x, "scalars", x) for x in value]
