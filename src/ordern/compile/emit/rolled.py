@@ -8,7 +8,6 @@ these refer to.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...graph import Node, live
@@ -27,6 +26,7 @@ from ..trace.rolled_program import (
     Store,
     Terms,
 )
+from .builder import Number, Value
 from .nodes import TextEmitter
 from .target import Target
 
@@ -39,8 +39,8 @@ _UP, _BODY, _FIRST, _ROOT, _AT, _COUNT, _V_AT, _V_COUNT = range(_FREE)
 
 Regions = dict[Memory, tuple[int, int]]
 """The start of each memory in the workspace, and the distance between its entries, in vectors."""
-Where = dict[Any, str]
-"""The names of values that are known inside of a loop: positions, and pointers that depend on them."""
+Where = dict[Any, Value]
+"""The values that are known inside of a loop: positions, and pointers that depend on them."""
 
 
 def emit_rolled(program: Program, layout: Layout, target: Target) -> tuple[str, int]:
@@ -51,7 +51,7 @@ def emit_rolled(program: Program, layout: Layout, target: Target) -> tuple[str, 
     body.program(uses)
     init = _Writer(program, regions, target)
     init.clear(layout.output_tile, layout.output.size)  # entries that no loop writes stay zero
-    return "\n".join([init.function("@init"), body.function("@body")]), end
+    return "\n".join([init.text("@init"), body.text("@body")]), end
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,28 +113,19 @@ class _Writer(TextEmitter):
     """Writes one function."""
 
     def __init__(self, program: Program, regions: Regions, target: Target) -> None:
-        super().__init__(target)
+        super().__init__(target, arguments=("ptr %data", "ptr %ws"))
         self._program, self._regions = program, regions
-        self._labels = 0
-        self._current = "entry"
-
-    def function(self, name: str) -> str:
-        """Return the function's text."""
-        head = f"define internal void {name}(ptr %data, ptr %ws) #0 {{"
-        return "\n".join([head, "entry:", *self.lines, "  ret void", "}"])
+        self._workspace = self.arguments[1]
 
     def clear(self, start: int, size: int) -> None:
         """Write zeros."""
-        k, close = self._counted(str(size), inward=False)
-        at = self.value(f"add i64 {k}, {start}")
-        self.store(self.constant(0.0), self._vectors(at), 0)
-        close()
+        with self.counted(size) as k:
+            self.store(self.constant(0.0), self._workspace.at(k + start, self.target.vector))
 
     def program(self, uses: list[_Use]) -> None:
         """Write all sections, one after the other."""
-        words = [self.value(f"getelementptr ptr, ptr %data, i64 {k}") for k in range(6)]
-        tables = [self.value(f"load ptr, ptr {w}") for w in words]
-        self._rows, self._meta, self._path, self._free, self._order, self._v_order = tables
+        words = [self.arguments[0].at(k, "ptr") for k in range(6)]
+        self._rows, self._meta, self._path, self._free, self._order, self._v_order = (w.load("ptr") for w in words)
         seen: set[int] = set()
         for section, use in zip(self._program.sections, uses, strict=True):
             self._needed = use.needed
@@ -164,95 +155,86 @@ class _Writer(TextEmitter):
     def _range(self, loop: Loop, where: Where) -> None:
         """Write a loop over a range of numbers, or over a range of a table that holds them."""
         model, blocks = self._program.model, loop.blocks
+        n: Number
         table = start = root = None
         match loop.over:
             case "bodies":
-                n = str(len(model.bodies))
+                n = len(model.bodies)
             case "freedoms":
-                n = str(model.nv)
+                n = model.nv
             case "path":
-                n, table, path = str(len(self._program.path())), self._path, self._program.path()
-                blocks = [b for b in blocks if b.kinds["i"] in {int(model.tables.kind[body]) for body in path}]
+                path, table = self._program.path(), self._path
+                n, kinds = len(path), {int(model.tables.kind[body]) for body in path}
+                blocks = [block for block in blocks if block.kinds["i"] in kinds]
             case "bodies upto":
-                n = self.value(f"add i64 {self._of_freedom(loop, where, _BODY)}, 1")
+                n = self._of(loop, where, _BODY) + 1
             case "freedoms upto":
-                n = self.value(f"add i64 {where[Position('freedom', str(loop.of))]}, 1")
+                n = where[Position("freedom", str(loop.of))] + 1
             case "moved bodies":
-                n, start, root = (self._of_freedom(loop, where, column) for column in (_COUNT, _AT, _ROOT))
+                n, start, root = (self._of(loop, where, column) for column in (_COUNT, _AT, _ROOT))
                 table = self._order
             case _:
-                n, start = (self._of_freedom(loop, where, column) for column in (_V_COUNT, _V_AT))
+                n, start = (self._of(loop, where, column) for column in (_V_COUNT, _V_AT))
                 table = self._v_order
-        if n == "0":
+        if not isinstance(n, Value) and not n:
             return
-        k, close = self._counted(n, loop.inward)
-        if table is not None:
-            k = self._integer(table, k if start is None else self.value(f"add i64 {start}, {k}"))
-        self._by_kind(loop, blocks, {**where, **self._index(loop, k, root)})
-        close()
+        with self.counted(n) as t:
+            k = (n if isinstance(n, Value) else self.const(n)) - 1 - t if loop.inward else t
+            if table is not None:
+                k = table.load("i64", k if start is None else start + k)
+            self._by_kind(loop, blocks, {**where, **self._index(loop, k, root)})
 
     def _climb(self, loop: Loop, where: Where) -> None:
         """Write a loop over the freedoms above one: while there are any, or while they are of its joint."""
         here, of_joint = Position("freedom", loop.index), loop.over == "same joint"
-        d = where[Position("freedom", str(loop.of))]
-        first = self._of_freedom(loop, where, _FIRST) if of_joint else "0"
-
-        def following(d: str, where: Where, of: str) -> str:
-            return self.value(f"sub i64 {d}, 1") if of_joint else self._free_entry(where, of, _UP)
-
-        def body(d: str) -> str:
-            inner = {**where, here: d}
+        begin = where[Position("freedom", str(loop.of))]
+        first: Number = self._of(loop, where, _FIRST) if of_joint else 0
+        if not loop.itself:
+            begin = begin - 1 if of_joint else self._of(loop, where, _UP)
+        with self.repeat():
+            d = self.carried(begin)
+            self.leave_unless(d.value >= first)
+            inner = {**where, here: d.value}
             self._block(loop.blocks[0], inner)
-            return following(d, inner, loop.index)
-
-        begin = d if loop.itself else following(d, where, str(loop.of))
-        self._while(begin, f"sge i64 {{}}, {first}", body)
+            d.next = d.value - 1 if of_joint else self._free_entry(inner, loop.index, _UP)
 
     def _walk(self, loop: Loop, where: Where) -> None:
         """Write a loop while the ancestor's row is not the base's."""
-        if loop.of is None:
-            begin = where[Position("row", "p")]
-        else:
-            begin = self.value(f"add i64 {self._of_freedom(loop, where, _BODY)}, 1")
-
-        def body(row: str) -> str:
-            inner = {**where, **self._index(loop, self.value(f"sub i64 {row}, 1"))}
+        begin = where[Position("row", "p")] if loop.of is None else self._of(loop, where, _BODY) + 1
+        with self.repeat():
+            row = self.carried(begin)
+            self.leave_unless(row.value.differs(0))
+            inner = {**where, **self._index(loop, row.value - 1)}
             self._by_kind(loop, loop.blocks, inner)
-            return inner[Position("row", "jp")]
+            row.next = inner[Position("row", "jp")]
 
-        self._while(begin, "ne i64 {}, 0", body)
-
-    def _index(self, loop: Loop, k: str, root: str | None = None) -> Where:
+    def _index(self, loop: Loop, k: Value, root: Value | None = None) -> Where:
         """Load the positions of a loop's body and of its parent (the base if the body is the root); or of a freedom."""
         own, parent = loop.index, loop.parent
         if parent is None:
             return {Position("freedom", own): k}
-        meta = self.value(f"getelementptr i64, ptr {self._meta}, i64 {self.value(f'mul i64 {k}, {_META}')}")
-        found = {
-            Position("body", own): k,
-            Position("row", own): self.value(f"add i64 {k}, 1"),
-            Position("q", own): self._integer(meta, _Q),
-            Position("v", own): self._integer(meta, _V),
-            Position("own", own): self._integer(meta, _OWN),
-            Position("row", parent): self._integer(meta, _PARENT),
-            ("meta", own): meta,
-        }
+        meta = self._meta.at(k * _META, "i64")
+        above = meta.load("i64", _PARENT)
         if root is not None:
-            at_base = self.value(f"icmp eq i64 {k}, {root}")
-            row = found[Position("row", parent)]
-            found[Position("row", parent)] = self.value(f"select i1 {at_base}, i64 0, i64 {row}")
-        return found
+            above = k.equals(root).select(self.const(0), above)
+        columns = {"q": _Q, "v": _V, "own": _OWN}
+        return {
+            Position("body", own): k,
+            Position("row", own): k + 1,
+            Position("row", parent): above,
+            **{Position(of, own): meta.load("i64", column) for of, column in columns.items()},
+            ("kind", own): meta.load("i64", _KIND),
+        }
 
-    def _of_freedom(self, loop: Loop, where: Where, column: int) -> str:
+    def _of(self, loop: Loop, where: Where, column: int) -> Value:
         """Load a number of the freedom that a loop starts from."""
         return self._free_entry(where, str(loop.of), column)
 
-    def _free_entry(self, where: Where, d: str, column: int) -> str:
+    def _free_entry(self, where: Where, d: str, column: int) -> Value:
         """Load an entry of a freedom's row."""
         key = ("free", d, column)
         if key not in where:
-            row = self.value(f"mul i64 {where[Position('freedom', d)]}, {_FREE}")
-            where[key] = self._integer(self._free, self.value(f"add i64 {row}, {column}"))
+            where[key] = self._free.load("i64", where[Position("freedom", d)] * _FREE + column)
         return where[key]
 
     def _by_kind(self, loop: Loop, blocks: list[Block], where: Where) -> None:
@@ -260,16 +242,10 @@ class _Writer(TextEmitter):
         if len(blocks) == 1:
             self._block(blocks[0], where)
             return
-        kind = self._integer(where["meta", loop.index], _KIND)
-        labels, end = [self._label() for _ in blocks], self._label()
-        others = zip(blocks[1:], labels[1:], strict=True)
-        cases = " ".join(f"i64 {b.kinds[loop.index]}, label %{label}" for b, label in others)
-        self.line(f"switch i64 {kind}, label %{labels[0]} [ {cases} ]")
-        for block, label in zip(blocks, labels, strict=True):
-            self._begin(label)
-            self._block(block, where)
-            self.line(f"br label %{end}")
-        self._begin(end)
+        with self.switch(where["kind", loop.index], [block.kinds[loop.index] for block in blocks]) as parts:
+            for block, part in zip(blocks, parts, strict=True):
+                with part:
+                    self._block(block, where)
 
     def _block(self, block: Block, where: Where) -> None:
         """Write stores up to each loop, the loop, and so on; values computed before a loop may be used after it."""
@@ -320,81 +296,32 @@ class _Writer(TextEmitter):
             return self.lower(node, operands)
         leaf, element = node.data, self.target.element
         if isinstance(leaf, IsFreedom):
-            number = self.value(f"add i64 {self._sum(leaf.terms, where)}, {leaf.offset}")
-            test = self.value(f"icmp eq i64 {number}, {where[Position('freedom', leaf.d)]}")
-            return self.splat(self.value(f"uitofp i1 {test} to {element}"))
+            number = self._sum(leaf.terms, where) + leaf.offset
+            test = number.equals(where[Position("freedom", leaf.d)])
+            return self.splat(test.to("uitofp", element))
         if leaf.memory.kind != "table":
             return self.load(*self._address(leaf, where))
         key = ("row", leaf.terms)
         if key not in where:
-            where[key] = self.value(f"getelementptr {element}, ptr {self._rows}, i64 {self._sum(leaf.terms, where)}")
-        at = self.value(f"getelementptr {element}, ptr {where[key]}, i64 {leaf.offset}")
-        return self.splat(self.value(f"load {element}, ptr {at}"))
+            where[key] = self._rows.at(self._sum(leaf.terms, where), element)
+        return self.splat(where[key].load(element, leaf.offset))
 
-    def _address(self, place: Place, where: Where) -> tuple[str, int]:
+    def _address(self, place: Place, where: Where) -> tuple[Value, int]:
         """Return pointer and index, in vectors, of a place in the workspace."""
         memory, offset, terms = place
         start, apart = self._regions[memory]
         if not terms:
-            return "%ws", start + apart * offset
+            return self._workspace, start + apart * offset
         key = (apart, terms)
         pointer = where.get(key)
         if pointer is None:
-            pointer = where[key] = self._vectors(self._sum(terms, where, apart))
+            pointer = where[key] = self._workspace.at(self._sum(terms, where, apart), self.target.vector)
         return pointer, start + apart * offset
 
-    def _sum(self, terms: Terms, where: Where, times: int = 1) -> str:
+    def _sum(self, terms: Terms, where: Where, times: int = 1) -> Value:
         """Return the sum of positions, times their strides and a number."""
-        total = ""
-        for stride, position in terms:
-            factor = times * stride
-            term = where[position] if factor == 1 else self.value(f"mul i64 {where[position]}, {factor}")
-            total = self.value(f"add i64 {total}, {term}") if total else term
+        found = [where[p] if times * stride == 1 else where[p] * (times * stride) for stride, p in terms]
+        total = found[0]
+        for term in found[1:]:
+            total = total + term
         return total
-
-    def _integer(self, pointer: str, k: str | int) -> str:
-        return self.value(f"load i64, ptr {self.value(f'getelementptr i64, ptr {pointer}, i64 {k}')}")
-
-    def _vectors(self, offset: str) -> str:
-        return self.value(f"getelementptr {self.target.vector}, ptr %ws, i64 {offset}")
-
-    def _label(self) -> str:
-        self._labels += 1
-        return f"block{self._labels}"
-
-    def _begin(self, label: str) -> None:
-        self.lines.append(f"{label}:")
-        self._current = label
-
-    def _while(self, begin: str, test: str, body: Callable[[str], str]) -> None:
-        """Write a loop while a test of a number holds; the body returns the next number."""
-        check, inside, end = (self._label() for _ in range(3))
-        before = self._current
-        self.line(f"br label %{check}")
-        self._begin(check)
-        k, hole = f"%while_{check}", len(self.lines)
-        self.lines.append("")
-        self.line(f"br i1 {self.value('icmp ' + test.format(k))}, label %{inside}, label %{end}")
-        self._begin(inside)
-        following = body(k)
-        self.lines[hole] = f"  {k} = phi i64 [ {begin}, %{before} ], [ {following}, %{self._current} ]"
-        self.line(f"br label %{check}")
-        self._begin(end)
-
-    def _counted(self, n: str, inward: bool) -> tuple[str, Callable[[], None]]:
-        """Open a loop over 0 ... n - 1, or backwards; return the counter and a function that closes it. n > 0."""
-        before, body, end = self._current, self._label(), self._label()
-        self.line(f"br label %{body}")
-        self._begin(body)
-        t, following = f"%count_{body}", f"%next_{body}"
-        hole = len(self.lines)
-        self.lines.append("")
-        k = self.value(f"sub i64 {self.value(f'sub i64 {n}, 1')}, {t}") if inward else t
-
-        def close() -> None:
-            self.line(f"{following} = add i64 {t}, 1")
-            self.lines[hole] = f"  {t} = phi i64 [ 0, %{before} ], [ {following}, %{self._current} ]"
-            self.line(f"br i1 {self.value(f'icmp slt i64 {following}, {n}')}, label %{body}, label %{end}")
-            self._begin(end)
-
-        return k, close

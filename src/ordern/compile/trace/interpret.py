@@ -70,7 +70,7 @@ def interpret(
         scalars = result_scalars(function(tree, *inputs, **options), core_size(model, output))
     result = np.empty((*batch, len(scalars)), dtype)
     for k, x in enumerate(scalars):
-        result[..., k] = x
+        result[..., k] = x + 0.0  # no negative zeros
     return result.reshape((*batch, *core_shape(model, output)))
 
 
