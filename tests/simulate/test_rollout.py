@@ -275,8 +275,8 @@ BAD = [
     ({"steps": -1}, "`steps` must be a whole number from 0 on, not -1"),
     ({"steps": 2.5}, "`steps` must be a whole number"),
     ({"steps": None}, "give `steps`, or a tau with a row for each step"),
-    ({"dt": 0.0}, "`dt` must be a positive number, not 0.0"),
-    ({"dt": np.nan}, "`dt` must be a positive number"),
+    ({"dt": 0.0}, "`dt` must be a finite number above zero, not 0"),
+    ({"dt": np.nan}, "`dt` must be a finite number above zero"),
     ({"every": 0}, "`every` must be a whole number from 1 on"),
     ({"threads": 0}, "`threads` must be a whole number from 1 on"),
     ({"steps": 10**13}, r"the result would take .* GB, and this machine has .* GB; store fewer steps \(every=1 now\)"),
@@ -287,7 +287,7 @@ BAD = [
     ({"feedback": (np.zeros(2), 0.0, np.zeros(6))}, r"feedback: kp has shape \(2,\); give a number, or 6"),
     ({"feedback": (1.0, 0.0, np.zeros(3))}, r"feedback: the target has shape \(3,\)"),
     ({"feedback": 3.0}, "`feedback` must be"),
-    ({"smoothing": -1.0}, "`smoothing` must be a positive number"),
+    ({"smoothing": -1.0}, "`smoothing` must be a finite number above zero"),
 ]
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import choice, positive
 from ..compile import cores, shared_out
-from ..errors import ArgumentError, InconsistentStateError, unknown_name
+from ..errors import ArgumentError, InconsistentStateError
 from ..loops.kernels import worst_loop
 from ..records import dataclass
 from .integrators.native import FixedLoop
 from .integrators.tableaus import TABLEAUS
-from .run.lengths import is_positive
 from .run.memory import machine_memory
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ def rollout(
     out: tuple[Array, Array] | None = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
-    if method not in TABLEAUS:
-        raise unknown_name("method", method, TABLEAUS, "rollout")
-    dt, smoothing = _positive("dt", dt), _positive("smoothing", smoothing)
+    choice("method", method, TABLEAUS, "rollout")
+    dt, smoothing = positive(dt, "rollout: `dt`"), positive(smoothing, "rollout: `smoothing`")
     if feedback is not None and not (isinstance(feedback, (tuple, list)) and len(feedback) == 3):
         raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
     every = _count("every", every, 1)
@@ -99,26 +98,22 @@ def rollout(
     if robot.nc:
         _check_loops(robot, q, v)
     rank = max(q.ndim, v.ndim) - 1
-    given: Any = tau
-    if callable(given) or (isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) != np.ndim(given[1])):
-        raise ArgumentError(
-            f"rollout takes arrays, not {type(tau).__name__}: give tau of shape (..., nv), or (..., steps, nv) with a "
-            "row for each step, such as [table(dt * k) for k in range(steps)]; `feedback` is a controller's law, and "
-            "robot.simulate takes functions"
-        )
-    forces = None if tau is None else _over_time(robot, "tau", tau, robot.nv, rank)
-    goals = None if feedback is None else _over_time(robot, "feedback: the target", feedback[2], robot.nq, rank)
-    loads = None if external is None else _loads(robot, external, rank)
-    timed = {"tau": forces, "external": loads, "feedback: the target": goals}
-    steps = _steps(steps, forces, _shared(tau, rank))
-    given = [x for x in timed.values() if x is not None]
-    batch = _batch([x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in given], _shared(tau, rank))
+    _require_arrays(tau)
+    loads = None if external is None else _loads(robot, external)
+    timed = {
+        "tau": _over_time(robot, "tau", tau, robot.nv, rank),
+        "external": _over_time(robot, "external", loads, 0 if loads is None else loads.shape[-1], rank),
+        "goal": _over_time(robot, _TARGET, feedback and feedback[2], robot.nq, rank),
+    }
+    steps = _steps(steps, timed["tau"], _shared(tau, rank))
+    batch = _batch([x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in timed.values()], _shared(tau, rank))
     for name, x in timed.items():
-        if x is not None and x.shape[-2] not in (1, steps):
+        if x.shape[-2] not in (1, steps):
+            what = _TARGET if name == "goal" else name
             raise ArgumentError(
-                f"rollout: {name} has {x.shape[-2]} rows over time, but there are {steps} steps; {_RULE}"
+                f"rollout: {what} has {x.shape[-2]} rows over time, but there are {steps} steps; {_RULE}"
             )
-    single = all(x.dtype in (np.float32, np.float16) for x in (q, v, *given))
+    single = all(x.dtype in (np.float32, np.float16) for x in (q, v, *timed.values()))
     dtype = np.dtype(np.float32 if single and not robot.nc else np.float64)
     with np.errstate(over="ignore", under="ignore"):
         if not (0.0 < dtype.type(dt) < math.inf and dt * steps < math.inf):
@@ -135,11 +130,7 @@ def rollout(
         loop,
         _flat(q, batch, dtype),
         _flat(v, batch, dtype),
-        {
-            "tau": _flat_rows(np.zeros((1, robot.nv)) if forces is None else forces, batch, dtype),
-            "external": _flat_rows(np.zeros((1, 0)) if loads is None else loads, batch, dtype),
-            "goal": _flat_rows(np.zeros((1, robot.nq)) if goals is None else goals, batch, dtype),
-        },
+        {name: _flat_rows(x, batch, dtype) for name, x in timed.items()},
         q_out.reshape(count, rows, robot.nq),
         v_out.reshape(count, rows, robot.nv),
         np.concatenate([[dt, smoothing, 0.0, 0.0, 1.0], *gains]).astype(dtype),
@@ -174,6 +165,7 @@ def _check_loops(robot: Robot, q: Array, v: Array) -> None:
             )
 
 
+_TARGET = "feedback: the target"
 _RULE = (
     "what changes with time has two dimensions more than the batch of states, (..., steps, n), what does not has one, "
     "(..., n); a table that all trajectories of a batch share is table[None]"
@@ -259,16 +251,27 @@ def _numbers(name: str, x: Any) -> Array:
     return a
 
 
-def _over_time(robot: Robot, name: str, x: ArrayLike, n: int, rank: int) -> Array:
-    """With a row for each step, or one row for all."""
+def _require_arrays(tau: Any) -> None:
+    if callable(tau) or (isinstance(tau, tuple) and len(tau) == 2 and np.ndim(tau[0]) != np.ndim(tau[1])):
+        raise ArgumentError(
+            f"rollout takes arrays, not {type(tau).__name__}: give tau of shape (..., nv), or (..., steps, nv) with a "
+            "row for each step, such as [table(dt * k) for k in range(steps)]; `feedback` is a controller's law, and "
+            "robot.simulate takes functions"
+        )
+
+
+def _over_time(robot: Robot, name: str, x: ArrayLike | None, n: int, rank: int) -> Array:
+    """Return numbers with a row for each step, or one row for all; without them zeros, which fit any batch and type."""
+    if x is None:
+        return np.zeros((1, n), np.float16)
     a = _numbers(name, x)
     if a.ndim < 1 or a.shape[-1] != n:
         raise ArgumentError(f"rollout: {name} has shape {a.shape}; for {robot.name!r} its last dimension must be {n}")
     return a if a.ndim >= rank + 2 else a[..., None, :]
 
 
-def _loads(robot: Robot, external: Any, rank: int) -> Array:
-    """External forces on bodies, flattened, with a row for each step, or one row for all."""
+def _loads(robot: Robot, external: Any) -> Array:
+    """Return external forces on bodies as (..., 6 n)."""
     if callable(external):
         raise ArgumentError("rollout takes arrays of external forces, not functions; robot.simulate takes functions")
     forces, n = _numbers("external", robot._forces(external)), len(robot.bodies)
@@ -277,7 +280,7 @@ def _loads(robot: Robot, external: Any, rank: int) -> Array:
             f"rollout: external has shape {forces.shape}; for {robot.name!r} give (..., {n}, 6), a (moment, force) for "
             "each body, or a dictionary from names of bodies or frames to (..., 6)"
         )
-    return _over_time(robot, "external", forces.reshape(*forces.shape[:-2], 6 * n), 6 * n, rank)
+    return forces.reshape(*forces.shape[:-2], 6 * n)
 
 
 def _shared(tau: ArrayLike | None, rank: int) -> str:
@@ -290,10 +293,10 @@ def _shared(tau: ArrayLike | None, rank: int) -> str:
     )
 
 
-def _steps(steps: Any, forces: Array | None, hint: str) -> int:
+def _steps(steps: Any, forces: Array, hint: str) -> int:
     if steps is not None:
         return _count("steps", steps, 0)
-    if forces is None or forces.shape[-2] == 1:
+    if forces.shape[-2] == 1:
         raise ArgumentError(f"rollout: give `steps`, or a tau with a row for each step{hint}")
     return int(forces.shape[-2])
 
@@ -362,12 +365,6 @@ def _gains(robot: Robot, feedback: Any) -> tuple[Array, Array]:
             raise ArgumentError(f"rollout: feedback: {name} has shape {a.shape}; give a number, or {robot.nv} (nv)")
         gains.append(np.broadcast_to(a, (robot.nv,)).astype(float))
     return gains[0], gains[1]
-
-
-def _positive(name: str, x: Any) -> float:
-    if not is_positive(x):
-        raise ArgumentError(f"rollout: `{name}` must be a positive number, not {x!r}")
-    return float(x)
 
 
 def _count(name: str, n: Any, least: int) -> int:
