@@ -1,4 +1,4 @@
-"""Look: a robot in the browser, and its motion in one file that plays anywhere.
+"""The viewer: a robot in the browser, and its motion in one file that plays anywhere.
 
 Run it with --live to serve the page until Ctrl-C; otherwise it writes fall.html, which you can open, mail or publish.
 """
@@ -12,7 +12,7 @@ import ordern as on
 
 robot = on.load("puma560")
 
-# Let the arm fall, from rest, and look at its hand's way and the forces in its joints.
+# Let the arm fall from rest.
 result = robot.simulate([0.3, 1.2, -0.9, 0.2, 0.4, 0.0], np.zeros(robot.nv), until=2.0)
 
 if "--live" in sys.argv:
@@ -23,12 +23,12 @@ page = Path("fall.html")
 robot.view(motion=result, paths=["flange"], save=page)
 print(f"{page}: {result.duration:g} s of motion, {page.stat().st_size / 1e6:.1f} MB, plays without a network")
 
-# Any times and positions will do as a motion: here, two cycles of a wave through the joints.
+# Any times and positions are a motion: here, two cycles of a wave through the joints.
 t = np.linspace(0.0, 4.0, 200)
 q = 0.4 * np.sin(np.pi * t[:, None] - np.arange(robot.nq))
 robot.view(motion=(t, q), save="wave.html")
 print("wave.html:", q.shape, "positions")
 
-# A robot that does not move has sliders for its joints all the same.
+# A robot without a motion has sliders for its joints.
 on.load("stanford-arm").view([0.6, 1.2, 0.15, 0.4, 0.6, 0.0], save="arm.html")
 print("arm.html written")

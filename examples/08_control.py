@@ -1,4 +1,4 @@
-"""Trajectories, inverse kinematics and controllers: an arm draws a line, with a load that it does not know."""
+"""Trajectories, inverse kinematics and controllers: an arm follows a line, with a load that is not in its model."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ tr, co = on.trajectories, on.controllers
 robot = on.load(Path(__file__).parent / "robots" / "puma560.urdf")
 home = np.array([0.0, 0.8, -2.2, 0.0, 0.6, 0.0])
 
-# A cycloid between two positions (Saha 38-39), and the torques that it needs.
+# A cycloidal motion between two positions (Saha 38-39), and the torques that it needs.
 there = home + np.array([0.6, -0.3, 0.4, 0.5, -0.3, 0.8])
 t, q, v, a = tr.cycloidal(robot, home, there, 2.0).sample(50.0)
 tau = robot.inverse_dynamics(q, v, a)
@@ -22,7 +22,7 @@ goal[:3, 3] += [0.0, 0.3, 0.0]
 line = tr.tip(robot, "flange", goal, 1.5, q0=home)
 print(f"line: off by {line.error[1]:.0e} m at most; {len(line.check())} limits exceeded")
 
-# Many targets at once; what is not reached says why.
+# Inverse kinematics for many targets at once; the report says why a target was not reached.
 targets = robot.pose(robot.random(1, 500), "flange")
 _, info = robot.inverse_kinematics(targets, "flange", restarts=30)
 print("inverse kinematics:", info)
@@ -30,10 +30,10 @@ far = goal.copy()
 far[:3, 3] *= 3.0
 print("far away:", robot.inverse_kinematics(far, "flange", q0=home)[1])
 
-# The same arm with 200 g in its hand, and controllers that do not know of it.
+# The same arm with 200 g in its hand, which the models of the controllers do not include.
 link = {"parent": "flange", "joint": on.Fixed(), "at": (0, 0, 0.1)}
 loaded = robot.builder().body("load", mass=0.2, inertia=(4e-4, 4e-4, 4e-4), **link).build()
-M = robot.mass_matrix(home).diagonal()  # gains in proportion to what each joint moves
+M = robot.mass_matrix(home).diagonal()  # gains in proportion to the inertia of each joint
 for name, control in {
     "PD with gravity": co.PD(robot, line, 900 * M, 60 * M, gravity=True),
     "feed-forward": co.FeedForward(robot, line, 900 * M, 60 * M),

@@ -1,4 +1,4 @@
-"""Mechanisms with closed loops in motion: what keeps them closed, singular positions, loops that open and close."""
+"""Simulation of mechanisms with closed loops: drift, singular positions, loops that open and close."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ordern.robots.mechanisms import four_bar_chain
 
 
 def falling_linkage() -> None:
-    """A four-bar linkage falls; its loop stays closed to rounding, and its energy to the integrator's tolerance."""
+    """A four-bar linkage falls. Its loop stays closed to rounding, and its energy is conserved to the tolerance."""
     robot = on.load("four-bar")
     result = robot.simulate(until=2.0)  # from the closed position next to the neutral one, at rest
     print(result.report)
@@ -17,7 +17,7 @@ def falling_linkage() -> None:
 
 
 def against_drift() -> None:
-    """The same with each way to treat drift: what each leaves open, and what it does to the energy."""
+    """Compare the remedies against drift: the residual of the loop, and the error of the energy."""
     robot = on.load("four-bar")
     for drift in ("project", "baumgarte", "none"):
         report = robot.simulate(until=2.0, method="rk4", step=5e-3, drift=drift).report
@@ -26,7 +26,7 @@ def against_drift() -> None:
 
 
 def through_a_singular_position() -> None:
-    """Three squares fall flat, where each could fold on its own; they go on as they were."""
+    """Three squares fall flat, where each could fold on its own, and continue as one mechanism."""
     robot = on.load("four-bar-chain-3")
     start = four_bar_chain.assembled_position(3), four_bar_chain.initial_velocity(3)
     result = robot.simulate(*start, until=1.0)
@@ -37,7 +37,7 @@ def through_a_singular_position() -> None:
 
 
 def catch_and_throw() -> None:
-    """A point falls until its rope of 1 m is tight, swings, and is let go: a loop closes, and opens."""
+    """A point mass falls until its rope of 1 m is tight, swings, and is released: a loop closes and opens."""
     builder = on.Builder("rope").body("ground")
     builder.body("x", parent="ground", joint=on.Prismatic((1, 0, 0)), mass=1e-9)
     builder.body("point", parent="x", joint=on.Prismatic((0, 0, 1)), mass=1.0)

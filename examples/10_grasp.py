@@ -1,4 +1,4 @@
-"""Two arms carry a box: its motion, the forces in the grasp, squeezing, slipping."""
+"""Two arms carry a box: its motion, the contact forces, internal forces, and a contact that slips."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ arm, q = on.load("puma560"), np.array([0.3, 1.2, -0.9, 0.2, 0.4, 0.0])
 box = (2.0, (0.0, 0.0, 0.05), (0.02, 0.03, 0.04))  # mass, mass centre, inertia, in its own frame
 bases = [(0.0, 0.0, 0.0), ((1.2, 0.0, 0.0), (0.0, 0.0, np.pi))]
 
-# Contacts are where the hands are at these positions, with the box at this pose.
+# The contacts are where the hands are at these positions, with the box at this pose.
 two = on.grasp([arm, arm], box, bases=bases, q=[q, q], pose=(0.6, 0.0, 0.3))
 print(two)
 
@@ -24,7 +24,7 @@ for method in ("general", "rccfd1", "rccfd3", "direct", "reduced", "closed-form"
 many = two.forward_dynamics(np.tile([*q, *q], (1000, 1)), np.zeros((1000, 12)), still)
 print("a thousand states:", many.forces.shape)
 
-# How should the hands share the weight? The least forces, and a squeeze of 30 N that moves nothing.
+# Share the weight between the hands: the least forces, plus an internal force of 30 N that moves nothing.
 centre = two.object_pose([q, q]) @ [*box[1], 1.0]
 weight = np.array([0.0, 0.0, 9.81 * box[0]])
 lever = centre[:3] - two.object_pose([q, q])[:3, 3]
@@ -35,12 +35,12 @@ held = two.forward_dynamics([q, q], still, tau)
 print(f"held: nothing accelerates by more than {np.abs(np.concatenate(held.accelerations)).max():.0e} rad/s2")
 print(f"      {shared.internal} ways to squeeze; hand 1 pushes with {held.forces[0, 3]:.1f} N")
 
-# Over time: let both arms fall with the box. Tips are kept on it, energy is counted.
+# Simulation: both arms fall with the box. The tips stay on it.
 fall = two.simulate([q, q], until=0.5)
 print(f"fall: {fall.report.steps} steps, tips within {fall['residual'].max():.0e} m of the box")
 print(f"      energy wrong by {fall.report.energy_error / fall.report.kinetic:.0e} of the kinetic energy")
 
-# One-sided contacts: fingers that push less and less, until the block between them slips, and falls.
+# One-sided contacts: two fingers push less and less, until the block between them slips and falls.
 finger = on.Builder("finger").body("base").body("tip", parent="base", joint=on.Prismatic((0, 0, 1)), mass=0.3).build()
 sides = [((-0.1, 0, 0), (0, np.pi / 2, 0)), ((0.1, 0, 0), (0, -np.pi / 2, 0))]
 soft = on.contacts.SoftFinger(surface=on.contacts.Surface(friction=0.5))

@@ -1,4 +1,4 @@
-"""Debugging: the same text, run by the interpreter. Breakpoints and prints work, and so do other kinds of numbers."""
+"""Debugging: the interpreter runs the same text. Breakpoints and prints work, and so do other kinds of numbers."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from ordern.spatial import Motion, Real
 
 @on.algorithm("kinetic_energy", "talking")
 def talking(tree, q, qd):
-    """The kinetic energy, with a print in the loop; in a debugger, a breakpoint there shows the same numbers."""
+    """Return the kinetic energy, with a print in the loop; a breakpoint there shows the same numbers."""
     v, E = tree.field(Motion), tree.field(Real)
     for i, p in tree.outward():
         v[i] = i.transform(q[i]) @ v[p] + i.subspace(q[i]) @ qd[i]
@@ -29,7 +29,7 @@ print("the interpreter, body by body:")
 total = robot.kernel("kinetic_energy", "talking", way="interpreted")(q, v)
 print(f"  in all {total:.6f} J; compiled {robot.kinetic_energy(q, v):.6f} J")
 
-# Arrays of longdouble, or of mpmath numbers, are always interpreted: they tell how well double precision does.
+# Arrays of longdouble, or of mpmath numbers, are always interpreted: they show how accurate double precision is.
 compiled = robot.forward_dynamics(q, v, tau)
 size = np.abs(compiled).max()
 

@@ -12,7 +12,7 @@ from ordern.spatial import About, Columns, Motion, Transform
 
 @dataclass(frozen=True)
 class Helical(on.Joint):
-    """A turn about z that advances by `lead` metres per radian. q is the angle."""
+    """A rotation about z that advances by `lead` metres per radian. q is the angle."""
 
     lead: float
 
@@ -25,7 +25,7 @@ class Helical(on.Joint):
     def subspace(self, q):
         return Columns((Motion((0.0, 0.0, 1.0), (0.0, 0.0, self.lead)),))
 
-    # Screws share their formulas and differ in this number. Whatever enters `transform` or `subspace` belongs here.
+    # Screws share their formulas and differ in this number. Every number in `transform` or `subspace` belongs here.
     @property
     def parameters(self):
         return (self.lead,)
@@ -44,7 +44,7 @@ robot = (
 )
 print(robot.summary())
 
-# A nut on a vertical screw falls as a slower weight: (I + m lead^2) qdd = -m g lead.
+# A nut on a vertical screw falls more slowly: (I + m lead^2) qdd = -m g lead.
 nut = on.Builder("nut").body("ground").body("nut", parent="ground", joint=Helical(lead), mass=m, inertia=(I, I, I))
 found = nut.build().forward_dynamics([0.0], [0.0], [0.0])[0]
 print(f"nut alone: {found:.12f} rad/s², by hand {-m * 9.81 * lead / (I + m * lead**2):.12f}")

@@ -1,4 +1,4 @@
-"""An algorithm of your own: a new method for gravity forces, written once, run in every way there is."""
+"""An algorithm of your own: a new method for gravity forces, written once, run in every way."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from ordern.spatial import Inertia, Motion
 
 @on.algorithm("gravity_force", "carried-weight")
 def carried_weight(tree, q):
-    """Each joint holds up all that it carries: tau_i = S_i^T Ic_i g_i.
+    """Each joint carries the weight of all bodies beyond it: tau_i = S_i^T Ic_i g_i.
 
-    Ic_i is the inertia of body i and all beyond it as if they were one, and g_i the upward acceleration of the base,
-    seen from body i. Newton-Euler adds up forces instead; this adds up inertias.
+    Ic_i is the inertia of body i and all bodies beyond it as one body, g_i the upward acceleration of the base,
+    in the frame of body i. Newton-Euler sums forces; this method sums inertias.
     """
     g = tree.field(Motion, base=tree.base_acceleration)
     Ic = tree.field(Inertia)
