@@ -23,7 +23,16 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {
-    name: name for name in ("Array", "ArrayLike", "External", "Matrix3", "Numbers", "Symmetric3", "Vector3")
+    name: name
+    for name in (
+        "Array",
+        "ArrayLike",
+        "External",
+        "Matrix3",
+        "Numbers",
+        "Symmetric3",
+        "Vector3",
+    )
 }
 python_maximum_signature_line_length = 100
 default_role = "code"  # docstrings mark code with single backticks
@@ -34,8 +43,28 @@ html_title = f"ordern {release}"
 
 DOCS = Path(__file__).parent
 RETURNED = {
-    *("Actuation", "Algorithm", "Assembly", "ClosedMotion", "Converter", "Decoupled", "Grasp", "GraspMotion"),
-    *("GraspState", "Incidence", "Kernel", "Mobility", "Omega", "Operator", "Operators", "Reach", "Robot", "Model"),
+    *(
+        "Actuation",
+        "Algorithm",
+        "Assembly",
+        "ClosedMotion",
+        "Converter",
+        "Decoupled",
+        "Grasp",
+        "GraspMotion",
+    ),
+    *(
+        "GraspState",
+        "Incidence",
+        "Kernel",
+        "Mobility",
+        "Omega",
+        "Operator",
+        "Operators",
+        "Reach",
+        "Robot",
+        "Model",
+    ),
     *("TipTrajectory", "Viewer"),
 }
 """Classes that functions return and users do not construct: their signatures are left out."""
@@ -47,7 +76,9 @@ def arguments_of(page):
     found = {}
     for table in (DOCS / page).read_text(encoding="utf-8").split(ARGUMENTS)[1:]:
         rows = table.partition("\n\n")[0]
-        for names, kind, meaning in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (.*?) \| (.*) \|$", rows, re.MULTILINE):
+        for names, kind, meaning in re.findall(
+            r"^\| (`\w+`(?:, `\w+`)*) \| (.*?) \| (.*) \|$", rows, re.MULTILINE
+        ):
             found |= dict.fromkeys(re.findall(r"\w+", names), (kind, meaning))
     return found
 
@@ -80,7 +111,11 @@ def setup(app):
         except (TypeError, ValueError):
             return
         known = common | arguments_of(f"{app.env.docname}.md")
-        fields = [f":param {p}: {known[p][1]}; {known[p][0]}" for p in parameters if p in known]
+        fields = [
+            f":param {p}: {known[p][0]}: {known[p][1]}"
+            for p in parameters
+            if p in known
+        ]
         if fields:
             lines += ["", *fields, ""]
 

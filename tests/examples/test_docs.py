@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (".", "api", "architecture", "formats", "loops")
+WIDTH = 88
+"""Characters of code that a page shows without scrolling."""
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -33,6 +35,14 @@ def test_code_runs(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     for line, code in blocks(page):
         # as many empty lines before it as the page has, so that an error points to the right one
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
+def test_code_fits_the_page(page: Path) -> None:
+    wide = [
+        (line + k, text) for line, code in blocks(page) for k, text in enumerate(code.splitlines()) if len(text) > WIDTH
+    ]
+    assert wide == []
 
 
 def test_pages_with_code() -> None:
