@@ -37,8 +37,9 @@ INTERNAL = {
     "Result": {"arrays", "cubics", "with_arrays"},
     "Table": {"piece", "within"},
     "Trajectory": {"space"},
+    "Tree": {"above", "carry", "within"},
 }
-"""Members that other modules of the library use. They are not part of the interface, and not in the reference."""
+"""Members that other modules of the library use, and former names. They are not in the reference."""
 
 
 AUTHORS = "api/authors.md"
