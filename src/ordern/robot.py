@@ -1,3 +1,4 @@
+# mypy: disable-error-code="empty-body"
 """A robot: a model with all that can be asked of it.
 
 Every function takes and returns NumPy arrays with any leading batch shape, broadcasts, and accepts `out=`. The first
@@ -10,23 +11,23 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .algorithms import find, methods
+from .algorithms import methods
 from .algorithms.method_limits import require_tree
 from .errors import ArgumentError
 from .joints import Joint
+from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
 from .model import BASE, Frame, Model, ModelBuilder
 
 if TYPE_CHECKING:
     from .check import Report
     from .control.inverse_kinematics import Reach
-    from .kernel import Kernel
+    from .kernel import Kernel, Kernels
     from .operators import Operators
     from .simulate.events import Event
     from .simulate.forces import Table
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Builder", "Robot"]
 
-Array = NDArray[Any]
 External = ArrayLike | Mapping[str, ArrayLike]
 _WORLD = Frame("world", BASE)
 _FEW = 4096
@@ -54,47 +54,31 @@ class Robot(LoopMethods, Model):
         raise AttributeError(f"a robot does not change: {name!r} cannot be set; build another one")
 
     @classmethod
-    def of(cls, model: Model) -> Robot:
-        """The robot of a model."""
-        return cls(**model.__getstate__())
+    def of(cls, model: Model, kernels: Kernels | None = None) -> Robot:
+        """Return the robot of a model; it shares the `kernels` of a robot with the same tree."""
+        found = cls(**model.__getstate__())
+        if kernels is not None:
+            found.__dict__["_kernels"] = kernels.shared_with(found)
+        return found
 
+    @answers
     def inverse_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        external: External | None = None,
-        method: str = "newton-euler",
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
-        base_velocity: ArrayLike | None = None,
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: External | None = None, method: str = "newton-euler",
+        threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Joint forces of a motion: tau = M(q) a + C(q, v) - J^T external, of shape (..., nv).
 
         `external` are forces on the bodies: an array (..., n, 6) of (moment, force) for each body in its own frame, or
         a dictionary from names of bodies or frames to such six numbers in that frame. A base that is moved has
         a velocity and an acceleration (angular, linear) of its origin, in its axes, which gravity is given in.
         """
-        extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
-        return self._ask("inverse_dynamics", (q, v, a), extra, method, threads, out)
 
     def forward_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        external: External | None = None,
-        method: str | None = None,
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
-        base_velocity: ArrayLike | None = None,
-        base_acceleration: ArrayLike | None = None,
-        t: ArrayLike | None = None,
-        check: bool | float = True,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: External | None = None, method: str | None = None,
+        threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None, t: ArrayLike | None = None, check: bool | float = True,
+    ) -> Array:  # fmt: skip
         """Joint accelerations caused by joint forces tau and `external` forces, of shape (..., nv).
 
         The usual method is "articulated-body". For robots with loops, which are kept closed, it is "multipliers";
@@ -106,108 +90,69 @@ class Robot(LoopMethods, Model):
             from .loops.dynamics import accelerations
 
             return accelerations(self, q, v, tau, method, out, t=t, threads=threads, check=check, **extra)
-        return self._ask("forward_dynamics", (q, v, tau), extra, method, threads, out)
+        return self._ask("forward_dynamics", (q, v, tau), method, threads, out, **extra)
 
+    @answers
     def mass_matrix(
-        self,
-        q: ArrayLike,
-        method: str = "composite-body",
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, method: str = "composite-body", threads: Threads = None, out: Out = None
     ) -> Array:
         """The joint-space mass matrix M(q), of shape (..., nv, nv)."""
-        return self._ask("mass_matrix", (q,), {}, method, threads, out)
 
+    @answers
     def mass_matrix_inverse(
-        self, q: ArrayLike, method: str = "innovations", threads: int | None = None, out: Array | None = None
+        self, q: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
     ) -> Array:
         """The inverse of the mass matrix, of shape (..., nv, nv), without inverting a matrix."""
-        return self._ask("mass_matrix_inverse", (q,), {}, method, threads, out)
 
     def mass_matrix_factors(
-        self, q: ArrayLike, method: str = "innovations", threads: int | None = None
+        self, q: ArrayLike, method: str = "innovations", threads: Threads = None
     ) -> tuple[Array, Array]:
         """Factors F and D of the mass matrix, M = F D F^T, both of shape (..., nv, nv).
 
         F has unit blocks on its diagonal and nothing below it; D is block-diagonal. With the method "ltl", D is one.
         Robots with joints that follow others have the methods "ltdl" and "ltl" only.
         """
-        F = self._ask("mass_matrix_factor", (q,), {}, method, threads, None)
-        return F, self._ask("mass_matrix_pivots", (q,), {}, method, threads, None)
+        F = self._ask("mass_matrix_factor", (q,), method, threads)
+        return F, self._ask("mass_matrix_pivots", (q,), method, threads)
 
+    @answers
     def mass_matrix_product(
-        self,
-        q: ArrayLike,
-        x: ArrayLike,
-        method: str = "newton-euler",
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, x: ArrayLike, method: str = "newton-euler", threads: Threads = None, out: Out = None
     ) -> Array:
         """M(q) x, of shape (..., nv), without the matrix: in order n."""
-        return self._ask("mass_matrix_product", (q, x), {}, method, threads, out)
 
+    @answers
     def mass_matrix_solve(
-        self,
-        q: ArrayLike,
-        x: ArrayLike,
-        method: str = "innovations",
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, x: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
     ) -> Array:
         """M(q)^-1 x, of shape (..., nv), without the matrix: in order n."""
-        return self._ask("mass_matrix_solve", (q, x), {}, method, threads, out)
 
+    @answers
     def mass_matrix_root_product(
-        self,
-        q: ArrayLike,
-        x: ArrayLike,
-        method: str = "innovations",
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, x: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
     ) -> Array:
         """F D^(1/2) x with the factors of the mass matrix: takes white noise to noise of covariance M. In order n.
 
         With joints that follow others, use the method "ltl", of order n^3 at most.
         """
-        return self._ask("mass_matrix_root_product", (q, x), {}, method, threads, out)
 
+    @answers
     def mass_matrix_root_solve(
-        self,
-        q: ArrayLike,
-        x: ArrayLike,
-        method: str = "innovations",
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, x: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
     ) -> Array:
         """D^(-1/2) F^-1 x: undoes `mass_matrix_root_product` by the same method. In order n."""
-        return self._ask("mass_matrix_root_solve", (q, x), {}, method, threads, out)
 
+    @answers
     def coriolis_matrix(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        method: str = "christoffel",
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, v: ArrayLike, method: str = "christoffel", threads: Threads = None, out: Out = None
     ) -> Array:
         """A matrix C(q, v) with C v the Coriolis and centrifugal forces and dM/dt - 2 C skew, (..., nv, nv)."""
-        return self._ask("coriolis_matrix", (q, v), {}, method, threads, out)
 
     def joint_wrenches(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike | None = None,
-        external: External | None = None,
-        method: str | None = None,
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
-        tau: ArrayLike | None = None,
-        base_velocity: ArrayLike | None = None,
-        base_acceleration: ArrayLike | None = None,
-        check: bool | float = True,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, external: External | None = None,
+        method: str | None = None, threads: Threads = None, out: Out = None, *, tau: ArrayLike | None = None,
+        base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None, check: bool | float = True,
+    ) -> Array:  # fmt: skip
         """What each joint transmits to its body: (moment, force) at and in the body's frame, of shape (..., n, 6).
 
         Of a motion with the accelerations `a`, or of the motion that the joint forces `tau` cause. With `tau`, the
@@ -221,27 +166,19 @@ class Robot(LoopMethods, Model):
         moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if self.nc:
             return self._closed_wrenches(q, v, a, tau, external, {**moved, "check": check}, method, out)
-        extra = {"external": external, **moved}
         if tau is not None:
-            return self._ask("constraint_forces", (q, v, tau), extra, method, threads, out)
+            return self._ask("constraint_forces", (q, v, tau), method, threads, out, external=external, **moved)
         if method not in (None, "newton-euler") and any(m.name == method for m in methods("constraint_forces")):
             raise ArgumentError(
                 f"joint_wrenches by the method {method!r} is for joint forces `tau`, from which it finds the wrenches; "
                 "with accelerations `a`, leave the method out"
             )
-        return self._ask("joint_wrenches", (q, v, a), extra, method, threads, out)  # type: ignore[arg-type]
+        return self._ask("joint_wrenches", (q, v, a), method, threads, out, external=external, **moved)
 
     def _closed_wrenches(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: Any,
-        tau: Any,
-        external: External | None,
-        more: Any,
-        method: str | None,
+        self, q: ArrayLike, v: ArrayLike, a: Any, tau: Any, external: External | None, more: Any, method: str | None,
         out: Array | None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """What tree joints of a robot with loops transmit, which depends on what the loops bear."""
         if tau is None:
             raise ArgumentError(
@@ -255,18 +192,10 @@ class Robot(LoopMethods, Model):
         return out
 
     def link_accelerations(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        external: External | None = None,
-        method: str = "fd4",
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
-        base_velocity: ArrayLike | None = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: External | None = None, method: str = "fd4",
+        threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """The classical accelerations (angular, linear) of all bodies that joint forces cause, of shape (..., n, 6).
 
         Each is that of the body's origin, in its own axes, as an observer in the world sees it: a base that is moved
@@ -275,7 +204,7 @@ class Robot(LoopMethods, Model):
         """
         moved: dict[str, Any] = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if not self.nc:
-            return self._ask("link_accelerations", (q, v, tau), {"external": external, **moved}, method, threads, out)
+            return self._ask("link_accelerations", (q, v, tau), method, threads, out, external=external, **moved)
         a = self.forward_dynamics(q, v, tau, external, None if method == "fd4" else method, threads, **moved)
         bodies = [Frame(b.name, k) for k, b in enumerate(self.bodies)]
         found = np.stack([self.acceleration(q, v, a, body, threads=threads, **moved) for body in bodies], axis=-2)
@@ -285,20 +214,10 @@ class Robot(LoopMethods, Model):
         return out
 
     def tip_acceleration(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        frame: str | Frame,
-        axes: str = "frame",
-        external: External | None = None,
-        method: str = "fd4",
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
-        base_velocity: ArrayLike | None = None,
-        base_acceleration: ArrayLike | None = None,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, frame: str | Frame, axes: str = "frame",
+        external: External | None = None, method: str = "fd4", threads: Threads = None, out: Out = None, *,
+        base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
         """The classical acceleration (angular, linear) of a frame that joint forces cause, of shape (..., 6).
 
         It comes out of the sweeps of forward dynamics themselves. `acceleration` has that of known joint accelerations.
@@ -306,35 +225,23 @@ class Robot(LoopMethods, Model):
         if self.nc:
             require_tree(self, "tip_acceleration")
         extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
-        return self._ask("tip_acceleration", (q, v, tau), extra, method, threads, out, frame=frame, axes=axes)
+        return self._ask("tip_acceleration", (q, v, tau), method, threads, out, frame=frame, axes=axes, **extra)
 
+    @answers
     def momentum(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        frame: str | Frame = _WORLD,
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
+        self, q: ArrayLike, v: ArrayLike, frame: str | Frame = _WORLD, threads: Threads = None, out: Out = None, *,
         method: str = "composite-body",
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """The momentum (angular, linear) of all bodies about a frame's origin, in its axes, of shape (..., 6).
 
         By default that is the world, which stands still, even if a body has this name. Methods: "composite-body",
         "body-sum".
         """
-        return self._ask("momentum", (q, v), {}, method, threads, out, frame=frame)
 
     def operational_inertia(
-        self,
-        q: ArrayLike,
-        frame: str | Frame,
-        axes: str = "frame",
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
+        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None, *,
         tolerance: float | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """The inertia Lambda = (J M^-1 J^T)^-1 that one feels at a frame, of shape (..., 6, 6).
 
         It exists where the frame can move in all six ways. Elsewhere - fewer than six freedoms between base and frame,
@@ -345,86 +252,51 @@ class Robot(LoopMethods, Model):
         Directions across it have no inertia in Lambda: it gives them no force, and the joints bear any that is put on
         them. Without one, positions nearer than about 1e-6 rad to a singular one count as singular.
         """
-        answer = self._ask("operational_inertia", (q,), {}, None, threads, out, frame=frame, axes=axes)
-        if tolerance is None and _exists(answer, 2):
-            return answer
-        return self._movable("operational_inertia", (q,), frame, axes, tolerance, threads, answer)
+        return self._movable("operational_inertia", (q,), frame, axes, tolerance, threads, out)
 
+    @answers
     def operational_inertia_inverse(
-        self,
-        q: ArrayLike,
-        frame: str | Frame,
-        axes: str = "frame",
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
     ) -> Array:
         """J M^-1 J^T: how a frame gives way to forces on it, of shape (..., 6, 6); singular positions have one too."""
-        return self._ask("operational_inertia_inverse", (q,), {}, None, threads, out, frame=frame, axes=axes)
 
+    @answers
     def frame_response(
-        self,
-        q: ArrayLike,
-        frame: str | Frame,
-        axes: str = "frame",
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
     ) -> Array:
         """M^-1 J^T: the joint accelerations that unit forces on a frame cause, of shape (..., nv, 6). In order n."""
-        return self._ask("frame_response", (q,), {}, None, threads, out, frame=frame, axes=axes)
 
     def dynamic_inverse(
-        self,
-        q: ArrayLike,
-        frame: str | Frame,
-        axes: str = "frame",
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
+        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None, *,
         tolerance: float | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """The dynamically consistent inverse M^-1 J^T Lambda of a Jacobian, of shape (..., nv, 6).
 
         Lambda is the `operational_inertia`. Where a frame cannot move in all six ways, this is a `SingularError`; with
         a `tolerance`, Lambda is the one among the motions that there are, and J times the answer projects on them.
         """
-        answer = self._ask("dynamic_inverse", (q,), {}, None, threads, out, frame=frame, axes=axes)
-        if tolerance is None and _exists(answer, 2):
-            return answer
-        return self._movable("dynamic_inverse", (q,), frame, axes, tolerance, threads, answer)
+        return self._movable("dynamic_inverse", (q,), frame, axes, tolerance, threads, out)
 
     def operational_bias(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        frame: str | Frame,
-        axes: str = "frame",
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
-        tolerance: float | None = None,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None,
+        out: Out = None, *, tolerance: float | None = None,
+    ) -> Array:  # fmt: skip
         """The force at a frame that keeps it from accelerating, against gravity and velocities, of shape (..., 6).
 
         It is Lambda (J M^-1 C - J' v), with Lambda the `operational_inertia`. Where a frame cannot move in all six
         ways, this is a `SingularError`. With a `tolerance`, Lambda is the one among the motions that there are: the
         force keeps the frame from accelerating in those, and has no part across them.
         """
-        answer = self._ask("operational_bias", (q, v), {}, None, threads, out, frame=frame, axes=axes)
-        if tolerance is None and _exists(answer, 1):
-            return answer
-        return self._movable("operational_bias", (q, v), frame, axes, tolerance, threads, answer)
+        return self._movable("operational_bias", (q, v), frame, axes, tolerance, threads, out)
 
     def _movable(
-        self,
-        question: str,
-        states: tuple[ArrayLike, ...],
-        frame: str | Frame,
-        axes: str,
-        tolerance: float | None,
-        threads: int | None,
-        answer: Array,
-    ) -> Array:
-        """Answers about a frame that cannot move in all six ways, or is next to that."""
+        self, question: str, states: tuple[ArrayLike, ...], frame: str | Frame, axes: str, tolerance: float | None,
+        threads: int | None, out: Array | None,
+    ) -> Array:  # fmt: skip
+        """Return an answer that exists where a frame can move in all six ways; elsewhere raise, or use a tolerance."""
+        answer = self._ask(question, states, None, threads, out, frame=frame, axes=axes)
+        if tolerance is None and _exists(answer, 1 if question == "operational_bias" else 2):
+            return answer
         from .algorithms.operational import movable
 
         def ask(question: str, *arguments: Any, **options: Any) -> Array:
@@ -433,164 +305,101 @@ class Robot(LoopMethods, Model):
 
         return movable.answer(ask, self, question, states, self.frame(frame), axes, tolerance, answer)
 
+    @answers
     def bias_force(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        external: External | None = None,
-        method: str = "newton-euler",
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
-        base_velocity: ArrayLike | None = None,
+        self, q: ArrayLike, v: ArrayLike, external: External | None = None, method: str = "newton-euler",
+        threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Joint forces C(q, v) that keep all joint accelerations at zero, of shape (..., nv)."""
-        extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
-        return self._ask("bias_force", (q, v), extra, method, threads, out)
 
-    def gravity_force(self, q: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+    @answers
+    def gravity_force(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
         """Joint forces that hold the robot at rest against gravity, of shape (..., nv)."""
-        return self._ask("gravity_force", (q,), {}, None, threads, out)
 
+    @answers
     def passive_force(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        smoothing: ArrayLike = 0.01,
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, v: ArrayLike, smoothing: ArrayLike = 0.01, threads: Threads = None, out: Out = None
     ) -> Array:
         """Joint forces of damping, friction and springs, to be added to the drives' `tau`, of shape (..., nv).
 
         Coulomb friction is smoothed: at the velocity `smoothing` it has reached 0.7 of its full force.
         """
-        return self._ask("passive_force", (q, v, smoothing), {}, None, threads, out)
 
+    @answers
     def kinetic_energy(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
+        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *,
         base_velocity: ArrayLike | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """The kinetic energy of all bodies and drives, of the batch's shape."""
-        return self._ask("kinetic_energy", (q, v), {"base_velocity": base_velocity}, None, threads, out)
 
-    def potential_energy(self, q: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+    @answers
+    def potential_energy(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
         """The potential energy in the field of gravity, zero at the base's origin, of the batch's shape."""
-        return self._ask("potential_energy", (q,), {}, None, threads, out)
 
-    def pose(self, q: ArrayLike, frame: str | Frame, threads: int | None = None, out: Array | None = None) -> Array:
+    @answers
+    def pose(self, q: ArrayLike, frame: str | Frame, threads: Threads = None, out: Out = None) -> Array:
         """The homogeneous matrix of a frame in the world, of shape (..., 4, 4)."""
-        return self._ask("pose", (q,), {}, None, threads, out, frame=frame)
 
+    @answers
     def velocity(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        frame: str | Frame,
-        axes: str = "frame",
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
-        base_velocity: ArrayLike | None = None,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None,
+        out: Out = None, *, base_velocity: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
         """The velocity (angular, linear) of a frame's origin, of shape (..., 6).
 
         `axes` are the frame's own ("frame") or the world's ("world"); the point is the frame's origin in both.
         """
-        extra = {"base_velocity": base_velocity}
-        return self._ask("velocity", (q, v), extra, None, threads, out, frame=frame, axes=axes)
 
+    @answers
     def acceleration(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        frame: str | Frame,
-        axes: str = "frame",
-        kind: str = "classical",
-        threads: int | None = None,
-        out: Array | None = None,
-        *,
-        base_velocity: ArrayLike | None = None,
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str | Frame, axes: str = "frame",
+        kind: str = "classical", threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """The acceleration (angular, linear) of a frame's origin, without gravity, of shape (..., 6).
 
         The "classical" kind is the second derivative of the position; the "spatial" kind is the derivative of the
         spatial velocity, as in the papers.
         """
-        settings = {"frame": frame, "axes": axes, "kind": kind}
-        extra = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
-        return self._ask("acceleration", (q, v, a), extra, None, threads, out, **settings)
 
+    @answers
     def jacobian(
-        self,
-        q: ArrayLike,
-        frame: str | Frame,
-        axes: str = "frame",
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
     ) -> Array:
         """The matrix J with `velocity(q, v, frame) = J v`, of shape (..., 6, nv)."""
-        return self._ask("jacobian", (q,), {}, None, threads, out, frame=frame, axes=axes)
 
+    @answers
     def integrate(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        dt: ArrayLike = 1.0,
-        threads: int | None = None,
-        out: Array | None = None,
+        self, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0, threads: Threads = None, out: Out = None
     ) -> Array:
         """The position reached from q at the constant velocity v after the time dt, of shape (..., nq)."""
-        return self._ask("integrate", (q, v, dt), {}, None, threads, out)
 
-    def difference(self, q0: ArrayLike, q1: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+    @answers
+    def difference(self, q0: ArrayLike, q1: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
         """The constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv).
 
         Of joints that roll, where such a velocity leads to other places, it is what turns the body as far.
         """
-        return self._ask("difference", (q0, q1), {}, None, threads, out)
 
-    def position_rate(self, q: ArrayLike, v: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+    @answers
+    def position_rate(self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
         """How fast the positions change, dq/dt, at the velocity v, of shape (..., nq)."""
-        return self._ask("position_rate", (q, v), {}, None, threads, out)
 
-    def project(self, q: ArrayLike, threads: int | None = None, out: Array | None = None) -> Array:
+    @answers
+    def project(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
         """The position next to numbers that are nearly one, of shape (..., nq): quaternions become units again."""
-        return self._ask("project", (q,), {}, None, threads, out)
 
+    @delegated("simulate.simulate")
     def simulate(
-        self,
-        q0: ArrayLike | None = None,
-        v0: ArrayLike | None = None,
-        tau: Any = None,
-        until: ArrayLike = 1.0,
-        *,
-        method: str = "dormand-prince-8",
-        step: float | None = None,
-        rtol: float = 1e-10,
-        atol: float = 1e-10,
-        tolerance: str = "motion",
-        events: Sequence[Event] = (),
-        limits: str = "ignore",
-        restitution: float = 0.0,
+        self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, tau: Any = None, until: ArrayLike = 1.0, *,
+        method: str = "dormand-prince-8", step: float | None = None, rtol: float = 1e-10, atol: float = 1e-10,
+        tolerance: str = "motion", events: Sequence[Event] = (), limits: str = "ignore", restitution: float = 0.0,
         external: External | Table | Mapping[str, ArrayLike | Table] | Callable[..., External] | None = None,
-        dynamics: str | None = None,
-        smoothing: float = 0.01,
-        dense: bool = True,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: bool | Callable[[float], Any] | None = None,
-        max_steps: int = 10_000_000,
-        native: bool | None = None,
-        drift: str | tuple[float, float] = "project",
-        switches: Sequence[Switch] = (),
-    ) -> Result:
+        dynamics: str | None = None, smoothing: float = 0.01, dense: bool = True, checkpoint: str | os.PathLike[str] | None = None,
+        progress: bool | Callable[[float], Any] | None = None, max_steps: int = 10_000_000, native: bool | None = None,
+        drift: str | tuple[float, float] = "project", switches: Sequence[Switch] = (),
+    ) -> Result:  # fmt: skip
         """The motion from a state (at rest in the neutral position unless given), until a time in seconds.
 
         `until` may be a list of times: then these are the samples of the result, by dense output; otherwise every step
@@ -632,51 +441,15 @@ class Robot(LoopMethods, Model):
         >>> result.report.energy_drift < 1e-8
         True
         """
-        from .simulate.simulate import simulate
 
-        return simulate(
-            self,
-            q0,
-            v0,
-            tau,
-            until,
-            method=method,
-            step=step,
-            rtol=rtol,
-            atol=atol,
-            tolerance=tolerance,
-            events=events,
-            limits=limits,
-            restitution=restitution,
-            external=external,
-            dynamics=dynamics,
-            smoothing=smoothing,
-            dense=dense,
-            checkpoint=checkpoint,
-            progress=progress,
-            max_steps=max_steps,
-            native=native,
-            drift=drift,
-            switches=switches,
-        )
-
+    @delegated("simulate.rollout")
     def rollout(
-        self,
-        q0: ArrayLike,
-        v0: ArrayLike,
-        tau: ArrayLike | None = None,
-        steps: int | None = None,
-        dt: float = 1e-3,
-        *,
-        method: str = "semi-implicit-euler",
-        every: int = 1,
-        feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
-        external: External | None = None,
-        dynamics: str | None = None,
-        smoothing: float = 0.01,
-        threads: int | None = None,
+        self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
+        *, method: str = "semi-implicit-euler", every: int = 1,
+        feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None, external: External | None = None,
+        dynamics: str | None = None, smoothing: float = 0.01, threads: Threads = None,
         out: tuple[Array, Array] | None = None,
-    ) -> Rollout:
+    ) -> Rollout:  # fmt: skip
         """Trajectories of a batch of states in steps of `dt`, all in native code: `q, v, t = robot.rollout(...)`.
 
         q and v have the shapes (..., 1 + steps // every, n): the initial state, and every `every`-th after it. Joint
@@ -692,24 +465,6 @@ class Robot(LoopMethods, Model):
         Loops are kept closed by Baumgarte's stabilisation, within what the steps' errors leave after 50 ms: with rk4 at
         1 ms some 1e-9 m. The start must be closed; `robot.close` and `project_velocity` close the end, if need be.
         """
-        from .simulate.rollout import rollout
-
-        return rollout(
-            self,
-            q0,
-            v0,
-            tau,
-            steps,
-            dt,
-            method=method,
-            every=every,
-            feedback=feedback,
-            external=external,
-            dynamics=dynamics,
-            smoothing=smoothing,
-            threads=threads,
-            out=out,
-        )
 
     def builder(self) -> Builder:
         """A builder with the parts of this robot, to be changed and built again."""
@@ -736,25 +491,15 @@ class Robot(LoopMethods, Model):
         >>> on.load("planar-3r").with_actuated(["joint1", "joint2"]).actuated
         ('joint1', 'joint2')
         """
-        found = Robot.of(replace(self, motors=joints))  # type: ignore[arg-type]
-        found.__dict__["_kernels"] = self._kernels
-        return found
+        return Robot.of(replace(self, motors=joints), self._kernels)  # type: ignore[arg-type]
 
+    @delegated("control.inverse_kinematics")
     def inverse_kinematics(
-        self,
-        pose: ArrayLike | Mapping[str, ArrayLike],
-        frame: str | Frame | None = None,
-        q0: ArrayLike | None = None,
-        *,
-        limits: bool = True,
-        damping: float = 1e-3,
-        tolerance: float = 1e-9,
-        steps: int = 100,
-        weights: ArrayLike | Mapping[str, ArrayLike] | None = None,
-        restarts: int = 0,
-        null: ArrayLike | None = None,
+        self, pose: ArrayLike | Mapping[str, ArrayLike], frame: str | Frame | None = None, q0: ArrayLike | None = None,
+        *, limits: bool = True, damping: float = 1e-3, tolerance: float = 1e-9, steps: int = 100,
+        weights: ArrayLike | Mapping[str, ArrayLike] | None = None, restarts: int = 0, null: ArrayLike | None = None,
         rng: np.random.Generator | int | None = 0,
-    ) -> tuple[Array, Reach]:
+    ) -> tuple[Array, Reach]:  # fmt: skip
         """Positions in which frames have given poses: (q, info), by damped least squares, for any batch of poses.
 
         `pose` is (..., 4, 4) for one frame, or a dictionary of such by the names of frames that have to be reached
@@ -771,38 +516,20 @@ class Robot(LoopMethods, Model):
         >>> bool(info.reached), bool(info.distance < 1e-9)
         (True, True)
         """
-        from .control.inverse_kinematics import inverse_kinematics
 
-        return inverse_kinematics(
-            self, pose, frame, q0, limits=limits, damping=damping, tolerance=tolerance, steps=steps,
-            weights=weights, restarts=restarts, null=null, rng=rng,
-        )  # fmt: skip
-
+    @delegated("operators")
     def operators(self, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
         """The papers' spatial operators at one state: H, phi, psi, M, P, D, K ... that act, multiply and invert."""
-        from .operators import operators
 
-        return operators(self, q, v)
-
+    @delegated("check")
     def check(self) -> Report:
         """What a careful engineer would notice about this robot: masses, inertias, joints, limits, loops, units."""
-        from .check import check
-
-        return check(self)
 
     def view(
-        self,
-        q: ArrayLike | None = None,
-        *,
-        motion: Any = None,
-        save: str | os.PathLike[str] | None = None,
-        port: int | None = None,
-        browser: bool = True,
-        wait: bool | None = None,
-        paths: Sequence[str | Frame] | None = None,
-        external: External | None = None,
-        origins: Sequence[str] = (),
-    ) -> Viewer | None:
+        self, q: ArrayLike | None = None, *, motion: Any = None, save: str | os.PathLike[str] | None = None,
+        port: int | None = None, browser: bool = True, wait: bool | None = None,
+        paths: Sequence[str | Frame] | None = None, external: External | None = None, origins: Sequence[str] = (),
+    ) -> Viewer | None:  # fmt: skip
         """The robot in the browser, at a position or in motion; or, with `save`, in one HTML file that plays offline.
 
         `motion` is the result of a simulation, or a pair (t, q). See `ordern.view.show` for the rest.
@@ -828,153 +555,34 @@ class Robot(LoopMethods, Model):
 
         return draw(motion, *what, **options)
 
+    @delegated("io.export_urdf")
     def to_urdf(self, *, lossy: bool = False) -> str:
         """The robot as URDF text. What the format cannot say is an error; with `lossy` it is left out and listed."""
-        from .io.export_urdf import to_urdf
 
-        return to_urdf(self, lossy=lossy)
-
+    @delegated("io.export_mjcf")
     def to_mjcf(self, *, lossy: bool = False) -> str:
         """The robot as MJCF text. What the format cannot say is an error; with `lossy` it is left out and listed."""
-        from .io.export_mjcf import to_mjcf
 
-        return to_mjcf(self, lossy=lossy)
-
+    @delegated("io.writing")
     def save(self, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
         """Write the robot to a file: URDF or MJCF, by its suffix. The file is whole or not written at all."""
-        from .io.writing import save
-
-        save(self, path, lossy=lossy)
 
     def kernel(
-        self,
-        question: str,
-        method: str | None = None,
-        *,
-        present: Sequence[str] = (),
-        way: str | None = None,
+        self, question: str, method: str | None = None, *, present: Sequence[str] = (), way: str | None = None,
         **options: Any,
-    ) -> Kernel:
+    ) -> Kernel:  # fmt: skip
         """The compiled function behind a question, made on first use.
 
         `present` names the optional arguments that it takes, in their order; `way` is "interpreted", "unrolled",
         "rolled", or None to let the number of operations decide; `options` are settings such as the frame.
         """
-        algorithm = find(question, method)[1]
-        if "frame" in options:
-            options["frame"] = self.frame(options["frame"])
-        key = (algorithm, present if isinstance(present, str) else tuple(present), way, *sorted(options.items()))
-        try:
-            found = self._kernels.get(key)
-        except TypeError:
-            found = None  # a setting is not what it should be, which the kernel will tell
-        if found is None:
-            from .kernel import Kernel  # the compiler is not needed before this
-
-            found = Kernel(self, question, algorithm.name, present, way, **options)
-            self._kernels[key] = found
-        return found
-
-    @cached_property
-    def _kernels(self) -> dict[Any, Kernel]:
-        return {}
-
-    def _ask(
-        self,
-        question: str,
-        arguments: tuple[ArrayLike, ...],
-        extra: Mapping[str, Any],
-        method: str | None,
-        threads: int | None,
-        out: Array | None,
-        **options: Any,
-    ) -> Array:
-        present = tuple(name for name, value in extra.items() if value is not None) if extra else ()
-        plain = not present and threads is None and out is None
-        asked = (question, method, *options.values())
-        try:
-            quick = None if present else self._quick.get(asked)
-        except TypeError:
-            quick = None  # a setting is not what it should be, which the kernel will tell
-        if quick is not None:
-            known: Array = quick(*arguments) if plain else quick(*arguments, threads=threads, out=out)
-            return known
-        kernel = self.kernel(question, method, present=present, **options)
-        given = (self._forces(extra[name]) if name == "external" else extra[name] for name in present)
-        arguments = (*arguments, *given)
-        answer: Array = kernel(*arguments, out=out, threads=threads)
-        if plain and getattr(answer, "dtype", None) == np.float64:
-            self._quick[asked] = self._shortened(question, kernel)
-        return answer
-
-    @cached_property
-    def _quick(self) -> dict[Any, Callable[..., Any]]:
-        """Functions for one state per call, by question, method and settings."""
-        return {}
-
-    def _shortened(self, question: str, kernel: Kernel) -> Callable[..., Any]:
-        """What plain calls with one state go through from now on; all others come back here.
-
-        A question without settings, asked in its usual way, does not even pass through Python.
-        """
-        general: Any = getattr(type(self), question, None)
-        usual = kernel.algorithm.name == kernel.question.default and not kernel.options
-        if general is None or not usual or general is not getattr(Robot, question):
-            return kernel.fast(kernel)
-        self._shorten(question, kernel)
-        return kernel
-
-    def _shorten(self, question: str, kernel: Kernel, **settings: Any) -> None:
-        """Put machine code in the place of a method, which it calls for all but plain arguments of one state."""
-        import inspect  # slow to import, and not needed to load a robot
-
-        general: Any = getattr(Robot, question)
-        parameters = list(inspect.signature(general).parameters.values())[1:]
-        shown = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters]
-        named = sum(p.kind is p.KEYWORD_ONLY for p in parameters)
-        if named:
-            shown.insert(len(shown) - named, "*")
-        doc = f"{question}({', '.join(shown)})\n--\n\n{inspect.getdoc(general)}"
-        others = general.__get__(self)
-        if not settings:
-            others = _for_batches(kernel, others)
-        self.__dict__[question] = kernel.fast(others, self, doc, name=question, **settings)
+        return self._kernels.kernel(question, method, present, way, **options)
 
     def _forces(self, external: External) -> Array:
-        """External forces as one array (..., n, 6), each in its body's frame."""
-        if not isinstance(external, Mapping):
-            return np.asarray(external)
-        shapes, placed = [], []
-        for name, wrench in external.items():
-            frame = self.frame(name)
-            try:
-                w = np.asarray(wrench)
-            except ValueError as e:
-                raise ArgumentError(f"external: the force on {name!r} is no array: {e}") from None
-            if w.dtype.kind not in "biufO":
-                raise ArgumentError(f"external: the force on {name!r} has data type {w.dtype}; give real numbers")
-            if w.shape[-1:] != (6,):
-                raise ArgumentError(
-                    f"external: the force on {name!r} has shape {w.shape}; its last dimension must be 6 (moment, force)"
-                )
-            shapes.append(w.shape[:-1])
-            if frame.body == BASE:
-                continue  # the base takes any force
-            kind = np.result_type(w, np.float16)  # rotating keeps the kind of number
-            R, p = frame.placement.R.astype(kind), frame.placement.p.astype(kind)
-            force = w[..., 3:] @ R.T
-            moment = w[..., :3] @ R.T + np.cross(p, force)
-            placed.append((frame.body, np.concatenate([moment, force], axis=-1)))
-        dtype = np.result_type(np.float16, *(w for _, w in placed))
-        try:
-            batch = np.broadcast_shapes(*shapes)
-        except ValueError:
-            listed = ", ".join(f"{name} {shape}" for name, shape in zip(external, shapes, strict=True))
-            raise ArgumentError(f"external: the batch shapes of the forces do not broadcast: {listed}") from None
-        total = np.zeros((*batch, len(self.bodies), 6), dtype)
-        for body, w in placed:
-            total[..., body, :] += w
-        return total
+        """Return external forces as one array (..., n, 6), each in its body's frame."""
+        from .kernel.arguments import external_forces
+
+        return np.asarray(external_forces(self, external))
 
 
 class Builder(ModelBuilder):
@@ -1009,15 +617,3 @@ def _exists(answer: Array, core: int) -> bool:
     if first.ndim == 1 and first.size < _FEW:  # the quickest sum of a few numbers
         return not math.isnan(first.dot(first))
     return not math.isnan(first.sum())
-
-
-def _for_batches(kernel: Kernel, general: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a robot that asks the kernel at once if it is given arrays, as many as the kernel takes."""
-    plain, known = (np.ndarray,) * len(kernel.ports), {"threads", "out"}
-
-    def method(*arguments: Any, **settings: Any) -> Any:
-        if tuple(map(type, arguments)) == plain and settings.keys() <= known:
-            return kernel(*arguments, **settings)
-        return general(*arguments, **settings)
-
-    return method

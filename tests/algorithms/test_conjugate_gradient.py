@@ -10,7 +10,7 @@ import pytest
 
 import ordern as on
 from ordern.algorithms.forward_dynamics.conjugate_gradient import solve
-from ordern.kernel import Kernel
+from ordern.kernel import Kernels
 from tests.random_models import random_robot, random_state
 from tests.tolerances import INVERSION, ROUNDING, SINGLE, assert_close
 
@@ -176,13 +176,13 @@ def test_nothing_to_solve(method: str) -> None:
 def test_the_preconditioner_does_not_form_the_mass_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is asked for is of order n."""
     asked: list[str] = []
-    piece = Kernel._piece
+    ask = Kernels.ask
 
-    def noted(self: Kernel, question: str, *arguments: Any, **options: Any) -> Any:
+    def noted(self: Kernels, question: str, *arguments: Any, **options: Any) -> Any:
         asked.append(question)
-        return piece(self, question, *arguments, **options)
+        return ask(self, question, *arguments, **options)
 
-    monkeypatch.setattr(Kernel, "_piece", noted)
+    monkeypatch.setattr(Kernels, "ask", noted)
     robot = TREES["floating"]
     q, v, tau, *_ = drawn(robot, 2)
     robot.kernel("forward_dynamics", METHODS[1])(q, v, tau)

@@ -75,9 +75,12 @@ def test_published_formulas_give_the_published_numbers() -> None:
     assert forward["Featherstone 1983"] == [(996, 871), (2190, 1915)]
 
 
-def test_what_iterates_has_no_count() -> None:
-    with pytest.raises(on.ArgumentError, match="cannot be counted"):
-        on.load("puma560").kernel("forward_dynamics", "conjugate-gradient").counts()
+def test_kernels_of_what_iterates_count_as_on_count_does() -> None:
+    robot = on.load("puma560")
+    found = robot.kernel("forward_dynamics", "conjugate-gradient").counts()
+    assert found == on.count(robot, "forward_dynamics", "conjugate-gradient")
+    assert found.each_step == on.count(robot, "mass_matrix_product")
+    assert {p.question for p in found.pieces} == {"bias_force", "mass_matrix_product"}
 
 
 @pytest.mark.parametrize("general", [False, True])

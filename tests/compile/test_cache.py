@@ -10,8 +10,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from ordern.algorithms import registry
 from ordern.compile import program
 from ordern.compile.run import cache
 from ordern.model import Tree
-from ordern.spatial import Real
+from ordern.spatial import Columns, Motion, Real
 from tests.tolerances import HUNG
 
 ROOT = Path(__file__).parent.parent.parent
@@ -56,13 +57,13 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The questions that were traced and compiled since the test began."""
     found: list[str] = []
-    real = program._compile
+    real = program.compile_request
 
     def spy(request: Any, *rest: Any) -> Any:
         found.append(request.question.name)
         return real(request, *rest)
 
-    monkeypatch.setattr(program, "_compile", spy)
+    monkeypatch.setattr(program, "compile_request", spy)
     return found
 
 
@@ -191,14 +192,65 @@ def test_what_a_joint_inherits_is_part_of_the_key(
         del sys.modules[name]
 
 
-def test_algorithms_without_a_source_are_not_kept(directory: Path, compiled: list[str], own_registry: None) -> None:
-    for factor in (2.0, 3.0):
-        space: dict[str, Any] = {"__name__": "__console__"}
-        exec(f"def typed(tree, q):\n    return {factor}", space)
-        on.algorithm("potential_energy", "typed")(space["typed"])
-        assert robot().kernel("potential_energy", "typed")(np.array([0.5])) == factor
+def typed(text: str, **known: Any) -> float:
+    """Register an algorithm as a console does, which has no file, and return its answer."""
+    space: dict[str, Any] = {"__name__": "__console__", **known}
+    exec(text, space)
+    on.algorithm("potential_energy", "typed")(space["typed"])
+    return float(robot().kernel("potential_energy", "typed")(np.array([0.5])))
+
+
+def test_algorithms_of_ones_own_are_kept(directory: Path, compiled: list[str], own_registry: None) -> None:
+    """They are known by their code: other constants, globals, helpers or defaults are other entries."""
+    text = "def half(x):\n    return x / {0}\ndef typed(tree, q, *, k=1.0):\n    return gain * k * half({1})"
+    for _ in range(2):
+        for values in ((2.0, 3.0), (4.0, 3.0), (2.0, 5.0)):
+            for gain in (1.0, 7.0):
+                assert typed(text.format(*values), gain=gain) == gain * values[1] / values[0]
+    assert typed(text.format(2.0, 3.0).replace("k=1.0", "k=2.0"), gain=1.0) == 3.0
+    assert len(compiled) == len(entries(directory)) == 7
+
+
+@pytest.mark.parametrize("seen", [sys.stdout, iter([1.0]), type(sys)("mine")], ids=["file", "generator", "module"])
+def test_code_that_sees_what_has_no_text_is_not_kept(
+    directory: Path, compiled: list[str], own_registry: None, seen: Any
+) -> None:
+    for _ in range(2):
+        assert typed("def typed(tree, q):\n    return 2.0 if seen else 0.0", seen=seen) == 2.0
     assert compiled == ["potential_energy"] * 2
     assert not directory.exists() or not entries(directory)
+
+
+def test_a_joint_of_ones_own_is_kept(directory: Path, compiled: list[str]) -> None:
+    def answer(ratio: float) -> float:
+        @dataclass(frozen=True)
+        class Geared(on.Prismatic):
+            nq: ClassVar[int] = 1
+            nv: ClassVar[int] = 1
+
+            def subspace(self, q: Any) -> Columns:
+                return Columns((Motion((0.0, 0.0, 0.0), (0.0, 0.0, ratio)),))
+
+        one = on.Builder("geared").body("a").body("b", parent="a", joint=Geared((0, 0, 1)), mass=1.0).build()
+        return float(one.mass_matrix(np.array([0.0]))[0, 0])
+
+    for _ in range(2):
+        assert [answer(ratio) for ratio in (1.0, 3.0)] == [1.0, 9.0]
+    assert len(compiled) == len(entries(directory)) == 2
+
+
+def test_a_hit_imports_nothing_that_traces_or_emits(directory: Path) -> None:
+    script = (
+        "import sys; import ordern as on; import numpy as np\n"
+        "on.load('puma560').forward_dynamics(*np.zeros((3, 6)))\n"
+        "print(*sorted(m for m in sys.modules if m.startswith(('ordern.compile.emit.', 'ordern.compile.trace.'))))"
+    )
+    found = []
+    for _ in range(2):
+        command = [sys.executable, "-c", script]
+        found.append(subprocess.run(command, env=_env(), capture_output=True, text=True, check=True).stdout.split())
+    assert "ordern.compile.trace.unroll" in found[0]
+    assert found[1] == ["ordern.compile.emit.target", "ordern.compile.trace.layout"]
 
 
 def damages() -> Iterator[tuple[str, Callable[[bytes], bytes]]]:

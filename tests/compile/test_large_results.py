@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 import ordern as on
-from ordern.compile import program
+from ordern.compile import pipeline
 from ordern.compile.emit import entry_points, stream
 from ordern.compile.emit.target import target
-from ordern.compile.run import loaded, result_pool
-from ordern.compile.run.result_pool import Shelf
+from ordern.compile.run import result_pool
+from ordern.compile.run.result_pool import ResultPool
 from ordern.compile.trace.layout import Layout, Operand, Repeating, sharing
 
 Array = NDArray[Any]
@@ -118,7 +118,8 @@ def test_vectors_of_every_width_are_streamed(
     expected = robot.mass_matrix(q, threads=1)
     monkeypatch.setenv("ORDERN_CACHE", "off")
     monkeypatch.setattr(entry_points, "FROM_BYTES", 1)
-    monkeypatch.setattr(loaded, "code_for", lambda request, dtype: program.code_for(request, dtype, lanes))
+    real = pipeline.code_for
+    monkeypatch.setattr(pipeline, "code_for", lambda request, dtype: real(request, dtype, lanes))
     if not picking:
         monkeypatch.setattr(stream, "_picks", lambda target: "")
     kernel = on.Kernel(robot, "mass_matrix", way="unrolled")
@@ -129,7 +130,7 @@ def test_vectors_of_every_width_are_streamed(
         np.testing.assert_allclose(out, expected, rtol=1e-3 if dtype == "float32" else 1e-12, atol=1e-3)
         np.testing.assert_array_equal(memory[: 8 + offset], -7.0)
         np.testing.assert_array_equal(memory[8 + offset + expected.size :], -7.0)
-    assert kernel._load(dtype).lanes == lanes
+    assert kernel._runner.machine(dtype).lanes == lanes
 
 
 @pytest.mark.parametrize(("lanes", "stores"), [(2, 8), (4, 8), (8, 8), (16, 16)])
@@ -160,17 +161,17 @@ def test_tiles_hold_each_number_once() -> None:
     assert sharing(small, [0, 0, 0, 0]) is small
 
 
-class TestShelf:
+class TestResultPool:
     shape = (result_pool.FROM_BYTES // 8, 1)
     dtype = np.dtype("float64")
 
-    def place(self, s: Shelf) -> tuple[int, Array]:
+    def place(self, s: ResultPool) -> tuple[int, Array]:
         found = s.array(self.shape, self.dtype)
         assert found is not None
         return found.ctypes.data, found
 
     def test_memory_is_used_again_when_nobody_holds_it(self) -> None:
-        s = Shelf()
+        s = ResultPool()
         where, array = self.place(s)
         assert where % 64 == 0
         view = array[5:].T
@@ -183,13 +184,13 @@ class TestShelf:
         del held
 
     def test_no_more_than_two_blocks_are_kept(self) -> None:
-        s = Shelf()
+        s = ResultPool()
         arrays = [self.place(s)[1] for _ in range(5)]
         assert len({a.ctypes.data for a in arrays}) == 5
         assert len(s._blocks) == 2
 
     def test_other_sizes_are_left_to_numpy(self) -> None:
-        s = Shelf()
+        s = ResultPool()
         assert s.array((10, 10), self.dtype) is None
         assert s.array((result_pool.UP_TO_BYTES // 8 + 1,), self.dtype) is None
 

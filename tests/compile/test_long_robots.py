@@ -10,7 +10,7 @@ import pytest
 
 import ordern as on
 from ordern.algorithms import find
-from ordern.compile import Counter, Pieces
+from ordern.compile.run.pieces import Counter, Pieces
 from ordern.counting import generic
 from ordern.model import FreedomTables, Piece
 from ordern.robots import chain

@@ -31,7 +31,7 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     there = MACHINES[request.param]
-    for module in ("target", "engine"):
+    for module in ("emit.target", "run.engine"):
         monkeypatch.setattr(importlib.import_module(f"ordern.compile.{module}"), "host", lambda: there)
     return there
 
@@ -53,7 +53,7 @@ def test_code_calls_no_library(
         return b""
 
     monkeypatch.setattr(program, "compile_object", keep)
-    code = program._compile(Kernel(robot, question, way=way).request, dtype, None)
+    code = program.compile_request(Kernel(robot, question, way=way).request, dtype)
     assert code.way == way
     [text] = texts
     module = llvm.parse_assembly(f'target triple = "{machine.triple}"\n{text}')

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.compile import program
+from ordern.compile import pipeline, program
 from ordern.compile.emit.entry_points import attributes
 from ordern.compile.emit.target import target
-from ordern.compile.run import loaded as loaded_module
 from tests.compile.asking import EVERYTHING, arguments, name_of, relative
 from tests.random_models import ALL_JOINTS, CUSTOM_JOINTS, Wrist, random_robot, random_state
 from tests.tolerances import EXTENDED, INVERSION, LONG_CHAIN, ROUNDING, SINGLE, assert_close
@@ -188,7 +187,8 @@ LANES = (1, 2, 4, 8, 16)
 @pytest.mark.parametrize("lanes", LANES)
 def test_vectors_of_every_width(monkeypatch: pytest.MonkeyPatch, lanes: int, dtype: str, way: str) -> None:
     """Batches shorter and longer than a vector, contiguous or not, and matrices in and out."""
-    monkeypatch.setattr(loaded_module, "code_for", lambda request, dtype: program.code_for(request, dtype, lanes))
+    real = pipeline.code_for
+    monkeypatch.setattr(pipeline, "code_for", lambda request, dtype: real(request, dtype, lanes))
     robot = random_robot(25, 3, (on.Revolute, on.Spherical, on.Prismatic))
     kernel = on.Kernel(robot, "inverse_dynamics", present=("external",), way=way)
     masses = on.Kernel(robot, "mass_matrix", way=way)
@@ -206,7 +206,7 @@ def test_vectors_of_every_width(monkeypatch: pytest.MonkeyPatch, lanes: int, dty
         into = np.empty((robot.nv, count, robot.nv), dtype).transpose(1, 2, 0)
         assert (masses(given[0], out=into) == M).all()
         assert relative(M, robot.kernel("mass_matrix", way="interpreted")(given[0].astype(float))) <= limit
-    assert kernel._load(dtype).lanes == lanes
+    assert kernel._runner.machine(dtype).lanes == lanes
 
 
 class Refusal:

@@ -391,7 +391,7 @@ def test_what_is_no_real_number_is_refused(given: np.ndarray, named: str, robot:
 
 def test_what_is_no_array_is_refused() -> None:
     q, v = draw(ARM, "q"), draw(ARM, "v")
-    with pytest.raises(on.ArgumentError, match=r"bias_force: argument 'v' is no array: .*inhomogeneous"):
+    with pytest.raises(on.ArgumentError, match=r"bias_force: argument 'v' is not an array: .*inhomogeneous"):
         ARM.bias_force(q, [1.0, [2.0], 3.0, 4.0, 5.0])
     for nothing in (None, {}, object(), "text"):
         with pytest.raises(on.ArgumentError, match="bias_force: argument 'v'"):

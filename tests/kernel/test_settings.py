@@ -61,7 +61,7 @@ def test_external_forces_that_do_not_fit() -> None:
         pushed({"wrist": np.zeros((3, 6)), "hand": np.zeros((2, 6))})
     with pytest.raises(on.ArgumentError, match="the force on 'wrist' has data type"):
         pushed({"wrist": "abc"})
-    with pytest.raises(on.ArgumentError, match="the force on 'wrist' is no array"):
+    with pytest.raises(on.ArgumentError, match="the force on 'wrist' is not an array"):
         pushed({"wrist": [[1, 2], [3]]})
     assert pushed({ROBOT.base: np.zeros((7, 6))}).shape == (7, 6)  # of no effect, but a batch
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern import kernel as kernel_module
+from ordern.kernel import compiled
 from tests.kernel.arm import ARM, CALLS, draw, make_arm
 from tests.random_models import random_robot
 from tests.tolerances import HUNG
@@ -106,14 +106,14 @@ def test_errors_with_threads_are_those_without() -> None:
 def test_small_batches_stay_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Handing work over costs more than a small batch does; a large one is worth it."""
     used: list[int] = []
-    real = on.Kernel._run_threads
+    real = compiled.Compiled._run_threads
 
     def spy(self: Any, loaded: Any, arrays: Any, out: Any, count: int) -> Any:
         used.append(count)
         return real(self, loaded, arrays, out, count)
 
-    monkeypatch.setattr(on.Kernel, "_run_threads", spy)
-    monkeypatch.setattr(kernel_module, "cores", lambda: 2)
+    monkeypatch.setattr(compiled.Compiled, "_run_threads", spy)
+    monkeypatch.setattr(compiled, "cores", lambda: 2)
     for count in (1, 10, 1000):
         ARM.forward_dynamics(*(draw(ARM, kind, (count,)) for kind in ("q", "v", "a")))
     assert used == []
@@ -172,13 +172,13 @@ def test_first_calls_of_several_threads_compile_once(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setenv("ORDERN_CACHE", "off")
     made: list[str] = []
-    real = program._compile
+    real = program.compile_request
 
     def spy(request: Any, *rest: Any) -> Any:
         made.append(request.question.name)
         return real(request, *rest)
 
-    monkeypatch.setattr(program, "_compile", spy)
+    monkeypatch.setattr(program, "compile_request", spy)
     kernel = on.Kernel(make_arm("fresh"), "mass_matrix")
     q, start = draw(ARM, "q", (5,)), threading.Barrier(4)
 
@@ -222,9 +222,7 @@ def test_processes_started_after_threads_were_used(method: str) -> None:
 
 def test_one_state_of_a_long_robot_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long one state takes, it is one thread's work."""
-    from ordern import kernel
-
-    monkeypatch.setattr(kernel, "_WORTH_A_THREAD_NS", 1e-3)
+    monkeypatch.setattr(compiled, "_WORTH_A_THREAD_NS", 1e-3)
     q, v, a = (draw(ARM, kind) for kind in ("q", "v", "a"))
     expected = ARM.inverse_dynamics(q, v, a, threads=1)
     assert np.array_equal(ARM.kernel("inverse_dynamics")(q, v, a), expected)

@@ -130,7 +130,7 @@ def test_a_function_whose_robot_was_emptied_raises() -> None:
 
 def test_a_ufunc_outlives_its_robot() -> None:
     robot, q, expected = asked("puma560")
-    loaded = robot.kernel("forward_dynamics")._load("float64")
+    loaded = robot.kernel("forward_dynamics")._runner.machine("float64")
     ufunc, workspace = loaded._ufunc, loaded._new_workspace()
     del robot, loaded
     gc.collect()

@@ -18,7 +18,18 @@ from ..model import Model
 from ..records import dataclass
 from .method_limits import all_of, undeclared_couplings
 
-__all__ = ["Algorithm", "Port", "Question", "algorithm", "alias", "find", "methods", "question", "questions"]
+__all__ = [
+    "Algorithm",
+    "Port",
+    "Question",
+    "algorithm",
+    "alias",
+    "find",
+    "find_question",
+    "methods",
+    "question",
+    "questions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +190,20 @@ def questions() -> tuple[Question, ...]:
     return tuple(_QUESTIONS.values())
 
 
+def find_question(name: Any) -> Question:
+    """Return a question; an unknown name lists those that exist."""
+    if isinstance(name, str) and name not in _QUESTIONS:
+        import_all()  # some modules declare questions of their own
+    if not isinstance(name, str) or name not in _QUESTIONS:
+        raise unknown_name("question", name, _QUESTIONS)
+    return _QUESTIONS[name]
+
+
 def find(question: str, method: str | None = None) -> tuple[Question, Algorithm]:
     """A question and one of its methods, or its default method; an unknown name lists those that exist."""
-    if not isinstance(question, str):
-        raise unknown_name("question", question, _QUESTIONS)
-    if question not in _QUESTIONS:
-        import_all()  # some modules declare questions of their own
-    if question not in _QUESTIONS:
-        raise unknown_name("question", question, _QUESTIONS)
-    asked = _QUESTIONS[question]
+    asked = find_question(question)
     name: Any = asked.default if method is None else method
-    if not isinstance(name, str) or (question, name) not in _ALGORITHMS:
+    if isinstance(name, str) and (question, name) not in _ALGORITHMS:
         import_all()
     if not isinstance(name, str) or (question, name) not in _ALGORITHMS:
         raise unknown_name("method", name, [n for q, n in _ALGORITHMS if q == question], question)

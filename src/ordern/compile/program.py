@@ -13,7 +13,7 @@ from .emit.rolled import emit_rolled
 from .emit.stream import stream_functions, streamable
 from .emit.target import Target, narrow_target, target
 from .emit.tiles import asks, tile_functions
-from .request import Code, Request, code_for, layout_of
+from .pipeline import Code, Request, layout_of
 from .run.engine import compile_object
 from .run.numpy_api import HEAD
 from .trace.layout import Layout, sharing
@@ -21,7 +21,7 @@ from .trace.roll import trace_rolled
 from .trace.rolled_count import estimate
 from .trace.unroll import emit_unrolled, trace_unrolled
 
-__all__ = ["code_for", "compile_straight", "count_operations", "straight_line"]
+__all__ = ["choose_way", "compile_request", "compile_straight", "count_operations", "straight_line", "trace_request"]
 
 UNROLL_LIMIT = 40_000
 """Operations of the loops, all bodies together, up to which straight-line code compiles in a second or two."""
@@ -31,14 +31,15 @@ _STREAMED_BYTES = 5_000_000
 """A workspace larger than this passes through memory in every loop; then fewer states at a time are faster."""
 
 
-def _compile(request: Request, dtype: str, lanes: int | None) -> Code:
-    way = request.way or _choose(request)
+def compile_request(request: Request, dtype: str, lanes: int | None = None) -> Code:
+    """Trace a request, emit LLVM code, and compile it."""
+    way = request.way or choose_way(request)
     if way == "unrolled":
-        results = _trace(request, trace_unrolled, layout_of(request, 1))
+        results = trace_request(request, trace_unrolled, layout_of(request, 1))
         return compile_straight(results, lambda lanes: layout_of(request, lanes), dtype, lanes)
     if way != "rolled":
         raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
-    program = _trace(request, trace_rolled, layout_of(request, 1))
+    program = trace_request(request, trace_rolled, layout_of(request, 1))
     for bits in (256, 128):
         on = target(dtype, lanes) if lanes else narrow_target(dtype, bits)
         layout = layout_of(request, on.lanes)
@@ -80,7 +81,7 @@ def _assembled(body: str, layout: Layout, on: Target, asking: bool) -> bytes:
 
 def straight_line(request: Request) -> list[Scalar]:
     """The scalars of the result, as straight-line code computes them."""
-    found: list[Scalar] = _trace(request, trace_unrolled, layout_of(request, 1))
+    found: list[Scalar] = trace_request(request, trace_unrolled, layout_of(request, 1))
     return found
 
 
@@ -88,27 +89,28 @@ def count_operations(request: Request, rolled: bool) -> Counts:
     """Operations per state of straight-line code, or of loops."""
     layout = layout_of(request, 1)
     if rolled:
-        return estimate(_trace(request, trace_rolled, layout))
-    return count(x for x in _trace(request, trace_unrolled, layout) if isinstance(x, Node))
+        return estimate(trace_request(request, trace_rolled, layout))
+    return count(x for x in trace_request(request, trace_unrolled, layout) if isinstance(x, Node))
 
 
-def _choose(request: Request) -> str:
+def choose_way(request: Request) -> str:
     """Straight-line code while it is short enough to compile quickly, loops for the rest."""
     if len(request.model.bodies) <= 10 or not request.algorithm.sweeps:
         return "unrolled"
     # loops fold fewer constants: the straight-line code will be shorter than this, down to a half
-    program = _trace(request, trace_rolled, layout_of(request, 1))
+    program = trace_request(request, trace_rolled, layout_of(request, 1))
     if estimate(program).total <= UNROLL_LIMIT:
         return "unrolled"
     # methods that work on matrices compute all of them as loops, and much less in straight-line code
     few = _FEW_FREEDOMS * (3 if request.question.loops else 1)  # most of what loops constrain is zero
     if program.has_freedoms and request.model.nv <= few:
-        nodes = (x for x in _trace(request, trace_unrolled, layout_of(request, 1)) if isinstance(x, Node))
+        nodes = (x for x in trace_request(request, trace_unrolled, layout_of(request, 1)) if isinstance(x, Node))
         return "unrolled" if count(nodes).total <= 1.5 * UNROLL_LIMIT else "rolled"
     return "rolled"
 
 
-def _trace(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:
+def trace_request(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:
+    """Return what a tracer makes of a request; a division by a constant zero is an error of the model."""
     try:
         how = {"joints_only": True} if tracer is trace_unrolled and request.algorithm.joints_only else {}
         return tracer(request.model, request.algorithm.function, request.slots, layout, dict(request.options), **how)

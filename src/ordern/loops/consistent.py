@@ -7,6 +7,7 @@ them is not a number.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,20 +90,17 @@ def _fits(robot: Robot, q: Array, v: Array | None, t: Any) -> bool:
     """Whether all states fit for sure, by one compiled function; of long robots it is not known."""
     if robot.nv > _LONG:
         return False
-    key = ("loop_excess", v is None)
-    found: Any = robot._quick.get(key)
-    if found is None:
-        timed = any(x.type.timed for x in robot.loop_table.loops)
-        kernel = robot.kernel("loop_excess", present=("t",) if timed else (), moving=v is not None)
-        quick, still = kernel.fast(kernel), np.zeros(robot.nv)
-
-        def found(q: Array, v: Array | None, t: Any) -> Any:
-            given = (q, still if v is None else v)
-            return quick(*given, 0.0 if t is None else t) if timed else quick(*given)
-
-        robot._quick[key] = found
-    off = found(q, v, t)
+    kernel, timed, still = robot._kernels.kept(("loop_excess", v is None), lambda: _excess(robot, v is not None))
+    given = (q, still if v is None else v)
+    off = kernel(*given, 0.0 if t is None else t) if timed else kernel(*given)
     return bool((off < 0.0).all()) if isinstance(off, np.ndarray) else bool(off < 0.0)
+
+
+def _excess(robot: Robot, moving: bool) -> tuple[Callable[..., Any], bool, Array]:
+    """Return the function of (q, v), whether it takes the time as well, and a velocity of zero."""
+    timed = any(x.type.timed for x in robot.loop_table.loops)
+    kernel = robot.kernel("loop_excess", present=("t",) if timed else (), moving=moving)
+    return kernel.single, timed, np.zeros(robot.nv)
 
 
 def complaint(robot: Robot, r: Array, rate: Array | None, v: Array | None, tolerance: float) -> str:
@@ -144,10 +142,7 @@ _REMEDY_V = "robot.project_velocity(q, v) is the velocity next to it that keeps 
 
 
 def _sizes(robot: Robot) -> Sizes:
-    found: Sizes | None = robot.__dict__.get("_loop_arrays")
-    if found is None:
-        found = robot.__dict__["_loop_arrays"] = Sizes.of(robot.loop_sizes)
-    return found
+    return robot._kernels.kept(("loop sizes",), lambda: Sizes.of(robot.loop_sizes))
 
 
 def whose(states: Array, at: tuple[int, ...]) -> str:

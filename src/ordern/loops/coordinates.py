@@ -28,11 +28,10 @@ _ROUNDING = {True: 1e-9, False: 1e-5}
 
 def bounded_loops(robot: Robot) -> tuple[TracedLoop, ...]:
     """The loops whose joints do not reach all poses that they have no residual against."""
-    found: tuple[TracedLoop, ...] | None = robot.__dict__.get("_bounded_loops")  # asked for at every call
-    if found is None:
-        found = tuple(x for x in robot.loop_table.loops if x.loop.nq and _slack(x, np.eye(3, 4)))
-        robot.__dict__["_bounded_loops"] = found
-    return found
+    loops = robot.loop_table.loops
+    return robot._kernels.kept(
+        ("bounded loops",), lambda: tuple(x for x in loops if x.loop.nq and _slack(x, np.eye(3, 4)))
+    )
 
 
 def loop_coordinates(robot: Robot, q: ArrayLike, threads: int | None, out: Array | None) -> Array:

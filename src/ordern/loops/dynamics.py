@@ -15,6 +15,7 @@ from ..algorithms.closed_loop.misfit import MISFIT
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, ModelError, unknown_name
+from ..kernel.fast_path import install
 from .consistent import Check, require_consistent, tolerance_of
 from .kernels import Array, asking, in_single, numbers, worst_loop
 from .motion import ClosedMotion
@@ -40,15 +41,15 @@ _LEFT = 1e-6
 
 def usual_method(robot: Robot) -> str:
     """The method that is used unless another is asked for: where some joint moves no mass, one that needs none."""
-    found: str | None = robot.__dict__.get("_usual_closed")  # asked for at every call, and long to find out
-    if found is None:
-        try:
-            robot.require_inertia()
-            found = "multipliers"
-        except ModelError:
-            found = "null-space"
-        robot.__dict__["_usual_closed"] = found
-    return found
+    return robot._kernels.kept(("usual method",), lambda: _usual_method(robot))
+
+
+def _usual_method(robot: Robot) -> str:
+    try:
+        robot.require_inertia()
+    except ModelError:
+        return "null-space"
+    return "multipliers"
 
 
 def accelerations(
@@ -70,7 +71,7 @@ def accelerations(
     found = closed_dynamics(robot, q, v, tau, method=method, asked="forward_dynamics", **more).a
     if "forward_dynamics" not in robot.__dict__ and usual_method(robot) == "multipliers" and compiles(robot):
         kernel = robot.kernel("closed_dynamics", "multipliers")
-        robot._shorten("forward_dynamics", kernel, first=robot.nv, floor=reduced.SMALLEST_PIVOT)
+        install(robot, "forward_dynamics", kernel, first=robot.nv, floor=reduced.SMALLEST_PIVOT)
     if in_single(q, v, tau):
         found = found.astype(np.float32)
     return found if out is None else _written(found, out)

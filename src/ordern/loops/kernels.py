@@ -19,24 +19,9 @@ __all__ = ["Array", "asking", "in_single", "numbers", "positive", "require_close
 Array = NDArray[Any]
 
 
-class _Asked:
-    """A robot that answers questions by their names; optional arguments have theirs, and are left out if None."""
-
-    def __init__(self, robot: Robot) -> None:
-        self.model = robot
-
-    def answer(self, question: str, *arguments: Any, method: str | None = None, **more: Any) -> Array:
-        """The answer of the compiled function."""
-        settings = {"frame": more.pop("frame")} if "frame" in more else {}
-        present = tuple(name for name, value in more.items() if value is not None)
-        kernel = self.model.kernel(question, method, present=present, **settings)
-        answer: Array = kernel(*arguments, *(more[name] for name in present))
-        return answer
-
-
 def asking(robot: Robot) -> Ask:
-    """How methods ask a robot for its compiled functions."""
-    return _Asked(robot).answer
+    """Return the function by which methods call the kernels of a robot."""
+    return robot._kernels.ask
 
 
 def worst_loop(robot: Robot, rows: Array) -> tuple[str, float]:

@@ -1,15 +1,18 @@
+# mypy: disable-error-code="empty-body"
 """What robots with closed loops can be asked: the methods of `Robot` that are about loops."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.rank import TOLERANCE
-from .questions import LoopQuestions
+from ..errors import ArgumentError, unknown_name
+from ..kernel.declarations import Answering, Array, Out, Threads, answers, delegated
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -21,29 +24,133 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopMethods"]
 
-Array = NDArray[Any]
 
-
-class LoopMethods(LoopQuestions):
+class LoopMethods(Answering):
     """Closed loops, as methods of a robot."""
 
-    def closed_dynamics(
+    @answers
+    def loop_residual(
+        self, q: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+    ) -> Array:
+        """By how much the loops are open, of shape (..., nc): metres and, for small angles, radians.
+
+        The rows are those of the active loops, then of the couplings: `loop_rows` tells which. Rows that ask something
+        of velocities only (rolling; see `loop_holonomic`) are zero. `t` is the time, for loops that are driven.
+        """
+
+    @answers
+    def loop_rate(
+        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+    ) -> Array:
+        """How fast the residuals of loops change: K v, and what time alone changes, of shape (..., nc)."""
+
+    @answers
+    def loop_jacobian(
+        self, q: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+    ) -> Array:
+        """The matrix K of the loops' constraints, of shape (..., nc, nv): forces K^T lambda keep them."""
+
+    @answers
+    def loop_bias(
+        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+    ) -> Array:
+        """The vector k with which loops ask K a + k = 0 of accelerations, of shape (..., nc)."""
+
+    @answers
+    def loop_wrenches(
+        self, q: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+    ) -> Array:
+        """For each row of K the force (moment, force) on the loop's child that lambda scales, of shape (..., nc, 6).
+
+        It is in the loop's frame on the child; the parent feels the opposite. Couplings have none.
+        """
+
+    def loop_coordinates(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+        """The positions of the joints that close loops, loop after loop; angles within half a turn of zero.
+
+        Of a loop that is open they are those of a closed one next to it. Joints in series may not reach a pose that is
+        closed (an elbow one that is too far away): there they are not a number. Loops without coordinates (`Distance`,
+        a rod between two balls) have no place among them: `robot.loop_table.loops` has for each where its own are.
+        """
+        from .coordinates import bounded_loops, loop_coordinates
+
+        robot = cast("Robot", self)
+        if bounded_loops(robot):
+            return loop_coordinates(robot, q, threads, out)
+        return self._ask("loop_coordinates", (q,), None, threads, out)
+
+    @answers
+    def loop_velocities(self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+        """The velocities of the joints that close loops, loop after loop."""
+
+    def loop_force(
         self,
         q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        external: Any = None,
-        method: str | None = None,
-        *,
-        t: ArrayLike | None = None,
-        stabilise: bool | tuple[float, float] | None = None,
-        loop_forces: Mapping[str, ArrayLike] | None = None,
-        tolerance: float = TOLERANCE,
-        rank: int | None = None,
-        base_velocity: ArrayLike | None = None,
-        base_acceleration: ArrayLike | None = None,
-        check: Check = True,
-    ) -> ClosedMotion:
+        along: ArrayLike | Mapping[str, ArrayLike],
+        threads: Threads = None,
+        out: Out = None,
+    ) -> Array:
+        """Joint forces (..., nv) that do what forces `along` the joints that close loops do, to be added to `tau`.
+
+        `along` has a number for each freedom of those joints, in the order of `loop_velocities`: a drive's force. Or it
+        is a dictionary of forces by names of loops; those that are not named have none.
+        """
+        if isinstance(along, Mapping):
+            from .dynamics import along as forces_along
+
+            along = forces_along(cast("Robot", self), along)
+        return self._ask("loop_force", (q, along), None, threads, out)
+
+    @answers
+    def loop_passive_force(
+        self, q: ArrayLike, v: ArrayLike, smoothing: ArrayLike = 0.01, threads: Threads = None, out: Out = None
+    ) -> Array:
+        """Joint forces of damping, friction and springs in the joints that close loops; see `passive_force`."""
+
+    def opened(self) -> Robot:
+        """The same robot without its loops and couplings: a tree, whose dynamics all methods know."""
+        return self._reclosed(loops=(), couplings=())
+
+    def with_loops(self, active: Mapping[str, bool] | Sequence[str]) -> Robot:
+        """The same robot with some loops closed and others open: by name, or a list of those that are closed.
+
+        Couplings are switched by name, too; those that are not named stay as they are. The tree's functions are
+        compiled once for all of them.
+
+        >>> import ordern as on
+        >>> four_bar = on.load("four-bar")
+        >>> four_bar.with_loops({"pin": False}).nc, four_bar.with_loops(["pin"]).nc
+        (0, 2)
+        """
+        robot = cast("Robot", self)
+        names = [x.name for x in robot.constraints]
+        listed = isinstance(active, Mapping)
+        for name in [active] if isinstance(active, str) else active:
+            if name not in names:
+                raise unknown_name("loop", name, names, robot.name)
+        if isinstance(active, str):
+            raise ArgumentError(f"with_loops: give a list of names, [{active!r}], or a dictionary {{{active!r}: True}}")
+        if isinstance(active, Mapping):
+            for name, flag in active.items():
+                if not isinstance(flag, (bool, np.bool_)):
+                    raise ArgumentError(f"with_loops: loop {name!r} is closed, True, or open, False; not {flag!r}")
+        on = {n: bool(active[n]) for n in active} if isinstance(active, Mapping) else dict.fromkeys(active, True)
+        loops = (replace(x, active=on.get(x.name, x.active if listed else False)) for x in robot.loops)
+        couplings = (replace(x, active=on.get(x.name, x.active)) for x in robot.couplings)
+        return self._reclosed(loops=tuple(loops), couplings=tuple(couplings))
+
+    def _reclosed(self, **loops: Any) -> Robot:
+        """Return a robot that differs in its loops only; it shares what was compiled for the tree."""
+        robot = cast("Robot", self)
+        return type(robot).of(replace(robot, **loops), robot._kernels)
+
+    @delegated("loops.dynamics")
+    def closed_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: Any = None, method: str | None = None, *,
+        t: ArrayLike | None = None, stabilise: bool | tuple[float, float] | None = None,
+        loop_forces: Mapping[str, ArrayLike] | None = None, tolerance: float = TOLERANCE, rank: int | None = None,
+        base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None, check: Check = True,
+    ) -> ClosedMotion:  # fmt: skip
         """The motion of a robot with loops that joint forces cause: accelerations, and what keeps the loops closed.
 
         Methods: "multipliers" (forces in the loops first, compiled), "kkt" (all at once), "null-space" (in the motions
@@ -69,28 +176,13 @@ class LoopMethods(LoopQuestions):
         >>> int(motion.rank), bool(motion.residual < 1e-9)
         (2, True)
         """
-        from .dynamics import closed_dynamics
 
-        return closed_dynamics(
-            cast("Robot", self), q, v, tau, external, method, t=t, stabilise=stabilise, loop_forces=loop_forces,
-            tolerance=tolerance, rank=rank, base_velocity=base_velocity, base_acceleration=base_acceleration,
-            check=check,
-        )  # fmt: skip
-
+    @delegated("loops.assemble")
     def assemble(
-        self,
-        q: ArrayLike | None = None,
-        keep: Iterable[str] = (),
-        t: float = 0.0,
-        *,
-        weights: ArrayLike | Mapping[str, float] | None = None,
-        limits: bool = True,
-        tolerance: float = 1e-12,
-        steps: int = 100,
-        restarts: int = 0,
-        rng: np.random.Generator | int | None = 0,
-        check: bool = True,
-    ) -> Assembly:
+        self, q: ArrayLike | None = None, keep: Iterable[str] = (), t: float = 0.0, *,
+        weights: ArrayLike | Mapping[str, float] | None = None, limits: bool = True, tolerance: float = 1e-12,
+        steps: int = 100, restarts: int = 0, rng: np.random.Generator | int | None = 0, check: bool = True,
+    ) -> Assembly:  # fmt: skip
         """Positions near q in which all loops are closed: `robot.assemble(q).q`; any batch of them.
 
         The joints in `keep` stay where they are, limits of joints, those that close loops included, are respected
@@ -99,12 +191,6 @@ class LoopMethods(LoopQuestions):
         are an error that names them, unless `check` is False: then the result says how near it came. It is computed in
         double precision; q of the result is rounded to single if the one that was given is.
         """
-        from .assemble import assemble
-
-        return assemble(
-            cast("Robot", self), q, keep, t, weights=weights, limits=limits, tolerance=tolerance, steps=steps,
-            restarts=restarts, rng=rng, check=check,
-        )  # fmt: skip
 
     def close(self, q: ArrayLike, t: float = 0.0, steps: int = 10, tolerance: float = 1e-12) -> tuple[Array, Array]:
         """Positions that are nearly closed, closed by a few Newton steps; and whether they are. Limits do not matter.
@@ -120,46 +206,30 @@ class LoopMethods(LoopQuestions):
         found = found.astype(np.float32) if in_single(q) else found
         return found.reshape(given.shape), ok.reshape(given.shape[:-1])
 
+    @delegated("loops.mobility")
     def mobility(self, q: ArrayLike, t: float = 0.0, tolerance: float = TOLERANCE, *, check: Check = True) -> Mobility:
         """How a robot with loops can move in a position: freedoms, independent and redundant constraints, motions.
 
         In a position that is not closed it is an error: `check` is as in `closed_dynamics`.
         """
-        from .mobility import mobility
 
-        return mobility(cast("Robot", self), q, t, tolerance, check)
-
+    @delegated("loops.dynamics")
     def project_velocity(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        t: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
-        *,
+        self, q: ArrayLike, v: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE, *,
         check: Check = True,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """The velocity next to v that keeps all loops closed, of shape (..., nv).
 
         Next to it in the kinetic energy of the difference: what a blow through the loops would make of v. Computed in
         double precision, and rounded to single if q and v are. q must be closed: `check` is as in `closed_dynamics`.
         """
-        from .dynamics import project_velocity
 
-        return project_velocity(cast("Robot", self), q, v, t, tolerance, check)
-
+    @delegated("loops.inverse")
     def actuation(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        actuated: Sequence[str] | None = None,
-        weights: ArrayLike | Mapping[str, float] | None = None,
-        external: Any = None,
-        *,
-        t: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
-        check: Check = True,
-    ) -> Actuation:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, actuated: Sequence[str] | None = None,
+        weights: ArrayLike | Mapping[str, float] | None = None, external: Any = None, *, t: ArrayLike | None = None,
+        tolerance: float = TOLERANCE, check: Check = True,
+    ) -> Actuation:  # fmt: skip
         """The forces of the `actuated` joints that cause a motion, when all others are moved by the loops alone.
 
         `actuated` are names of joints, and of loops whose joints have drives; `robot.actuated` unless given. With
@@ -168,8 +238,3 @@ class LoopMethods(LoopQuestions):
         that names what they cannot move. So is a state that is not closed (`check` is as in `closed_dynamics`), or
         accelerations that open it, unless `check` is False.
         """
-        from .inverse import actuation
-
-        return actuation(
-            cast("Robot", self), q, v, a, actuated, weights, external, t=t, tolerance=tolerance, check=check
-        )

@@ -9,6 +9,7 @@ from typing import Any
 from ..algorithms import Algorithm, Question, find, methods, questions
 from ..algorithms.questions import COMMON
 from ..errors import OrdernError
+from ..graph import Counts
 from ..kernel import Kernel
 from ..robot import Robot
 from ..robots import builder
@@ -98,4 +99,5 @@ def _cost(m: Algorithm) -> str:
     if kernel is None:
         return "-"
     c = kernel.counts()
+    assert isinstance(c, Counts)  # `example` has no composed methods
     return f"{multiplications(c)} / {c.additions}"

@@ -74,7 +74,7 @@ def branches(names: Sequence[str] = FIGURES, sizes: Sequence[int] = range(2, 13,
     for n in sizes:
         robot = Robot.of(builder(f"spherical-star-{n}").build())
         parts, _ = split(robot)
-        took = [Robot.of(m).kernel("forward_dynamics", name, way="unrolled").counts().total
+        took = [Robot.of(m).kernel("forward_dynamics", name, way="unrolled").counts().total  # type: ignore[union-attr]
                 for m, name in ((parts, "virtual-work"), *((robot, name) for name in counted))]  # fmt: skip
         rows.append((n, *took))
     return (

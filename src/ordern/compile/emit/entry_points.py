@@ -11,6 +11,7 @@ offsets that `fast_calls_work` has found to be right for this interpreter.
 from __future__ import annotations
 
 from ...records import dataclass
+from ..run.numpy_api import CONTEXT
 from ..trace.layout import Layout, Operand, Repeating
 from .builder import Builder, Value
 from .nodes import TextEmitter
@@ -18,29 +19,8 @@ from .stream import FROM_BYTES, ends, streamable
 from .target import Target
 from .tiles import MOST_EXPECTED, prefetch
 
-__all__ = ["CONTEXT", "attributes", "call_function", "init_function", "loop_function"]
+__all__ = ["attributes", "call_function", "init_function", "loop_function"]
 
-CONTEXT = (
-    "get_attribute",
-    "fallback",
-    "vectorcall",
-    "release",
-    "ndarray_type",
-    "dtype",
-    "new_array",
-    "array_return",
-    "float_type",
-    "workspace",
-    "data",
-    "dims",
-    "numbers",
-    "floor",
-)
-"""The words of the context that `@bind` is given and @call reads: addresses, but for `numbers`.
-
-`fallback` is a name: the method of that name is looked up in `self` for every call that it takes, so that @call holds
-no reference that the collector cannot see.
-"""
 _TYPE_NUMBER = {"float32": 11, "float64": 12}
 _ALIGNED = 0x100
 

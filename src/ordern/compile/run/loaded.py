@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...forking import COMPILING
-from ...model import Frame
-from ..request import Code, Request, code_for, layout_of
 from ..trace.layout import Layout
-from ..trace.rolled_tables import Data
 from .engine import Engine
 from .numpy_api import Function, make_ufunc
 
-__all__ = ["Loaded", "Machine"]
+if TYPE_CHECKING:
+    from ..pipeline import Code
+    from ..trace.rolled_tables import Data
+
+__all__ = ["Machine"]
 
 Array = NDArray[Any]
 
@@ -58,17 +59,11 @@ class Machine:
         return raw[start : start + self._bytes].view(self.dtype)
 
     def function(
-        self,
-        fallback: Callable[..., Any],
-        owner: Any,
-        name: str,
-        doc: str,
-        first: int | None = None,
-        floor: float | None = None,
+        self, owner: Any, fallback: str, name: str, doc: str, first: int | None = None, floor: float | None = None
     ) -> Callable[..., Any]:
-        """An emitted Python function for one state, as a method of `owner`.
+        """Return an emitted Python function for one state, as a method of `owner`, whose method `fallback` it calls.
 
-        Of a vector it may give the `first` numbers only, and call the fallback if the last is not above a `floor`.
+        Of a vector it may return the `first` numbers only, and call the fallback if the last is not above a `floor`.
 
         The code has one place for what its function needs, so every function but the first gets code of its own.
         """
@@ -78,17 +73,5 @@ class Machine:
         shape = self._shape if first is None else (first,)
         workspace = self._new_workspace()
         function = Function(engine, workspace, self._data, self._address, self.dtype.name, shape, floor)
-        made: Callable[..., Any] = function.make(fallback, owner, name, doc)
+        made: Callable[..., Any] = function.make(owner, fallback, name, doc)
         return made
-
-
-class Loaded(Machine):
-    """The machine code of a request."""
-
-    def __init__(self, request: Request, dtype: str) -> None:
-        code = code_for(request, dtype)
-        frame = dict(request.options).get("frame")
-        data = None
-        if code.way == "rolled":
-            data = Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None, code.freedoms)
-        super().__init__(code, layout_of(request, code.lanes), data, request.question.name, dtype)

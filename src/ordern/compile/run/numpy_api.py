@@ -17,16 +17,37 @@ from typing import Any
 
 import numpy as np
 
-from ..emit.entry_points import CONTEXT
 from .engine import Engine
 from .keeper import keeper
 
-__all__ = ["BYTES_HEAD", "HEAD", "Function", "fast_calls_work", "make_ufunc"]
+__all__ = ["BYTES_HEAD", "CONTEXT", "HEAD", "Function", "fast_calls_work", "make_ufunc"]
 
 HEAD = object.__basicsize__
 """Bytes of PyObject's header."""
 BYTES_HEAD = bytes.__basicsize__ - 1
 """Where the contents of a bytes object begin."""
+
+CONTEXT = (
+    "get_attribute",
+    "fallback",
+    "vectorcall",
+    "release",
+    "ndarray_type",
+    "dtype",
+    "new_array",
+    "array_return",
+    "float_type",
+    "workspace",
+    "data",
+    "dims",
+    "numbers",
+    "floor",
+)
+"""The words of the context that `@bind` is given and @call reads: addresses, but for `numbers`.
+
+`fallback` is a name: the method of that name is looked up in `self` for every call that it takes, so that @call holds
+no reference that the collector cannot see.
+"""
 
 _UFUNC_FROM_SIGNATURE, _ARRAY_NEW, _ARRAY_RETURN = 31, 93, 76
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
@@ -155,21 +176,14 @@ class Function:
         }
         self._words = (ctypes.c_void_p * len(CONTEXT))(*(words.get(name) for name in CONTEXT))
 
-    def make(self, fallback: Any, owner: Any, name: str, doc: str) -> Any:
+    def make(self, owner: Any, fallback: str, name: str, doc: str) -> Any:
         """Return the function, as a method of `owner`. `doc` may begin with a signature, as Python's own functions do.
 
-        The owner keeps the fallback. All else belongs to a keeper in the place of the function's `__module__`, which
-        is the last thing that a function lets go of when it dies; and the collector cannot take it away before.
+        Calls that the function does not take go to the owner's bound method `fallback`, which is looked up by its name
+        each time. All else belongs to a keeper in the place of the function's `__module__`, which is the last thing
+        that a function lets go of when it dies; and the collector cannot take it away before.
         """
-        key = "__call__"
-        if fallback is not owner:
-            key = f"_general_{name}"
-            # a bound method can be called without building a tuple of arguments, in every version of Python
-            method = fallback if isinstance(fallback, MethodType) else MethodType(_call, fallback)
-            n = 0
-            while owner.__dict__.setdefault(key, method) is not method:  # another function of this name
-                n += 1
-                key = f"_general_{name}_{n}"
+        key = str(fallback)
         self._words[CONTEXT.index("fallback")] = id(key)
         # the contents of a bytes object end with a zero, as C wants its texts
         texts = [_texts.setdefault(text, text.encode()) for text in (name, doc)]
@@ -185,10 +199,6 @@ class Function:
         return new(id(definition) + BYTES_HEAD, owner, module)
 
 
-def _call(function: Any, *arguments: Any, **keywords: Any) -> Any:
-    return function(*arguments, **keywords)
-
-
 @cache
 def _python(name: str) -> int | None:
     """Return the address of a function of Python's C interface."""
@@ -200,7 +210,7 @@ def _vectorcall() -> int | None:
     """Return the address that calls a bound method: the last word of its structure, where Python does not export it."""
     if hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):
         return _python("PyObject_Vectorcall")
-    method = MethodType(_call, _call)  # with a name, so that it lives while its structure is read
+    method = MethodType(_python, "")  # with a name, so that it lives while its structure is read
     return ctypes.c_void_p.from_address(id(method) + MethodType.__basicsize__ - 8).value
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...forking import COMPILING
 from ...graph import Counts
 from ...model import Model, Piece
-from ..request import Code, kept_code, machine_key, only_ours
+from ..pipeline import Code, cached_code, piece_key
 from ..trace.layout import Layout, Operand
 from .loaded import Machine
 
@@ -86,10 +86,6 @@ class _Compiled:
         self._parts = [slice(a, b) for a, b in pairwise(ends)]
         inputs = tuple(Operand(str(k), core) for k, core in enumerate(cores) if math.prod(core))
         output = Operand("out", (max(1, ends[-1]),))
-        key, machine = None, machine_key(dtype, None)
-        if machine and piece.function.__module__.startswith("ordern.") and (piece.general or only_ours(model)):
-            of = "all" if piece.general else [model.digest, model.snap]
-            key = ["piece", of, piece.key, cores, *machine]
 
         def compiled() -> Code:
             from ..program import compile_straight
@@ -97,7 +93,8 @@ class _Compiled:
             scalars = [x for part in results for x in part.flat] or [0.0]
             return compile_straight(scalars, lambda lanes: Layout(inputs, output, lanes), dtype)
 
-        code = kept_code(key, {"robot": model.name, "question": str(piece.key)}, compiled)
+        about = {"robot": model.name, "question": str(piece.key)}
+        code = cached_code(piece_key(model, piece, cores, dtype), about, compiled)
         self._machine = Machine(code, Layout(inputs, output, code.lanes), None, "piece", dtype)
 
     def __call__(self, arrays: list[Array]) -> tuple[Array, ...]:

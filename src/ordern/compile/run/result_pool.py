@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from ...forking import RESULTS
 
-__all__ = ["FROM_BYTES", "UP_TO_BYTES", "Shelf"]
+__all__ = ["FROM_BYTES", "UP_TO_BYTES", "ResultPool"]
 
 FROM_BYTES, UP_TO_BYTES = 1 << 20, 128 << 20
 """The sizes of results whose memory is kept."""
 _KEPT = 2
-"""Blocks on a shelf: while a result is computed, the one before is often still held."""
+"""Blocks in a pool: while a result is computed, the one before is often still held."""
 _ALIGNED = 64
 
 
@@ -41,12 +41,12 @@ def _holders(blocks: list[_Block], k: int) -> int:
 
 
 _NOBODY = _holders([_fresh((1,), np.dtype(float))], 0)
-"""The count of memory that only its shelf holds."""
+"""The count of memory that only its pool holds."""
 _COUNTS = sys.implementation.name == "cpython" and object.__basicsize__ == 16
 """Whether references are counted at once, by all threads; objects of free-threaded Python have a longer header."""
 
 
-class Shelf:
+class ResultPool:
     """The blocks of a kernel."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...forking import COMPILING
 from ...records import dataclass
-from ..request import Request, _key
+from ..pipeline import Request, request_key
 from ..run import cache
 from ..run.engine import Engine
 from ..trace.rolled_tables import Data
@@ -76,7 +76,7 @@ def loop_code(
 ) -> LoopCode:
     """Compiled code, from the cache or made now. `kind` is all that it depends on beside the kernels."""
     with COMPILING:
-        parts = [[name, _key(request, dtype, lanes)] for name, request in sorted(requests.items())]
+        parts = [[name, request_key(request, dtype, lanes)] for name, request in sorted(requests.items())]
         if any(part is None for _, part in parts):
             return make()
         key = cache.cache_key(["time loop", kind, parts])

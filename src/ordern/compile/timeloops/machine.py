@@ -23,8 +23,8 @@ from ..emit.nodes import TextEmitter, declarations
 from ..emit.rolled import emit_rolled
 from ..emit.target import Target, narrow_target, target
 from ..emit.tiles import tile_functions
-from ..program import _choose, _trace
-from ..request import Request, layout_of
+from ..pipeline import Request, layout_of
+from ..program import choose_way, trace_request
 from ..trace.layout import Layout, Operand
 from ..trace.roll import trace_rolled
 from ..trace.rolled_count import estimate
@@ -87,14 +87,14 @@ class Kernels:
 
     def __init__(self, requests: Mapping[str, Request], dtype: str, lanes: int | None) -> None:
         self.requests = dict(requests)
-        self.ways = {name: request.way or _choose(request) for name, request in self.requests.items()}
+        self.ways = {name: request.way or choose_way(request) for name, request in self.requests.items()}
         self.rolled = tuple(name for name, way in self.ways.items() if way == "rolled")
         self.target: Target = narrow_target(dtype, 256) if self.rolled and not lanes else target(dtype, lanes)
         self._traced: dict[str, Any] = {}
         self.operations, self.freedoms = 0, False
         for name, request in self.requests.items():
             tracer = trace_rolled if name in self.rolled else trace_unrolled
-            traced = self._traced[name] = _trace(request, tracer, layout_of(request, self.target.lanes))
+            traced = self._traced[name] = trace_request(request, tracer, layout_of(request, self.target.lanes))
             if name in self.rolled:
                 self.operations += estimate(traced).total
                 self.freedoms |= traced.has_freedoms

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.request import Request
+from ...compile.pipeline import Request
 from ...compile.timeloops.code import ADVANCE_WORDS, ROLLOUT_WORDS, STATUSES, LoadedLoop, LoopCode, loop_code
 from ...errors import ArgumentError
 from ...loops.dynamics import BAUMGARTE
@@ -70,12 +70,8 @@ def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -
 
 
 def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """What a robot keeps of compiled code."""
-    kept: dict[Any, Any] = robot._kernels
-    if key not in kept:
-        kept[key] = make()
-    found: T = kept[key]
-    return found
+    """Return what a robot keeps of compiled code."""
+    return robot._kernels.kept(key, make)
 
 
 class FixedLoop:

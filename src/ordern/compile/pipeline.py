@@ -1,32 +1,43 @@
-"""What to compile, and its code: from the cache, or made now.
+"""From a request to machine code in memory: request, key, cache or compiler, code, loaded machine.
 
-With a hit nothing is traced, and the tracing and emitting modules are not even imported.
+On a cache hit nothing is traced, and the modules that trace and emit are not imported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..algorithms import Algorithm, Question
 from ..errors import ArgumentError
-from ..joints import Closure
 from ..model import Frame, Model, core_shape
 from ..records import dataclass
 from .emit.target import host
 from .run import cache
+from .run.loaded import Machine
 from .run.numpy_api import HEAD
+from .run.own_code import is_ours, own_code, own_joints
 from .trace.layout import Layout, Operand
 
-__all__ = ["WAYS", "Code", "Request", "code_for", "kept_code", "layout_of", "machine_key", "only_ours"]
+__all__ = [
+    "WAYS",
+    "Code",
+    "Request",
+    "cached_code",
+    "code_for",
+    "layout_of",
+    "load",
+    "machine_key",
+    "piece_key",
+    "request_key",
+]
 
 WAYS = ("interpreted", "unrolled", "rolled")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to compile, but for the target."""
+    """What to compile, except for the data type and the processor."""
 
     model: Model
     question: Question
@@ -46,7 +57,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Machine code and what is needed to run it."""
+    """Machine code and the numbers that are needed to run it."""
 
     way: str
     object: bytes
@@ -57,7 +68,7 @@ class Code:
     lanes: int
     """States per vector."""
     freedoms: bool = False
-    """Whether it needs the tables for loops over freedoms."""
+    """Whether the code reads the tables for loops over freedoms."""
 
 
 _FIELDS: dict[str, Callable[[Any], bool]] = {
@@ -67,29 +78,47 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "lanes": cache.is_lanes,
     "freedoms": cache.is_flag,
 }
-"""What the cache keeps of code beside the object."""
+"""The fields of `Code` that a cache entry has beside the object, each with the test that a stored value must pass."""
+
+
+def load(request: Request, dtype: str) -> Machine:
+    """Return the machine code of a request in memory, ready to run."""
+    code = code_for(request, dtype)
+    tables = None
+    if code.way == "rolled":
+        from .trace.rolled_tables import Data
+
+        frame = dict(request.options).get("frame")
+        tables = Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None, code.freedoms)
+    return Machine(code, layout_of(request, code.lanes), tables, request.question.name, dtype)
 
 
 def layout_of(request: Request, lanes: int) -> Layout:
-    """The arguments and the result of a request."""
+    """Return the arguments and the result of a request as operands."""
     ports = [p for p in request.question.inputs if not p.optional or p.name in request.present]
     inputs = tuple(Operand(p.name, core_shape(request.model, p.kind)) for p in ports)
     return Layout(inputs, Operand("out", core_shape(request.model, request.question.output)), lanes)
 
 
 def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
-    """Compiled code, from the cache or made now. The number of lanes is chosen, unless it is given."""
+    """Return compiled code, from the cache or made now. The compiler chooses the number of lanes unless it is given."""
     if request.algorithm.pieces:
         raise ArgumentError(
             f"{request.question.name} by the method {request.algorithm.name!r} has no code of its own: it is NumPy "
             "code around other functions of the robot, which `ordern.count` lists; their kernels have code"
         )
+
+    def compiled() -> Code:
+        from .program import compile_request
+
+        return compile_request(request, dtype, lanes)
+
     about = {"robot": request.model.name, "question": request.question.name}
-    return kept_code(_key(request, dtype, lanes), about, lambda: _compiled(request, dtype, lanes))
+    return cached_code(request_key(request, dtype, lanes), about, compiled)
 
 
-def kept_code(key: list[Any] | None, about: dict[str, Any], compiled: Callable[[], Code]) -> Code:
-    """Code that depends on a key only, from the cache or made now; without a key it is not kept."""
+def cached_code(key: list[Any] | None, about: dict[str, Any], compiled: Callable[[], Code]) -> Code:
+    """Return the code of a key, from the cache or compiled now. Code without a key is not stored."""
     if key is None:
         return compiled()
     name = cache.cache_key(key)
@@ -103,42 +132,20 @@ def kept_code(key: list[Any] | None, about: dict[str, Any], compiled: Callable[[
     return made
 
 
-def _compiled(request: Request, dtype: str, lanes: int | None) -> Code:
-    from . import program
-
-    return program._compile(request, dtype, lanes)
-
-
-def only_ours(model: Model) -> bool:
-    """Whether all joints are the library's own: of others it cannot be known what their code depends on."""
-    loops = (loop.type for loop in model.loops)
-    return all(map(_ours, (*(kind.joint for kind in model.tables.kinds), *loops)))
-
-
-def _ours(x: Any) -> bool:
-    """Whether a joint is the library's own, and all that it is made of."""
-    if isinstance(x, tuple):
-        return all(map(_ours, x))
-    if not isinstance(x, Closure):
-        return True
-    of: Any = x
-    mine = (getattr(x, f.name) for f in fields(of)) if is_dataclass(of) else ()
-    return type(x).__module__.startswith("ordern.") and all(map(_ours, mine))
-
-
 def machine_key(dtype: str, lanes: int | None) -> list[Any] | None:
-    """What all code depends on; None if that cannot be known."""
+    """Return everything that all code depends on; None if the sources of the library cannot be seen."""
     h, sources = host(), cache.source_digest()
     if sources is None:
         return None
     return [[dtype, lanes], [h.triple, h.cpu, h.features, h.vector_bits, h.llvm], HEAD, sources]
 
 
-def _key(request: Request, dtype: str, lanes: int | None) -> list[Any] | None:
-    """All that the code depends on, so that nothing needs to be traced to know it; None if that cannot be known."""
-    machine = machine_key(dtype, lanes)
-    ours = request.algorithm.function.__module__.startswith("ordern.") and only_ours(request.model)
-    if machine is None or not ours:
+def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | None:
+    """Return everything that the code of a request depends on, without tracing; None if it cannot be known."""
+    machine, algorithm = machine_key(dtype, lanes), request.algorithm
+    joints = own_joints(request.model)
+    text = "" if is_ours(algorithm.function) else own_code(algorithm.function)
+    if machine is None or joints is None or text is None:
         return None
     options = [
         (name, (value.body, value.placement) if isinstance(value, Frame) else value) for name, value in request.options
@@ -148,9 +155,20 @@ def _key(request: Request, dtype: str, lanes: int | None) -> list[Any] | None:
         request.model.snap,
         request.model.loop_digest if request.question.loops else "",
         request.question.name,
-        request.algorithm.name,
+        algorithm.name,
+        [text, joints, algorithm.sweeps, algorithm.joints_only] if text or joints else "",
         sorted(request.present),
         options,
         request.way,
         *machine,
     ]
+
+
+def piece_key(model: Model, piece: Any, cores: Any, dtype: str) -> list[Any] | None:
+    """Return everything that the code of a piece of an algorithm depends on; None if it cannot be known."""
+    machine = machine_key(dtype, None)
+    joints = "" if piece.general else own_joints(model)
+    text = "" if is_ours(piece.function) else own_code(piece.function)
+    if machine is None or joints is None or text is None:
+        return None
+    return ["piece", "all" if piece.general else [model.digest, model.snap], piece.key, cores, text, joints, *machine]

@@ -1,0 +1,169 @@
+"""Arguments of a kernel: conversion to arrays, and all checks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms import Port
+from ..errors import ArgumentError
+from ..model import BASE, PORT_KINDS, Model, core_shape
+
+__all__ = ["Arguments", "external_forces"]
+
+Array = NDArray[Any]
+
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_WEAK = (bool, int, float)
+
+
+class Arguments:
+    """The shapes that a kernel expects, and the checks of arguments against them."""
+
+    def __init__(self, model: Model, question: str, ports: Sequence[Port], output: str) -> None:
+        self.model, self.question, self.ports = model, question, tuple(ports)
+        self.shapes = [core_shape(model, p.kind) for p in ports]
+        self.output = core_shape(model, output)
+        self.ranks = [len(shape) + 1 for shape in self.shapes]
+
+    def checked(
+        self, given: Sequence[Any], out: Array | None, threads: int | None
+    ) -> tuple[list[Array], np.dtype[Any]]:
+        """Return the arguments as arrays of real numbers, and the data type to compute in.
+
+        A plain Python number takes the precision of the arrays beside it, as in NumPy. Shapes are not checked yet:
+        compiled code does that itself, and `require_fit` names what is wrong.
+        """
+        arrays = self._arrays(given)
+        if out is not None and not isinstance(out, np.ndarray):
+            raise ArgumentError(f"{self.question}: `out` must be a NumPy array, not {type(out).__name__}")
+        if out is not None and not out.flags.writeable:
+            raise ArgumentError(f"{self.question}: `out` is read-only")
+        if threads is not None and not _is_count(threads):
+            raise ArgumentError(f"{self.question}: `threads` must be a whole number above 0, not {threads!r}")
+        strong = [a for a, x in zip(arrays, given, strict=True) if type(x) not in _WEAK]
+        dtype = np.result_type(*(strong or arrays))
+        if dtype.kind != "O" and dtype.itemsize <= 8:
+            dtype = SINGLE if dtype.kind == "f" and dtype.itemsize <= 4 else DOUBLE
+        if dtype is SINGLE:
+            arrays = [a.astype(SINGLE) if type(x) in _WEAK else a for a, x in zip(arrays, given, strict=True)]
+        return arrays, dtype
+
+    def _arrays(self, given: Sequence[Any]) -> list[Array]:
+        if len(given) != len(self.ports):
+            names = ", ".join(p.name for p in self.ports)
+            many = "1 argument" if len(self.ports) == 1 else f"{len(self.ports)} arguments"
+            raise ArgumentError(f"{self.question} takes {many} ({names}), not {len(given)}")
+        arrays = []
+        for port, x in zip(self.ports, given, strict=True):
+            if port.kind == "bodies":
+                x = external_forces(self.model, x)
+            mask = getattr(x, "mask", None)
+            if mask is not None and isinstance(x, np.ndarray) and np.any(mask):
+                raise ArgumentError(
+                    f"{self.question}: numbers of argument {port.name!r} are masked; `filled` gives them values"
+                )
+            arrays.append(_real(x, self.question, "argument", port.name))
+        return arrays
+
+    def batches(self, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
+        """Return the batch shape of each array."""
+        return [a.shape[: max(0, a.ndim - len(s))] for a, s in zip(arrays, self.shapes, strict=True)]
+
+    def batch(self, arrays: Sequence[Array]) -> tuple[int, ...] | None:
+        """Return the batch shape of all arrays together; None if they do not broadcast."""
+        found: tuple[int, ...] = ()
+        for a, rank in zip(arrays, self.ranks, strict=True):
+            if a.ndim >= rank:
+                batch = a.shape[: a.ndim - rank + 1]
+                if found and batch != found:
+                    break
+                found = batch
+        else:
+            return found  # the usual case: NumPy takes microseconds
+        try:
+            return np.broadcast_shapes(*self.batches(arrays))
+        except ValueError:
+            return None
+
+    def require_fit(self, arrays: Sequence[Array], out: Array | None) -> None:
+        """Raise an error that names the argument whose shape is wrong, if there is one."""
+        for port, shape, a in zip(self.ports, self.shapes, arrays, strict=True):
+            if a.ndim < len(shape) or a.shape[a.ndim - len(shape) :] != shape:
+                expected = f"dimension must be {shape[0]}" if len(shape) == 1 else f"dimensions must be {shape}"
+                raise ArgumentError(
+                    f"{self.question}: argument {port.name!r} has shape {a.shape}; for {self.model.name!r} its "
+                    f"last {expected} ({PORT_KINDS[port.kind].meaning})"
+                )
+        batch = self.batch(arrays)
+        if batch is None:
+            listed = ", ".join(f"{p.name} {b}" for p, b in zip(self.ports, self.batches(arrays), strict=True))
+            raise ArgumentError(f"{self.question}: the batch shapes of the arguments do not broadcast: {listed}")
+        if out is not None and not _fits((*batch, *self.output), out.shape, len(self.output)):
+            raise ArgumentError(
+                f"{self.question}: `out` has shape {out.shape}, but the result has {(*batch, *self.output)}"
+            )
+
+
+def external_forces(model: Model, external: Any) -> Any:
+    """Return forces by names of bodies or frames as one array (..., n, 6), each in its body's frame.
+
+    Anything but a dictionary is returned as it is.
+    """
+    if not isinstance(external, Mapping):
+        return external
+    shapes, placed = [], []
+    for name, wrench in external.items():
+        frame = model.frame(name)
+        w = _real(wrench, "external", "the force on", name)
+        if w.shape[-1:] != (6,):
+            raise ArgumentError(
+                f"external: the force on {name!r} has shape {w.shape}; its last dimension must be 6 (moment, force)"
+            )
+        shapes.append(w.shape[:-1])
+        if frame.body == BASE:
+            continue  # the base takes any force
+        kind = np.result_type(w, np.float16)  # rotating keeps the kind of number
+        R, p = frame.placement.R.astype(kind), frame.placement.p.astype(kind)
+        force = w[..., 3:] @ R.T
+        moment = w[..., :3] @ R.T + np.cross(p, force)
+        placed.append((frame.body, np.concatenate([moment, force], axis=-1)))
+    dtype = np.result_type(np.float16, *(w for _, w in placed))
+    try:
+        batch = np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in zip(external, shapes, strict=True))
+        raise ArgumentError(f"external: the batch shapes of the forces do not broadcast: {listed}") from None
+    total = np.zeros((*batch, len(model.bodies), 6), dtype)
+    for body, w in placed:
+        total[..., body, :] += w
+    return total
+
+
+def _real(x: Any, where: str, what: str, name: str) -> Array:
+    """Return an array of real numbers, or of objects; the words are for messages."""
+    try:
+        array = np.asarray(x)
+    except ValueError as e:
+        raise ArgumentError(f"{where}: {what} {name!r} is not an array: {e}") from None
+    if array.dtype.kind not in "biufO":
+        raise ArgumentError(f"{where}: {what} {name!r} has data type {array.dtype}; give real numbers")
+    return array
+
+
+def _fits(result: tuple[int, ...], out: tuple[int, ...], core: int) -> bool:
+    """Tell whether a result can be broadcast into an array: not in its core dimensions, and not the other way round."""
+    if len(out) < len(result) or out[len(out) - core :] != result[len(result) - core :]:
+        return False
+    return all(n in (1, m) for n, m in zip(reversed(result), reversed(out), strict=False))
+
+
+def _is_count(n: Any) -> bool:
+    """Tell whether n is a whole number above 0."""
+    try:
+        return bool(int(n) == n and n >= 1)
+    except (TypeError, ValueError, OverflowError):
+        return False

@@ -1,0 +1,174 @@
+"""The runner that calls machine code: one machine for each data type, threads for large batches, memory used again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile import cores, shared_out
+from ..compile.pipeline import Code, Request, load
+from ..compile.run.loaded import Machine
+from ..compile.run.result_pool import FROM_BYTES, ResultPool
+from ..errors import ArgumentError, ModelError
+from ..forking import COMPILING
+from ..graph import Counts
+from .arguments import DOUBLE, SINGLE, Arguments
+from .runners import Interpreted, Runner
+
+__all__ = ["Compiled"]
+
+Array = NDArray[Any]
+
+_NS_PER_OPERATION = 0.3
+"""A guess of the time of one vector operation, to decide whether threads are worth it."""
+_WORTH_A_THREAD_NS = 1e6
+
+
+class Compiled(Runner):
+    """Calls machine code, which is compiled or loaded when a data type is first needed."""
+
+    def __init__(self, request: Request, arguments: Arguments) -> None:
+        super().__init__(request, arguments)
+        self._text = Interpreted(request, arguments)
+        self._machines: dict[str, Machine] = {}
+        self._pool, self._bytes = ResultPool(), 8 * math.prod(arguments.output)
+
+    def __call__(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Any:
+        """Return the answer. Batches of plain arrays skip all checks but those of the machine code itself."""
+        machine = self._machines.get("float64")
+        states = 0 if machine is None else self._rows(given)
+        if (
+            machine is None
+            or not states
+            or (threads != 1 and (threads is not None or _threads_worth(states, machine) > 1))
+        ):
+            return self._general(given, out, threads)
+        if out is None:
+            if states * self._bytes >= FROM_BYTES:
+                out = self._pool.array((states, *self.arguments.output), machine.dtype)
+        elif type(out) is not np.ndarray or not out.flags.writeable:
+            return self._general(given, out, threads)
+        try:
+            return machine.run(given, out)
+        except (ValueError, TypeError):
+            return self._general(given, out, threads)  # which names what is wrong
+
+    def _rows(self, given: Sequence[Any]) -> int:
+        """Return the number of states if all arguments are arrays of doubles with a row for each; 0 otherwise.
+
+        The general checks take a twentieth of the time of a batch of a small robot.
+        """
+        if len(given) != len(self.arguments.ranks):
+            return 0
+        states = 0
+        for x, rank in zip(given, self.arguments.ranks, strict=True):
+            if type(x) is not np.ndarray or x.dtype is not DOUBLE or x.ndim != rank:
+                return 0
+            n = x.shape[0]
+            if n != states:
+                if states:
+                    return 0
+                states = n
+        return states
+
+    def _general(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Any:
+        arrays, dtype = self.arguments.checked(given, out, threads)
+        if dtype is not SINGLE and dtype is not DOUBLE:
+            return self._text.computed(arrays, dtype, out)
+        machine, batch, count = self.machine(dtype.name), self.arguments.batch(arrays), 1
+        if batch:  # without one, there is one state, or the call itself names what is wrong
+            count = self._threads(math.prod(batch), arrays, machine, out, threads)
+            if out is None and self._bytes * math.prod(batch) >= FROM_BYTES:
+                out = self._pool.array((*batch, *self.arguments.output), machine.dtype)
+        try:
+            if count > 1:
+                return self._run_threads(machine, arrays, out, count)
+            return machine.run(arrays, out)
+        except (ValueError, TypeError) as e:
+            self.arguments.require_fit(arrays, out)
+            raise ArgumentError(f"{self.request.question.name}: {e}") from e
+
+    def compute(self, arrays: list[Array]) -> Array:
+        """Return the answer for arrays of one data type, by the interpreter."""
+        return self._text.compute(arrays)
+
+    def counts(self) -> Counts:
+        """Count the operations of the code that is compiled."""
+        from ..compile.program import count_operations
+
+        return count_operations(self.request, rolled=(self.request.way or self.code.way) == "rolled")
+
+    @property
+    def code(self) -> Code:
+        """The compiled code for float64."""
+        return self.machine("float64").code
+
+    def machine(self, dtype: str) -> Machine:
+        """Return the machine code for a data type."""
+        found = self._machines.get(dtype)
+        if found is None:
+            with COMPILING:
+                found = self._machines.get(dtype)
+                if found is None:
+                    found = load(self.request, dtype)
+                    if dtype == "float64" and found.code.way == "rolled":
+                        self._require_answers(found)
+                    self._machines[dtype] = found
+        return found
+
+    def _require_answers(self, machine: Machine) -> None:
+        """Raise if no state has an acceleration: straight-line code would not even compile, but loops do."""
+        question, model = self.request.question, self.arguments.model
+        if not question.needs_inertia or self.request.options:
+            return
+        rng = np.random.default_rng(0)
+        a = self.arguments
+        for q in (model.neutral, lambda: model.random(rng), lambda: model.random(rng)):
+            ports = zip(a.ports, a.shapes, strict=True)
+            if np.isfinite(machine.run([q() if p.kind == "q" else np.ones(shape) for p, shape in ports], None)).all():
+                return
+        raise ModelError(model.singular(question.name), model.source)
+
+    def _threads(
+        self, states: int, arrays: Sequence[Array], machine: Machine, out: Array | None, wanted: int | None
+    ) -> int:
+        """Return how many threads to use: one unless each has enough to do."""
+        most = min(-(-states // machine.lanes), _threads_worth(states, machine) if wanted is None else int(wanted))
+        if most < 2:
+            return 1
+        if out is not None and any(np.may_share_memory(out, a) for a in arrays):
+            return 1  # NumPy copies what overlaps, but only within one call
+        return most if wanted is not None else min(cores(), most)
+
+    def _run_threads(self, machine: Machine, arrays: list[Array], out: Array | None, count: int) -> Any:
+        """Cut the longest batch dimension into parts, and let threads compute them."""
+        self.arguments.require_fit(arrays, out)
+        core, batches = self.arguments.output, self.arguments.batches(arrays)
+        result = np.empty((*np.broadcast_shapes(*batches), *core), machine.dtype) if out is None else out
+        batch = result.shape[: result.ndim - len(core)]
+        axis = int(np.argmax(batch)) - len(batch)  # from the right, as broadcasting aligns
+        length = batch[axis]
+        per = -(-length // count)
+        per = -(-per // machine.lanes) * machine.lanes
+
+        def compute(start: int) -> None:
+            parts = []
+            for a, b in zip((*arrays, result), (*batches, batch), strict=True):
+                if len(b) >= -axis and b[axis] != 1:
+                    where: list[Any] = [slice(None)] * a.ndim
+                    where[len(b) + axis] = slice(start, start + per)
+                    a = a[tuple(where)]
+                parts.append(a)
+            machine.run(parts[:-1], parts[-1])
+
+        shared_out(compute, range(0, length, per), count)
+        return result
+
+
+def _threads_worth(states: int, machine: Machine) -> int:
+    """Return how many threads have enough to do, by a guess of the time that a state takes."""
+    return int(states * machine.code.operations * _NS_PER_OPERATION / machine.lanes / _WORTH_A_THREAD_NS)

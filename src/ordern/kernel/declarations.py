@@ -1,0 +1,122 @@
+"""Methods of robots from declarations: a name, arguments with their types, and a docstring.
+
+>>> class Robot(Answering):                                                      # doctest: +SKIP
+...     @answers
+...     def pose(self, q: ArrayLike, frame: str, threads: Threads = None, out: Out = None) -> Array:
+...         '''Return the homogeneous matrix of a frame in the world, of shape (..., 4, 4).'''
+
+A declaration has no body: its signature, documentation and types are those of the method. With `answers`, its name is
+a question, and its parameters are the question's inputs and settings, and `method`, `threads` and `out`. With
+`delegated`, the method is a function of another module, which is imported on the first call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property, update_wrapper
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from numpy.typing import NDArray
+
+from ..algorithms.registry import find_question
+
+if TYPE_CHECKING:
+    from .table import Kernels
+
+__all__ = ["Answering", "Array", "Out", "Threads", "answers", "delegated"]
+
+Array = NDArray[Any]
+Threads = int | None
+Out = Array | None
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Answering:
+    """A model whose questions have answers: the base of robots."""
+
+    @cached_property
+    def _kernels(self) -> Kernels:
+        """All that was compiled for this robot."""
+        from .table import Kernels  # the compiler is not needed before this
+
+        return Kernels(cast("Any", self))
+
+    def _ask(
+        self,
+        question: str,
+        arguments: tuple[Any, ...],
+        method: str | None = None,
+        threads: Threads = None,
+        out: Out = None,
+        **named: Any,
+    ) -> Array:
+        """Return the answer to a question. Optional arguments, which may be None, and settings are given by name."""
+        key: Any = (question, (method, *named.values()))
+        plain = threads is None and out is None
+        try:
+            fast = self._kernels.calls.get(key)
+        except TypeError:
+            fast = key = None  # an optional argument, or a setting of a wrong type, which the kernel names
+        if fast is not None:
+            known: Array = fast(*arguments) if plain else fast(*arguments, threads=threads, out=out)
+            return known
+        return self._kernels.answer(self, key if plain else None, question, arguments, method, threads, out, named)
+
+
+def answers(declared: F) -> F:
+    """Turn a declaration into a method that answers the question of its name."""
+    name, bound = declared.__name__, _binder(declared)
+    required = [p.name for p in find_question(name).inputs if not p.optional]
+    count = len(required)
+
+    def method(self: Answering, *given: Any, **named: Any) -> Any:
+        calls = self._kernels.calls
+        key = (name, *given[count:], *named.items()) if named else (name, *given[count:])
+        try:
+            fast = calls.get(key) if len(given) >= count else None
+        except TypeError:
+            fast = None  # an array among the optional arguments
+        if fast is not None:
+            return fast(*given[:count])
+        values = bound(self, given, named)
+        arguments = tuple([values.pop(x) for x in required])
+        how = (values.pop("method", None), values.pop("threads"), values.pop("out"))
+        answer = self._ask(name, arguments, *how, **values)
+        if len(given) >= count and how[1] is None and how[2] is None:
+            with suppress(KeyError, TypeError):  # a call with optional arguments has no fast function
+                calls[key] = calls[name, (how[0], *values.values())]
+        return answer
+
+    return cast("F", update_wrapper(method, declared))
+
+
+def delegated(module: str, function: str | None = None) -> Callable[[F], F]:
+    """Turn a declaration into a method that calls a function with the same parameters in a module of this package."""
+
+    def made(declared: F) -> F:
+        name, bound = function or declared.__name__, _binder(declared)
+
+        def method(self: Any, *given: Any, **named: Any) -> Any:
+            return getattr(import_module(f"ordern.{module}"), name)(self, **bound(self, given, named))
+
+        method.target = module, name  # type: ignore[attr-defined]
+        return cast("F", update_wrapper(method, declared))
+
+    return made
+
+
+def _binder(declared: Callable[..., Any]) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
+    """Return a function that gives the values of all parameters of a call, by name."""
+    code: Any = declared.__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    usual = declared.__defaults__ or ()
+    defaults = dict(zip(names[code.co_argcount - 1 - len(usual) :], usual, strict=False))
+    defaults |= declared.__kwdefaults__ or {}
+
+    def bound(self: Any, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        declared(self, *given, **named)  # does nothing, or raises Python's own error for a wrong call
+        return {**defaults, **dict(zip(names, given, strict=False)), **named}
+
+    return bound

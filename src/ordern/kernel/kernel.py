@@ -1,0 +1,192 @@
+"""A question about a robot as a NumPy function.
+
+A `Kernel` answers one question about one robot by one method. It takes any leading shape, broadcasts each argument,
+accepts `out=` and any strides, and gives float32 for float32. Code is compiled for a data type when it is first needed.
+A kernel pickles as what it answers, not as code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..algorithms import CHOICES, Algorithm, Port, Question, find, methods
+from ..compile.pipeline import WAYS, Code, Request
+from ..compile.run.numpy_api import fast_calls_work
+from ..errors import ArgumentError, unknown_name
+from ..graph import Counts
+from ..model import Model
+from .arguments import Arguments
+from .compiled import Compiled
+from .composed import PieceCounts
+from .fast_path import add_fallback
+from .runners import Composed, InPieces, Interpreted, Runner
+
+__all__ = ["Kernel"]
+
+Array = NDArray[Any]
+
+_LONGEST_STRAIGHT = 60
+"""Freedoms beyond which methods that are not loops over bodies run as compiled pieces."""
+
+
+class Kernel:
+    """One question about one robot, answered by one method.
+
+    Call it with the question's arguments. `present` names the optional arguments that will be given; `options` are
+    settings such as the frame; `way` is "interpreted", "unrolled" or "rolled", or None to let the number of operations
+    decide.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        question: str,
+        method: str | None = None,
+        present: Sequence[str] = (),
+        way: str | None = None,
+        **options: Any,
+    ) -> None:
+        present = (present,) if isinstance(present, str) else tuple(present)
+        self.model = model
+        self.question, self.algorithm = _checked(model, question, method, present, way, options)
+        if "frame" in options:
+            options["frame"] = model.frame(options["frame"])
+        self.options = options
+        self.ports: list[Port] = [p for p in self.question.inputs if not p.optional or p.name in present]
+        computed = model
+        if self.algorithm.borrows:
+            from ..model.shiftable_inertia import borrowed
+
+            computed = borrowed(model)
+        settings = tuple(sorted(options.items(), key=lambda o: o[0]))
+        self.request = Request(computed, self.question, self.algorithm, frozenset(present), settings, way)
+        self._runner = _runner(self.request, Arguments(model, question, self.ports, self.question.output))
+
+    def __call__(self, *arguments: Any, out: Array | None = None, threads: int | None = None) -> Any:
+        """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
+        return self._runner(arguments, out, threads)
+
+    @property
+    def code(self) -> Code:
+        """The compiled code for float64: how it runs, and how many operations it has."""
+        return self._runner.code
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether no code is compiled for it as a whole, in any data type."""
+        return not isinstance(self._runner, Compiled)
+
+    def counts(self) -> Counts | PieceCounts:
+        """Return the operations per state, exactly: of straight-line code for this robot, or of loops if compiled so.
+
+        A method that is NumPy code around other kernels has a `PieceCounts`, as `ordern.count` gives it.
+        """
+        return self._runner.counts()
+
+    def fast(
+        self,
+        fallback: Callable[..., Any] | None = None,
+        owner: Any = None,
+        doc: str = "",
+        *,
+        name: str | None = None,
+        first: int | None = None,
+        floor: float | None = None,
+    ) -> Callable[..., Any]:
+        """Return a function for one state per call that skips all checks it can; other calls go to the fallback.
+
+        The fallback is the kernel itself unless given. The function appears as a method of `owner`, which is the kernel
+        unless given, by the question's name or another. Of an answer that is a vector it may return the `first` numbers
+        only; with a `floor` it calls the fallback if the last number is not above it.
+        """
+        fallback = self if fallback is None else fallback
+        if not isinstance(self._runner, Compiled) or not fast_calls_work():
+            return fallback
+        owner, name = self if owner is None else owner, name or self.question.name
+        key = "__call__" if fallback is owner else add_fallback(owner, name, fallback)
+        return self._runner.machine("float64").function(owner, key, name, doc, first, floor)
+
+    @cached_property
+    def single(self) -> Callable[..., Any]:
+        """The function for one state per call; all other calls it gives to the kernel."""
+        return self.fast()
+
+    def with_way(self, way: str | None) -> Kernel:
+        """Return the same kernel, run in another way."""
+        _, (model, question, method, present, _, options) = self.__reduce__()
+        return Kernel(model, question, method, present, way, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        present = tuple(p.name for p in self.ports if p.optional)
+        given = (self.model, self.question.name, self.algorithm.name, present, self.request.way, self.options)
+        return _restored, given
+
+    def __repr__(self) -> str:
+        shown: dict[str, Any] = {k: getattr(v, "name", v) for k, v in self.options.items()}
+        if self.request.way:
+            shown["way"] = self.request.way
+        if self.request.present:
+            shown["present"] = tuple(p.name for p in self.ports if p.optional)
+        settings = "".join(f", {k}={v!r}" for k, v in shown.items())
+        return f"<Kernel {self.question.name} of {self.model.name!r} by {self.algorithm.name!r}{settings}>"
+
+
+def _restored(
+    model: Model, question: str, method: str, present: tuple[str, ...], way: str | None, options: dict[str, Any]
+) -> Kernel:
+    return Kernel(model, question, method, present, way, **options)
+
+
+def _checked(
+    model: Model, question: str, method: str | None, present: tuple[str, ...], way: str | None, options: dict[str, Any]
+) -> tuple[Question, Algorithm]:
+    """Return the question and the method, if all names are known and the method can be used for the model."""
+    asked, algorithm = find(question, method)
+    if way is not None and way not in WAYS:
+        raise unknown_name("way of running", way, WAYS)
+    optional = [p.name for p in asked.inputs if p.optional]
+    for name in present:
+        if name not in optional:
+            raise unknown_name("optional argument", name, optional, question)
+        if name not in algorithm.accepts(asked):
+            raise ArgumentError(f"{question} by the method {algorithm.name!r} takes no {name!r}")
+    for name in options:
+        if name not in asked.options:
+            raise unknown_name("setting", name, asked.options, question)
+    in_order = [name for name in optional if name in present]
+    if list(present) != in_order:
+        raise ArgumentError(
+            f"{question}: `present` is {list(present)}, but the arguments will be given as {in_order}: name them so"
+        )
+    for name in asked.options:
+        if name not in options:
+            raise ArgumentError(f"{question} needs the setting {name!r}")
+        if name in CHOICES and not (isinstance(options[name], str) and options[name] in CHOICES[name]):
+            raise unknown_name(name, options[name], CHOICES[name], question)
+    reason = algorithm.refuses(model) if algorithm.refuses else ""
+    if reason:
+        others = (find(question)[1], *methods(question))
+        able = (m.name for m in others if not (m.alias_of or (m.refuses and m.refuses(model))))
+        hint = next((f"; {name!r} can do it" for name in able), "")
+        raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason}{hint}")
+    if asked.needs_inertia:
+        model.require_inertia()
+    return asked, algorithm
+
+
+def _runner(request: Request, arguments: Arguments) -> Runner:
+    """Return the runner that suits a request."""
+    algorithm, way = request.algorithm, request.way
+    if algorithm.pieces:
+        from .table import Kernels
+
+        return Composed(request, arguments, Kernels(arguments.model, None if way == "interpreted" else way))
+    if not algorithm.sweeps and (way == "rolled" or (way is None and arguments.model.nv > _LONGEST_STRAIGHT)):
+        return InPieces(request, arguments)
+    # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
+    empty = any(0 in shape for shape in (*arguments.shapes, arguments.output))
+    return Interpreted(request, arguments) if way == "interpreted" or empty else Compiled(request, arguments)

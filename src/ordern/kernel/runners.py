@@ -1,0 +1,155 @@
+"""Runners: one class for each way in which a kernel computes its answers.
+
+`Interpreted` runs the algorithm's text on arrays, `InPieces` does so with compiled pieces, `Composed` runs NumPy code
+around other kernels, and `Compiled` (in its own file) calls machine code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.pipeline import Code, Request
+from ..errors import ArgumentError, CompileError
+from ..graph import Counts
+from .arguments import Arguments
+from .composed import PieceCounts, count_calls
+
+if TYPE_CHECKING:
+    from .table import Kernels
+
+__all__ = ["Composed", "InPieces", "Interpreted", "Runner"]
+
+Array = NDArray[Any]
+
+
+class Runner(ABC):
+    """Computes a request for arguments of any kind."""
+
+    def __init__(self, request: Request, arguments: Arguments) -> None:
+        self.request, self.arguments = request, arguments
+
+    def __call__(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Any:
+        """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
+        arrays, dtype = self.arguments.checked(given, out, threads)
+        return self.computed(arrays, dtype, out)
+
+    def computed(self, arrays: list[Array], dtype: np.dtype[Any], out: Array | None) -> Any:
+        """Return the answer for arrays that were checked, computed in a data type."""
+        from ..compile.trace.interpret import converted
+
+        self.arguments.require_fit(arrays, out)
+        name = self.request.question.name
+        try:
+            result = self.compute(converted(arrays, dtype))
+        except (TypeError, AttributeError) as e:
+            if dtype.kind != "O":
+                raise
+            kinds = ", ".join(sorted({type(x).__name__ for a in arrays if a.dtype.kind == "O" for x in a.flat}))
+            raise ArgumentError(
+                f"{name}: cannot compute with objects of type {kinds}, only with numbers that have sines "
+                f"and cosines, such as those of mpmath: {e}"
+            ) from e
+        if out is None:
+            return result if result.ndim else result[()]
+        if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+            raise ArgumentError(f"{name}: cannot cast the result from {result.dtype} to {out.dtype}")
+        out[...] = result
+        return out
+
+    @abstractmethod
+    def compute(self, arrays: list[Array]) -> Array:
+        """Return the answer for arrays of one data type."""
+
+    @abstractmethod
+    def counts(self) -> Counts | PieceCounts:
+        """Return the number of operations per state."""
+
+    @property
+    @abstractmethod
+    def code(self) -> Code:
+        """The compiled code for float64."""
+
+
+class Interpreted(Runner):
+    """Runs the algorithm's text as it stands."""
+
+    def compute(self, arrays: list[Array], pieces: Callable[..., Any] | None = None) -> Array:
+        """Return the answer for arrays of one data type; `pieces` runs the pieces of the algorithm."""
+        from ..compile.trace.interpret import interpret
+
+        r = self.request
+        return interpret(r.model, r.algorithm.function, r.slots, arrays, r.question.output, dict(r.options), pieces)
+
+    def counts(self) -> Counts:
+        """Count the operations of straight-line code for this robot."""
+        from ..compile.program import count_operations
+
+        return count_operations(self.request, rolled=False)
+
+    @property
+    def code(self) -> Code:
+        """Raise: there is no code."""
+        r = self.request
+        raise CompileError(
+            f"{r.question.name} of {r.model.name!r} by {r.algorithm.name!r} is interpreted: it has no code"
+        )
+
+
+class InPieces(Runner):
+    """Runs the algorithm's text on arrays of all bodies, with each piece compiled for one element."""
+
+    def __init__(self, request: Request, arguments: Arguments) -> None:
+        from ..compile.run.pieces import Pieces
+
+        super().__init__(request, arguments)
+        self._text, self._pieces = Interpreted(request, arguments), Pieces(request.model)
+
+    def compute(self, arrays: list[Array]) -> Array:
+        """Return the answer for arrays of one data type."""
+        return self._text.compute(arrays, self._pieces)
+
+    def counts(self) -> Counts:
+        """Count the operations of all pieces, by running them for one state; NumPy's sums are not counted."""
+        from ..compile.run.pieces import Counter
+
+        a, counter = self.arguments, Counter()
+        neutral = a.model.neutral()
+        states = (neutral if p.kind == "q" else np.zeros(s) for p, s in zip(a.ports, a.shapes, strict=True))
+        self._text.compute([np.asarray(x) for x in states], counter)
+        return counter.counts
+
+    @property
+    def code(self) -> Code:
+        """A description without an object: the code is that of the pieces."""
+        return Code("rolled", b"", 0, self.counts().total, 1)
+
+
+class Composed(Runner):
+    """Runs NumPy code around other kernels of the same robot."""
+
+    def __init__(self, request: Request, arguments: Arguments, kernels: Kernels) -> None:
+        super().__init__(request, arguments)
+        self._kernels = kernels
+
+    def compute(self, arrays: list[Array]) -> Array:
+        """Return the answer for arrays of one data type."""
+        given = dict(zip((p.name for p in self.arguments.ports), arrays, strict=True))
+        return np.asarray(self.request.algorithm.function(self._kernels.ask, **given, **dict(self.request.options)))
+
+    def counts(self) -> PieceCounts:
+        """Count the operations of each kernel, and how often it is called, by running the method for one state."""
+        return count_calls(self._kernels, self.request)
+
+    @property
+    def code(self) -> Code:
+        """Raise: the code is that of other kernels."""
+        r = self.request
+        raise ArgumentError(
+            f"{r.question.name} by the method {r.algorithm.name!r} has no code of its own: it is NumPy code around "
+            "other functions of the robot, which `ordern.count` lists; their kernels have code"
+        )

@@ -1,0 +1,116 @@
+"""The kernels of one robot: made on first use, and found again by what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms import find
+from ..model import Model
+from .fast_path import install
+from .kernel import Kernel
+
+__all__ = ["Kernels"]
+
+Array = NDArray[Any]
+T = TypeVar("T")
+
+
+class Kernels:
+    """A table of kernels, of functions for single states, and of time loops."""
+
+    def __init__(self, model: Model, way: str | None = None) -> None:
+        """Begin an empty table; `way` is how its kernels run, unless a call says otherwise."""
+        self.model, self.way = model, way
+        self.calls: dict[Any, Callable[..., Any]] = {}
+        """Functions for one state per call, by the question and the settings of the call; see `Answering`."""
+        self._made: dict[Any, Kernel] = {}
+        self._kept: dict[Any, Any] = {}
+
+    def kernel(
+        self,
+        question: str,
+        method: str | None = None,
+        present: Sequence[str] = (),
+        way: str | None = None,
+        model: Model | None = None,
+        **options: Any,
+    ) -> Kernel:
+        """Return the kernel of a question about this robot, or about another model."""
+        algorithm = find(question, method)[1]
+        about = self.model if model is None else model
+        if "frame" in options:
+            options["frame"] = about.frame(options["frame"])
+        other = None if model is None else id(model)  # a kernel keeps its model and its algorithm alive
+        named = present if isinstance(present, str) else tuple(present)
+        key = (id(algorithm), other, named, way, *sorted(options.items()))
+        try:
+            found = self._made.get(key)
+        except TypeError:
+            found = None  # a setting of a wrong type, which the kernel names
+        if found is None:
+            found = Kernel(about, question, algorithm.name, present, way or self.way, **options)
+            self._made[key] = found
+        return found
+
+    def named(
+        self, question: str, method: str | None = None, model: Model | None = None, **named: Any
+    ) -> tuple[Kernel, list[Any]]:
+        """Return the kernel for optional arguments and settings by name, and the optional arguments in order.
+
+        Optional arguments that are None are left out.
+        """
+        present, optional = [], []
+        for port in find(question, method)[0].inputs:
+            value = named.pop(port.name, None) if port.optional else None
+            if value is not None:
+                present.append(port.name)
+                optional.append(value)
+        return self.kernel(question, method, present, model=model, **named), optional
+
+    def ask(self, question: str, *arguments: Any, **named: Any) -> Array:
+        """Return the answer of a kernel; optional arguments and settings are given by name."""
+        kernel, optional = self.named(question, **named)
+        answer: Array = kernel(*arguments, *optional)
+        return answer
+
+    def answer(
+        self,
+        robot: Any,
+        key: Any,
+        question: str,
+        arguments: tuple[Any, ...],
+        method: str | None,
+        threads: int | None,
+        out: Array | None,
+        named: dict[str, Any],
+    ) -> Array:
+        """Return the answer to a call of a robot's method, and install the fast path for calls like it.
+
+        `key` stands for the settings of the call; None if it has others than a fast function can take.
+        """
+        kernel, optional = self.named(question, method, **named)
+        answer: Array = kernel(*arguments, *optional, out=out, threads=threads)
+        if key is not None and not optional and getattr(answer, "dtype", None) == np.float64:
+            usual = kernel.algorithm.name == kernel.question.default and not kernel.options
+            self.calls[key] = kernel if usual and install(robot, question, kernel) else kernel.single
+        return answer
+
+    def kept(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """Return what was made before for this key, such as a time loop, or make it now."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: T = self._kept[key]
+        return found
+
+    def shared_with(self, model: Model) -> Kernels:
+        """Return a table for a model with the same tree, which begins with all kernels that serve it, too."""
+        found = Kernels(model, self.way)
+        if (model.loops, model.couplings) == (self.model.loops, self.model.couplings):
+            found._made, found._kept = self._made, self._kept
+        else:
+            found._made = {key: kernel for key, kernel in self._made.items() if not kernel.question.loops}
+        return found
