@@ -1,5 +1,5 @@
 # mypy: disable-error-code="empty-body"
-"""A robot: a model with all that can be asked of it.
+"""The robot that users hold: a model with its kinematics and dynamics as methods.
 
 Every function takes and returns NumPy arrays with any leading batch shape, broadcasts, and accepts `out=`. The first
 call compiles the algorithm for this robot; the machine code is kept on disk for the next process.
@@ -67,11 +67,11 @@ class Robot(LoopMethods, Model):
         threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
-        """Joint forces of a motion: tau = M(q) a + C(q, v) - J^T external, of shape (..., nv).
+        """Return the joint forces of a motion, tau = M(q) a + C(q, v) - J^T external, of shape (..., nv).
 
         `external` are forces on the bodies: an array (..., n, 6) of (moment, force) for each body in its own frame, or
-        a dictionary from names of bodies or frames to such six numbers in that frame. A base that is moved has
-        a velocity and an acceleration (angular, linear) of its origin, in its axes, which gravity is given in.
+        a dictionary from names of bodies or frames to such six numbers in that frame. A moving base has a velocity and
+        an acceleration (angular, linear) of its origin, in its own axes; gravity is in these axes, too.
         """
 
     def forward_dynamics(
@@ -79,11 +79,11 @@ class Robot(LoopMethods, Model):
         threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None, t: ArrayLike | None = None, check: bool | float = True,
     ) -> Array:  # fmt: skip
-        """Joint accelerations caused by joint forces tau and `external` forces, of shape (..., nv).
+        """Return the joint accelerations that joint forces tau and `external` forces cause, of shape (..., nv).
 
-        The usual method is "articulated-body". For robots with loops, which are kept closed, it is "multipliers";
-        others, and what else is known of such motions, are in `closed_dynamics`. `t` is the time, for driven loops.
-        States in which these are open are errors, unless `check` is False; it may be a tolerance (usually 1e-3).
+        The default method is "articulated-body"; for robots with loops it is "multipliers", which keeps the loops
+        closed. `closed_dynamics` has the other methods for loops, and more results. `t` is the time, for driven loops.
+        A state in which loops are open is an error, unless `check` is False; it may be a tolerance (default 1e-3).
         """
         extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if self.nc:
@@ -96,21 +96,21 @@ class Robot(LoopMethods, Model):
     def mass_matrix(
         self, q: ArrayLike, method: str = "composite-body", threads: Threads = None, out: Out = None
     ) -> Array:
-        """The joint-space mass matrix M(q), of shape (..., nv, nv)."""
+        """Return the joint-space mass matrix M(q), of shape (..., nv, nv)."""
 
     @answers
     def mass_matrix_inverse(
         self, q: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
     ) -> Array:
-        """The inverse of the mass matrix, of shape (..., nv, nv), without inverting a matrix."""
+        """Return the inverse of the mass matrix, of shape (..., nv, nv), by recursions that invert no large matrix."""
 
     def mass_matrix_factors(
         self, q: ArrayLike, method: str = "innovations", threads: Threads = None
     ) -> tuple[Array, Array]:
-        """Factors F and D of the mass matrix, M = F D F^T, both of shape (..., nv, nv).
+        """Return factors F and D of the mass matrix, M = F D F^T, both of shape (..., nv, nv).
 
-        F has unit blocks on its diagonal and nothing below it; D is block-diagonal. With the method "ltl", D is one.
-        Robots with joints that follow others have the methods "ltdl" and "ltl" only.
+        F has unit blocks on its diagonal and zeros below it; D is block-diagonal. With the method "ltl", D is the
+        identity. Robots with mimic joints have the methods "ltdl" and "ltl" only.
         """
         F = self._ask("mass_matrix_factor", (q,), method, threads)
         return F, self._ask("mass_matrix_pivots", (q,), method, threads)
@@ -119,47 +119,47 @@ class Robot(LoopMethods, Model):
     def mass_matrix_product(
         self, q: ArrayLike, x: ArrayLike, method: str = "newton-euler", threads: Threads = None, out: Out = None
     ) -> Array:
-        """M(q) x, of shape (..., nv), without the matrix: in order n."""
+        """Return M(q) x, of shape (..., nv), without forming the matrix, in order n."""
 
     @answers
     def mass_matrix_solve(
         self, q: ArrayLike, x: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
     ) -> Array:
-        """M(q)^-1 x, of shape (..., nv), without the matrix: in order n."""
+        """Return M(q)^-1 x, of shape (..., nv), without forming the matrix, in order n."""
 
     @answers
     def mass_matrix_root_product(
         self, q: ArrayLike, x: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
     ) -> Array:
-        """F D^(1/2) x with the factors of the mass matrix: takes white noise to noise of covariance M. In order n.
+        """Return F D^(1/2) x with the factors of the mass matrix, of shape (..., nv), in order n.
 
-        With joints that follow others, use the method "ltl", of order n^3 at most.
+        It turns white noise x into noise of covariance M. With mimic joints, use the method "ltl", of order n^3 at
+        most.
         """
 
     @answers
     def mass_matrix_root_solve(
         self, q: ArrayLike, x: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
     ) -> Array:
-        """D^(-1/2) F^-1 x: undoes `mass_matrix_root_product` by the same method. In order n."""
+        """Return D^(-1/2) F^-1 x, of shape (..., nv): the inverse of `mass_matrix_root_product`, in order n."""
 
     @answers
     def coriolis_matrix(
         self, q: ArrayLike, v: ArrayLike, method: str = "christoffel", threads: Threads = None, out: Out = None
     ) -> Array:
-        """A matrix C(q, v) with C v the Coriolis and centrifugal forces and dM/dt - 2 C skew, (..., nv, nv)."""
+        """Return a matrix C(q, v), (..., nv, nv), with C v the Coriolis and centrifugal forces and dM/dt - 2 C skew."""
 
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, external: External | None = None,
         method: str | None = None, threads: Threads = None, out: Out = None, *, tau: ArrayLike | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None, check: bool | float = True,
     ) -> Array:  # fmt: skip
-        """What each joint transmits to its body: (moment, force) at and in the body's frame, of shape (..., n, 6).
+        """Return the (moment, force) that each joint transmits to its body, in the body's frame, of shape (..., n, 6).
 
-        Of a motion with the accelerations `a`, or of the motion that the joint forces `tau` cause. With `tau`, the
-        usual method is "articulated-body" and then Newton and Euler's recursion; "virtual-work",
-        "lagrange-multipliers", "constraint-force" and "divide-and-conquer" find the wrenches on the way to the
-        accelerations. Of robots with loops, `method` is one of `closed_dynamics`, and `check` is as in
-        `forward_dynamics`.
+        The motion has the accelerations `a`, or is the one that the joint forces `tau` cause. With `tau`, the default
+        method is "articulated-body" followed by the Newton-Euler recursion; "virtual-work", "lagrange-multipliers",
+        "constraint-force" and "divide-and-conquer" find the wrenches on the way to the accelerations. For robots with
+        loops, `method` is one of `closed_dynamics`, and `check` is as in `forward_dynamics`.
         """
         if (a is None) == (tau is None):
             raise ArgumentError("joint_wrenches: give either the accelerations `a` or the joint forces `tau`")
@@ -179,11 +179,11 @@ class Robot(LoopMethods, Model):
         self, q: ArrayLike, v: ArrayLike, a: Any, tau: Any, external: External | None, more: Any, method: str | None,
         out: Array | None,
     ) -> Array:  # fmt: skip
-        """What tree joints of a robot with loops transmit, which depends on what the loops bear."""
+        """Return the wrenches of the tree's joints for a robot with loops; they depend on the forces in the loops."""
         if tau is None:
             raise ArgumentError(
-                f"joint_wrenches: {self.name!r} has loops; accelerations `a` alone do not tell what these bear. Give "
-                "the joint forces `tau`, or ask `robot.opened()`, the same robot without loops"
+                f"joint_wrenches: {self.name!r} has loops; accelerations `a` alone do not determine their forces. Give "
+                "the joint forces `tau`, or use `robot.opened()`, the same robot without loops"
             )
         found = self.closed_dynamics(q, v, tau, external, method, **more).joint_wrenches
         if out is None:
@@ -196,11 +196,11 @@ class Robot(LoopMethods, Model):
         threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
-        """The classical accelerations (angular, linear) of all bodies that joint forces cause, of shape (..., n, 6).
+        """Return the classical accelerations (angular, linear) of all bodies that joint forces cause, (..., n, 6).
 
-        Each is that of the body's origin, in its own axes, as an observer in the world sees it: a base that is moved
-        (as for `inverse_dynamics`) moves all bodies along. Loops are kept closed, as in `forward_dynamics`; then the
-        method is that of `closed_dynamics`, and the usual one is taken for "fd4".
+        Each is the acceleration of the body's origin relative to the world, in the body's axes; it includes the motion
+        of a moving base (see `inverse_dynamics`). Loops are kept closed, as in `forward_dynamics`; then `method` is one
+        of `closed_dynamics`, and "fd4" stands for its default.
         """
         moved: dict[str, Any] = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if not self.nc:
@@ -218,9 +218,9 @@ class Robot(LoopMethods, Model):
         external: External | None = None, method: str = "fd4", threads: Threads = None, out: Out = None, *,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
-        """The classical acceleration (angular, linear) of a frame that joint forces cause, of shape (..., 6).
+        """Return the classical acceleration (angular, linear) of a frame that joint forces cause, of shape (..., 6).
 
-        It comes out of the sweeps of forward dynamics themselves. `acceleration` has that of known joint accelerations.
+        The sweeps of forward dynamics give it directly. For known joint accelerations, use `acceleration`.
         """
         if self.nc:
             require_tree(self, "tip_acceleration")
@@ -232,25 +232,24 @@ class Robot(LoopMethods, Model):
         self, q: ArrayLike, v: ArrayLike, frame: str | Frame = _WORLD, threads: Threads = None, out: Out = None, *,
         method: str = "composite-body",
     ) -> Array:  # fmt: skip
-        """The momentum (angular, linear) of all bodies about a frame's origin, in its axes, of shape (..., 6).
+        """Return the momentum (angular, linear) of all bodies about a frame's origin, in its axes, of shape (..., 6).
 
-        By default that is the world, which stands still, even if a body has this name. Methods: "composite-body",
-        "body-sum".
+        The default frame is the world, at rest, even if a body has this name. Methods: "composite-body", "body-sum".
         """
 
     def operational_inertia(
         self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None, *,
         tolerance: float | None = None,
     ) -> Array:  # fmt: skip
-        """The inertia Lambda = (J M^-1 J^T)^-1 that one feels at a frame, of shape (..., 6, 6).
+        """Return the operational-space inertia Lambda = (J M^-1 J^T)^-1 of a frame, of shape (..., 6, 6).
 
-        It exists where the frame can move in all six ways. Elsewhere - fewer than six freedoms between base and frame,
-        or a singular position - a `SingularError` tells in which directions it cannot move. With a `tolerance`, the
-        part of the largest eigenvalue of J M^-1 J^T (its angular and linear half divided by their traces) below which
-        one counts as zero, the answer is that among the motions that there are: the Moore-Penrose inverse
+        It exists where the frame can move in all six directions. Elsewhere - fewer than six freedoms between base and
+        frame, or a singular position - a `SingularError` names the directions in which the frame cannot move. With a
+        `tolerance`, the result is the inertia for the possible motions: the Moore-Penrose inverse
         Lambda = R (R^T J M^-1 J^T R)^-1 R^T with R an orthonormal basis of the range of J, a radian counted as a metre.
-        Directions across it have no inertia in Lambda: it gives them no force, and the joints bear any that is put on
-        them. Without one, positions nearer than about 1e-6 rad to a singular one count as singular.
+        Eigenvalues of J M^-1 J^T (its angular and linear half divided by their traces) below this part of the largest
+        count as zero. Lambda gives no force in the other directions: the joints bear every force along them. Without
+        a tolerance, positions nearer than about 1e-6 rad to a singular one count as singular.
         """
         return self._movable("operational_inertia", (q,), frame, axes, tolerance, threads, out)
 
@@ -258,22 +257,22 @@ class Robot(LoopMethods, Model):
     def operational_inertia_inverse(
         self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
     ) -> Array:
-        """J M^-1 J^T: how a frame gives way to forces on it, of shape (..., 6, 6); singular positions have one too."""
+        """Return J M^-1 J^T, the response of a frame to forces on it, of shape (..., 6, 6); it always exists."""
 
     @answers
     def frame_response(
         self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
     ) -> Array:
-        """M^-1 J^T: the joint accelerations that unit forces on a frame cause, of shape (..., nv, 6). In order n."""
+        """Return M^-1 J^T, the joint accelerations that unit forces on a frame cause, (..., nv, 6), in order n."""
 
     def dynamic_inverse(
         self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None, *,
         tolerance: float | None = None,
     ) -> Array:  # fmt: skip
-        """The dynamically consistent inverse M^-1 J^T Lambda of a Jacobian, of shape (..., nv, 6).
+        """Return the dynamically consistent inverse M^-1 J^T Lambda of a Jacobian, of shape (..., nv, 6).
 
-        Lambda is the `operational_inertia`. Where a frame cannot move in all six ways, this is a `SingularError`; with
-        a `tolerance`, Lambda is the one among the motions that there are, and J times the answer projects on them.
+        Lambda is the `operational_inertia`. Where a frame cannot move in all six directions, this is a `SingularError`;
+        with a `tolerance`, Lambda is the inertia for the possible motions, and J times the result projects on them.
         """
         return self._movable("dynamic_inverse", (q,), frame, axes, tolerance, threads, out)
 
@@ -281,11 +280,11 @@ class Robot(LoopMethods, Model):
         self, q: ArrayLike, v: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None,
         out: Out = None, *, tolerance: float | None = None,
     ) -> Array:  # fmt: skip
-        """The force at a frame that keeps it from accelerating, against gravity and velocities, of shape (..., 6).
+        """Return the force at a frame that keeps it from accelerating, against gravity and velocities, (..., 6).
 
         It is Lambda (J M^-1 C - J' v), with Lambda the `operational_inertia`. Where a frame cannot move in all six
-        ways, this is a `SingularError`. With a `tolerance`, Lambda is the one among the motions that there are: the
-        force keeps the frame from accelerating in those, and has no part across them.
+        directions, this is a `SingularError`. With a `tolerance`, Lambda is the inertia for the possible motions: the
+        force keeps the frame from accelerating along these, and has no component in the other directions.
         """
         return self._movable("operational_bias", (q, v), frame, axes, tolerance, threads, out)
 
@@ -311,19 +310,19 @@ class Robot(LoopMethods, Model):
         threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
-        """Joint forces C(q, v) that keep all joint accelerations at zero, of shape (..., nv)."""
+        """Return the joint forces C(q, v) that keep all joint accelerations at zero, of shape (..., nv)."""
 
     @answers
     def gravity_force(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """Joint forces that hold the robot at rest against gravity, of shape (..., nv)."""
+        """Return the joint forces that hold the robot at rest against gravity, of shape (..., nv)."""
 
     @answers
     def passive_force(
         self, q: ArrayLike, v: ArrayLike, smoothing: ArrayLike = 0.01, threads: Threads = None, out: Out = None
     ) -> Array:
-        """Joint forces of damping, friction and springs, to be added to the drives' `tau`, of shape (..., nv).
+        """Return the joint forces of damping, friction and springs, to be added to the drives' `tau`, (..., nv).
 
-        Coulomb friction is smoothed: at the velocity `smoothing` it has reached 0.7 of its full force.
+        Coulomb friction is smoothed: at the velocity `smoothing` it is 0.7 of its full force.
         """
 
     @answers
@@ -331,22 +330,22 @@ class Robot(LoopMethods, Model):
         self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *,
         base_velocity: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
-        """The kinetic energy of all bodies and drives, of the batch's shape."""
+        """Return the kinetic energy of all bodies and drives, of the batch's shape."""
 
     @answers
     def potential_energy(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """The potential energy in the field of gravity, zero at the base's origin, of the batch's shape."""
+        """Return the potential energy in the field of gravity, zero at the base's origin, of the batch's shape."""
 
     @answers
     def pose(self, q: ArrayLike, frame: str | Frame, threads: Threads = None, out: Out = None) -> Array:
-        """The homogeneous matrix of a frame in the world, of shape (..., 4, 4)."""
+        """Return the homogeneous matrix of a frame in the world, of shape (..., 4, 4)."""
 
     @answers
     def velocity(
         self, q: ArrayLike, v: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None,
         out: Out = None, *, base_velocity: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
-        """The velocity (angular, linear) of a frame's origin, of shape (..., 6).
+        """Return the velocity (angular, linear) of a frame's origin, of shape (..., 6).
 
         `axes` are the frame's own ("frame") or the world's ("world"); the point is the frame's origin in both.
         """
@@ -357,7 +356,7 @@ class Robot(LoopMethods, Model):
         kind: str = "classical", threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
-        """The acceleration (angular, linear) of a frame's origin, without gravity, of shape (..., 6).
+        """Return the acceleration (angular, linear) of a frame's origin, without gravity, of shape (..., 6).
 
         The "classical" kind is the second derivative of the position; the "spatial" kind is the derivative of the
         spatial velocity, as in the papers.
@@ -367,28 +366,28 @@ class Robot(LoopMethods, Model):
     def jacobian(
         self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
     ) -> Array:
-        """The matrix J with `velocity(q, v, frame) = J v`, of shape (..., 6, nv)."""
+        """Return the Jacobian J of a frame, `velocity(q, v, frame) = J v`, of shape (..., 6, nv)."""
 
     @answers
     def integrate(
         self, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0, threads: Threads = None, out: Out = None
     ) -> Array:
-        """The position reached from q at the constant velocity v after the time dt, of shape (..., nq)."""
+        """Return the position after the time dt at the constant velocity v, beginning at q, of shape (..., nq)."""
 
     @answers
     def difference(self, q0: ArrayLike, q1: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """The constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv).
+        """Return the constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv).
 
-        Of joints that roll, where such a velocity leads to other places, it is what turns the body as far.
+        For a rolling joint, whose path depends on the order of motions, it is the velocity that turns the body as far.
         """
 
     @answers
     def position_rate(self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """How fast the positions change, dq/dt, at the velocity v, of shape (..., nq)."""
+        """Return the rate of the positions, dq/dt, at the velocity v, of shape (..., nq)."""
 
     @answers
     def project(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """The position next to numbers that are nearly one, of shape (..., nq): quaternions become units again."""
+        """Return the valid position next to q, of shape (..., nq): quaternions get unit length again."""
 
     @delegated("simulate.simulate")
     def simulate(
@@ -396,17 +395,18 @@ class Robot(LoopMethods, Model):
         method: str = "dormand-prince-8", step: float | None = None, rtol: float = 1e-10, atol: float = 1e-10,
         tolerance: str = "motion", events: Sequence[Event] = (), limits: str = "ignore", restitution: float = 0.0,
         external: External | Table | Mapping[str, ArrayLike | Table] | Callable[..., External] | None = None,
-        dynamics: str | None = None, smoothing: float = 0.01, dense: bool = True, checkpoint: str | os.PathLike[str] | None = None,
-        progress: bool | Callable[[float], Any] | None = None, max_steps: int = 10_000_000, native: bool | None = None,
-        drift: str | tuple[float, float] = "project", switches: Sequence[Switch] = (),
+        dynamics: str | None = None, smoothing: float = 0.01, dense: bool = True,
+        checkpoint: str | os.PathLike[str] | None = None, progress: bool | Callable[[float], Any] | None = None,
+        max_steps: int = 10_000_000, native: bool | None = None, drift: str | tuple[float, float] = "project",
+        switches: Sequence[Switch] = (),
     ) -> Result:  # fmt: skip
-        """The motion from a state (at rest in the neutral position unless given), until a time in seconds.
+        """Return the motion from a state (at rest in the neutral position unless given), until a time in seconds.
 
         `until` may be a list of times: then these are the samples of the result, by dense output; otherwise every step
         is one. `tau` are joint forces: None, an array (nv,), a `Table(t, values)` or pair (t, values), a function
-        f(t, q, v), or a controller; one with a `period` is asked once in each, and its answer held. `external` forces
-        on bodies are as for `forward_dynamics`, a `Table` of such, or a function of (t, q, v) that returns such; in a
-        dictionary, the force on a frame may be a `Table` of (moment, force).
+        f(t, q, v), or a controller; one with a `period` is called once in each, and its forces are held. `external`
+        forces on bodies are as for `forward_dynamics`, a `Table` of such, or a function of (t, q, v) that returns such;
+        in a dictionary, the force on a frame may be a `Table` of (moment, force).
 
         Methods: "dormand-prince-8", "dormand-prince", "cash-karp" (adaptive), "radau" (adaptive, for stiff springs and
         dampers), "rk4", "semi-implicit-euler" and "variational" (structure-preserving) with a fixed `step`; for the
@@ -424,7 +424,7 @@ class Robot(LoopMethods, Model):
         Loops and couplings of the model are kept closed. The start must be closed (next to the neutral position unless
         given), and its velocities must keep it so. Against `drift`, positions and velocities are projected after each
         step ("project"), or pulled back by forces ("baumgarte", or (alpha, beta) in 1/s), or nothing is done ("none").
-        `switches` open and close loops on the way. `report.loops` tells how well loops were kept, and about singular
+        `switches` open and close loops on the way. `report.loops` has how well loops were kept, and singular
         positions; `result.loop_residuals` and `result.loop_forces(name)` are series of both. "variational" is for
         trees.
 
@@ -433,7 +433,7 @@ class Robot(LoopMethods, Model):
         defaults and the numbers and arrays that they use from outside, of controllers their class and attributes.
         Another run is refused. That a function has no memory of its own is up to you. `progress` is True for a line in
         the terminal, or a function of the fraction done. Whatever ends a run before its time (a state that is not
-        finite, steps that become too small, Ctrl-C) is told by `result.report` and a warning; all up to there is kept.
+        finite, steps that become too small, Ctrl-C) is in `result.report` and a warning; the motion so far is kept.
         Forces that are no Python functions run as machine code, unless `native` is False.
 
         >>> import ordern as on
@@ -450,7 +450,7 @@ class Robot(LoopMethods, Model):
         dynamics: str | None = None, smoothing: float = 0.01, threads: Threads = None,
         out: tuple[Array, Array] | None = None,
     ) -> Rollout:  # fmt: skip
-        """Trajectories of a batch of states in steps of `dt`, all in native code: `q, v, t = robot.rollout(...)`.
+        """Return trajectories of a batch of states in steps of `dt`, in native code: `q, v, t = robot.rollout(...)`.
 
         q and v have the shapes (..., 1 + steps // every, n): the initial state, and every `every`-th after it. Joint
         forces `tau` are constant, (..., nv), or have a row for each step, (..., steps, nv), held during the step: then
@@ -460,18 +460,18 @@ class Robot(LoopMethods, Model):
         `feedback=(kp, kd, target)` adds kp (target - q) - kd v at every stage, with positions (..., nq) or
         (..., steps, nq) as the target. `external` forces on bodies are as for `forward_dynamics`, constant, or
         with a row for each step. Damping, friction and springs act. A trajectory that is no longer finite stays so;
-        `diverged` of the result tells which, `diverged_at` since which stored state.
+        the result has which in `diverged`, and since which stored state in `diverged_at`.
 
         Loops are kept closed by Baumgarte's stabilisation, within what the steps' errors leave after 50 ms: with rk4 at
         1 ms some 1e-9 m. The start must be closed; `robot.close` and `project_velocity` close the end, if need be.
         """
 
     def builder(self) -> Builder:
-        """A builder with the parts of this robot, to be changed and built again."""
+        """Return a builder with the parts of this robot, to be changed and built again."""
         return Builder.of(self)
 
     def lock(self, *joints: str, at: Mapping[str, ArrayLike] | None = None) -> Robot:
-        """A robot in which some joints are fixed: at the neutral position, or where `at` says.
+        """Return a robot in which some joints are fixed: at the neutral position, or at the positions in `at`.
 
         >>> import ordern as on
         >>> on.load("puma560").lock("wrist_pitch", "flange_roll", at={"waist": 0.5}).nv
@@ -483,9 +483,9 @@ class Robot(LoopMethods, Model):
         return builder.build(snap=self.snap)
 
     def with_actuated(self, joints: Iterable[str] | None) -> Robot:
-        """The same robot with motors at these joints, by their names; None stands for what is usual.
+        """Return the same robot with motors at these joints, by their names; None stands for the default.
 
-        See `actuated`. What was compiled serves both robots.
+        See `actuated`. Compiled functions serve both robots.
 
         >>> import ordern as on
         >>> on.load("planar-3r").with_actuated(["joint1", "joint2"]).actuated
@@ -500,15 +500,16 @@ class Robot(LoopMethods, Model):
         weights: ArrayLike | Mapping[str, ArrayLike] | None = None, restarts: int = 0, null: ArrayLike | None = None,
         rng: np.random.Generator | int | None = 0,
     ) -> tuple[Array, Reach]:  # fmt: skip
-        """Positions in which frames have given poses: (q, info), by damped least squares, for any batch of poses.
+        """Return positions in which frames have given poses, (q, info), for any batch, by damped least squares.
 
         `pose` is (..., 4, 4) for one frame, or a dictionary of such by the names of frames that have to be reached
-        together. The search starts at q0 (near the neutral position if not given), keeps the joints' limits unless told
-        otherwise, and starts again at up to `restarts` random positions where it gets stuck. `weights` are six for
-        each frame, (angular, linear) in the target's axes; what has none is free: (0, 0, 0, 1, 1, 1) asks for the
-        position only. A target counts as reached when the norm of all weighted residuals, in rad and m, is within
-        `tolerance`. With `null`, freedoms that are left over bring q as near to that position as they can. `info` tells
-        what was reached, what not, by how much, and whether limits or a singular position stand in the way.
+        together. The search starts at q0 (near the neutral position if not given), respects the joints' limits unless
+        `limits` is False, and starts again at up to `restarts` random positions where it gets stuck. `weights` are six
+        for each frame, (angular, linear) in the target's axes; a weight of zero leaves a direction free: (0, 0, 0, 1,
+        1, 1) is for the position only. A target counts as reached when the norm of all weighted residuals, in rad and
+        m, is within `tolerance`. With `null`, freedoms that are left over bring q as near to that position as they can.
+        `info` has what was reached, how far the rest is off, and whether limits or a singular position stand in the
+        way.
 
         >>> import ordern as on
         >>> arm = on.load("puma560")
@@ -519,18 +520,18 @@ class Robot(LoopMethods, Model):
 
     @delegated("operators")
     def operators(self, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
-        """The papers' spatial operators at one state: H, phi, psi, M, P, D, K ... that act, multiply and invert."""
+        """Return the papers' spatial operators at one state: H, phi, psi, M, P, D, K and others."""
 
     @delegated("check")
     def check(self) -> Report:
-        """What a careful engineer would notice about this robot: masses, inertias, joints, limits, loops, units."""
+        """Return a report on doubtful properties of this robot: masses, inertias, joints, limits, loops, units."""
 
     def view(
         self, q: ArrayLike | None = None, *, motion: Any = None, save: str | os.PathLike[str] | None = None,
         port: int | None = None, browser: bool = True, wait: bool | None = None,
         paths: Sequence[str | Frame] | None = None, external: External | None = None, origins: Sequence[str] = (),
     ) -> Viewer | None:  # fmt: skip
-        """The robot in the browser, at a position or in motion; or, with `save`, in one HTML file that plays offline.
+        """Show the robot in the browser, at a position or in motion; or `save` it in one HTML file that plays offline.
 
         `motion` is the result of a simulation, or a pair (t, q). See `ordern.view.show` for the rest.
         """
@@ -550,28 +551,28 @@ class Robot(LoopMethods, Model):
         )
 
     def plot(self, motion: Result, *what: str, **options: Any) -> Any:
-        """A figure of a motion of this robot; the same as `motion.plot(*what, ...)`. See `ordern.plot.motion`."""
+        """Return a figure of a motion of this robot: `motion.plot(*what, ...)`. See `ordern.plot.motion`."""
         from .plot import motion as draw
 
         return draw(motion, *what, **options)
 
     @delegated("io.export_urdf")
     def to_urdf(self, *, lossy: bool = False) -> str:
-        """The robot as URDF text. What the format cannot say is an error; with `lossy` it is left out and listed."""
+        """Return the robot as URDF text. What URDF lacks is an error; with `lossy` it is left out and listed."""
 
     @delegated("io.export_mjcf")
     def to_mjcf(self, *, lossy: bool = False) -> str:
-        """The robot as MJCF text. What the format cannot say is an error; with `lossy` it is left out and listed."""
+        """Return the robot as MJCF text. What MJCF lacks is an error; with `lossy` it is left out and listed."""
 
     @delegated("io.writing")
     def save(self, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
-        """Write the robot to a file: URDF or MJCF, by its suffix. The file is whole or not written at all."""
+        """Write the robot to a file: URDF or MJCF, by its suffix. The file is complete or not written at all."""
 
     def kernel(
         self, question: str, method: str | None = None, *, present: Sequence[str] = (), way: str | None = None,
         **options: Any,
     ) -> Kernel:  # fmt: skip
-        """The compiled function behind a question, made on first use.
+        """Return the compiled function of a question, made on first use.
 
         `present` names the optional arguments that it takes, in their order; `way` is "interpreted", "unrolled",
         "rolled", or None to let the number of operations decide; `options` are settings such as the frame.
@@ -600,14 +601,14 @@ class Builder(ModelBuilder):
     """
 
     def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Robot:
-        """The robot: checked, in order from the root outward, bodies behind fixed joints merged into their parents."""
+        """Return the robot: checked, in order from the root outward, bodies behind fixed joints merged into parents."""
         return Robot.of(super().build(floating=floating, merge=merge, snap=snap))
 
 
 def _exists(answer: Array, core: int) -> bool:
-    """Whether an answer about a frame, with so many dimensions of its own, is one of numbers in every state.
+    """Tell whether an answer about a frame, with `core` dimensions of its own, exists in every state.
 
-    Where there is none, the first number of the state is not one, nor are others: it is enough to look at.
+    Where it does not exist, the first number of the state is NaN, as others are.
     """
     if answer.ndim == core and answer.size:
         return not math.isnan(answer.item(0))

@@ -31,7 +31,7 @@ INTERNAL = {
     "Grasp": {"arm_of", "contact_index", "sizes", "usual_method"},
     "GraspState": {"gathered", "moving_at", "positions_only", "rows", "spread", "stacked"},
     "Index": {"kind", "row", "turn"},
-    "Kernel": {"fast"},
+    "Kernel": {"fast", "single", "with_way"},
     "Model": {"constraint_hint", "digest", "loop_digest", "loop_table", "require_inertia", "singular", "tables"},
     "Omega": {"solve_dense"},
     "Result": {"arrays", "cubics", "with_arrays"},
