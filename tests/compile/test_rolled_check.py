@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ordern.compile.pipeline import Request, layout_of
 
 import ordern as on
 from ordern.algorithms import Algorithm, find, registry
+from ordern.compile.pipeline import Request, layout_of
 from ordern.compile.trace.layout import Layout
 from ordern.compile.trace.roll import trace_rolled
 from ordern.compile.trace.rolled_check import check
