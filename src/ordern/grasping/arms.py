@@ -22,7 +22,8 @@ from ..model import BASE, Frame, Model
 from ..records import dataclass
 from ..robot import Robot
 from ..rotations import rotate
-from ..simulate.constraints.structure import Structure, usual_rank
+from ..simulate.constraints.constraints import Constraints
+from ..simulate.constraints.loop_rows import LoopRows
 from .contacts import Contact
 
 __all__ = ["Arm", "Group", "arms_of", "grouped"]
@@ -163,17 +164,16 @@ class Group:
         """Whether the arms have loops or couplings of their own that are closed."""
         return self.robot.nc > 0
 
-    def structure(self, q: Array) -> Structure:
-        """The robot with its own loops closed, of the rank that these have at the first positions that are asked for.
+    def structure(self, q: Array) -> Constraints:
+        """Return the constraints of the arms' own loops, of the rank that these have at the first positions given.
 
         The rank is kept, for away from closed positions, as the stages of an integrator are, redundant constraints seem
         not to be.
         """
-        found: Structure | None = self.__dict__.get("_structure")
+        found: Constraints | None = self.__dict__.get("_structure")
         if found is None:
             first = q.reshape(-1, self.robot.nq)[0]
-            plain = Structure(self.robot, 0)
-            found = self.__dict__["_structure"] = plain.with_rank(usual_rank(plain, first))
+            found = self.__dict__["_structure"] = Constraints.near(LoopRows(self.robot), first)
         return found
 
     @cached_property

@@ -17,19 +17,22 @@ from ..errors import ArgumentError, unknown_name
 from ..simulate.arguments import integrator_for, report_times, run_key
 from ..simulate.constraints.limits import limit_stops
 from ..simulate.constraints.loop_stops import loop_stops
-from ..simulate.forces import Table
+from ..simulate.forces import External, Table, applied
 from ..simulate.options import METHODS as ALL_METHODS
 from ..simulate.options import SimulationOptions
 from ..simulate.results.result import Result
 from ..simulate.run.chunk import Stepwise
 from ..simulate.run.lengths import require_reachable
+from ..simulate.run.problem import Problem
+from ..simulate.run.run import Run
 from .arguments import finite, numbers, per_arm
 from .as_one_robot import from_whole, to_whole
-from .problem import GraspProblem
+from .contact_rows import ContactMechanism, contact_rows
+from .dense import DENSE
+from .one_sided import BREACH, OneSidedContacts
 from .projecting import fitting
-from .run import BREACH, GraspRun
+from .recursive import RECURSIVE
 from .state import GraspState
-from .structure import GraspStructure
 
 if TYPE_CHECKING:
     from .mechanism import Grasp
@@ -38,6 +41,7 @@ __all__ = ["METHODS", "simulate"]
 
 Array = NDArray[Any]
 METHODS = tuple(m for m in ALL_METHODS if m != "variational")
+DYNAMICS = (*RECURSIVE, *DENSE)
 _WHAT = "grasp.simulate"
 
 
@@ -66,17 +70,27 @@ def simulate(
     options = SimulationOptions(**keywords, drift="project" if project else "none")
     times, end = report_times(until)
     forces = _joint_forces(grasp, tau, wrench)
-    problem = GraspProblem(grasp, forces, _dynamics(options.dynamics), options.smoothing, project)
-    start = _start(grasp, q0, v0, pose, velocity, project)
-    q, v = to_whole(start)
-    problem.use(GraspStructure.of(grasp, q))
+    q, v = to_whole(_start(grasp, q0, v0, pose, velocity, project))
+    if options.dynamics not in (None, *DYNAMICS):
+        raise unknown_name("method", str(options.dynamics), DYNAMICS, "grasp")
+    robot, mechanism = grasp.robot, ContactMechanism(grasp)
+    problem = Problem(
+        robot,
+        applied(robot, forces),
+        External(robot, None),
+        options.dynamics,
+        options.smoothing,
+        mechanism=mechanism,
+        drift=str(options.drift),
+    )
+    problem.close(problem.closed, q=q)
     ends_early = options.ends_early or breach == "stop"
     require_reachable(end, options.step, "step", options.max_steps, ends_early)
     require_reachable(end, problem.tau.longest, "the period of tau", options.max_steps, ends_early)
-    stops = limit_stops(grasp.robot, options.limits, q) + loop_stops(problem, options.limits, q)
+    stops = limit_stops(robot, options.limits, q) + loop_stops(problem, options.limits, q)
     runner = Stepwise(integrator_for(problem, options))
     # also so that compiling is not counted as running
-    found = problem.now.motion(q, v, np.zeros(problem.nv), problem.dynamics_method)
+    found = contact_rows(problem).motion(q, v, np.zeros(problem.nv), problem.dynamics_method)
     if options.method == "radau" and found.singular:
         raise ArgumentError(
             f"{_WHAT}: the method 'radau' looks at states next to those in which tips and object fit, and there "
@@ -85,13 +99,13 @@ def simulate(
         )
     resting = Stepwise(integrator_for(problem, options)) if options.limits == "bounce" else None
     ready = time.perf_counter()
-    run = GraspRun(
-        problem, runner, resting, (q, v), end, times, stops, options, ready, ready - began, breach=breach
-    )  # fmt: skip
-    robot, key = grasp.robot, ""
+    contacts = OneSidedContacts(problem, breach)
+    run = Run(problem, runner, resting, (q, v), end, times, stops, options, ready, ready - began, contacts)
+    key = ""
     if options.checkpoint is not None:
         parts: dict[str, Any] = {
-            "robot": [robot.name, robot.digest, robot.loop_digest, robot.lower, robot.upper],
+            "robot": [robot.name, robot.digest, robot.lower, robot.upper],
+            "loops": robot.loop_digest,
             "contacts": [
                 [type(c).__name__, c.name, c.at.matrix, c.on_tip.matrix, c.bound, c.surface] for c in grasp.contacts
             ],
@@ -101,15 +115,7 @@ def simulate(
             "breach": breach,
         }
         key = run_key(parts, problem, options)
-    return run.go(options.checkpoint, key, options.shown())
-
-
-def _dynamics(given: str | None) -> str | None:
-    from .mechanism import METHODS as known
-
-    if given is not None and given not in known:
-        raise unknown_name("method", given, known, "grasp")
-    return given
+    return contacts.told(run.go(options.checkpoint, key, options.shown()))
 
 
 def _start(grasp: Grasp, q0: Any, v0: Any, pose: Any, velocity: Any, project: bool) -> GraspState:

@@ -98,7 +98,7 @@ def run_key(parts: dict[str, Any], problem: Problem, options: SimulationOptions)
         "step-or-tolerances": [options.settings.step, options.settings.rtol, options.settings.atol],
         "events": options.events,
         "limits": [options.limits, options.restitution],
-        "drift": [options.drift, options.switches],
+        "loops": [parts["loops"], options.drift, options.switches],
     }
     digests = {name: hashlib.sha256(text(x).encode()).hexdigest()[:32] for name, x in parts.items()}
     return " ".join(["ordern-simulate", *(f"{name}={digest}" for name, digest in digests.items())])

@@ -1,10 +1,9 @@
-"""Events: moments at which a function of the motion changes sign, found on the dense output to rounding."""
+"""Events: moments at which a function of the motion changes sign."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,50 +11,45 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ArgumentError
 from ..loops.limits import loop_positions
 from ..records import dataclass
-from .integrators.dense import Segment, evaluate
-from .run.exchange import read_only
-from .run.roots import crossing
+from .run.endings import Ending
+from .run.watchers import Phase, Watcher, WatchFunction
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .run.run import Run
 
-__all__ = ["SAME_MOMENT", "Event", "EventFunction", "Found", "Tracker"]
-
-_BLOCK = 16
-"""Steps that are searched at a time: past a terminal event nothing is asked of the user's functions."""
-
-_LOOKS = 24
-"""How often a part of a step is halved to see whether a function that starts at zero rises first."""
-
-SAME_MOMENT = 1e-10
-"""Events that are no further apart, in seconds, take place at the same moment: values of their functions have roundings
-of some 1e-16 m or rad, which passages at 1e-6 m/s or rad/s turn into such a time."""
+__all__ = ["Event"]
 
 Array = NDArray[np.float64]
-EventFunction = Callable[[float, Array, Array], Any]
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something to be noticed: `function(t, q, v)` passes through zero.
+    """A moment of the motion: `function(t, q, v)` passes through zero.
 
     With `direction` 1 only upward, with -1 only downward passages count; a `terminal` event ends the run. A run that
-    starts exactly at zero has not passed through it.
+    starts exactly at zero has not passed through it. An `effect`, a function of (t, q, v), returns the velocities after
+    the event, or None to leave them: a kick, a brake, an impact of one's own. Loops share in it, and the energy that
+    it takes is booked as dissipated.
 
     >>> import ordern as on
     >>> robot = on.load("double-pendulum")
     >>> level = on.Event(lambda t, q, v: v[0], name="turns")
     >>> result = robot.simulate([0.1, 0.0], until=2.0, events=[level, on.Event.plane("tip", offset=-1.99)])
+    >>> kick = on.Event(lambda t, q, v: q[0], name="kick", effect=lambda t, q, v: 1.1 * v)
     """
 
-    function: EventFunction
+    function: WatchFunction
     name: str = ""
     direction: int = 0
     terminal: bool = False
+    effect: WatchFunction | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ArgumentError(f"Event: give a function of (t, q, v), not {self.function!r}")
+        if self.effect is not None and not callable(self.effect):
+            raise ArgumentError(f"Event: effect must be a function of (t, q, v), not {self.effect!r}")
         if self.direction not in (-1, 0, 1):
             raise ArgumentError(f"Event: direction must be -1, 0 or 1, not {self.direction!r}")
         if not self.name:
@@ -63,7 +57,7 @@ class Event:
 
     @classmethod
     def limit(cls, joint: str, *, terminal: bool = False) -> Event:
-        """A coordinate of the joint, or of the joint that closes the loop of this name, leaves its limits.
+        """Watch for a coordinate of the joint, or of the joint that closes the loop of this name, leaves its limits.
 
         An angle of the latter counts within half a turn of the middle of its limits.
         """
@@ -79,7 +73,7 @@ class Event:
         direction: int = -1,
         terminal: bool = False,
     ) -> Event:
-        """The origin of a frame passes the plane normal . x = offset of the world; downward unless told otherwise."""
+        """Watch for a frame whose origin passes the plane normal . x = offset of the world; by default downward."""
         n = np.array(normal, dtype=float)
         if n.shape != (3,) or not np.isfinite(n).all() or not n.any():
             raise ArgumentError(f"Event.plane: the normal must be 3 finite numbers, not all zero; given {normal!r}")
@@ -91,14 +85,29 @@ class Event:
 
     @classmethod
     def height(cls, frame: str, height: float = 0.0, *, direction: int = -1, terminal: bool = False) -> Event:
-        """The origin of a frame passes a height above the world's origin; downward unless told otherwise."""
+        """Watch for a frame whose origin passes a height above the world's origin; by default downward."""
         event = cls.plane(frame, (0.0, 0.0, 1.0), height, direction=direction, terminal=terminal)
         return cls(event.function, f"{frame} at height {height:g}", direction, terminal)
 
-    def bound(self, robot: Robot) -> EventFunction:
-        """The function for this robot: names are looked up once."""
+    def bound(self, robot: Robot) -> WatchFunction:
+        """Return the function for this robot: names are looked up once."""
         bind = getattr(self.function, "bind", None)
         return bind(robot) if callable(bind) else self.function
+
+    def watcher(self, robot: Robot, index: int) -> Watcher:
+        """Return the watcher of this event, the one of this index among the user's."""
+        effect = self._act if self.terminal or self.effect is not None else None
+        phase = Phase.END if self.terminal else Phase.EFFECT
+        return Watcher(
+            self.name, self.bound(robot), effect, self.direction, phase, together=True, index=index
+        )  # fmt: skip
+
+    def _act(self, run: Run) -> None:
+        """Change the velocities, or end the run."""
+        if self.effect is not None:
+            run.jump(f"event {self.name!r}", self.effect)
+        if self.terminal and not run.stopped:
+            run.stop(Ending.EVENT, f"event {self.name!r} at t = {run.t:.9g} s")
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,7 @@ class _Limit:
     def __call__(self, t: float, q: Array, v: Array) -> float:
         raise ArgumentError("this event is used through robot.simulate(events=[...])")
 
-    def bind(self, robot: Robot) -> EventFunction:
+    def bind(self, robot: Robot) -> WatchFunction:
         if any(x.name == self.joint for x in robot.loops):
             return _loop_limit(robot, self.joint)
         c = robot.joint(self.joint)
@@ -124,7 +133,7 @@ class _Limit:
         return lambda t, q, v: float(np.minimum(q[where] - lower, upper - q[where]).min())
 
 
-def _loop_limit(robot: Robot, name: str) -> EventFunction:
+def _loop_limit(robot: Robot, name: str) -> WatchFunction:
     """How far the joint that closes a loop is inside of its limits."""
     every = robot if all(x.active for x in robot.loops) else robot.with_loops([x.name for x in robot.loops])
     x = next(x for x in every.loop_table.loops if x.loop.name == name)
@@ -150,143 +159,7 @@ class _Plane:
     def __call__(self, t: float, q: Array, v: Array) -> float:
         raise ArgumentError("this event is used through robot.simulate(events=[...])")
 
-    def bind(self, robot: Robot) -> EventFunction:
+    def bind(self, robot: Robot) -> WatchFunction:
         robot.frame(self.frame)
         normal, offset, frame = np.array(self.normal), self.offset, self.frame
         return lambda t, q, v: float(normal @ robot.pose(q, frame)[:3, 3]) - offset
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An event: in which step, at which part s of it, and at which state."""
-
-    step: int
-    s: float
-    t: float
-    index: int
-    q: Array
-    v: Array
-
-
-class Tracker:
-    """Follows the signs of all events along a motion."""
-
-    def __init__(self, robot: Robot, events: Sequence[Event], samples: int) -> None:
-        for e in events:
-            if not isinstance(e, Event):
-                raise ArgumentError(f"events: give Event(function, ...) objects, not {e!r}")
-        self.robot, self.samples = robot, samples
-        self.watch(events)
-
-    def watch(self, events: Sequence[Event]) -> None:
-        """Follow these events from the next `start` on."""
-        self.events = tuple(events)
-        self.functions = [e.bound(self.robot) for e in self.events]
-        self.signs = np.zeros(len(self.events))
-        self.leaving: dict[int, float] = {}
-        """Events at whose zero the motion starts, on its way to positive values, with their rates."""
-        self._begins: list[Array] = []
-        """The signs at the start of each of the steps that were searched last."""
-
-    def value(self, index: int, t: float, q: Array, v: Array) -> float:
-        """The function of an event."""
-        answer = self.functions[index](t, read_only(q), read_only(v))
-        try:
-            g = math.nan if np.iscomplexobj(answer) else float(answer)
-        except (TypeError, ValueError):
-            g = math.nan
-        if math.isnan(g) and np.isfinite(q).all() and np.isfinite(v).all():
-            raise ArgumentError(
-                f"event {self.events[index].name!r} returned {answer!r} at t = {t:.9g} s; give one real number"
-            )
-        return g
-
-    def start(self, t: float, q: Array, v: Array) -> None:
-        """The signs at the start of the motion, or after a jump of the state."""
-        self.leaving = {}
-        for k in range(len(self.events)):
-            self.signs[k] = np.sign(self.value(k, t, q, v))
-
-    def leave(self, index: int, rate: float) -> None:
-        """The motion starts at an event's zero, towards positive values if the rate is above zero."""
-        self.signs[index] = 1.0
-        self.leaving[index] = rate
-
-    def search(self, edges: Array, dense: Array) -> list[Found]:
-        """Events within steps that begin and end at `edges`, in the order of time, up to the first terminal one."""
-        found: list[Found] = []
-        self._begins = []
-        for first in range(0, len(dense) if self.events else 0, _BLOCK):
-            found += self._block(edges[first : first + _BLOCK + 1], dense[first : first + _BLOCK], first)
-            if any(self.events[f.index].terminal for f in found):
-                break
-        found.sort(key=lambda f: (f.t, f.index))
-        for n, f in enumerate(found):
-            if self.events[f.index].terminal:
-                return found[: n + 1]
-        return found
-
-    def beside(self, segment: Segment, step: int, s: float, asked: Iterable[int]) -> list[int]:
-        """Return which of these events take place at the same moment as a part of one of the steps just searched.
-
-        The motion is followed a little beyond it, also where the step ends; but not back to before it begins, where
-        the state may jump.
-        """
-        early = s * (segment.t1 - segment.t0) < SAME_MOMENT
-        before, after = segment.beside(s, -SAME_MOMENT), segment.beside(s, SAME_MOMENT)
-        found = []
-        for k in asked:
-            was = self._begins[step][k] if early else np.sign(self.value(k, *before))
-            will_be = np.sign(self.value(k, *after))
-            if was * will_be < 0.0 and self.events[k].direction in (0, will_be):
-                found.append(k)
-        return found
-
-    def _block(self, edges: Array, dense: Array, first: int) -> list[Found]:
-        """The events in a few steps: signs at samples, and roots where they change."""
-        n, nq, nv = len(dense), self.robot.nq, self.robot.nv
-        parts = np.arange(1, self.samples + 1) / self.samples
-        y = evaluate(dense[:, None], np.broadcast_to(parts, (n, self.samples)))
-        q = self.robot.project(np.ascontiguousarray(y[..., :nq]))
-        found = []
-        for j in range(n):
-            segment = Segment(self.robot, float(edges[j]), float(edges[j + 1]), dense[j])
-            self._begins.append(self.signs.copy())
-            for i in range(self.samples):
-                t = segment.time(float(parts[i]))
-                for k in range(len(self.events)):
-                    before, now = self.signs[k], np.sign(self.value(k, t, q[j, i], y[j, i, nq : nq + nv]))
-                    if now > 0.0:
-                        self.leaving.pop(k, None)
-                    if now in (before, 0.0):
-                        continue
-                    self.signs[k] = now
-                    if before == 0.0 or self.events[k].direction not in (0, now):
-                        continue
-                    s = self._root(segment, k, 0.0 if i == 0 else float(parts[i - 1]), float(parts[i]))
-                    found.append(Found(first + j, s, segment.time(s), k, *segment.at(s)[1:]))
-        return found
-
-    def _root(self, segment: Segment, k: int, s0: float, s1: float) -> float:
-        """Where an event is between two parts of a step at which its signs differ."""
-
-        def g(s: float) -> float:
-            return self.value(k, *segment.at(s))
-
-        if k in self.leaving:  # the root that the motion starts from is divided out
-            rate = self.leaving.pop(k) * (segment.t1 - segment.t0)
-            if s0 == 0.0:
-                return crossing(lambda s: g(s) / s, 0.0, s1, rate) if rate > 0.0 else _after_rising(g, s1)
-        return crossing(g, s0, s1)
-
-
-def _after_rising(g: Callable[[float], float], end: float) -> float:
-    """Where a function that starts from zero with no rate, and is negative at the end, passes zero after having risen.
-
-    0 if it does not rise.
-    """
-    for k in range(_LOOKS):
-        s = end * 0.5 ** (k + 1)
-        if g(s) > 0.0:
-            return crossing(g, s, 2.0 * s)
-    return 0.0

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ArgumentError
 from .arguments import initial_state, integrator_for, report_times, run_key
 from .constraints.limits import Stop, limit_stops
+from .constraints.loop_rows import LoopMechanism
 from .constraints.loop_stops import loop_stops
-from .constraints.looped import LoopedProblem, structure_of
-from .constraints.looped_run import LoopedRun
 from .constraints.start import assembled, closed_start
 from .forces import External, applied
 from .integrators.native import kept
@@ -60,39 +59,30 @@ def simulate(
     forces = (applied(robot, tau), External(robot, external))
     require_reachable(end, options.step, "step", options.max_steps, options.ends_early)
     require_reachable(end, forces[0].longest, "the period of tau", options.max_steps, options.ends_early)
-    problem: Problem
-    looped: dict[str, Any] = {}
-    if robot.nc or options.switches:
-        way = options.drift if isinstance(options.drift, str) else "baumgarte"
-        switched = bool(options.switches)
-        problem = LoopedProblem(robot, *forces, options.dynamics, options.smoothing, way, options.pull, switched)
-        problem.use(structure_of(robot, {x.name: x.active for x in robot.constraints}, q, 0.0))
+    constrained, switched = bool(robot.nc or options.switches), bool(options.switches)
+    if not constrained:  # name an unknown or unfit method before anything is done
+        robot.kernel("forward_dynamics", options.dynamics or "articulated-body")
+    problem = Problem(
+        robot,
+        *forces,
+        options.dynamics,
+        options.smoothing,
+        mechanism=LoopMechanism(robot) if constrained else None,
+        drift=options.drift if isinstance(options.drift, str) else "baumgarte",
+        pull=options.pull,
+        switched=switched,
+    )
+    if constrained:
+        problem.close(problem.closed, q=q)
         q, v = closed_start(problem.now, q, v, v0 is not None)
-        problem.use(structure_of(robot, problem.closed, q, 0.0))
+        problem.close(problem.closed, q=q)
         stops += loop_stops(problem, options.limits, q)
-        looped = {"switches": options.switches}
-    else:
-        dynamics = options.dynamics or "articulated-body"
-        robot.kernel("forward_dynamics", dynamics)  # an unknown or unfit method is named before anything is done
-        problem = Problem(robot, *forces, dynamics, options.smoothing)
     between = bool(options.dense or options.events or stops or times is not None)
     runner = _runner(problem, options, between)
     _compile(problem, q, v, stops if options.limits == "bounce" else [])
     resting = Stepwise(integrator_for(problem, options)) if options.limits == "bounce" else None
     ready = time.perf_counter()
-    run = (LoopedRun if isinstance(problem, LoopedProblem) else Run)(
-        problem,  # type: ignore[arg-type]
-        runner,
-        resting,
-        (q, v),
-        end,
-        times,
-        stops,
-        options,
-        ready,
-        ready - began,
-        **looped,
-    )
+    run = Run(problem, runner, resting, (q, v), end, times, stops, options, ready, ready - began)
     key = ""
     if options.checkpoint is not None:
         parts = {
@@ -107,8 +97,8 @@ def simulate(
 
 
 def _compile(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> None:
-    """Use all functions of the robot that a run needs once, so that compiling is not counted as running."""
-    drift = problem.drift if isinstance(problem, LoopedProblem) else ""
+    """Call all functions of the robot that a run needs once, so that compiling is not counted as running."""
+    drift = problem.drift if problem.constrained else ""
     key = ("simulate", problem.dynamics_method, len(stops), problem.external.absent, drift)
     kept(problem.robot, key, lambda: _use(problem, q, v, stops))
 
@@ -124,7 +114,7 @@ def _use(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> bool:
     if stops:
         problem.stop_response(q, problem.stop_rows(stops, q), 0.0)
         problem.stop_bias(stops, q, v)
-    if isinstance(problem, LoopedProblem):
+    if problem.constrained:
         problem.now.smallest(q[None], 0.0)
         problem.corrected_many(np.zeros(1), robot.integrate(q, np.full(robot.nv, 1e-9))[None], v[None])
         robot.inverse_dynamics(q, v, v)
@@ -136,7 +126,7 @@ def _use(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> bool:
 def _runner(problem: Problem, options: SimulationOptions, between: bool) -> Runner:
     """Return machine code where forces are known beforehand, else steps from Python."""
     reasons, method = [], options.method
-    if isinstance(problem, LoopedProblem):
+    if problem.constrained:
         reasons.append("loops are kept closed step by step, from Python")
     if method not in TABLEAUS:
         reasons.append(f"method {method!r} is stepped from Python")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .structure import Structure
+from .constraints import Constraints
 
 __all__ = ["dead_point", "locked"]
 
@@ -19,7 +19,7 @@ _GONE = 1e-3
 """Singular values below this part of the usual smallest one do not count in the rank that is told."""
 
 
-def dead_point(now: Structure, q: Array, t: float, usual: float) -> str:
+def dead_point(now: Constraints, q: Array, t: float, usual: float) -> str:
     """Which loops depend on each other here that usually do not, and what to do; nothing if none do."""
     if not now.rank or not np.isfinite(q).all() or not usual > 0.0:
         return ""
@@ -43,7 +43,7 @@ def dead_point(now: Structure, q: Array, t: float, usual: float) -> str:
     return f"{text}. Tighter tolerances or shorter steps may lead through it; mobility() tells how it can move there"
 
 
-def locked(now: Structure, q: Array, t: float, rank: int) -> str:
+def locked(now: Constraints, q: Array, t: float, rank: int) -> str:
     """Which loops lock a mechanism in a singular position, and what to do."""
     U, _, _ = np.linalg.svd(now.narrow(q, t), full_matrices=False)
     names = _sharing(now, U[:, now.rank - 1])
@@ -55,7 +55,7 @@ def locked(now: Structure, q: Array, t: float, rank: int) -> str:
     )
 
 
-def _sharing(now: Structure, u: Array) -> list[str]:
+def _sharing(now: Constraints, u: Array) -> list[str]:
     """The loops that have a part in a combination of constraints."""
-    shares = {name: float(np.linalg.norm(u[rows])) for name, rows in now.rows.items()}
+    shares = {name: float(np.linalg.norm(u[rows])) for name, rows in now.rows.names.items()}
     return [name for name, x in shares.items() if x > _PART]

@@ -9,7 +9,7 @@ an impulse that all loops share in. The rows of E are those of joints that close
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,12 @@ from ...records import dataclass
 from ..integrators.integrator import StepFailedError
 from ..results.report import Violation
 from ..run.endings import Ending
-from ..run.problem import Problem, spread
+from .stop_projection import spread
 
 if TYPE_CHECKING:
     from ...robot import Robot
+    from ..run.chunk import Chunk
+    from ..run.problem import Problem
 
 __all__ = ["MODES", "REST", "Excess", "Stop", "complementary", "impact", "limit_stops", "stops_of"]
 
@@ -164,8 +166,12 @@ class Excess:
         span = np.asarray(robot.upper) - np.asarray(robot.lower)
         self._least = _BEYOND * np.where(np.isfinite(span) & (span > 0.0), span, 1.0)
 
-    def see(self, t: Array, q: Array) -> None:
-        """Take note of states, (k,) and (k, nq)."""
+    def see(self, chunk: Chunk) -> None:
+        """Note the ends of steps."""
+        self.note(chunk.t, chunk.q)
+
+    def note(self, t: Array, q: Array) -> None:
+        """Note states at times, (k,) and (k, nq)."""
         if not len(t) or not self.robot.nq:
             return
         beyond = np.maximum(self.robot.lower - q, q - self.robot.upper)
@@ -179,14 +185,14 @@ class Excess:
         worse = left & (far > self.worst)
         self.worst[worse], self.when[worse] = far[worse], t[most[worse]]
 
-    def violations(self) -> tuple[Violation, ...]:
-        """The joints that went beyond their limits."""
+    def report(self) -> dict[str, Any]:
+        """Return the joints that went beyond their limits."""
         found = []
         for c in self.robot.independent:
             for k in range(c.q_start, c.q_start + c.type.nq):
                 if self.worst[k] > 0.0:
                     found.append(Violation(c.name, k, float(self.first[k]), float(self.worst[k]), float(self.when[k])))
-        return tuple(found)
+        return {"violations": found}
 
     def state(self) -> dict[str, Array]:
         """For a checkpoint."""

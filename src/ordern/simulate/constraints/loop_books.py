@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..integrators.dense import evaluate
 from ..results.report import Violation
-from ..run.chunk import Chunk
 from .loop_report import LoopReport, Singularity
-from .looped import LoopedProblem
+
+if TYPE_CHECKING:
+    from ..run.chunk import Chunk
+    from ..run.run import Run
 
 __all__ = ["LoopBooks"]
 
@@ -31,8 +33,8 @@ _BEYOND = 1e-9
 class LoopBooks:
     """What a `LoopReport` tells, and what limits of joints that close loops say."""
 
-    def __init__(self, problem: LoopedProblem) -> None:
-        self.problem = problem
+    def __init__(self, run: Run) -> None:
+        self.run, self.problem = run, run.problem
         self.violation = self.rate = self.between = self.projected = self.projected_most = self.lost = 0.0
         self.worst = self.fastest = ""
         self.switches = 0
@@ -40,7 +42,7 @@ class LoopBooks:
         self.largest, self.begins = 0.0, math.inf
         """The smallest singular value: the largest so far, and that at the start."""
         self._last: tuple[float, float, float, Array] | None = None
-        names = [x.name for x in problem.robot.loops]
+        names = [x.name for x in run.robot.loops]
         self._beyond = {name: np.array([math.nan, 0.0, math.nan]) for name in names}
 
     def start(self, t: float, q: Array, v: Array) -> None:
@@ -51,12 +53,17 @@ class LoopBooks:
         if now.nc:
             here = float(now.smallest(q[None], t)[0])
             self.largest = self.begins = here
-            if here < 1e-7 * (size := now.size(q, t)):
+            if here < 1e-7 * (size := float(now.sigma(q, t)[0])):
                 self.largest = 0.1 * size
                 self._found(t, q, here)
 
-    def enter(self, chunk: Chunk, inside: bool = False) -> None:
-        """Book steps; `inside` is whether they are at a singular position."""
+    def add_projected(self, gained: float) -> None:
+        """Book the energy that a projection added."""
+        self.projected += gained
+        self.projected_most += abs(gained)
+
+    def see(self, chunk: Chunk) -> None:
+        """Book steps."""
         if not len(chunk):
             return
         now = self.problem.usual
@@ -70,7 +77,7 @@ class LoopBooks:
             middle = evaluate(chunk.dense, np.full(len(chunk), 0.5))[:, : self.problem.nq]
             half = 0.5 * (chunk.edges[1:] + chunk.edges[:-1])
             self.between = max(self.between, float(np.abs(now.residual(self.problem.project(middle), half)).max()))
-        self._dips(chunk, inside)
+        self._dips(chunk, self.run.band.inside)
 
     def _see(self, t: Array, q: Array, v: Array) -> None:
         now = self.problem.usual
@@ -147,16 +154,16 @@ class LoopBooks:
                     seen[1:] = beyond[most], t[most]
         self.problem.turns.go(along)
 
-    def violations(self) -> tuple[Violation, ...]:
-        """Joints that close loops and went beyond their limits."""
-        return tuple(
-            Violation(name, -1, float(x[0]), float(x[1]), float(x[2])) for name, x in self._beyond.items() if x[1] > 0.0
-        )
+    def _violations(self) -> list[Violation]:
+        return [Violation(name, -1, *x.tolist()) for name, x in self._beyond.items() if x[1] > 0.0]
 
     # ---- the end, checkpoints
 
-    def report(self) -> LoopReport:
-        """All of it."""
+    def report(self) -> dict[str, Any]:
+        """Return the report of the loops, and the joints that close loops and went beyond their limits."""
+        return {"loops": self._report(), "violations": self._violations()}
+
+    def _report(self) -> LoopReport:
         now = self.problem.usual
         return LoopReport(
             drift=self.problem.drift,
@@ -172,7 +179,7 @@ class LoopBooks:
             rank=now.rank,
             constraints=now.nc,
             singular=tuple(self.singular),
-            of=self.problem.of,
+            of=self.problem.mechanism.of,
         )
 
     def state(self) -> dict[str, NDArray[Any]]:

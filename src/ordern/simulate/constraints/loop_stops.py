@@ -18,7 +18,7 @@ from ...records import dataclass
 from .limits import Stop
 
 if TYPE_CHECKING:
-    from .looped import LoopedProblem
+    from ..run.problem import Problem
 
 __all__ = ["TOUCHES", "LoopStop", "loop_stops"]
 
@@ -32,7 +32,7 @@ TOUCHES = 1e-11
 class LoopStop(Stop):
     """A limit of one coordinate of a joint that closes a loop; `q` and `v` are its places among the joint's own."""
 
-    problem: LoopedProblem
+    problem: Problem
 
     rounding: ClassVar[float] = 1e-11
 
@@ -51,7 +51,7 @@ class LoopStop(Stop):
         return self.inside(q) <= TOUCHES
 
 
-def loop_stops(problem: LoopedProblem, mode: str, q0: Array) -> list[Stop]:
+def loop_stops(problem: Problem, mode: str, q0: Array) -> list[Stop]:
     """The stops of loops that a run has to watch."""
     if mode == "ignore":
         return []

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ArgumentError, InconsistentStateError
-from .structure import Structure
+from .constraints import Constraints
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -29,7 +29,7 @@ def assembled(robot: Robot) -> Array:
     return np.asarray(robot.assemble(q).q, float)
 
 
-def closed_start(now: Structure, q: Array, v: Array, given_v: bool) -> tuple[Array, Array]:
+def closed_start(now: Constraints, q: Array, v: Array, given_v: bool) -> tuple[Array, Array]:
     """The state on the manifold next to a given one; an error names the loop that is too far from closed."""
     if not now.nc:
         return q, v

@@ -81,7 +81,7 @@ class Field:
         applied = np.einsum("ki,ki->k", force, v)
         if problem.timed:
             a = problem.dynamics(q, v, force + passive, t)
-            applied = applied + problem.loop_power(t, q, v, a, force + passive)
+            applied = applied + problem.loop_power(q, v, a, force + passive)
         return np.stack([applied, -np.einsum("ki,ki->k", passive, v)])
 
     def _applied(self, t: Array, q: Array, v: Array) -> Array:

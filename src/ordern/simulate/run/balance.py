@@ -13,6 +13,7 @@ from ..results.energy import elastic
 
 if TYPE_CHECKING:
     from ...robot import Robot
+    from .chunk import Chunk
 
 __all__ = ["Balance", "conserved"]
 
@@ -48,6 +49,8 @@ class Balance:
         self.kinetic = self.error = self.work = self.dissipated = 0.0
         self._energy = self.elastic_start = self._lowest = self._highest = 0.0
         self._momentum, self.momentum_error = np.zeros(6), np.zeros(6)
+        self.sums = (np.zeros(0), np.zeros(0))
+        """Work and losses by the ends of the last steps."""
         self._root = np.array([k for c in robot.joints if c.parent == BASE for k in range(c.v.start, c.v.stop)], int)
 
     def start(self, q: Array, v: Array) -> None:
@@ -58,6 +61,10 @@ class Balance:
         self._lowest = self._highest = V + self.elastic_start
         if self.keeps.any():
             self._momentum = np.array(self.robot.momentum(q, v))
+
+    def see(self, chunk: Chunk) -> None:
+        """Book steps."""
+        self.sums = self.enter(chunk.q, chunk.v, chunk.tau, chunk.work, chunk.taken)
 
     def enter(self, q: Array, v: Array, tau: Array, work: Array, taken: Array) -> tuple[Array, Array]:
         """Book states, (k, nq), (k, nv), with the works since each one before; the sums, and what is lost by then.
@@ -93,6 +100,17 @@ class Balance:
     def momentum(self) -> tuple[float | None, ...]:
         """The largest change of each component; None where it is not conserved."""
         return tuple(x if keeps else None for x, keeps in zip(self.momentum_error.tolist(), self.keeps, strict=True))
+
+    def report(self) -> dict[str, Any]:
+        """Return energies and errors."""
+        return {
+            "work": self.work,
+            "dissipated": self.dissipated,
+            "kinetic": self.kinetic,
+            "potential": self.potential,
+            "energy_error": self.error,
+            "momentum_error": self.momentum(),
+        }
 
     def state(self) -> dict[str, NDArray[Any]]:
         """For a checkpoint."""

@@ -1,4 +1,4 @@
-"""One run: pieces between breaks of the forces, chunks of steps, events, impacts, books, checkpoints."""
+"""One run: pieces between breaks of the forces, chunks of steps, watchers, impacts, books, checkpoints."""
 
 from __future__ import annotations
 
@@ -7,78 +7,139 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints.joint_stops import Contact
+from ...errors import ArgumentError
+from ..constraints.constraints import Constraints
+from ..constraints.dense_projection import Closing
+from ..constraints.joint_stops import JointStops
 from ..constraints.limits import Excess, Stop
-from ..events import SAME_MOMENT, Event, Found, Tracker
-from ..integrators.dense import Closing, Dense, Segment
+from ..constraints.loop_books import LoopBooks
+from ..constraints.singular_band import SingularBand
+from ..constraints.switching import Switching
+from ..integrators.dense import Dense, Segment
 from ..integrators.integrator import StepFailedError
 from ..results.report import Report, warn
 from .balance import Balance, conserved
 from .chunk import Chunk, Runner
 from .endings import Ending
 from .event_record import Happened
+from .exchange import read_only, real
 from .log import Log
 from .problem import Problem
-from .sampling import cut, sampled
+from .sampling import sampled
+from .watchers import SAME_MOMENT, Found, Phase, Tracker, Watcher, WatchFunction
 
 if TYPE_CHECKING:
     from ..options import SimulationOptions
     from ..results.result import Result
     from .checkpoint import Block, Checkpoint
 
-__all__ = ["Run"]
+__all__ = ["Book", "OneSided", "Run"]
 
 Array = NDArray[np.float64]
+State = tuple[Array, Array]
 
 _SAVE_EVERY = 0.5
 """Seconds between two checkpoints."""
 _SAVE_STEPS = 20_000
 """Steps between two checkpoints, at most."""
 _STEPWISE, _WATCHED, _FREE = 64, 64, 2048
-"""Steps in a chunk: from Python, with events that may end it, and without."""
+"""Steps in a chunk: from Python, with watchers that may end it, and without."""
 _SOON = 4
 """Steps in the first chunk from Python after an event, as the next one may be near; then twice as many each time."""
 
 
+class Book(Protocol):
+    """An account of a run: it sees all steps, and fills fields of the report."""
+
+    def see(self, chunk: Chunk) -> None:
+        """Book steps."""
+
+    def report(self) -> dict[str, Any]:
+        """Return fields of the `Report`; violations of several books are joined."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the state for a checkpoint."""
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from a checkpoint."""
+
+
+class OneSided(Protocol):
+    """Contacts that may fail during a run."""
+
+    watchers: list[Watcher]
+
+    def enter(self, run: Run) -> None:
+        """Take part in a run."""
+
+    def begin(self) -> None:
+        """Look at the start, at which contacts may fail already."""
+
+    def follow(self, chunk: Chunk, found: list[Found]) -> None:
+        """Note steps, and the sign changes in them."""
+
+    def struck(self, after: State) -> State | None:
+        """Let contacts fail that cannot take their share of an impact; return the state after it, or None."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the state for a checkpoint."""
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from a checkpoint."""
+
+
+@final
 class Run:
-    """The state of a run, and what it has written down."""
+    """The state of a run, and its records."""
 
     def __init__(
         self,
         problem: Problem,
         runner: Runner,
         resting: Runner | None,
-        state: tuple[Array, Array],
+        state: State,
         end: float,
         times: Array | None,
         stops: list[Stop],
         options: SimulationOptions,
         began: float,
         compiling: float = 0.0,
+        contacts: OneSided | None = None,
     ) -> None:
-        self.problem, self.robot, self.end, self.times = problem, problem.robot, end, times
+        self.problem, self.robot, self.options, self.end, self.times = problem, problem.robot, options, end, times
         self._usual, self._resting, self.runner = runner, resting, runner
         self.t, (self.q, self.v) = 0.0, state
-        self.options, self._began, events = options, began, options.events
-        own = self.own_events()
-        self._watch = Tracker(self.robot, (*events, *own), max(1, options.order // 2))
-        self.user, self._own = len(events), len(own)
-        self.contact = Contact(problem, self._watch, stops, options.limits, options.restitution)
-        self.log = Log(problem.nq, problem.nv, tuple(problem.extra.values()))
         self.balance = Balance(self.robot, conserved(self.robot, problem.external.absent))
-        self.excess = Excess(self.robot)
+        self.balance.robot = problem.now.robot
+        if problem.constrained and problem.mechanism.grounded:
+            self.balance.keeps[:] = False
+        self.excess, self.loops = Excess(self.robot), LoopBooks(self)
+        books: dict[str, Book] = {"balance": self.balance, "excess": self.excess}
+        self.books = books | ({"loops": self.loops} if problem.constrained else {})
+        self.switching, self.band = Switching(self, options.switches), SingularBand(self)
+        self.stops, self.contacts = JointStops(self, stops), contacts
+        own = [*self.switching.watchers, *(contacts.watchers if contacts else ()), *self.band.watchers]
+        user = [e.watcher(self.robot, k) for k, e in enumerate(options.events)]
+        watchers = (*user, *own, *self.stops.watchers)
+        self.watch = Tracker(self.robot, watchers, max(1, options.order // 2))
+        if contacts is not None:
+            contacts.enter(self)
+        self.log = Log(problem.nq, problem.nv, tuple(problem.mechanism.extra(problem).values()))
+        self.pieces: list[tuple[float, tuple[bool, ...]]] = [(0.0, problem.closed)]
+        """Which sets of constraints are closed since when."""
         self.steps = self.rejected = self.evaluations = self.next_time = self.impacts = 0
-        self.wall, self._compiling = 0.0, compiling
-        self._fresh, self._h = True, float("nan")
+        self.wall, self._began, self._compiling = 0.0, began, compiling
+        self._fresh, self._h, self._last_h = True, math.nan, math.nan
         self.stopped: Ending | None = None
         self.message = ""
-        watched = bool(events or stops or own)
-        self._most = (_WATCHED if watched else _FREE) if runner.native else _STEPWISE
+        self._due: list[Watcher] = []
+        """The watchers of this moment, in the order of their effects."""
+        self._most = (_WATCHED if watchers else _FREE) if runner.native else _STEPWISE
         self._ahead = _SOON
 
     # ---- the loop
@@ -105,7 +166,12 @@ class Run:
         """The first row, and contacts that the run starts with."""
         problem, robot = self.problem, self.robot
         self.balance.start(self.q, self.v)
-        self.begun()
+        if problem.constrained:
+            problem.turns.renew(problem.usual.robot, self.q)
+            self.loops.start(0.0, self.q, self.v)
+            self.band.look_around()
+        if self.contacts is not None:
+            self.contacts.begin()
         try:
             problem.enter(0.0, self.q, self.v)
             tau = problem.tau(0.0, self.q, self.v)
@@ -114,13 +180,13 @@ class Run:
         except StepFailedError as e:
             tau = a = np.full(robot.nv, np.nan)
             self._fail(e)
-        self.excess.see(np.zeros(1), self.q[None])
+        self.excess.note(np.zeros(1), self.q[None])
         if self.times is None or self.times[0] == 0.0:
             self.next_time = 0 if self.times is None else 1
             self._row(0.0, self.q, self.v, a, tau)
         if not self.stopped:
             try:
-                self._touch(self.contact.begin(self.t, self.q, self.v))
+                self.touch(self.stops.again(self.t, self.q, self.v))
             except StepFailedError as e:
                 self._fail(e)
 
@@ -129,7 +195,7 @@ class Run:
         self._rows(np.array([t]), q[None], v[None], a[None], tau[None], *sums)
 
     def _rows(self, t: Array, q: Array, v: Array, a: Array, tau: Array, work: Array, lost: Array) -> None:
-        self.log.rows(t, q, v, a, tau, work, lost, *self.problem.series(t, q, v, a, tau))
+        self.log.rows(t, q, v, a, tau, work, lost, *self.problem.mechanism.series(self.problem, t, q, v, a, tau))
 
     def _loop(self, saved: Checkpoint | None, progress: Callable[[float], Any] | None) -> bool:
         """Run until something ends it; whether the state is one that can be saved."""
@@ -162,7 +228,7 @@ class Run:
             return
         try:
             if self._fresh:
-                self.before_piece()
+                self.switching.act()
                 if self.stopped:
                     return
                 self._enter()
@@ -180,7 +246,10 @@ class Run:
             self._fail(e)
             return
         if chunk.failure is not None and not self.stopped and not self._fresh:
-            self.failed(chunk.failure)
+            if chunk.failure.lingers:
+                self.band.cross(False)
+            else:
+                self._fail(chunk.failure)
         elif self.t >= end and not self._fresh:
             self._fresh, self._h = True, self.runner.h or math.nan
 
@@ -194,94 +263,109 @@ class Run:
 
     def _next_end(self) -> float:
         """The end of the run, or of the current piece of smooth forces."""
-        return min(self.end, self.problem.next_break(self.t), self.next_break())
-
-    def stop(self, ending: Ending, message: str) -> None:
-        """End the run here."""
-        self.stopped, self.message = ending, message
+        return min(self.end, self.problem.next_break(self.t), self.switching.next_time())
 
     def _fail(self, e: StepFailedError) -> None:
         name = self.problem.joint_of(e.index)
         known = f" (joint {name!r})" if name and name not in str(e) else ""
-        self.stop(e.kind, f"{e}{known}")
+        self.stop(e.kind, self.band.explain(e, f"{e}{known}"))
 
     def _take(self, chunk: Chunk) -> None:
-        """Write down the steps of a chunk, up to the first thing that ends it."""
-        found = self._watch.search(chunk.edges, chunk.dense)
-        last = found[-1] if found and self._watch.events[found[-1].index].terminal else None
+        """Write down the steps of a chunk, up to the first effect that ends it."""
+        watchers = self.watch.watchers
+        found = self.watch.search(chunk.edges, chunk.dense)
+        last = found[-1] if found and watchers[found[-1].index].effect else None
         due: list[Found] | None = None
         if last is not None:
             due = [last, *self._beside(chunk, last, found)]
-            chunk, self._ahead = self.shortened(chunk, last), _SOON
+            chunk, self._ahead = self.band.cut(chunk, last, watchers[last.index]), _SOON
             found.pop()
-        elif len(chunk) and self.is_due(float(chunk.t[-1])):
+        elif len(chunk) and self.switching.next_time() <= float(chunk.t[-1]):
             end = Found(len(chunk) - 1, 1.0, float(chunk.t[-1]), -1, chunk.q[-1], chunk.v[-1])
             due = self._beside(chunk, end, found)
         self._book(chunk)
-        self._note([*found, *(due or ())])
+        found += due or ()
+        self.note(found)
+        if self.contacts is not None:
+            self.contacts.follow(chunk, found)
         if due is not None:
-            self._happen([f.index for f in due], chunk)
+            self._last_h = max(chunk.t[-1] - chunk.edges[-2], 1e-9) if len(chunk) else math.nan
+            self._happen([watchers[f.index] for f in due])
 
     def _beside(self, chunk: Chunk, at: Found, found: list[Found]) -> list[Found]:
-        """Events at the same moment as one that ends a chunk, or as its end; of stops only the first."""
+        """Return sign changes at the moment of the one that ends a chunk, or of its end; of stops only the first."""
+        watchers = self.watch.watchers
         known = {f.index for f in found if f.t >= at.t - SAME_MOMENT}
         t0, t1 = chunk.edges[at.step : at.step + 2].tolist()
         segment = Segment(self.robot, t0, t1, chunk.dense[at.step])
-        asked = [k for k in range(len(self._watch.events)) if k not in known and self.joins(k)]
-        due = self._watch.beside(segment, at.step, at.s, asked) if asked else []
-        stops = [k for k in (at.index, *due) if k >= self.user + self._own]
+        which = [k for k, w in enumerate(watchers) if k not in known and w.together]
+        due = self.watch.beside(segment, at.step, at.s, which) if which else []
+        both = [k for k in (at.index, *due) if k >= 0]
+        stops = [k for k in both if watchers[k].phase is Phase.STOP or watchers[k] in self.stops.watchers]
         return [replace(at, index=k) for k in due if k not in stops[1:]]
 
-    def _happen(self, due: list[int], chunk: Chunk) -> None:
-        """Do what is due at this moment: joints meet their stops, then loops are switched, then the run may end."""
-        events, own = self._watch.events, self.user + self._own
-        ending = next((k for k in due if k < self.user and events[k].terminal), None)
-        stop = next((k for k in due if k >= own), None)
-        if due and self.user <= due[0] < own:
-            self.own_event(due[0] - self.user)
-        if stop is not None and ending is None and not self.contact.ends and not self.stopped:
-            self.touched(stop)
-            self._fresh, self._h = True, max(chunk.t[-1] - chunk.edges[-2], 1e-9) if len(chunk) else math.nan
-        if not self.stopped:
-            self.switch(due)
-        if self.stopped:
-            return
-        if ending is not None:
-            self.stop(Ending.EVENT, f"event {events[ending].name!r} at t = {self.t:.9g} s")
-        elif stop is not None and self.contact.ends:
-            self.stop(Ending.LIMIT, f"{events[stop].name} at t = {self.t:.9g} s")
+    def _happen(self, due: list[Watcher]) -> None:
+        """Let the effects of this moment act, phase by phase."""
+        self._due = sorted(due, key=lambda w: w.phase)
+        for phase in Phase:
+            if phase is Phase.EFFECT and not self.stopped:
+                self.switching.act()
+            for w in self._due:
+                if w.phase is phase and w.effect is not None and not self.stopped:
+                    w.effect(self)
 
     def _book(self, chunk: Chunk) -> None:
-        """Rows, sums and limits of steps."""
+        """Book steps, and write down their rows."""
         if not len(chunk):
             return
         before = (self.balance.work, self.balance.taken)
-        W, lost = self.balance.enter(chunk.q, chunk.v, chunk.tau, chunk.work, chunk.taken)
-        self.excess.see(chunk.t, chunk.q)
-        self.seen(chunk)
+        for book in self.books.values():
+            book.see(chunk)
+        W, lost = self.balance.sums
         if self.times is None:
             self._rows(chunk.t, chunk.q, chunk.v, chunk.a, chunk.tau, W, lost)
         else:
             done = int(np.searchsorted(self.times, chunk.t[-1], side="right"))
-            asked = self.times[self.next_time : done]
+            wanted = self.times[self.next_time : done]
             self.next_time = done
-            if len(asked):
-                self._rows(*sampled(self.problem, chunk, asked, W, lost, before, self.balance))
+            if len(wanted):
+                self._rows(*sampled(self.problem, chunk, wanted, W, lost, before, self.balance))
         if self.options.dense:
             self.log.dense(chunk.edges, chunk.dense)
         self.steps += len(chunk)
         self.t, self.q, self.v = float(chunk.t[-1]), chunk.q[-1], chunk.v[-1]
         self._last = (chunk.a[-1], chunk.tau[-1])
 
-    def _note(self, found: list[Found]) -> None:
-        shown = [f for f in found if self.is_shown(f.index) and not self.contact.is_release(f.index)]
+    def note(self, found: list[Found]) -> None:
+        """Write down sign changes that the result lists."""
+        shown = [f for f in found if self.watch.watchers[f.index].shown]
         if shown:
             index = np.array([f.index for f in shown])
             arrays = [np.array([getattr(f, name) for f in shown]) for name in ("t", "q", "v")]
             self.log.events(arrays[0], index, arrays[1], arrays[2])
 
-    def _touch(self, after: tuple[Array, Array] | None, shown: bool = False) -> None:
-        """An impact: a row with the state after it; if `shown`, also one that changes accelerations only."""
+    # ---- what effects do
+
+    def stop(self, ending: Ending, message: str) -> None:
+        """End the run here."""
+        self.stopped, self.message = ending, message
+
+    def renew(self, h: float | None = math.nan) -> None:
+        """Begin a new piece from here, with a first step to try; None keeps the one that is known."""
+        self._fresh = True
+        if h is not None:
+            self._h = h
+
+    def restructure(self, closed: tuple[bool, ...], constraints: Constraints) -> None:
+        """Go on with other constraints."""
+        self.problem.use(closed, constraints)
+        self.balance.robot = constraints.robot
+        self._h = math.nan
+
+    def touch(self, after: State | None, shown: bool = False) -> None:
+        """Take over the state after an impact, with a row; if `shown`, also where only accelerations change."""
+        if after is not None and self.contacts is not None:
+            after = self.contacts.struck(after)
         if after is None:
             return
         (q, v), before = after, self.v
@@ -297,65 +381,34 @@ class Run:
                 self._row(self.t, q, v, self.problem.acceleration(self.t, q, v), tau)
         self.q, self.v = q, v
 
-    # ---- what runs of robots with loops do besides
+    def strike(self, resolve: Callable[[float, Array, Array], State | None]) -> None:
+        """Let joints strike or leave their stops, unless the run ends at this moment."""
+        if any(w.phase is Phase.END for w in self._due):
+            return
+        near = self.band.before_strike()
+        try:
+            self.touch(resolve(self.t, self.q, self.v))
+            self.band.after_strike(near)
+        finally:
+            self.problem.beside = None
+        self.renew(self._last_h)
 
-    def own_events(self) -> list[Event]:
-        """Events that it watches after the user's, each of which ends a chunk."""
-        return []
-
-    def own_event(self, number: int) -> None:
-        """One of them took place, here."""
-
-    def joins(self, index: int) -> bool:
-        """Whether an event is looked for at the moment of another one that ends a chunk."""
-        return index < self.user
-
-    def is_due(self, t: float) -> bool:
-        """Whether there is something to switch at the end of a chunk."""
-        return False
-
-    def switch(self, due: list[int]) -> None:
-        """Open and close loops, at this moment and by these events."""
-
-    def is_shown(self, index: int) -> bool:
-        """Whether an event is one that the result tells."""
-        return True
-
-    def begun(self) -> None:
-        """The run starts."""
-
-    def before_piece(self) -> None:
-        """A piece of smooth forces starts."""
-
-    def next_break(self) -> float:
-        """When it ends, but for forces."""
-        return math.inf
-
-    def shortened(self, chunk: Chunk, last: Found) -> Chunk:
-        """The steps up to an event that ends them."""
-        return cut(self.problem, chunk, last)
-
-    def touched(self, index: int) -> None:
-        """A joint reached a stop here, or leaves one."""
-        self._touch(self.contact.touched(self.t, self.q, self.v, index))
-
-    def seen(self, chunk: Chunk) -> None:
-        """Steps were taken."""
-
-    def failed(self, e: StepFailedError) -> None:
-        """No further step could be taken."""
-        self._fail(e)
-
-    def closing(self) -> Closing | None:
-        """What takes states between steps to where they belong."""
-        return None
-
-    def more_state(self) -> dict[str, NDArray[Any]]:
-        """For a checkpoint."""
-        return {}
-
-    def restore_more(self, state: dict[str, NDArray[Any]]) -> None:
-        """From a checkpoint."""
+    def jump(self, what: str, effect: WatchFunction) -> None:
+        """Change the velocities by a user's function of (t, q, v); constraints and stops share in the impact."""
+        answer = effect(self.t, read_only(self.q), read_only(self.v))
+        if answer is None:
+            return
+        v = real(f"{what}: the effect at t = {self.t:.9g} s", answer)
+        if v.shape != self.v.shape or not np.isfinite(v).all():
+            raise ArgumentError(
+                f"{what}: the effect returned {answer!r} at t = {self.t:.9g} s; give {len(self.v)} finite velocities, "
+                "or None to leave them"
+            )
+        v = self.problem.kept(self.t, self.q, v) if self.problem.now.nc else np.array(v)
+        self.touch((self.q, v), shown=True)
+        if not self.stopped:
+            self.touch(self.stops.again(self.t, self.q, self.v))
+        self.renew()
 
     # ---- the end
 
@@ -369,9 +422,12 @@ class Run:
                 a, tau = self._last
                 self._row(self.t, self.q, self.v, a, tau)
         edges, coefficients = log.motion()
-        dense = Dense(self.robot, edges, coefficients, self.closing()) if len(coefficients) else None
+        problem = self.problem
+        projects = problem.constrained and problem.drift == "project"
+        closing = Closing(problem.mechanism, tuple(self.pieces)) if projects else None
+        dense = Dense(self.robot, edges, coefficients, closing) if len(coefficients) else None
         rows = [log.column("rows", k) for k in range(7)]
-        extra = {name: log.column("rows", 7 + k) for k, name in enumerate(self.problem.extra)}
+        extra = {name: log.column("rows", 7 + k) for k, name in enumerate(self.problem.mechanism.extra(self.problem))}
         self.wall += time.perf_counter() - self._began
         report = self._report()
         if not report.ok:
@@ -381,14 +437,12 @@ class Run:
 
     def _happened(self) -> tuple[Happened, ...]:
         t, index, q, v = (self.log.column("events", k) for k in range(4))
-        names = [e.name for e in self._watch.events]
-        return tuple(
-            Happened(float(t[k]), names[i], i if i < self.user else -1, q[k], v[k])
-            for k, i in enumerate(index.astype(int).tolist())
-        )
+        which = [self.watch.watchers[k] for k in index.astype(int)]
+        return tuple(Happened(float(t[k]), w.name, w.index, q[k], v[k]) for k, w in enumerate(which))
 
     def _report(self) -> Report:
-        b = self.balance
+        found = [book.report() for book in self.books.values()]
+        violations = [x for fields in found for x in fields.pop("violations", ())]
         return Report(
             robot=self.robot.name,
             method=self.options.method,
@@ -399,17 +453,12 @@ class Run:
             steps=self.steps,
             rejected=self.rejected,
             evaluations=self.evaluations,
-            work=b.work,
-            dissipated=b.dissipated,
-            kinetic=b.kinetic,
-            potential=b.potential,
-            energy_error=b.error,
-            momentum_error=b.momentum(),
-            violations=self.excess.violations(),
+            violations=tuple(violations),
             impacts=self.impacts,
             native=self._usual.native,
             wall=self.wall,
             compiling=self._compiling,
+            **{name: x for fields in found for name, x in fields.items()},
         )
 
     # ---- checkpoints
@@ -427,13 +476,22 @@ class Run:
             "v": self.v,
             "stopped": np.array(str(self.stopped) if final else "", dtype="U32"),
             "message": np.array(self.message if final else "", dtype="U1000"),
-            "signs": self._watch.signs,
-            "leaving": np.array([self._watch.leaving.get(k, np.nan) for k in range(len(self._watch.events))]),
-            "held": self.contact.state(),
+            "signs": self.watch.signs,
+            "leaving": np.array([self.watch.leaving.get(k, np.nan) for k in range(len(self.watch.watchers))]),
+            "held": np.array(self.stops.held, dtype=np.int64),
             "last": np.array(self._last) if hasattr(self, "_last") else np.zeros((2, self.robot.nv)),
+            "turns": self.problem.turns.state(self.robot),
+            "times": np.array([t for t, _ in self.pieces]),
+            "closed": np.array([closed for _, closed in self.pieces], bool).reshape(len(self.pieces), -1),
+            "rank": np.array(self.problem.usual.rank),
         }
-        parts = {"balance": self.balance.state(), "excess": self.excess.state(), "tau": self.problem.tau.state()}
-        parts["more"] = self.more_state()
+        if self.problem.crossing is not None:
+            crossing = self.problem.crossing
+            state |= {"crossing": np.array([self.problem.now.rank, *crossing.push]), "entrance": crossing.multipliers}
+        parts = {name: book.state() for name, book in self.books.items()}
+        parts |= {"switching": self.switching.state(), "tau": self.problem.tau.state()}
+        if self.contacts is not None:
+            parts["contacts"] = self.contacts.state()
         if not self._fresh:
             parts["runner"] = self.runner.state()
         for group, arrays in parts.items():
@@ -453,16 +511,25 @@ class Run:
         def group(name: str) -> dict[str, NDArray[Any]]:
             return {k.removeprefix(f"{name}:"): x for k, x in state.items() if k.startswith(f"{name}:")}
 
-        self.restore_more(group("more"))
-        self.balance.restore(group("balance"))
-        self.excess.restore(group("excess"))
+        problem, pieces = self.problem, zip(state["times"].tolist(), state["closed"], strict=True)
+        self.pieces = [(t, tuple(map(bool, closed))) for t, closed in pieces]
+        problem.close(self.pieces[-1][1], int(state["rank"]))
+        if "crossing" in state:
+            problem.cross(int(state["crossing"][0]), state["crossing"][1:], state["entrance"])
+        self.balance.robot = problem.now.robot
+        problem.turns.restore(problem.now.robot, state["turns"])
+        for name, book in self.books.items():
+            book.restore(group(name))
+        self.switching.restore(group("switching"))
+        if self.contacts is not None:
+            self.contacts.restore(group("contacts"))
         if not self.stopped:
-            self.contact.restore(state["held"])
-            self._watch.signs = np.array(state["signs"])
-            self._watch.leaving = {k: x for k, x in enumerate(state["leaving"].tolist()) if not math.isnan(x)}
-            self.problem.tau.restore(group("tau"))
+            self.stops.set([int(k) for k in state["held"]])
+            self.watch.signs = np.array(state["signs"])
+            self.watch.leaving = {k: x for k, x in enumerate(state["leaving"].tolist()) if not math.isnan(x)}
+            problem.tau.restore(group("tau"))
             if not self._fresh:
-                self.problem.enter(self.t, self.q, self.v)
-                self.problem.end = self._next_end()
-                self.runner = self._resting if self.problem.held and self._resting is not None else self._usual
+                problem.enter(self.t, self.q, self.v)
+                problem.end = self._next_end()
+                self.runner = self._resting if problem.held and self._resting is not None else self._usual
                 self.runner.restore(group("runner"))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..events import Found
 from ..integrators.dense import evaluate
 from ..results.energy import elastic
 from .balance import Balance
 from .chunk import Chunk
 from .problem import Problem
+from .watchers import Found
 
 __all__ = ["cut", "sampled"]
 

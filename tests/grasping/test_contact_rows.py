@@ -1,4 +1,4 @@
-"""The constraints of a grasp, as a simulation uses them: against each other, and against differences."""
+"""The constraint rows of a grasp: against each other, and against differences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 import ordern as on
 from ordern.grasping.as_one_robot import to_whole
-from ordern.grasping.structure import GraspStructure
+from ordern.grasping.contact_rows import ContactRows
+from ordern.simulate.constraints.constraints import Constraints
 from tests.grasping.systems import KINDS, arm, moving, random_system, system
 from tests.grasping.test_closed_arms import pair
 from tests.tolerances import GRASPED
@@ -18,10 +19,10 @@ C = on.contacts
 EPS = 1e-6
 
 
-def situation(name: str) -> tuple[GraspStructure, np.ndarray, np.ndarray]:
+def situation(name: str) -> tuple[Constraints, np.ndarray, np.ndarray]:
     grasp, q = pair((C.Rigid, C.Hinge, C.SoftFinger)) if name == "cranes" else system(name)
     q, v = to_whole(moving(grasp, q))
-    return GraspStructure.of(grasp, q), q, v
+    return Constraints.near(ContactRows(grasp), q), q, v
 
 
 @pytest.mark.slow
@@ -34,7 +35,7 @@ def test_rates_and_biases_are_derivatives(name: str) -> None:
     assert np.abs(K @ x - now.rate(q, x, 0.0)).max() < 1e-12 * np.abs(K).max() * np.abs(x).max() * 10.0
     ahead, behind = (now.robot.integrate(q, s * x) for s in (EPS, -EPS))
     slope = (now.residual(ahead, 0.0) - now.residual(behind, 0.0)) / (2.0 * EPS)
-    held = [c.holonomic for c in now.grasp.contacts]
+    held = [c.holonomic for c in now.rows.grasp.contacts]
     keeps = np.concatenate([*held, now.robot.loop_holonomic]).astype(bool)
     assert np.abs(slope - now.rate(q, x, 0.0))[keeps].max() < 1e-7 * max(1.0, np.abs(slope).max())
     assert not slope[~keeps].any()
@@ -76,7 +77,7 @@ def test_arm_by_arm_and_all_at_once_agree(name: str) -> None:
 def test_narrow_matrices_have_the_same_singular_values(seed: int) -> None:
     grasp, q = random_system(seed)
     whole, _ = to_whole(grasp.state(q))
-    now = GraspStructure.of(grasp, whole)
+    now = Constraints.near(ContactRows(grasp), whole)
     K, narrow = now.jacobian(whole[None], 0.0)[0], now.narrow(whole[None], 0.0)[0]
     assert np.abs(K @ K.T - narrow @ narrow.T).max() < 1e-12 * np.abs(K).max() ** 2 * 10.0
     assert now.rank == np.linalg.matrix_rank(K, tol=1e-7 * np.linalg.norm(K, 2))
@@ -91,12 +92,16 @@ def test_many_arms() -> None:
     held = (2.0, (0.1, 0.2, -0.1), (0.3, 0.4, 0.5))
     grasp = on.grasp([(arm(7), "tool")] * count, held, C.Rigid(), bases=bases, q=q, pose=(0.3, 0.2, 0.1))
     whole, _ = to_whole(grasp.state(q))
-    now = GraspStructure.of(grasp, whole)
+    now = Constraints.near(ContactRows(grasp), whole)
     assert now.rank == now.nc == 72
     sigma = np.linalg.svd(now.jacobian(whole, 0.0), compute_uv=False)
     assert np.abs(now.sigma(whole, 0.0) - sigma).max() < 1e-7 * sigma[0]
-    least, most = now._of_arms(whole[None])
-    assert least[0] <= sigma[-1] * (1.0 + 1e-9)
-    assert most[0] <= sigma[0]
-    given = now.smallest(whole[None], 0.0)[0]
-    assert given == least[0] if least[0] > 1e-2 * most[0] else given == pytest.approx(sigma[-1], rel=1e-4)
+    arms = zip(grasp.arms, now.rows.names.values(), strict=True)
+    each = [np.linalg.svd(now.jacobian(whole, 0.0)[rows, arm.v], compute_uv=False) for arm, rows in arms]
+    least, most = min(x[-1] for x in each), max(x[0] for x in each)
+    assert least <= sigma[-1] * (1.0 + 1e-9)
+    bound, given = now.rows.lower_bound(whole[None], now.rank), now.smallest(whole[None], 0.0)[0]
+    if least > 1e-2 * most:
+        assert bound is not None and given == bound[0] == pytest.approx(least, rel=1e-6)
+    else:
+        assert bound is None and given == pytest.approx(sigma[-1], rel=1e-4)
