@@ -188,7 +188,7 @@ class TestTree:
     def test_two_parents(self) -> None:
         builder = base().body("a", parent="base", joint=REVOLUTE).body("b", parent="base", joint=REVOLUTE)
         words = (
-            "joint 'j': body 'b' is carried by joint 'b_joint' already; a body has one parent, and what closes a loop"
+            "joint 'j': joint 'b_joint' carries body 'b' already; a body has one parent, and a joint that closes a loop"
         )
         with pytest.raises(on.ModelError, match=words):
             builder.joint("j", REVOLUTE, "a", "b")

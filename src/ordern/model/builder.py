@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, UnknownNameError, unknown_name
+from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Free, Joint, joint_placement
 from .builder_loops import GraphBuilder
-from .checks import Numbers, are_coefficients, inertia_matrix, name_of, numbers, some, vector
-from .drafts import BodyDraft, JointDraft, connections, followed_by, merged
+from .checks import Numbers, inertia_matrix, located, name_of, numbers, some, vector
+from .drafts import TERMS, BodyDraft, JointDraft, Layout, followed_by, joint_terms, merged, model_joints
 from .model import Model
 from .motors import chosen, names_of
 from .parts import BASE, SHAPES, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
@@ -62,7 +62,7 @@ class ModelBuilder(GraphBuilder):
         for k, (body, c) in enumerate(zip(model.bodies, model.joints, strict=True)):
             builder.body(body.name, mass=body.mass, com=body.com, inertia=body.inertia, where=body.where)
             mimic = (model.joints[c.mimic.joint].name, c.mimic.ratio, c.mimic.offset) if c.mimic else None
-            terms = {term: getattr(c, term) for term in _TERMS}
+            terms = {term: getattr(c, term) for term in TERMS}
             builder.joint(
                 c.name, c.type, names[c.parent], names[k], at=c.placement, mimic=mimic, where=c.where, **terms
             )
@@ -90,15 +90,16 @@ class ModelBuilder(GraphBuilder):
 
     def freedoms(self, joint: str) -> int:
         """The number of freedoms of a joint of the tree."""
-        if joint not in self._joints:
-            raise unknown_name("joint", joint, self._joints, self.name)
-        return self._joints[joint].type.nv
+        return self._known_joint(joint).type.nv
+
+    def _known_joint(self, name: str) -> JointDraft:
+        if name not in self._joints:
+            raise unknown_name("joint", name, self._joints, self.name)
+        return self._joints[name]
 
     def lock(self: B, joint: str, q: Numbers = None) -> B:
         """Fix a joint at a position, which is neutral unless given; joints that follow it are fixed with it."""
-        if joint not in self._joints:
-            raise unknown_name("joint", joint, self._joints, self.name)
-        found = self._joints[joint]
+        found = self._known_joint(joint)
         at = found.type.neutral() if q is None else numbers(q, found.type.nq, 0.0, f"joint {joint!r}: its position")
         used = next((name for name, (_, one, other) in self._couplings.items() if joint in (one, other)), None)
         if used is not None:
@@ -133,19 +134,17 @@ class ModelBuilder(GraphBuilder):
         (xyz, rpy), a 4x4 matrix or a `Placement`. Further keywords are those of `joint`.
         """
         what = f"body {name!r}"
-        try:
+        with located(where):
             if name_of(name, "body") in self._links:
                 raise ModelError(f"{what} exists already; every body needs a name of its own")
             (m,) = numbers(mass, 1, 0.0, f"{what}: mass")
             c, I = np.array(vector(com, 3, f"{what}: com")), inertia_matrix(inertia, what)
-        except ModelError as e:
-            raise ModelError(str(e), where) from None
-        if math.isinf(m) or m < 0.0:
-            raise ModelError(f"{what} has mass {m:g}; a mass is a finite number, not below zero", where)
-        if (parent is None) != (joint is None):
-            raise ModelError(f"{what}: give both `parent` and `joint`, or neither", where)
-        if parent is None and (limits or joint_name is not None):
-            raise ModelError(f"{what}: {', '.join(limits) or 'joint_name'} needs `parent` and `joint`", where)
+            if math.isinf(m) or m < 0.0:
+                raise ModelError(f"{what} has mass {m:g}; a mass is a finite number, not below zero")
+            if (parent is None) != (joint is None):
+                raise ModelError(f"{what}: give both `parent` and `joint`, or neither")
+            if parent is None and (limits or joint_name is not None):
+                raise ModelError(f"{what}: {', '.join(limits) or 'joint_name'} needs `parent` and `joint`")
         self._links[name] = BodyDraft(name, m, c, I, where)
         if parent is not None and joint is not None:
             try:
@@ -186,56 +185,25 @@ class ModelBuilder(GraphBuilder):
         said have none; see `Model.actuated`.
         """
         what = f"joint {name!r}"
-        try:
-            self._require_new(name, "joint")
-        except ModelError as e:
-            raise ModelError(str(e), where) from None
-        if not isinstance(type, Joint):
-            raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {type!r}", where)
-        if child in self._parent_joint:
-            raise ModelError(
-                f"{what}: body {child!r} is carried by joint {self._parent_joint[child]!r} already; "
-                "a body has one parent, and what closes a loop is added with `loop`",
-                where,
-            )
         given = {
-            "lower": (lower, type.nq, -math.inf),
-            "upper": (upper, type.nq, math.inf),
-            "velocity_limit": (velocity_limit, type.nv, math.inf),
-            "effort_limit": (effort_limit, type.nv, math.inf),
-            "damping": (damping, type.nv, 0.0),
-            "friction": (friction, type.nv, 0.0),
-            "armature": (armature, type.nv, 0.0),
-            "stiffness": (stiffness, type.nv, 0.0),
+            **{"lower": lower, "upper": upper, "velocity_limit": velocity_limit, "effort_limit": effort_limit},
+            **{"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness, "rest": rest},
         }
-        try:
-            limits = {
-                k: (default,) * n if x is None else numbers(x, n, default, f"{what}: {k}")
-                for k, (x, n, default) in given.items()
-            }
-            neutral = type.neutral()
-            if len(neutral) != type.nq:
-                kind = type.__class__.__name__
+        with located(where):
+            self._require_new(name, "joint")
+            if not isinstance(type, Joint):
+                raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {type!r}")
+            if child in self._parent_joint:
                 raise ModelError(
-                    f"{what}: its class {kind} has nq = {type.nq}, but `neutral` gives {len(neutral)} numbers"
+                    f"{what}: joint {self._parent_joint[child]!r} carries body {child!r} already; "
+                    "a body has one parent, and a joint that closes a loop is added with `loop`"
                 )
-            limits["rest"] = neutral if rest is None else numbers(rest, type.nq, 0.0, f"{what}: rest")
-            if any(map(math.isinf, limits["rest"])):
-                raise ModelError(f"{what}: rest must be finite, not {rest!r}")
-            where_to = placement(at, what)
-            follows = followed_by(mimic, type, what)
             if actuated is not None and not isinstance(actuated, (bool, np.bool_)):
                 raise ModelError(f"{what}: actuated must be True, False or None, not {actuated!r}")
-        except ModelError as e:
-            raise ModelError(str(e), where) from None
-        for low, high in zip(limits["lower"], limits["upper"], strict=True):
-            if low > high:
-                raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}", where)
-        for term in ("armature", "damping", "friction", "stiffness"):
-            if not are_coefficients(limits[term]):
-                raise ModelError(f"{what}: {term} must be finite and not below zero", where)
+            limits = joint_terms(what, type, given)
+            here, follows = placement(at, what), followed_by(mimic, type, what)
         motor = None if actuated is None else bool(actuated)
-        self._joints[name] = JointDraft(name, type, parent, child, where_to, limits, follows, where, motor)
+        self._joints[name] = JointDraft(name, type, parent, child, here, limits, follows, where, motor)
         self._parent_joint[child] = name
         return self
 
@@ -247,12 +215,10 @@ class ModelBuilder(GraphBuilder):
 
     def frame(self: B, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = "") -> B:
         """Name a frame that is fixed to a body."""
-        try:
+        with located(where):
             if name_of(name, "frame") in self._frames:
                 raise ModelError(f"frame {name!r} exists already")
             self._frames[name] = (body, placement(at, f"frame {name!r}"), where)
-        except ModelError as e:
-            raise ModelError(str(e), where) from None
         return self
 
     def shape(
@@ -270,7 +236,7 @@ class ModelBuilder(GraphBuilder):
     ) -> B:
         """What a body looks like, or collides with; see `Shape`."""
         what = f"a shape of body {body!r}"
-        try:
+        with located(where):
             if kind not in SHAPES:
                 raise unknown_name("kind of shape", kind, SHAPES, what)
             if role not in ("visual", "collision"):
@@ -278,8 +244,6 @@ class ModelBuilder(GraphBuilder):
             lengths = vector(size or (1.0, 1.0, 1.0)[: SHAPES[kind]], SHAPES[kind], f"{what}: size of a {kind}")
             rgba = None if color is None else vector(color, 4, f"{what}: color")
             at = placement(at, what)
-        except (ModelError, UnknownNameError) as e:
-            raise ModelError(str(e), where) from None
         tint = None if rgba is None else (rgba[0], rgba[1], rgba[2], rgba[3])
         self._shapes.append((body, Shape(BASE, kind, lengths, at, file, role, tint, name), where))
         return self
@@ -297,78 +261,54 @@ class ModelBuilder(GraphBuilder):
         """
         if self._edges:
             return ModelBuilder.build(self._spanned(), floating=floating, merge=merge, snap=snap)
-        root, order = self._ordered()
-        placed: dict[str, tuple[int, Placement]] = {}
-        masses: list[list[tuple[BodyDraft, Placement]]] = []
-        bodies: list[str] = []
-        carriers: list[tuple[JointDraft, int, Placement]] = []
-        neutral = Placement()
-
-        def new_body(link: str, joint: JointDraft, parent: int, at: Placement) -> None:
-            placed[link] = (len(bodies), neutral)
-            masses.append([(self._links[link], neutral)])
-            bodies.append(link)
-            carriers.append((joint, parent, at))
-
-        placed[root] = (BASE, neutral)
         if floating and self.grounded:
             raise ModelError(self.grounded, self.source)
+        root, order = self._ordered()
+        layout = Layout(self._links, root)
         if floating:
-            name = "root_joint"
-            if self.unused(name) != name:
-                name = self.unused(f"{root}_root_joint")
-            base = ModelBuilder().joint(name, Free() if floating is True else floating, "", root)
-            new_body(root, base._joints[name], BASE, Placement())
-        extra: list[Frame] = []
+            layout.carry(self._root_joint(root, floating), BASE, Placement())
         for joint in order:
-            parent, at = placed[joint.parent]
-            here = joint.placement if at is neutral else at @ joint.placement
-            if merge and isinstance(joint.type, Fixed):
-                placed[joint.child] = (parent, here)
-                if parent != BASE:
-                    masses[parent].append((self._links[joint.child], here))
-                extra.append(Frame(joint.name, parent, here))
-            else:
-                new_body(joint.child, joint, parent, here)
-
-        frames = {link: Frame(link, body, at) for link, (body, at) in placed.items()}
-        for name, (link, at, where) in self._frames.items():
-            if link not in placed:
-                raise ModelError(str(unknown_name("body", link, self._links, f"frame {name!r}")), where)
-            if name in frames:
-                raise ModelError(f"frame {name!r} has the name of a body", where)
-            body, outer = placed[link]
-            frames[name] = Frame(name, body, outer @ at)
-
-        def on_body(link: str, at: Placement, what: str, where: str) -> tuple[int, Placement]:
-            if link not in placed:
-                raise ModelError(str(unknown_name("body", link, self._links, what)), where)
-            body, outer = placed[link]
-            return body, outer @ at
-
+            layout.add(joint, merge)
         shapes = []
-        for link, shape, where in self._shapes:
-            body, at = on_body(link, shape.placement, "a shape", where)
-            shapes.append(replace(shape, body=body, placement=at))
-        joints = tuple(connections(carriers))
-        for f in (*extra, Frame("world", BASE)):
-            frames.setdefault(f.name, f)
+        for body, shape, where in self._shapes:
+            index, at = layout.on_body(body, shape.placement, "a shape", where)
+            shapes.append(replace(shape, body=index, placement=at))
+        joints = tuple(model_joints(layout.joints))
         couplings = tuple(self._coupled(joints))
         return Model(
             name=self.name,
-            bodies=tuple(merged(name, parts) for name, parts in zip(bodies, masses, strict=True)),
+            bodies=tuple(map(merged, layout.parts)),
             joints=joints,
-            frames=tuple(frames.values()),
+            frames=self._placed_frames(layout),
             gravity=(self.gravity[0], self.gravity[1], self.gravity[2]),
             base="world" if floating else root,
             snap=snap,
-            loops=tuple(self._looped(on_body)),
+            loops=tuple(self._looped(layout.on_body)),
             couplings=couplings,
             shapes=tuple(shapes),
             notes=tuple(self._notes),
             source=self.source,
             motors=self._motors(joints, couplings, not isinstance(floating, (bool, Free))),
         )
+
+    def _root_joint(self, root: str, floating: bool | Joint) -> JointDraft:
+        """Return the joint by which the root floats."""
+        name = "root_joint"
+        if self.unused(name) != name:
+            name = self.unused(f"{root}_root_joint")
+        return ModelBuilder().joint(name, Free() if floating is True else floating, "", root)._joints[name]  # type: ignore[arg-type]
+
+    def _placed_frames(self, layout: Layout) -> tuple[Frame, ...]:
+        """Return a frame for each body that was given, the named frames, those of merged joints, and the world's."""
+        frames = {body: Frame(body, index, at) for body, (index, at) in layout.placed.items()}
+        for name, (body, at, where) in self._frames.items():
+            index, here = layout.on_body(body, at, f"frame {name!r}", where)
+            if name in frames:
+                raise ModelError(f"frame {name!r} has the name of a body", where)
+            frames[name] = Frame(name, index, here)
+        for f in (*layout.frames, Frame("world", BASE)):
+            frames.setdefault(f.name, f)
+        return tuple(frames.values())
 
     def _motors(
         self, joints: tuple[ModelJoint, ...], couplings: tuple[Coupling, ...], loose: bool
@@ -416,9 +356,3 @@ class ModelBuilder(GraphBuilder):
                 lost[0].where,
             )
         return roots[0], order
-
-
-_TERMS = (
-    *("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature"),
-    *("stiffness", "rest"),
-)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError, unknown_name
 from ..joints import Closure, Joint, row_count
-from .checks import Numbers, name_of, numbers, vector
+from .checks import Numbers, located, name_of, numbers, require_limits, vector
 from .drafts import BodyDraft, JointDraft
 from .parts import BASE, Coupling, Loop, ModelJoint, Placement, placement
 from .spanning import Edge, carrying, says, span
@@ -67,18 +67,17 @@ class GraphBuilder(ABC):
         of `joint`; see `ordern.model.spanning` for the rules.
         """
         what = f"joint {name!r}"
-        try:
+        with located(where):
             self._require_new(name, "joint")
             if closes is not None and not isinstance(closes, (bool, np.bool_)):
                 raise ModelError(f"{what}: closes must be True, False or None, not {closes!r}")
-            self._check_joint(name, type, terms)
+            try:
+                self._check_joint(name, type, terms)
+            except TypeError as e:
+                raise ModelError(f"{what}: {e}") from None
             if any(x < 0.0 for x in numbers(terms.get("velocity_limit"), type.nv, math.inf, what)):
                 raise ModelError(f"{what}: velocity_limit must not be below zero, but is {terms['velocity_limit']!r}")
             here, there = placement(at, what), placement(child_at, what)
-        except ModelError as e:
-            raise ModelError(str(e), where) from None
-        except TypeError as e:
-            raise ModelError(f"{what}: {e}", where) from None
         self._edges[name] = Edge(
             name, type, parent, child, here, there, terms, None if closes is None else bool(closes), where
         )
@@ -117,7 +116,7 @@ class GraphBuilder(ABC):
             **{"lower": lower, "upper": upper, "velocity_limit": velocity_limit, "effort_limit": effort_limit},
             **{"damping": damping, "friction": friction, "stiffness": stiffness, "rest": rest},
         }
-        try:
+        with located(where):
             self._require_new(name, "loop")
             if not isinstance(type, Closure):
                 raise ModelError(f"{what}: its type must be a joint such as Spherical(), not {type!r}")
@@ -133,13 +132,9 @@ class GraphBuilder(ABC):
                     raise ModelError(f"{what} cannot have {', '.join(said)}: {type.why_not_locatable}")
                 given = {}
             loop = Loop(name, type, BASE, here, BASE, there, "", active, **given)
-            for low, high in zip(loop.lower, loop.upper, strict=True):
-                if low > high:
-                    raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}")
+            require_limits(what, loop.lower, loop.upper)
             if parent == child:
                 raise ModelError(f"{what} joins body {parent!r} with itself; a loop is between two bodies")
-        except ModelError as e:
-            raise ModelError(str(e), where) from None
         self._loops[name] = (replace(loop, where=where), parent, child)
         return self
 
@@ -153,7 +148,7 @@ class GraphBuilder(ABC):
         active: bool = True,
     ) -> G:
         """Bind the coordinate of one joint to that of another by a polynomial, as a constraint like that of a loop."""
-        try:
+        with located(where):
             self._require_new(name, "coupling")
             terms = _polynomial(name, coefficients)
             if other is None and len(terms) > 1 and any(terms[1:]):
@@ -161,8 +156,6 @@ class GraphBuilder(ABC):
             if other == joint:
                 raise ModelError(f"coupling {name!r}: joint {joint!r} cannot be bound to itself")
             found = Coupling(name, BASE, BASE, terms, "", active)
-        except (ModelError, TypeError) as e:
-            raise ModelError(str(e), where) from None
         self._couplings[name] = (replace(found, where=where), joint, other)
         return self
 

@@ -9,13 +9,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..errors import ModelError, UnknownNameError
 
-__all__ = ["Numbers", "are_coefficients", "inertia_matrix", "name_of", "numbers", "some", "vector"]
+__all__ = [
+    "Numbers",
+    "are_coefficients",
+    "inertia_matrix",
+    "located",
+    "name_of",
+    "numbers",
+    "require_limits",
+    "some",
+    "vector",
+]
 
 Array = NDArray[np.float64]
 Numbers = float | Sequence[float] | None
 """One number for all coordinates, one for each, or none."""
+
+
+class located:
+    """Add the place in a file to errors that are raised inside: `with located(where):`."""
+
+    __slots__ = ("where",)
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        """Raise a model error again with the place."""
+        if isinstance(error, (ModelError, UnknownNameError)):
+            raise ModelError(str(error), self.where) from None
+
+
+def require_limits(what: str, lower: Sequence[float], upper: Sequence[float]) -> None:
+    """Raise if a lower limit is above its upper limit."""
+    for low, high in zip(lower, upper, strict=True):
+        if low > high:
+            raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}")
 
 
 def vector(x: Any, n: int, what: str) -> tuple[float, ...]:

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError, unknown_name
-from ..joints import Joint
+from ..joints import Fixed, Joint
 from ..records import dataclass
-from .parts import Body, Mimic, ModelJoint, Placement
+from .checks import are_coefficients, numbers, require_limits
+from .parts import BASE, Body, Frame, Mimic, ModelJoint, Placement
 
-__all__ = ["BodyDraft", "JointDraft", "connections", "followed_by", "merged"]
+__all__ = ["TERMS", "BodyDraft", "JointDraft", "Layout", "followed_by", "joint_terms", "merged", "model_joints"]
 
 Array = NDArray[np.float64]
+_HERE = Placement()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,76 @@ class JointDraft:
     """Whether it has a motor; None if that was not said."""
 
 
-def connections(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[ModelJoint]:
+_NO_LIMIT, _NONE = (math.inf, False), (0.0, False)
+_DEFAULTS = {
+    **{"lower": (-math.inf, True), "upper": (math.inf, True), "velocity_limit": _NO_LIMIT, "effort_limit": _NO_LIMIT},
+    **dict.fromkeys(("damping", "friction", "armature", "stiffness"), _NONE),
+}
+"""The default of each term of a joint, and whether it has a number for each position instead of each velocity."""
+TERMS = (*_DEFAULTS, "rest")
+"""The numbers of a joint that users may give."""
+
+
+def joint_terms(what: str, type: Joint, given: dict[str, Any]) -> dict[str, tuple[float, ...]]:
+    """Return the terms of a joint, checked: one number for each coordinate."""
+    terms = {}
+    for key, (default, each_position) in _DEFAULTS.items():
+        n, x = type.nq if each_position else type.nv, given[key]
+        terms[key] = (default,) * n if x is None else numbers(x, n, default, f"{what}: {key}")
+    neutral, rest = type.neutral(), given["rest"]
+    if len(neutral) != type.nq:
+        kind = type.__class__.__name__
+        raise ModelError(f"{what}: its class {kind} has nq = {type.nq}, but `neutral` gives {len(neutral)} numbers")
+    terms["rest"] = neutral if rest is None else numbers(rest, type.nq, 0.0, f"{what}: rest")
+    if any(map(math.isinf, terms["rest"])):
+        raise ModelError(f"{what}: rest must be finite, not {rest!r}")
+    require_limits(what, terms["lower"], terms["upper"])
+    for key in ("armature", "damping", "friction", "stiffness"):
+        if not are_coefficients(terms[key]):
+            raise ModelError(f"{what}: {key} must be finite and not below zero")
+    return terms
+
+
+class Layout:
+    """The bodies and joints of a model, in order, and the place of every body that a builder was given."""
+
+    def __init__(self, drafts: dict[str, BodyDraft], root: str) -> None:
+        self._drafts = drafts
+        self.placed: dict[str, tuple[int, Placement]] = {root: (BASE, _HERE)}
+        """The body of the model that a body belongs to, and its place in the frame of that body."""
+        self.parts: list[list[tuple[BodyDraft, Placement]]] = []
+        """The bodies that are fixed to each other, for each body of the model: first the body that gives the name."""
+        self.joints: list[tuple[JointDraft, int, Placement]] = []
+        self.frames: list[Frame] = []
+        """The places of fixed joints that were merged."""
+
+    def add(self, joint: JointDraft, merge: bool) -> None:
+        """Add a joint and its child; a fixed joint merges the child into the parent, with `merge`."""
+        parent, at = self.placed[joint.parent]
+        here = joint.placement if at is _HERE else at @ joint.placement
+        if not (merge and isinstance(joint.type, Fixed)):
+            self.carry(joint, parent, here)
+            return
+        self.placed[joint.child] = (parent, here)
+        if parent != BASE:
+            self.parts[parent].append((self._drafts[joint.child], here))
+        self.frames.append(Frame(joint.name, parent, here))
+
+    def carry(self, joint: JointDraft, parent: int, at: Placement) -> None:
+        """Add a joint and its child as a body of the model."""
+        self.placed[joint.child] = (len(self.parts), _HERE)
+        self.parts.append([(self._drafts[joint.child], _HERE)])
+        self.joints.append((joint, parent, at))
+
+    def on_body(self, body: str, at: Placement, what: str, where: str) -> tuple[int, Placement]:
+        """Return the body of the model, and the place in its frame, of a place on a body that the builder was given."""
+        if body not in self.placed:
+            raise ModelError(str(unknown_name("body", body, self._drafts, what)), where)
+        index, outer = self.placed[body]
+        return index, outer @ at
+
+
+def model_joints(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[ModelJoint]:
     """The joints with their places in q and v. One that follows another has the places of that one."""
     q = v = 0
     starts: list[tuple[int, int]] = []
@@ -96,8 +167,8 @@ def followed_by(given: Any, type: Joint, what: str) -> tuple[str, float, float] 
     return str(name), ratio, offset
 
 
-def merged(name: str, parts: list[tuple[BodyDraft, Placement]]) -> Body:
-    """One body from several that are fixed to each other."""
+def merged(parts: list[tuple[BodyDraft, Placement]]) -> Body:
+    """Merge bodies that are fixed to each other into one, which has the name and the frame of the first."""
     link = parts[0][0]
     m, c, I = link.mass, link.com, link.inertia
     if len(parts) > 1:
@@ -111,7 +182,9 @@ def merged(name: str, parts: list[tuple[BodyDraft, Placement]]) -> Body:
                 d = x - c
                 I = I + at.R @ part.inertia @ at.R.T + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
         if not math.isfinite(m + c.sum() + I.sum()):
-            raise ModelError(f"body {name!r} and what is fixed to it have no finite mass and inertia", link.where)
+            raise ModelError(
+                f"body {link.name!r} and the bodies fixed to it have no finite mass and inertia", link.where
+            )
     x, y, z = c.tolist()
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = I.tolist()
-    return Body(name, m, (x, y, z), (xx, yy, zz, xy, xz, yz), link.where)
+    return Body(link.name, m, (x, y, z), (xx, yy, zz, xy, xz, yz), link.where)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
+from .checks import require_limits
 from .loops import LoopTable, loop_digest, loop_table
 from .mimic_armature import moving_together
 from .motors import listed, usual
@@ -99,9 +100,7 @@ class Model:
                         f"end at {q} and {v}: to change the type of a joint, use `robot.builder()`"
                     )
                 q, v = q + c.type.nq, v + c.type.nv
-            for low, high in zip(c.lower, c.upper, strict=True):
-                if low > high:
-                    raise ModelError(f"joint {c.name!r}: its lower limit {low:g} is above its upper limit {high:g}")
+            require_limits(f"joint {c.name!r}", c.lower, c.upper)
         for what, parts in (("body", self.bodies), ("joint", self.joints), ("frame", self.frames)):
             names = [part.name for part in parts]
             if len(set(names)) < len(names):

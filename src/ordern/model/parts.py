@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from ..joints import Closure, Joint, Placement, placement
 from ..records import dataclass
-from .checks import are_coefficients
+from .checks import are_coefficients, numbers
 
 __all__ = [
     "BASE",
@@ -39,24 +39,11 @@ BASE = -1
 """The index of the base: what does not move, and has no entry in `Model.bodies`."""
 
 
-def _floats(x: Any, n: int, what: str, key: str) -> Any:
-    """n numbers as a tuple of floats, for what has them under this key; one number stands for n."""
-    if type(x) is tuple and len(x) == n and _FLOATS.issuperset(map(type, x)):
-        numbers = x
-    else:
-        try:
-            numbers = tuple(float(y) for y in x) if np.ndim(x) else (float(x),) * n
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"{what}: {key} must be {_many(n)}, not {x!r}") from None
-        if len(numbers) != n:
-            raise ModelError(f"{what}: {key} must be {_many(n)}, not {len(numbers)}")
-    if any(map(math.isnan, numbers)):
-        raise ModelError(f"{what}: {key} is not a number")
-    return numbers
-
-
-def _many(n: int) -> str:
-    return "one number" if n == 1 else f"{n} numbers"
+def _floats(x: Any, n: int, what: str, key: str) -> tuple[float, ...]:
+    """Return n numbers as a tuple of floats; one number stands for n."""
+    if type(x) is tuple and len(x) == n and _FLOATS.issuperset(map(type, x)) and not any(map(math.isnan, x)):
+        return x
+    return numbers(x, n, math.nan, f"{what}: {key}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...records import dataclass
 from .. import stepping
-from ..dense import inverse
+from ..factors.linear import symmetric_inverse
 from ..registry import algorithm
 
 __all__ = ["Solution", "solve"]
@@ -166,7 +166,7 @@ def _diagonal(ask: Ask, q: Array, freedoms: list[slice], dtype: Any) -> list[tup
     found = []
     for n in sorted({v.stop - v.start for v in freedoms}):
         at = np.array([range(v.start, v.stop) for v in freedoms if v.stop - v.start == n])
-        blocks = inverse(tuple(tuple(columns[c][:, at[:, r]] for c in range(n)) for r in range(n)))
+        blocks = symmetric_inverse(tuple(tuple(columns[c][:, at[:, r]] for c in range(n)) for r in range(n)))
         found.append((at, np.stack([np.stack(row, axis=-1) for row in blocks], axis=-2)))
     return found
 

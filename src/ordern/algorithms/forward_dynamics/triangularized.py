@@ -21,9 +21,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...model import Tree
-from ...spatial import ArticulatedInertia, Force, Motion, Spin, eliminate
+from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate
+from ...spatial.linear import dot
 from ..binding import bind_followers
-from ..dense import matvec
 from ..registry import algorithm
 
 __all__ = ["triangularized"]
@@ -71,7 +71,7 @@ def triangularized(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any
     for i, _ in tree.outward():
         qdd[i] = x[i]
         for j, _ in tree.ancestors(i):
-            qdd[i] -= matvec(F[i, j], qdd[j])
+            qdd[i] -= Freedoms(dot(row, qdd[j]) for row in F[i, j])
     return bind_followers(tree, X, S, G, D, qdd) if tree.couplings else _result(tree, qdd)
 
 
