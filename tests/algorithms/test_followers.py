@@ -68,5 +68,5 @@ def test_which_methods_know_them() -> None:
     ours = [m for m in on.methods("forward_dynamics") if m.function.__module__.startswith("ordern.")]
     assert {m.name for m in ours if m.refuses and "follow" in m.refuses(robot)} == REFUSE
     for method in REFUSE:
-        with pytest.raises(on.ArgumentError, match=r"does not know joints that follow others.*can do it"):
+        with pytest.raises(on.ArgumentError, match=r"does not handle joints that follow others.*can do it"):
             robot.kernel("forward_dynamics", method)

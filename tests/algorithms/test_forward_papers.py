@@ -280,8 +280,8 @@ def test_refusals() -> None:
     assert "its joint moments are given, but that of joint 'joint" in said and "armature's acceleration" in said
     for method in LINKS:
         said = refused(TREES["followers"], method, "link_accelerations")
-        assert "it does not know joints that follow others, such as" in said
-        with pytest.raises(on.ArgumentError, match="it does not know joints that follow others, such as"):
+        assert "it does not handle joints that follow others, such as" in said
+        with pytest.raises(on.ArgumentError, match="it does not handle joints that follow others, such as"):
             TREES["followers"].kernel("tip_acceleration", method, frame="tool", axes="frame")
 
 

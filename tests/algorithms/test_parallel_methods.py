@@ -95,7 +95,7 @@ def test_nothing_to_move(method: str) -> None:
 
 def test_followers_are_refused() -> None:
     robot, method = random_robot(24, 8, (on.Revolute, on.Prismatic), mimic=True), "divide-and-conquer"
-    words = f"by the method '{method}': it does not know joints that follow others.*'articulated-body' can do it"
+    words = f"by the method '{method}': it does not handle joints that follow others.*'articulated-body' can do it"
     with pytest.raises(ArgumentError, match=words):
         robot.kernel("forward_dynamics", method)
 

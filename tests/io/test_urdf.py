@@ -463,7 +463,7 @@ FAULTS: list[tuple[str, str]] = [
     (arm('<mimic joint="elbow"/>'), "<string>:3: joint 'elbow' follows itself"),
     (
         arm(more=finger("f", '<mimic joint="elbow"/>', kind="planar")),
-        "<string>:6: joint 'f' has not one coordinate and cannot follow 'elbow'",
+        "<string>:6: joint 'f' must have exactly one coordinate to follow 'elbow'",
     ),
     (arm('\n<origin rpy="0 0 0" quat_xyzw="0 0 0 1"/>'), "<string>:4: joint 'elbow': <origin> has both rpy and"),
     (arm('<origin quat_xyzw="0 0 0 2"/>'), "joint 'elbow': <origin> has a quat_xyzw of length 2; expected 1"),

@@ -278,7 +278,7 @@ def test_joints_of_ones_own_are_parts_where_their_motions_make_a_group() -> None
         row_count(on.Composite((on.Revolute(), custom.Universal())))
     with pytest.raises(on.ModelError, match="its part 1, RollingDisc: its motions change with its position"):
         row_count(on.Composite((on.RollingDisc(0.2), on.Prismatic())))
-    with pytest.raises(on.ModelError, match="its part 1, Skate: its motions make no group: 2 of them lead to 3"):
+    with pytest.raises(on.ModelError, match="its part 1, Skate: its motions do not form a group: 2 of them generate 3"):
         row_count(on.Composite((Skate(), on.Prismatic())))
 
 

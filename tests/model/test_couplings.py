@@ -129,7 +129,7 @@ def test_couplings_that_cannot_be(mimic: dict, message: str) -> None:
 
 def test_joints_with_several_coordinates_follow_none() -> None:
     builder = on.Builder().body("base").body("a", parent="base", joint=on.Revolute(), joint_name="a")
-    with pytest.raises(on.ModelError, match="has not one coordinate"):
+    with pytest.raises(on.ModelError, match="must have exactly one coordinate"):
         builder.body("b", parent="a", joint=on.Spherical(), mimic="a")
 
 

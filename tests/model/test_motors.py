@@ -99,7 +99,7 @@ def test_a_joint_with_a_motor_does_not_close_a_loop() -> None:
     with pytest.raises(on.ModelError, match=r"joint 'd' would close a loop.*'actuated'; let another joint"):
         ring(actuated=["a", "b", "c", "d"]).build()
     closed = ring(closes=True).build()
-    with pytest.raises(on.UnknownNameError, match="'c' closes a loop, so it is no joint of the tree"):
+    with pytest.raises(on.UnknownNameError, match="'c' closes a loop, so it is not a joint of the tree"):
         closed.with_actuated(["c"])
     builder = closed.builder()
     builder.actuated = ("c",)

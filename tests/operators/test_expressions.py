@@ -269,7 +269,7 @@ def test_words_of_refusals(ops: Operators) -> None:
         operators(robot, np.stack([q, q]), v)
     with pytest.raises(on.ArgumentError, match="give real numbers"):
         operators(robot, q, v.astype(complex))
-    with pytest.raises(on.ArgumentError, match="does not know joints that follow others"):
+    with pytest.raises(on.ArgumentError, match="does not handle joints that follow others"):
         mimic = random_robot(1, 8, (on.Revolute,), mimic=True)
         operators(mimic, mimic.neutral())
     with pytest.raises(on.ArgumentError, match="frame 'world' is fixed to the base"):

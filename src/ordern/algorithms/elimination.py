@@ -5,7 +5,7 @@
 
 U is unit upper triangular, D diagonal. What is above k is its own joint and those that carry it; so U has an entry for
 each freedom and those above, and nothing is filled in, where elimination from the first row would couple all branches.
-With joints that follow others there is more above a freedom (see `ordern.model.freedoms`), and some of it is filled in.
+With mimic joints there are more freedoms above a freedom (see `ordern.model.freedoms`), and some entries are filled in.
 Cost: order n d^2, where d is the depth of the tree; n^3 / 6 for a chain.
 
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), sec. 6.5; for chains Saha 1999, appendix B.

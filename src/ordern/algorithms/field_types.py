@@ -15,7 +15,7 @@ class Loads:
     n: int
 
     def zero(self) -> Forces:
-        """None of them."""
+        """Return n forces that are zero."""
         return Forces((Force.zero(),) * self.n)
 
 
@@ -26,7 +26,7 @@ class Motions:
     n: int
 
     def zero(self) -> Columns:
-        """Rest."""
+        """Return n motions that are zero."""
         return Columns((Motion.zero(),) * self.n)
 
 
@@ -37,5 +37,5 @@ class Numbers:
     n: int
 
     def zero(self) -> Freedoms:
-        """Zeros."""
+        """Return n zeros."""
         return Freedoms((0.0,) * self.n)

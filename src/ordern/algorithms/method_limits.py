@@ -1,4 +1,4 @@
-"""What methods cannot do: reasons, in words, why a model is outside of a method's reach; empty if it is not."""
+"""Limits of methods: functions that return the reason why a method does not apply to a model; empty if it does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Reason = Callable[[Model], str]
 
 
 def all_of(*reasons: Reason) -> Reason:
-    """The first reason that there is."""
+    """Return the first reason that is not empty."""
     return lambda model: next((found for reason in reasons if (found := reason(model))), "")
 
 
@@ -31,29 +31,29 @@ _OF_FORCES = {
     "tip_acceleration": "the acceleration of a frame by joint forces",
     "joint_and_tip_accelerations": "the accelerations of joints and a frame by joint forces",
 }
-"""Questions of trees that have no answer of their own for loops."""
+"""Questions for trees that have no counterpart for loops."""
 
 
 def require_tree(model: Model, question: str) -> None:
-    """Raise if it is forward dynamics of a robot with loops: the methods of trees would leave these out."""
+    """Raise if a question of forward dynamics is for a robot with loops, which the methods for trees would ignore."""
     if not model.nc:
         return
     loops = ", ".join(list(model.loop_rows)[:5])
     if question == "forward_dynamics":
         raise ArgumentError(
             f"forward dynamics of {model.name!r}, which has loops or couplings ({loops}), is the question "
-            "'closed_dynamics'; that of its tree alone is asked of `robot.opened()`"
+            "'closed_dynamics'; for its tree alone, use `robot.opened()`"
         )
     if question in _OF_FORCES:
         raise ArgumentError(
-            f"{_OF_FORCES[question]}: {model.name!r} has loops or couplings ({loops}), which {question!r} would leave "
-            "out; give the accelerations of `closed_dynamics` to `acceleration(q, v, a, frame)`, or ask "
-            "`robot.opened()` for those of its tree alone"
+            f"{_OF_FORCES[question]}: {model.name!r} has loops or couplings ({loops}), which {question!r} would "
+            "ignore; give the accelerations of `closed_dynamics` to `acceleration(q, v, a, frame)`, or use "
+            "`robot.opened()` for its tree alone"
         )
 
 
 def joints_only(*types: type[Joint]) -> Reason:
-    """Joints of these types."""
+    """Refuse joints of other types."""
 
     def reason(model: Model) -> str:
         names = " or ".join(t.__name__.lower() for t in types)
@@ -66,43 +66,43 @@ def joints_only(*types: type[Joint]) -> Reason:
 
 
 def no_couplings(model: Model) -> str:
-    """No joints that follow others."""
+    """Refuse mimic joints."""
     found = next((c.name for c in model.joints if c.mimic), "")
-    return f"it does not know joints that follow others, such as {found!r}" if found else ""
+    return f"it does not handle joints that follow others, such as {found!r}" if found else ""
 
 
 def undeclared_couplings(model: Model) -> str:
-    """No joints that follow others, as long as an algorithm of somebody's own does not say that it knows them."""
+    """Refuse mimic joints, for an algorithm from outside the library that does not declare that it handles them."""
     found = next((c.name for c in model.joints if c.mimic), "")
     if not found:
         return ""
     return (
-        f"it does not say that it knows joints that follow others, such as {found!r}. Their accelerations and forces "
-        "are bound to those of the joints that they follow, which most recursions must be told (`tree.couplings`, "
-        "`i.coupling`); if this one takes care of it, declare it with `couplings=True`"
+        f"it does not declare that it handles joints that follow others, such as {found!r}. Their accelerations and "
+        "forces are bound to those of the joints that they follow, and most recursions must do this themselves "
+        "(`tree.couplings`, `i.coupling`); if this one does, declare it with `couplings=True`"
     )
 
 
 def no_filling_in(model: Model) -> str:
-    """No joints that follow others, because of what elimination would fill in."""
+    """Refuse mimic joints, because elimination would fill in entries between branches."""
     found = next((c.name for c in model.joints if c.mimic), "")
     if not found:
         return ""
     return (
         "it eliminates body by body, which leaves the mass matrix of fewer bodies; with a joint that follows another, "
-        f"such as {found!r}, elimination fills in entries between branches, and what is left is none"
+        f"such as {found!r}, elimination fills in entries between branches, and the rest is not such a mass matrix"
     )
 
 
 def no_massless_bodies(model: Model) -> str:
-    """Every body has a regular inertia of its own, or can borrow one."""
+    """Refuse bodies with a singular inertia that cannot borrow some."""
     from ..model.shiftable_inertia import lacking
 
     k = lacking(model)
     if k is None:
         return ""
     return (
-        f"it inverts the inertia of each body by itself; that of body {model.bodies[k].name!r} is singular, and joints "
-        f"next to it, such as {model.joints[k].name!r}, leave no inertia unfelt that would make it regular: give the "
-        "body a mass and an inertia"
+        f"it inverts the inertia of each body by itself; the inertia of body {model.bodies[k].name!r} is singular, and "
+        f"no inertia can be shifted to it across its joints, such as {model.joints[k].name!r}: give the body a mass "
+        "and an inertia"
     )

@@ -1,4 +1,4 @@
-"""Steps of an iteration, for methods that are NumPy code around compiled functions: whoever counts them is told."""
+"""Steps of an iteration, for methods that are NumPy code around compiled functions, reported to a counter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["steps"]
 
 
 def steps(ask: Callable[..., Any], most: int) -> Iterator[int]:
-    """The numbers of the steps, 0 to `most` - 1. What is asked between two of them belongs to the first."""
+    """Return the numbers of the steps, 0 to `most` - 1. What is asked between two of them belongs to the first."""
     note = getattr(getattr(ask, "__self__", None), "note_step", None)
     try:
         for k in range(most):

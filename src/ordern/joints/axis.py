@@ -14,7 +14,7 @@ __all__ = ["turned_frame", "unit_axis"]
 
 
 def unit_axis(axis: Sequence[float]) -> tuple[float, float, float]:
-    """The axis with length one; components that are zero but for rounding become zero."""
+    """Return the axis with length one; components that are zero but for rounding become zero."""
     try:
         x, y, z = (float(a) for a in axis)
     except (TypeError, ValueError, OverflowError):
@@ -27,7 +27,7 @@ def unit_axis(axis: Sequence[float]) -> tuple[float, float, float]:
 
 
 def turned_frame(axis: tuple[float, float, float]) -> NDArray[np.float64]:
-    """A rotation matrix whose third column is the axis.
+    """Return a rotation matrix whose third column is the axis.
 
     For an axis along a coordinate axis it only permutes axes and signs, so that a turned body has as many zeros as
     before.

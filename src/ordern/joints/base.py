@@ -1,4 +1,4 @@
-"""What a joint is: one class, which no algorithm names.
+"""The base class of joint types. No algorithm names a joint type.
 
 A joint type says how many coordinates it has, how they place the child (`transform`), which motions it lets
 through (`subspace`), and how its coordinates are stepped along a velocity (`integrate`, `difference`, `rate`,
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 
 def uniform(rng: np.random.Generator, low: Array, high: Array, shape: tuple[int, ...]) -> Array:
-    """Numbers between two limits, which may be equal (0 and -0 are), or farther apart than any number is large."""
+    """Draw numbers between two limits, which may be equal (0 and -0 are) or farther apart than the largest number."""
     high = np.where(high == low, low, high)
     with np.errstate(over="ignore"):
         wide = np.isinf(high - low)
@@ -52,22 +52,22 @@ class Joint(Closure, ABC):
     nv: ClassVar[int]
     """Number of velocities."""
     angles: ClassVar[tuple[int, ...]] = ()
-    """Which positions are angles: `locate` finds them without their full turns."""
+    """Indices of positions that are angles: `locate` finds them without full turns."""
 
     @abstractmethod
     def transform(self, q: Freedoms) -> Transform | Chain:
-        """From the joint's (turned) frame on the parent to the child's; a chain where it has several steps."""
+        """Return the transform from the joint's working frame on the parent to the child's; it may be a chain."""
 
     @abstractmethod
     def subspace(self, q: Freedoms) -> Subspace:
-        """The motions of the child relative to the parent, in the child's (turned) frame."""
+        """Return the motions of the child relative to the parent, in the child's (turned) frame."""
 
     def bias(self, q: Freedoms, v: Freedoms) -> Motion:
-        """The rate of change of `subspace`, seen from the child, times v. Zero where the subspace is constant."""
+        """Return the rate of `subspace`, seen from the child, times v: zero where the subspace is constant."""
         return Motion.zero()
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
-        """The force that a momentum h along the freedoms needs so that it stays as it is, while the joint moves at v.
+        """Return the force that keeps a momentum h along the freedoms constant while the joint moves at v.
 
         Zero where velocities are the rates of coordinates. Otherwise the directions that momenta are along move: for
         an angular velocity w in the child's axes, it is w x h. Needed for `armature`, a drive's momentum.
@@ -75,15 +75,15 @@ class Joint(Closure, ABC):
         return Freedoms((0.0,) * self.nv)
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """The position reached from q by moving at the constant velocity v for a unit of time."""
+        """Return the position reached from q by moving at the constant velocity v for a unit of time."""
         return q + v
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
-        """The constant velocity that leads from q0 to q1 in a unit of time."""
+        """Return the constant velocity that leads from q0 to q1 in a unit of time."""
         return q1 - q0
 
     def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """How fast the positions change at the velocity v: v itself, unless `integrate` says otherwise.
+        """Return the rate of the positions at the velocity v: v itself, unless the class has its own `integrate`.
 
         Then it is the derivative of `integrate(q, v t)` at t = 0, exactly; a joint may have a shorter formula for it.
         """
@@ -94,7 +94,7 @@ class Joint(Closure, ABC):
         return Freedoms(x.rate if isinstance(x, Jet) else 0.0 for x in moving)
 
     def project(self, q: Freedoms) -> Freedoms:
-        """The position next to numbers that are nearly one: what `integrate` makes of q without moving.
+        """Return the position next to numbers that are nearly one: what `integrate` makes of q without moving.
 
         A quaternion is made a unit again.
         """
@@ -121,7 +121,7 @@ class Joint(Closure, ABC):
 
     @property
     def turns_velocities(self) -> bool:
-        """Whether velocities are along axes that turn, so that `euler_step` is its own."""
+        """True if velocities are along axes that turn, so that the class has its own `euler_step`."""
         return type(self).euler_step is not Joint.euler_step
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
@@ -130,39 +130,39 @@ class Joint(Closure, ABC):
 
     @property
     def why_not_locatable(self) -> str:
-        """Why `locate` does not find its coordinates; nothing if it does. Then a loop that it closes has none."""
+        """The reason why `locate` does not find the coordinates; empty if it does."""
         if type(self).locate is not Joint.locate:
             return ""
         return f"{type(self).__name__} has no `locate(R, p)`, which finds the coordinates of a joint that closes a loop"
 
     def reach_margin(self, R: Matrix3, p: Vector3) -> tuple[Scalar, ...]:
-        """Numbers that are below zero where no position leads to this pose, though there is no residual; mostly none.
+        """Return numbers that are below zero if no position leads to this pose, though its residual is zero.
 
-        They are of order one elsewhere.
+        They are of order one elsewhere. Most joints have no such numbers.
         """
         return ()
 
     def serial_parts(self) -> tuple[tuple[Joint, Placement], ...]:
-        """The joints that it moves as, one after the other, with their coordinates; itself, unless it is made of some.
+        """Return the joints in series that it consists of; most joints consist of themselves alone.
 
         Each comes with its placement in the child's frame at the neutral position, as the parts of a `Composite`.
         """
         return ((self, Placement()),)
 
     def shiftable_inertia(self, inertia: Inertia) -> Inertia | None:
-        """What part of the child's inertia, in its working frame, is the same for the parent in all positions; None if
-        there is none.
+        """Return the part of the child's inertia, in its working frame, that acts on the parent alike in all positions.
 
-        It must be so to every motion of the parent: it might as well be fixed to the parent's side of the joint.
+        It must do so for every motion of the parent, as if it were fixed to the parent's side of the joint. None if
+        there is no such part.
         """
         return None
 
     def neutral(self) -> tuple[float, ...]:
-        """The position in which the child's frame meets the joint's."""
+        """Return the position in which the child's frame meets the joint's."""
         return (0.0,) * self.nq
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
-        """Positions spread over the range of the joint; unlimited coordinates stay within -1 and 1."""
+        """Return positions spread over the range of the joint; unlimited coordinates stay within -1 and 1."""
         lo = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0, -1.0))
         hi = np.where(np.isfinite(upper), upper, lo + 2.0)
         return uniform(rng, lo, hi, (*shape, self.nq))
@@ -173,7 +173,7 @@ class Joint(Closure, ABC):
         return ()
 
     def with_parameters(self, parameters: tuple[Scalar, ...]) -> Joint:
-        """The same joint with other parameters, which may be traced scalars."""
+        """Return the same joint with other parameters, which may be traced scalars."""
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""What closes a loop: what is asked of the pose of one frame relative to another, as one function over any scalar.
+"""Closures: constraints on the pose of one frame relative to another, as one function over any scalar.
 
 A loop-closing joint is no joint of the tree. It forbids all motions of the child's frame relative to the parent's but
 its own, and says so by residuals that vanish exactly there. Their derivatives, first and second, come from jets: nobody
@@ -31,18 +31,18 @@ _EARLIER_NAMES = {
     "unlocated": "why_not_locatable",
 }
 _FLIPPED = 1e-24
-"""Below this, the squared sine of an angle counts as zero."""
+"""A smaller squared sine of an angle counts as zero."""
 
 
 class Closure:
-    """What a loop asks of a relative pose. Joints are such, and what is no joint: a distance, a drive, rolling.
+    """A constraint on a relative pose, which closes a loop: a joint, or a distance, a drive, rolling.
 
     R has the axes of the child's frame as its columns, p is its origin; both in the parent's frame, both frames turned
     by `working_frame()`, in which an axis is z.
     """
 
     timed: ClassVar[bool] = False
-    """Whether `closure` takes the time as a third argument."""
+    """True if `closure` takes the time as a third argument."""
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
         """Residuals that vanish exactly on the motions left free; there, their derivatives are independent."""
@@ -52,7 +52,7 @@ class Closure:
         )
 
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
-        """What is asked of the child's velocity V relative to the parent, in the child's frame: linear in V.
+        """Return the conditions on the child's velocity V relative to the parent, in the child's frame: linear in V.
 
         For constraints that no residual has as its derivative (rolling, a knife's edge); none for all others.
         """
@@ -75,7 +75,7 @@ class Closure:
 
 
 def row_count(what: Closure) -> tuple[int, int]:
-    """How many rows a closure has: residuals, and conditions on velocities only."""
+    """Return the numbers of rows of a closure: residuals, and conditions on velocities only."""
     p = (0.1, 0.2, 0.3)
     given = (IDENTITY3, p, 0.0) if what.timed else (IDENTITY3, p)
     rows = what.closure(*given), what.slip(IDENTITY3, p, Motion.zero())
@@ -88,7 +88,7 @@ def row_count(what: Closure) -> tuple[int, int]:
 
 
 def unturned(R: Matrix3) -> Rows:
-    """Three residuals that vanish where two frames have the same axes: 2 sin(angle / 2) times the axis of the turn.
+    """Return three residuals, zero if two frames have the same axes: 2 sin(angle / 2) times the axis of the turn.
 
     Unlike the skew part of R, they vanish nowhere else: half a turn is as far from none as can be. There they jump to
     the other end of the axis.
@@ -98,7 +98,7 @@ def unturned(R: Matrix3) -> Rows:
 
 
 def aligned(R: Matrix3) -> Rows:
-    """Two residuals that vanish where both z axes have the same direction: 2 sin(angle / 2), along the child's z.
+    """Return two residuals, zero if both z axes have the same direction: 2 sin(angle / 2), along the child's z.
 
     They do not vanish where these are opposite.
     """

@@ -1,4 +1,4 @@
-"""What closes loops and is no joint: distances, points on lines and planes, drives, rolling."""
+"""Closures that are not joints: distances, points on lines and planes, drives, rolling."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class PointOnLine(Closure):
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """How far the point is from the line, along two directions."""
+        """Return the distance of the point from the line, along two directions."""
         return (p[0], p[1])
 
     def working_frame(self) -> Array:
-        """The frame in which the line is z."""
+        """Return the frame in which the line is z."""
         return turned_frame(self.axis)
 
 
@@ -61,11 +61,11 @@ class PointOnPlane(Closure):
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """How far the point is from the plane."""
+        """Return the distance of the point from the plane."""
         return (p[2],)
 
     def working_frame(self) -> Array:
-        """The frame in which the normal is z."""
+        """Return the frame in which the normal is z."""
         return turned_frame(self.axis)
 
 
@@ -99,14 +99,14 @@ class Driven(Closure):
             raise ModelError(f"the numbers of a Driven joint must be finite, not {self!r}")
 
     def position(self, t: Scalar) -> Scalar:
-        """Where the joint is at a time."""
+        """Return the position of the joint at a time."""
         total: Scalar = 0.0
         for c in reversed(self.coefficients):
             total = total * t + c
         return total + self.amplitude * sin(self.frequency * t + self.phase) if self.amplitude else total
 
     def closure(self, R: Matrix3, p: Vector3, t: Scalar = 0.0) -> Rows:
-        """What the joint forbids, and how far it is from where it should be."""
+        """Return the joint's own residuals, and the difference between its coordinate and the given one."""
         (there,) = self.joint.locate(R, p)
         apart = there - self.position(t)
         if self.joint.angles:
@@ -114,11 +114,11 @@ class Driven(Closure):
         return (*self.joint.closure(R, p), apart)
 
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
-        """What the joint asks of velocities."""
+        """Return the joint's own conditions on velocities."""
         return self.joint.slip(R, p, V)
 
     def working_frame(self) -> Array:
-        """The joint's working frame."""
+        """Return the joint's working frame."""
         return self.joint.working_frame()
 
 
@@ -135,15 +135,15 @@ class KnifeEdge(Closure):
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Any position is allowed."""
+        """Return no residuals: any position is allowed."""
         return ()
 
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
-        """The velocity of the child's origin along its axis."""
+        """Return the velocity of the child's origin along its axis."""
         return (V.linear[2],)
 
     def working_frame(self) -> Array:
-        """The frame in which the axis is z."""
+        """Return the frame in which the axis is z."""
         return turned_frame(self.axis)
 
 
@@ -163,16 +163,16 @@ class RollingBall(Closure):
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """The height of the centre over where it should be."""
+        """Return the height of the centre over where it should be."""
         return (p[2] - self.radius,)
 
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
-        """The velocity of the point of contact, along the plane."""
+        """Return the velocity of the point of contact, along the plane."""
         there = subtract(V.linear, scale(self.radius, cross(V.angular, R[2])))
         return (dot(R[0], there), dot(R[1], there))
 
     def working_frame(self) -> Array:
-        """The frame in which the normal is z."""
+        """Return the frame in which the normal is z."""
         return turned_frame(self.axis)
 
 

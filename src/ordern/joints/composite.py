@@ -65,12 +65,12 @@ class Composite(Joint):
 
     @property
     def angles(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Which positions are angles."""
+        """Indices of positions that are angles."""
         return tuple(at.start + k for _, joint, at, _ in self._slices() for k in joint.angles)
 
     @cached_property
     def _between(self) -> tuple[tuple[Transform, ...], ...]:
-        """From the composite's frame to the first part's, from there to the next part's, ... to the child's."""
+        """The transforms from the composite's frame to the first part's, from part to part, and to the child's."""
         frames = [Placement(tuple(self.working_frame().ravel().tolist()))]
         frames += [at @ Placement(tuple(joint.working_frame().ravel().tolist())) for joint, at in self.parts]
         frames.append(frames[0])
@@ -93,7 +93,7 @@ class Composite(Joint):
             q, v = q + joint.nq, v + joint.nv
 
     def transform(self, q: Freedoms) -> Chain:
-        """The parts' transforms, with the constant steps between them."""
+        """Return the parts' transforms, with the constant steps between them."""
         steps = list(self._between[0])
         for k, joint, at, _ in self._slices():
             X = joint.transform(Freedoms(q[at]))
@@ -102,7 +102,7 @@ class Composite(Joint):
         return Chain(tuple(steps))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """The parts' motions as the child sees them."""
+        """Return the parts' motions as the child sees them."""
         columns: list[Motion] = []
         for k, joint, at, _ in self._slices():
             mine = Freedoms(q[at])
@@ -112,7 +112,7 @@ class Composite(Joint):
         return Columns(tuple(columns))
 
     def bias(self, q: Freedoms, v: Freedoms) -> Motion:
-        """Of each part, the child sees its own bias, and that the later parts turn away from it."""
+        """Return the sum of the parts' biases and of the terms by which later parts turn earlier ones."""
         moving, bias = Motion.zero(), Motion.zero()
         for k, joint, at, along in self._slices():
             mine, rate = Freedoms(q[at]), Freedoms(v[along])
@@ -124,11 +124,11 @@ class Composite(Joint):
         return bias
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """What its parts forbid together, where the product of their motions has residuals that are known."""
+        """Return the residuals of the parts together, where the product of their motions has known residuals."""
         return self._only.closure(*self._of_part(R, p)) if self._only else self._known.closure(R, p)
 
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
-        """What its one part asks of velocities; several ask nothing of these alone."""
+        """Return the conditions of a single part on velocities; several parts have none on velocities alone."""
         if self._only is None:
             return ()
         for X in reversed(self._between[1]):
@@ -136,22 +136,22 @@ class Composite(Joint):
         return self._only.slip(*self._of_part(R, p), V)
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The coordinates of its parts; of two postures of an elbow or a wrist, that of the neutral position."""
+        """Return the coordinates of its parts; of two postures of an elbow or a wrist, that of the neutral position."""
         return self._only.locate(*self._of_part(R, p)) if self._only else self._known.locate(R, p)
 
     @property
     def why_not_locatable(self) -> str:
-        """Why the coordinates of its parts are not known; nothing if they are."""
+        """The reason why the coordinates of the parts are not known; empty if they are."""
         if self._only:
             return self._only.why_not_locatable
         return self._series if isinstance(self._series, str) else self._series.why_not_locatable
 
     def reach_margin(self, R: Matrix3, p: Vector3) -> tuple[Scalar, ...]:
-        """How far parts that reach only some poses without a residual (an elbow, a wrist) are from the last of them."""
+        """Return the margins of parts that do not reach all poses with zero residual: an elbow, a wrist."""
         return self._only.reach_margin(*self._of_part(R, p)) if self._only else self._known.reach_margin(R, p)
 
     def serial_parts(self) -> tuple[tuple[Joint, Placement], ...]:
-        """Its parts, and theirs."""
+        """Return its parts; a part that is a composite is replaced by its own parts."""
         return tuple((joint, at @ inner) for part, at in self.parts for joint, inner in part.serial_parts())
 
     @property
@@ -161,14 +161,14 @@ class Composite(Joint):
 
     @property
     def _known(self) -> Series:
-        """What is known of its parts together."""
+        """The product of its parts; raises if it has no known residuals."""
         if isinstance(self._series, str):
             raise ModelError(self._series)
         return self._series
 
     @cached_property
     def _series(self) -> Series | str:
-        """Its parts as a product of displacements; or why nothing is known of it."""
+        """The product of its parts; or the reason why it has no known residuals."""
         from .composite_closure.series import series
 
         try:
@@ -177,7 +177,7 @@ class Composite(Joint):
             return str(e)
 
     def _of_part(self, R: Matrix3, p: Vector3) -> tuple[Matrix3, Vector3]:
-        """The pose of the part's child relative to the part, for that of the child."""
+        """Return the pose of the part's child relative to the part, for that of the child."""
         pose = Chain(self._between[1]).parent(Pose(R, p))
         first = Chain(self._between[0]).child(Pose.zero())
         back = transpose(first.rotation)
@@ -199,7 +199,7 @@ class Composite(Joint):
 
     @property
     def turns_velocities(self) -> bool:
-        """Whether those of a part do."""
+        """True if the velocities of a part are along axes that turn."""
         return any(joint.turns_velocities for joint, _ in self.parts)
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
@@ -215,7 +215,7 @@ class Composite(Joint):
         return Freedoms(x for _, j, at, _ in self._slices() for x in j.project(Freedoms(q[at])))
 
     def neutral(self) -> tuple[float, ...]:
-        """Where all parts are neutral."""
+        """Return the position in which all parts are neutral."""
         return tuple(x for joint, _ in self.parts for x in joint.neutral())
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
@@ -224,7 +224,7 @@ class Composite(Joint):
         return np.concatenate(parts, axis=-1)
 
     def working_frame(self) -> Array:
-        """The frame in which the last part's axis is z."""
+        """Return the frame in which the last part's axis is z."""
         joint, at = self.parts[-1]
         return np.asarray(at.R @ joint.working_frame())
 

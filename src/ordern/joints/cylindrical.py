@@ -32,7 +32,7 @@ class Cylindrical(Joint):
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def transform(self, q: Freedoms) -> Transform:
-        """A turn about z and a shift along it."""
+        """Return a turn about z and a shift along it."""
         return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, q[1]))
 
     def subspace(self, q: Freedoms) -> Subspace:
@@ -40,13 +40,13 @@ class Cylindrical(Joint):
         return Units((2, 5))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """The axes are one."""
+        """Return the axes are one."""
         return (*aligned(R), p[0], p[1])
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The angle, within half a turn of zero, and the distance."""
+        """Return the angle, within half a turn of zero, and the distance."""
         return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]), p[2]))
 
     def working_frame(self) -> Array:
-        """The frame in which the axis is z."""
+        """Return the frame in which the axis is z."""
         return turned_frame(self.axis)

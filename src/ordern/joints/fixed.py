@@ -21,21 +21,21 @@ class Fixed(Joint):
     nv: ClassVar[int] = 0
 
     def transform(self, q: Freedoms) -> Transform:
-        """No motion."""
+        """Return no motion."""
         return Transform(Identity(), (0.0, 0.0, 0.0))
 
     def shiftable_inertia(self, inertia: Inertia) -> Inertia:
-        """All of it: both bodies are one."""
+        """Return all of it: both bodies move as one."""
         return inertia
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """No motion."""
+        """Return no motion."""
         return Units(())
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """The frames are one."""
+        """Return the frames are one."""
         return (*unturned(R), *p)
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """It has no coordinates."""
+        """Return no coordinates."""
         return Freedoms(())

@@ -31,23 +31,23 @@ class Free(Joint):
     nv: ClassVar[int] = 6
 
     def transform(self, q: Freedoms) -> Transform:
-        """A shift to the position, then the rotation of the quaternion."""
+        """Return a shift to the position, then the rotation of the quaternion."""
         return Transform(quaternion.turn((q[0], q[1], q[2], q[3])), (q[4], q[5], q[6]))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """All motions."""
+        """Return all motions."""
         return Units((0, 1, 2, 3, 4, 5))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Anything goes."""
+        """Return no residuals: all poses are allowed."""
         return ()
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The quaternion of the rotation, and the position."""
+        """Return the quaternion of the rotation, and the position."""
         return Freedoms((*quaternion.of_matrix(R), *p))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
-        """A momentum (n, f) along the child's axes turns with them, and its lever arm grows: (w x n + u x f, w x f)."""
+        """Return (w x n + u x f, w x f): a momentum (n, f) turns with the child's axes, and its lever arm grows."""
         w, u = (v[0], v[1], v[2]), (v[3], v[4], v[5])
         n, f = (h[0], h[1], h[2]), (h[3], h[4], h[5])
         return Freedoms((*add(cross(w, n), cross(u, f)), *cross(w, f)))
@@ -63,7 +63,7 @@ class Free(Joint):
         return Freedoms((*turned, *add(x, matvec(quaternion.matrix(p), step))))
 
     def euler_step(self, q: Freedoms, v: Freedoms, a: Freedoms, h: Scalar) -> tuple[Freedoms, Freedoms]:
-        """The linear velocity is stepped along the axes at the start of the step, and then along those at its end."""
+        """Step the linear velocity along the axes at the start, then express it along those at the end."""
         p, x = (q[0], q[1], q[2], q[3]), (q[4], q[5], q[6])
         w, u = (v[0], v[1], v[2]), (v[3], v[4], v[5])
         turning = add(w, scale(h, (a[0], a[1], a[2])))
@@ -75,7 +75,7 @@ class Free(Joint):
         return Freedoms((*turned, *moved)), Freedoms((*turning, *seen))
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
-        """The constant velocity, in the moving axes, of the screw motion from q0 to q1."""
+        """Return the constant velocity, in the moving axes, of the screw motion from q0 to q1."""
         p0, p1 = (q0[0], q0[1], q0[2], q0[3]), (q1[0], q1[1], q1[2], q1[3])
         w = quaternion.logarithm(quaternion.multiply(quaternion.inverse(p0), p1))
         apart: Vector3 = subtract((q1[4], q1[5], q1[6]), (q0[4], q0[5], q0[6]))
@@ -92,11 +92,11 @@ class Free(Joint):
         return Freedoms((*quaternion.rate(p, (v[0], v[1], v[2])), *moving))
 
     def project(self, q: Freedoms) -> Freedoms:
-        """The quaternion made a unit; the position is any."""
+        """Return the quaternion made a unit; the position is any."""
         return Freedoms((*quaternion.normalised((q[0], q[1], q[2], q[3])), *q[4:]))
 
     def neutral(self) -> tuple[float, ...]:
-        """Where the joint's frame is."""
+        """Return the pose in which the child's frame meets the joint's."""
         return (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:

@@ -44,12 +44,12 @@ class Helical(Joint):
 
     @property
     def _flat(self) -> bool:
-        """Whether it is known now that the thread has no pitch: then it is a hinge."""
+        """True if the pitch is a number and zero: then the joint is a hinge."""
         pitch: Scalar = self.pitch
         return isinstance(pitch, float) and pitch == 0.0
 
     def transform(self, q: Freedoms) -> Transform:
-        """A turn about z, and the shift that goes with it."""
+        """Return a turn about z, and the shift that goes with it."""
         return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, self._rise * q[0]))
 
     def subspace(self, q: Freedoms) -> Subspace:
@@ -57,7 +57,7 @@ class Helical(Joint):
         return Columns((Motion((0.0, 0.0, 1.0), (0.0, 0.0, self._rise)),))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """The axes are one, and the child is as far along as its angle says.
+        """Return the axes are one, and the child is as far along as its angle says.
 
         The angle is that of the turn which the distance is nearest to: the thread has a closed pose in every turn, and
         half-way between two of them this residual jumps from one to the other.
@@ -70,13 +70,13 @@ class Helical(Joint):
         return (*aligned(R), p[0], p[1], self._rise * atan2(y, x))
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The angle, with its turns, that leads as far along the axis."""
+        """Return the angle, with its turns, that leads as far along the axis."""
         if self._flat:
             return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]),))
         return Freedoms((p[2] * (1.0 / self._rise),))
 
     def working_frame(self) -> Array:
-        """The frame in which the axis is z."""
+        """Return the frame in which the axis is z."""
         return turned_frame(self.axis)
 
     @property
@@ -85,5 +85,5 @@ class Helical(Joint):
         return (self.pitch,)
 
     def with_parameters(self, parameters: tuple[Scalar, ...]) -> Helical:
-        """A screw of another pitch."""
+        """Return a screw of another pitch."""
         return Helical(self.axis, *parameters)

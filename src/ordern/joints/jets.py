@@ -20,24 +20,24 @@ _UNITS = tuple(Motion.of(tuple(1.0 if k == j else 0.0 for j in range(6))) for k 
 
 
 def residuals(of: Closure, pose: Pose, t: Scalar) -> Rows:
-    """What must vanish; zeros for conditions on velocities only."""
+    """Return the residuals; zeros for conditions on velocities only."""
     slips = of.slip(pose.rotation, pose.position, Motion.zero())
     return (*_closure(of, pose.rotation, pose.position, t), *((0.0,) * len(slips)))
 
 
 def rates(of: Closure, pose: Pose, V: Motion, t: Scalar) -> Rows:
-    """How fast the residuals change at V, time included; and what must vanish of velocities."""
+    """Return the rates of the residuals at V, time included; and the conditions on velocities."""
     return (*_rates(of, pose, V, Jet(t, 1.0)), *of.slip(pose.rotation, pose.position, V))
 
 
 def wrenches(of: Closure, pose: Pose, t: Scalar) -> tuple[Force, ...]:
-    """For each row, the force on the child whose power along V is how fast the row changes: in the child's frame."""
+    """Return, for each row, the force on the child whose power along V is the rate of the row, in the child's frame."""
     columns = [(*_rates(of, pose, unit, Jet(t)), *of.slip(pose.rotation, pose.position, unit)) for unit in _UNITS]
     return tuple(Force.of(tuple(row)) for row in zip(*columns, strict=True))
 
 
 def bias(of: Closure, pose: Pose, V: Motion, A: Motion, t: Scalar) -> Rows:
-    """The second derivative of the residuals, and the derivative of conditions on velocities, while V changes at A."""
+    """Return d2/dt2 of the residuals, and d/dt of the conditions on velocities, while V changes at A."""
     R, p = pose.rotation, pose.position
     R1, p1 = _moved(R, V)
     turned, _ = _moved(R1, V)
@@ -61,7 +61,7 @@ def _rates(of: Closure, pose: Pose, V: Motion, t: Jet) -> Rows:
 
 
 def _moved(R: Matrix3, V: Motion) -> tuple[Matrix3, Vector3]:
-    """How fast R and p change at V."""
+    """Return the rates of R and p at V."""
     x, y, z = (cross(row, V.angular) for row in R)
     return (x, y, z), matvec(R, V.linear)
 

@@ -1,4 +1,4 @@
-"""Which coordinates of a joint are integrals of single velocities: only those can be held at a limit."""
+"""Find the coordinates of a joint that are integrals of single velocities: only these can be held at a limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["own_rates"]
 
 
 def own_rates(joint: Any) -> list[int]:
-    """For each coordinate of a joint the place of the velocity that it is the integral of; -1 if there is none.
+    """Return, for each coordinate of a joint, the index of the velocity that it integrates; -1 if there is none.
 
     Of joints in series, each of them has its own places: a ball has one position more than velocities.
     """

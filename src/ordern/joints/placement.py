@@ -24,7 +24,7 @@ _FLOATS = frozenset({float})
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a frame is in another: a rotation matrix, row by row, and the position of its origin."""
+    """The place of a frame in another: a rotation matrix, row by row, and the position of its origin."""
 
     rotation: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
     position: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -44,7 +44,7 @@ class Placement:
 
     @classmethod
     def of(cls, rotation: ArrayLike, position: ArrayLike) -> Placement:
-        """From a 3x3 rotation matrix and a position."""
+        """Build a placement from a 3x3 rotation matrix and a position."""
         R, p = np.asarray(rotation, float), np.asarray(position, float)
         if R.shape != (3, 3) or p.shape != (3,):
             raise ModelError(
@@ -56,7 +56,7 @@ class Placement:
 
     @classmethod
     def xyz_rpy(cls, xyz: Sequence[float], rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Placement:
-        """From a position and roll, pitch and yaw: turns about the fixed axes x, then y, then z."""
+        """Build a placement from a position and roll, pitch, yaw: rotations about the fixed axes x, then y, then z."""
         (r, p, y), (px, py, pz) = rpy, xyz
         if r == 0.0 and p == 0.0 and y == 0.0:
             return cls(position=(float(px), float(py), float(pz)))
@@ -92,7 +92,7 @@ class Placement:
         return Placement(tuple(R.ravel().tolist()), tuple((0.0 - R @ self.p).tolist()))
 
     def __matmul__(self, inner: Placement) -> Placement:
-        """The placement of a frame that is placed at `inner` in this one."""
+        """Return the placement of a frame that is placed at `inner` in this one."""
         R = self.R
         with np.errstate(all="ignore"):
             both = Placement(tuple((R @ inner.R).ravel().tolist()), tuple((self.p + R @ inner.p).tolist()))
@@ -100,7 +100,7 @@ class Placement:
 
 
 def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placement") -> Placement:
-    """A Placement from what people write: one, a position, a (position, rpy) pair, or a 4x4 matrix."""
+    """Return a Placement from what people write: one, a position, a (position, rpy) pair, or a 4x4 matrix."""
     if isinstance(at, Placement):
         return _rigid(_finite(at, what), what)
     try:
@@ -119,7 +119,7 @@ def placement(at: Placement | Sequence[float] | ArrayLike, what: str = "placemen
 
 
 def joint_placement(joint: Joint, q: Sequence[float]) -> Placement:
-    """Where a joint's child is at a position: its frame in the joint's, both in their own axes."""
+    """Return the placement of a joint's child at a position: its frame in the joint's, both in their own axes."""
     P, Q = joint.transform(Freedoms(q)).child(Pose.zero()), joint.working_frame()
     return Placement.of(Q @ np.array(P.rotation, float) @ Q.T, Q @ np.array(P.position, float))
 
@@ -131,7 +131,7 @@ def _finite(p: Placement, what: str) -> Placement:
 
 
 def _rigid(p: Placement, what: str) -> Placement:
-    """A placement, if its rotation is one: rows of length one, at right angles, in the right order."""
+    """Return a placement, if its rotation is one: rows of length one, at right angles, in the right order."""
     a, b, c, d, e, f, g, h, i = p.rotation
     rows = (a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0)
     angles = (a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i)

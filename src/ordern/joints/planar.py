@@ -35,7 +35,7 @@ class Planar(Joint):
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def transform(self, q: Freedoms) -> Transform:
-        """A shift in the plane, then a turn about its normal."""
+        """Return a shift in the plane, then a turn about its normal."""
         return Transform(About(2, cos(q[0]), sin(q[0])), (q[1], q[2], 0.0))
 
     def subspace(self, q: Freedoms) -> Subspace:
@@ -43,7 +43,7 @@ class Planar(Joint):
         return Units((2, 3, 4))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
-        """A momentum along the child's axes turns with them, and its lever arm grows."""
+        """Return a momentum along the child's axes turns with them, and its lever arm grows."""
         return Freedoms((v[1] * h[2] - v[2] * h[1], 0.0 - v[0] * h[2], v[0] * h[1]))
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
@@ -57,7 +57,7 @@ class Planar(Joint):
         return Freedoms((q[0] + v[0], q[1] + x, q[2] + y))
 
     def euler_step(self, q: Freedoms, v: Freedoms, a: Freedoms, h: Scalar) -> tuple[Freedoms, Freedoms]:
-        """The linear velocity is stepped along the axes at the start of the step, and then along those at its end."""
+        """Step the linear velocity along the axes at the start, then express it along those at the end."""
         turning = v[0] + h * a[0]
         y: Vector3 = (v[1] + h * (a[1] - v[0] * v[2]), v[2] + h * (a[2] + v[0] * v[1]), 0.0)
         along_x, along_y, _ = _turned(q[0]).back(y)
@@ -66,7 +66,7 @@ class Planar(Joint):
         return Freedoms(moved), Freedoms((turning, seen_x, seen_y))
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
-        """The constant velocity, in the moving axes, of the circular motion from q0 to q1. It turns less than once."""
+        """Return the velocity, constant in the moving axes, of the circular motion of less than a turn from q0 to q1."""
         w: Vector3 = (0.0, 0.0, q1[0] - q0[0])
         step = _turned(q0[0]).apply((q1[1] - q0[1], q1[2] - q0[2], 0.0))
         k = unscrew(w[2] * w[2])
@@ -75,24 +75,24 @@ class Planar(Joint):
         return Freedoms((w[2], u[0], u[1]))
 
     def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """The angle's rate, and the velocity in the joint's axes."""
+        """Return the angle's rate, and the velocity in the joint's axes."""
         x, y, _ = _turned(q[0]).back((v[1], v[2], 0.0))
         return Freedoms((v[0], x, y))
 
     def project(self, q: Freedoms) -> Freedoms:
-        """Any three numbers are a position."""
+        """Return q: any three numbers are a position."""
         return q
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """The planes are one."""
+        """Return the planes are one."""
         return (*aligned(R), p[2])
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The angle, within half a turn of zero, and the position in the plane."""
+        """Return the angle, within half a turn of zero, and the position in the plane."""
         return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]), p[0], p[1]))
 
     def working_frame(self) -> Array:
-        """The frame in which the normal is z."""
+        """Return the frame in which the normal is z."""
         return turned_frame(self.axis)
 
 

@@ -27,7 +27,7 @@ class Prismatic(Joint):
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def transform(self, q: Freedoms) -> Transform:
-        """A shift along z."""
+        """Return a shift along z."""
         return Transform(Identity(), (0.0, 0.0, q[0]))
 
     def subspace(self, q: Freedoms) -> Subspace:
@@ -35,17 +35,17 @@ class Prismatic(Joint):
         return Units((5,))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """No turn, and the child's origin is on the axis."""
+        """Return the rotation, and the distance of the child's origin from the axis."""
         return (*unturned(R), p[0], p[1])
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The distance along the axis."""
+        """Return the distance along the axis."""
         return Freedoms((p[2],))
 
     def shiftable_inertia(self, inertia: Inertia) -> Inertia:
-        """All of the inertia against turning, since both turn together."""
+        """Return the rotational inertia, since both bodies turn together."""
         return Inertia(0.0, (0.0, 0.0, 0.0), inertia.I)
 
     def working_frame(self) -> Array:
-        """The frame in which the axis is z."""
+        """Return the frame in which the axis is z."""
         return turned_frame(self.axis)

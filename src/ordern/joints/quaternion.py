@@ -22,11 +22,11 @@ __all__ = [
 Quaternion = tuple[Scalar, Scalar, Scalar, Scalar]
 
 _SMALL = 1e-4
-"""Below this squared angle, series replace quotients of small numbers; the error is under 1e-18."""
+"""For smaller squared angles, series replace quotients of small numbers; the error is under 1e-18."""
 
 
 def matrix(p: Quaternion) -> Matrix3:
-    """The rotation matrix of a unit quaternion: takes turned coordinates to the original axes."""
+    """Return the rotation matrix of a unit quaternion: takes turned coordinates to the original axes."""
     w, x, y, z = p
     xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
     xy, xz, yz = 2.0 * x * y, 2.0 * x * z, 2.0 * y * z
@@ -39,7 +39,7 @@ def matrix(p: Quaternion) -> Matrix3:
 
 
 def of_matrix(R: Matrix3) -> Quaternion:
-    """The unit quaternion, with w not negative, of a rotation matrix: found by its largest entry, 1/2 or more."""
+    """Return the unit quaternion, with w >= 0, of a rotation matrix, from its largest component, 1/2 or more."""
     (xx, _, _), (_, yy, _), (_, _, zz) = R
     a, b, c = R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]
     xy, xz, yz = R[1][0] + R[0][1], R[0][2] + R[2][0], R[2][1] + R[1][2]
@@ -58,7 +58,7 @@ def of_matrix(R: Matrix3) -> Quaternion:
 
 
 def turn(p: Quaternion) -> Turn:
-    """The change of axes to those turned by a quaternion."""
+    """Return the change of axes to those turned by a quaternion."""
     return Turn(transpose(matrix(p)))
 
 
@@ -75,24 +75,24 @@ def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
 
 
 def inverse(a: Quaternion) -> Quaternion:
-    """The opposite rotation."""
+    """Return the opposite rotation."""
     return (a[0], -a[1], -a[2], -a[3])
 
 
 def normalised(a: Quaternion) -> Quaternion:
-    """The quaternion with length one."""
+    """Return the quaternion with length one."""
     s = 1.0 / sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3])
     return (s * a[0], s * a[1], s * a[2], s * a[3])
 
 
 def rate(a: Quaternion, w: Vector3) -> Quaternion:
-    """How fast a quaternion changes that turns with the angular velocity w, in its own axes: half a times w."""
+    """Return the rate of a quaternion that turns with the angular velocity w, in its own axes: half a times w."""
     x, y, z = 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]
     return multiply(a, (0.0, x, y, z))
 
 
 def exponential(r: Vector3) -> Quaternion:
-    """The quaternion of a rotation vector."""
+    """Return the quaternion of a rotation vector."""
     t2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
     t = sqrt(where_less(t2, _SMALL, 1.0, t2))
     k = where_less(t2, _SMALL, 0.5 - t2 * (1.0 / 48.0 - t2 * (1.0 / 3840.0)), sin(0.5 * t) / t)
@@ -101,7 +101,7 @@ def exponential(r: Vector3) -> Quaternion:
 
 
 def logarithm(a: Quaternion) -> Vector3:
-    """The rotation vector, of angle at most pi, of a unit quaternion."""
+    """Return the rotation vector, of angle at most pi, of a unit quaternion."""
     sign = where_less(a[0], 0.0, -1.0, 1.0)
     w, x, y, z = sign * a[0], sign * a[1], sign * a[2], sign * a[3]
     s2 = x * x + y * y + z * z

@@ -32,7 +32,7 @@ class Revolute(Joint):
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def transform(self, q: Freedoms) -> Transform:
-        """A turn about z."""
+        """Return a turn about z."""
         return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, 0.0))
 
     def subspace(self, q: Freedoms) -> Subspace:
@@ -40,20 +40,20 @@ class Revolute(Joint):
         return Units((2,))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """The axes are one, and the origins meet."""
+        """Return the axes are one, and the origins meet."""
         return (*aligned(R), *p)
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The angle, within half a turn of zero."""
+        """Return the angle, within half a turn of zero."""
         return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]),))
 
     def shiftable_inertia(self, inertia: Inertia) -> Inertia:
-        """A mass on the axis, and inertia that is alike in all directions across it."""
+        """Return a mass on the axis, and inertia that is alike in all directions across it."""
         _, _, _, across, _, _ = inertia.I
         return Inertia(inertia.m, (0.0, 0.0, inertia.h[2]), (across, 0.0, 0.0, across, 0.0, 0.0))
 
     def working_frame(self) -> Array:
-        """The frame in which the axis is z."""
+        """Return the frame in which the axis is z."""
         return turned_frame(self.axis)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:

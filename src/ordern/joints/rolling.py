@@ -59,7 +59,7 @@ class RollingDisc(Joint):
         )
 
     def _up(self, roll: Scalar) -> Vector3:
-        """From the point of contact to the centre, in the disc's axes."""
+        """Return the vector from the point of contact to the centre, in the disc's axes."""
         return (0.0 - self.radius * sin(roll), 0.0, self.radius * cos(roll))
 
     def subspace(self, q: Freedoms) -> Subspace:
@@ -69,18 +69,18 @@ class RollingDisc(Joint):
         return Columns(tuple(Motion(e, cross(e, r)) for e in units))
 
     def bias(self, q: Freedoms, v: Freedoms) -> Motion:
-        """The point of contact moves around the disc."""
+        """Return the point of contact moves around the disc."""
         _, _, rolling, _, _ = self.rate(q, v)
         x, _, z = self._up(q[2])
         return Motion(_ZERO, cross((v[0], v[1], v[2]), (0.0 - z * rolling, 0.0, x * rolling)))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """The disc touches the plane: the height of its centre for its lean, in one row."""
+        """Return the disc touches the plane: the height of its centre for its lean, in one row."""
         upright = sqrt(R[2][0] * R[2][0] + R[2][2] * R[2][2])
         return (p[2] + self.radius - self.radius * upright,)
 
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
-        """The velocity of the point of contact, along the plane: the way the disc heads, and across."""
+        """Return the velocity of the point of contact, along the plane: the way the disc heads, and across."""
         normal = R[2]
         k = 1.0 / sqrt(normal[0] * normal[0] + normal[2] * normal[2])
         up: Vector3 = (k * normal[0], 0.0, k * normal[2])
@@ -97,11 +97,11 @@ class RollingDisc(Joint):
         return Freedoms((heading, lean, atan2(0.0 - R[2][0], R[2][2]), x, y))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
-        """An angular momentum along the disc's axes turns with them."""
+        """Return an angular momentum along the disc's axes turns with them."""
         return Freedoms(cross((v[0], v[1], v[2]), (h[0], h[1], h[2])))
 
     def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """How fast the positions change."""
+        """Return the rate of the positions."""
         heading, lean, roll, _, _ = q
         c, s = cos(roll), sin(roll)
         leaning, across, along = c * v[0] + s * v[2], v[1], c * v[2] - s * v[0]
@@ -111,7 +111,7 @@ class RollingDisc(Joint):
         return Freedoms((turning, leaning, rolling, distance * cos(heading), distance * sin(heading)))
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """A step of the classical Runge-Kutta method: rolling at a constant angular velocity has no closed form."""
+        """Step by the classical Runge-Kutta method: rolling at a constant angular velocity has no closed form."""
         k1 = self.rate(q, v)
         k2 = self.rate(q + k1 * 0.5, v)
         k3 = self.rate(q + k2 * 0.5, v)
@@ -119,11 +119,11 @@ class RollingDisc(Joint):
         return q + (k1 + k2 * 2.0 + k3 * 2.0 + k4) * (1.0 / 6.0)
 
     def project(self, q: Freedoms) -> Freedoms:
-        """Any five numbers are a position."""
+        """Return q: any five numbers are a position."""
         return q
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
-        """The angular velocity that changes the three angles so, to first order.
+        """Return the angular velocity that changes the three angles so, to first order.
 
         Where the disc stands is left out: three velocities cannot lead from anywhere to anywhere.
         """
@@ -144,5 +144,5 @@ class RollingDisc(Joint):
         return (self.radius,)
 
     def with_parameters(self, parameters: tuple[Scalar, ...]) -> RollingDisc:
-        """A disc of another radius."""
+        """Return a disc of another radius."""
         return RollingDisc(*parameters)

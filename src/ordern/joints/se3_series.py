@@ -11,7 +11,7 @@ from ..graph import Scalar, cos, sin, sqrt, where_less
 __all__ = ["screw", "unscrew"]
 
 _SMALL = 1e-2
-"""Below this squared angle series are used; the error is under 1e-15."""
+"""For smaller squared angles series are used; the error is under 1e-15."""
 
 
 def screw(t2: Scalar) -> tuple[Scalar, Scalar]:

@@ -24,37 +24,37 @@ class Spherical(Joint):
     nv: ClassVar[int] = 3
 
     def transform(self, q: Freedoms) -> Transform:
-        """The rotation of the quaternion."""
+        """Return the rotation of the quaternion."""
         return Transform(quaternion.turn((q[0], q[1], q[2], q[3])), (0.0, 0.0, 0.0))
 
     def shiftable_inertia(self, inertia: Inertia) -> Inertia:
-        """A mass in the middle."""
+        """Return a mass in the middle."""
         none = (0.0, 0.0, 0.0)
         return Inertia(inertia.m, none, (*none, *none))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """All rotations."""
+        """Return all rotations."""
         return Units((0, 1, 2))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """The origins meet."""
+        """Return the origins meet."""
         return p
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The quaternion of the rotation."""
+        """Return the quaternion of the rotation."""
         return Freedoms(quaternion.of_matrix(R))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
-        """An angular momentum along the child's axes turns with them."""
+        """Return an angular momentum along the child's axes turns with them."""
         return Freedoms(cross((v[0], v[1], v[2]), (h[0], h[1], h[2])))
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """The quaternion turned by v, and made a unit again."""
+        """Return the quaternion turned by v, and made a unit again."""
         turned = quaternion.multiply((q[0], q[1], q[2], q[3]), quaternion.exponential((v[0], v[1], v[2])))
         return Freedoms(quaternion.normalised(turned))
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
-        """The rotation vector from q0 to q1, the short way round."""
+        """Return the rotation vector from q0 to q1, the short way round."""
         relative = quaternion.multiply(quaternion.inverse((q0[0], q0[1], q0[2], q0[3])), (q1[0], q1[1], q1[2], q1[3]))
         return Freedoms(quaternion.logarithm(relative))
 
@@ -63,11 +63,11 @@ class Spherical(Joint):
         return Freedoms(quaternion.rate((q[0], q[1], q[2], q[3]), (v[0], v[1], v[2])))
 
     def project(self, q: Freedoms) -> Freedoms:
-        """The quaternion made a unit."""
+        """Return the quaternion made a unit."""
         return Freedoms(quaternion.normalised((q[0], q[1], q[2], q[3])))
 
     def neutral(self) -> tuple[float, ...]:
-        """No rotation."""
+        """Return the quaternion without rotation."""
         return (1.0, 0.0, 0.0, 0.0)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:

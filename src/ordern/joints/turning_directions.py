@@ -1,4 +1,4 @@
-"""Whether the velocities of a joint are along directions that turn as it moves.
+"""Test whether the velocities of a joint are along directions that turn as it moves.
 
 Positions change by dq/dt = sum of f_k(q) v_k. Velocities are rates of some coordinates where the fields f_k commute:
 then it does not matter in which order one moves along them. Elsewhere, as for angular velocities, a momentum along a
@@ -20,7 +20,7 @@ _COMMUTE = 1e-6
 
 
 def directions_turn(joint: Joint) -> bool:
-    """Whether some of the fields f_k do not commute, at a position that is not special."""
+    """Return True if some of the fields f_k do not commute, at a random position."""
     if joint.nv < 2 or type(joint).integrate is Joint.integrate:
         return False
     q = joint.integrate(Freedoms(joint.neutral()), Freedoms(0.3 + 0.2 * k for k in range(joint.nv)))
@@ -34,7 +34,7 @@ def directions_turn(joint: Joint) -> bool:
 
 
 def _along(joint: Joint, q: Freedoms, a: Freedoms, b: Freedoms) -> Sequence[float]:
-    """How the field of b changes along that of a."""
+    """Return the derivative of the field of b along the field of a."""
     f = joint.rate(q, a)
     ahead, behind = (Freedoms(x + s * _STEP * y for x, y in zip(q, f, strict=True)) for s in (1.0, -1.0))
     pairs = zip(joint.rate(ahead, b), joint.rate(behind, b), strict=True)

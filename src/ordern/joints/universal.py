@@ -48,34 +48,34 @@ class Universal(Joint):
             )
 
     def transform(self, q: Freedoms) -> Chain:
-        """A turn about z, then about the new x."""
+        """Return a turn about z, then about the new x."""
         first, second = About(2, cos(q[0]), sin(q[0])), About(0, cos(q[1]), sin(q[1]))
         return Chain((Transform(first, _ZERO), Transform(second, _ZERO)))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """The parent's z as the child sees it, and the child's x."""
+        """Return the parent's z as the child sees it, and the child's x."""
         return Columns((Motion((0.0, sin(q[1]), cos(q[1])), _ZERO), Motion((1.0, 0.0, 0.0), _ZERO)))
 
     def bias(self, q: Freedoms, v: Freedoms) -> Motion:
-        """The parent's z turns as the child sees it."""
+        """Return the parent's z turns as the child sees it."""
         vv = v[0] * v[1]
         return Motion((0.0, cos(q[1]) * vv, -(sin(q[1]) * vv)), _ZERO)
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """The origins meet, and the parent's z is perpendicular to the child's x."""
+        """Return the origins meet, and the parent's z is perpendicular to the child's x."""
         return (*p, R[2][0])
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The two angles, within half a turn of zero."""
+        """Return the two angles, within half a turn of zero."""
         return Freedoms((atan2(R[1][0], R[0][0]), atan2(R[2][1], R[2][2])))
 
     def serial_parts(self) -> tuple[tuple[Joint, Placement], ...]:
-        """Two hinges."""
+        """Return two hinges."""
         x, _, z = self.working_frame().T.tolist()
         return ((Revolute(tuple(z)), Placement()), (Revolute(tuple(x)), Placement()))
 
     def working_frame(self) -> Array:
-        """The frame in which the axes are z and x."""
+        """Return the frame in which the axes are z and x."""
         z = np.array(self.axis)
         x = np.array(self.axis2) - np.dot(self.axis2, z) * z
         x /= np.linalg.norm(x)

@@ -27,11 +27,11 @@ __all__ = ["in_parent", "is_own", "regrouped"]
 Array = NDArray[np.float64]
 
 _ROUNDING = 4e-16
-"""What is below this part of the largest number of its kind is what rounding left of zero."""
+"""A number below this part of the largest of its kind is zero but for rounding."""
 
 
 def regrouped(tables: Tables) -> Array:
-    """The rows of all bodies, with other inertias that the joints feel in the same way."""
+    """Return the rows of all bodies, with other inertias that the joints feel in the same way."""
     rows: Array = tables.rows.copy()
     for k in reversed(range(len(rows))):
         joint = tables.kinds[tables.kind[k]].joint
@@ -53,7 +53,7 @@ def regrouped(tables: Tables) -> Array:
 
 
 def is_own(joint: type[Joint]) -> bool:
-    """Whether what a joint says of inertia is said of its own motion, and not inherited by one that moves otherwise."""
+    """Return True if a class defines `shiftable_inertia` for its own motion, and does not inherit it from another."""
     said, moves = (
         next(k for k, c in enumerate(joint.__mro__) if name in vars(c)) for name in ("shiftable_inertia", "transform")
     )
@@ -66,7 +66,7 @@ def _inertia(row: Array) -> Inertia:
 
 
 def in_parent(numbers: Array, placement: Array) -> Array:
-    """The same about the parent's origin, in the parent's axes."""
+    """Return the same about the parent's origin, in the parent's axes."""
     E, r = placement[:9].reshape(3, 3), placement[9:]
     m, h = numbers[0], E.T @ numbers[1:4]
     xx, xy, xz, yy, yz, zz = numbers[4:]
@@ -77,7 +77,7 @@ def in_parent(numbers: Array, placement: Array) -> Array:
 
 
 def _clean(numbers: Array, size: Array) -> Array:
-    """The numbers without what rounding left of zeros."""
+    """Return the numbers without what rounding left of zeros."""
     found: Array = numbers.copy()
     for part in (slice(0, 1), slice(1, 4), slice(4, 10)):
         found[part][np.abs(found[part]) <= _ROUNDING * np.abs(size[part]).max()] = 0.0
@@ -85,7 +85,7 @@ def _clean(numbers: Array, size: Array) -> Array:
 
 
 def _cost(row: Array) -> int:
-    """About how many products an inertia takes part in."""
+    """Estimate the number of products of an inertia."""
     m, h, xx, across, yy, yz, zz = row[0], row[1:4], row[4], row[5:7], row[7], row[8], row[9]
     skewed = np.count_nonzero(across) + np.count_nonzero(yz)
     alike = (xx != yy) + (yy != zz) + (xx != zz)

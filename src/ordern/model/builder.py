@@ -44,7 +44,7 @@ class ModelBuilder(GraphBuilder):
         self.actuated = None if actuated is None else names_of(actuated, self.name)
         """The names of the joints that have motors; None if that is not said."""
         self.grounded = ""
-        """Why the root cannot float, if it cannot."""
+        """The reason why the root cannot float; empty if it can."""
         self._links: dict[str, BodyDraft] = {}
         self._joints: dict[str, JointDraft] = {}
         self._frames: dict[str, tuple[str, Placement, str]] = {}
@@ -54,7 +54,7 @@ class ModelBuilder(GraphBuilder):
 
     @classmethod
     def of(cls: type[B], model: Model) -> B:
-        """A builder with the parts of a model, to be changed and built again."""
+        """Return a builder with the parts of a model, to be changed and built again."""
         builder = cls(model.name, model.gravity)
         builder.source, builder.actuated = model.source, model.motors
         names = {BASE: model.base, **{k: body.name for k, body in enumerate(model.bodies)}}
@@ -89,7 +89,7 @@ class ModelBuilder(GraphBuilder):
         return (*self._joints, *self._edges)
 
     def freedoms(self, joint: str) -> int:
-        """The number of freedoms of a joint of the tree."""
+        """Return the number of freedoms of a joint of the tree."""
         return self._known_joint(joint).type.nv
 
     def _known_joint(self, name: str) -> JointDraft:
@@ -234,7 +234,7 @@ class ModelBuilder(GraphBuilder):
         name: str = "",
         where: str = "",
     ) -> B:
-        """What a body looks like, or collides with; see `Shape`."""
+        """Add a visual or collision shape to a body; see `Shape`."""
         what = f"a shape of body {body!r}"
         with located(where):
             if kind not in SHAPES:
@@ -254,7 +254,7 @@ class ModelBuilder(GraphBuilder):
         return self
 
     def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Model:
-        """The model: checked, in order from the root outward, bodies behind fixed joints merged into their parents.
+        """Build the model: check the parts, order them from the root outward, and merge bodies behind fixed joints.
 
         `floating` gives the root a free joint, or the joint that it is (Planar(), Spherical() ...). `merge=False` keeps
         fixed joints as joints without freedom.
@@ -313,7 +313,7 @@ class ModelBuilder(GraphBuilder):
     def _motors(
         self, joints: tuple[ModelJoint, ...], couplings: tuple[Coupling, ...], loose: bool
     ) -> tuple[str, ...] | None:
-        """The joints that have motors; None if nothing was said. `loose` is whether the first joint is the root's."""
+        """Return the joints with motors; None if none were given. With `loose`, the first joint is the root's."""
         said = {c.name: c.actuated for c in self._joints.values() if c.actuated is not None}
         given = None if self.actuated is None else names_of(self.actuated, self.name)
         for name in given or ():
@@ -324,7 +324,7 @@ class ModelBuilder(GraphBuilder):
         return chosen(given, said, joints, couplings, loose)
 
     def _ordered(self) -> tuple[str, list[JointDraft]]:
-        """The root, and the joints with parents before children, each subtree in one piece."""
+        """Return the root, and the joints with parents before children, each subtree in one piece."""
         if not self._links:
             raise ModelError(f"{self.name!r} has no bodies", self.source)
         for joint in self._joints.values():

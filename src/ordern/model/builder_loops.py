@@ -1,4 +1,4 @@
-"""Joints of a graph, loops and couplings: what a builder collects beyond a tree."""
+"""The part of a builder for joints of a graph, loops and couplings."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class GraphBuilder(ABC):
             )
 
     def unused(self, name: str, others: Collection[str] = ()) -> str:
-        """A name that no joint, loop or coupling has, nor one of the others, made from this one by underscores."""
+        """Append underscores to a name until no joint, loop or coupling has it, nor one of the others."""
         while name in others or any(name in x for x in (self._joints, self._edges, self._loops, self._couplings)):
             name += "_"
         return name
@@ -188,7 +188,7 @@ class GraphBuilder(ABC):
     # ---- what they become
 
     def _spanned(self: G) -> G:
-        """The builder with its graph as a tree and loops."""
+        """Return the builder with its graph as a tree and loops."""
         built = copy.copy(self)
         for part in ("_joints", "_parent_joint", "_loops"):
             setattr(built, part, dict(getattr(self, part)))
@@ -213,7 +213,7 @@ class GraphBuilder(ABC):
         return built
 
     def _looped(self, on_body: OnBody) -> Iterable[Loop]:
-        """The loops, between bodies of the model."""
+        """Return the loops, between bodies of the model."""
         for name, (loop, parent_link, child_link) in self._loops.items():
             (one, here), (other, there) = (
                 on_body(x, at, f"loop {name!r}", loop.where)
@@ -222,7 +222,7 @@ class GraphBuilder(ABC):
             yield replace(loop, parent=one, parent_placement=here, child=other, child_placement=there)
 
     def _coupled(self, joints: tuple[ModelJoint, ...]) -> Iterable[Coupling]:
-        """The couplings, between joints of the model."""
+        """Return the couplings, between joints of the model."""
         index = {c.name: k for k, c in enumerate(joints)}
         for name, (coupling, joint, other) in self._couplings.items():
             found = [BASE, BASE]
@@ -249,7 +249,7 @@ def _require_closure(type: Closure, what: str) -> None:
 
 
 def _polynomial(name: str, coefficients: Any) -> tuple[float, ...]:
-    """The coefficients of a coupling."""
+    """Return the coefficients of a coupling."""
     if not isinstance(coefficients, (Sequence, np.ndarray)) or isinstance(coefficients, str):
         raise ModelError(
             f"coupling {name!r}: its coefficients must be a list of numbers, c0, c1 ..., not {coefficients!r}"

@@ -1,4 +1,4 @@
-"""Numbers and names that a builder is given, checked."""
+"""Checks of numbers and names that a builder is given."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def vector(x: Any, n: int, what: str) -> tuple[float, ...]:
 
 
 def inertia_matrix(x: Any, what: str) -> Array:
-    """A symmetric matrix from 3 principal values, 6 values or 9."""
+    """Return a symmetric matrix from 3 principal values, 6 values or 9."""
     try:
         a = np.array(x, float)
     except (TypeError, ValueError, OverflowError):
@@ -83,7 +83,7 @@ def inertia_matrix(x: Any, what: str) -> Array:
 
 
 def _is_symmetric(matrix: Array) -> bool:
-    """Whether a 3x3 matrix is symmetric, but for rounding, and finite."""
+    """Return True if a 3x3 matrix is finite, and symmetric but for rounding."""
     nine = matrix.ravel().tolist()
     _, xy, xz, yx, _, yz, zx, zy, _ = nine
     small = 1e-9 * max(map(abs, nine))
@@ -91,7 +91,7 @@ def _is_symmetric(matrix: Array) -> bool:
 
 
 def numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]:
-    """As many numbers, from one for all, one each, or none."""
+    """Return n numbers, from one number for all, one for each, or None."""
     if x is None:
         return (default,) * n
     try:
@@ -110,17 +110,17 @@ def _one_or(n: int) -> str:
 
 
 def are_coefficients(x: tuple[float, ...]) -> bool:
-    """Whether numbers are finite and not below zero."""
+    """Return True if numbers are finite and not below zero."""
     return min(x, default=0.0) >= 0.0 and math.inf not in x
 
 
 def name_of(name: object, what: str) -> str:
-    """A name, if it is one."""
+    """Return a name, if it is one."""
     if not isinstance(name, str) or not name:
         raise ModelError(f"a {what}'s name must be a non-empty string, not {name!r}")
     return name
 
 
 def some(names: list[str]) -> str:
-    """The first few of a list of names, for messages."""
+    """Return the first few of a list of names, for messages."""
     return ", ".join(repr(n) for n in names[:5]) + (", ..." if len(names) > 5 else "")

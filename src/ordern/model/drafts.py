@@ -1,4 +1,4 @@
-"""Bodies and joints as a builder was given them, and what they become in a model."""
+"""Drafts: bodies and joints as a builder was given them, and their layout in a model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class JointDraft:
     mimic: tuple[str, float, float] | None
     where: str
     actuated: bool | None = None
-    """Whether it has a motor; None if that was not said."""
+    """True if it has a motor; None if that was not given."""
 
 
 _NO_LIMIT, _NONE = (math.inf, False), (0.0, False)
@@ -118,7 +118,7 @@ class Layout:
 
 
 def model_joints(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[ModelJoint]:
-    """The joints with their places in q and v. One that follows another has the places of that one."""
+    """Return the joints with their places in q and v. One that follows another has the places of that one."""
     q = v = 0
     starts: list[tuple[int, int]] = []
     for joint, _, _ in found:
@@ -135,7 +135,7 @@ def model_joints(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[Mod
 
 
 def _followed(joint: JointDraft, joints: list[JointDraft], index: dict[str, int]) -> Mimic:
-    """The joint that is followed in the end, where one that is followed follows another."""
+    """Return the joint that is followed in the end, where one that is followed follows another."""
     ratio, offset, name, seen = 1.0, 0.0, joint.name, {joint.name}
     while (follows := joints[index[name]].mimic) is not None:
         name = follows[0]
@@ -147,12 +147,13 @@ def _followed(joint: JointDraft, joints: list[JointDraft], index: dict[str, int]
         seen.add(name)
         ratio, offset = ratio * follows[1], offset + ratio * follows[2]
     if joints[index[name]].type.nv != 1 or joints[index[name]].type.nq != 1:
-        raise ModelError(f"joint {joint.name!r} follows {name!r}, which has not one coordinate", joint.where)
+        message = f"joint {joint.name!r} follows {name!r}, which must have exactly one coordinate to be followed"
+        raise ModelError(message, joint.where)
     return Mimic(index[name], ratio, offset)
 
 
 def followed_by(given: Any, type: Joint, what: str) -> tuple[str, float, float] | None:
-    """The joint that one follows, by name, with ratio and offset."""
+    """Return the joint that one follows, by name, with ratio and offset."""
     if given is None:
         return None
     try:
@@ -163,7 +164,7 @@ def followed_by(given: Any, type: Joint, what: str) -> tuple[str, float, float] 
     if not (math.isfinite(ratio) and math.isfinite(offset)):
         raise ModelError(f"{what}: ratio and offset of mimic must be finite")
     if type.nq != 1 or type.nv != 1:
-        raise ModelError(f"{what} has not one coordinate and cannot follow {name!r}")
+        raise ModelError(f"{what} must have exactly one coordinate to follow {name!r}")
     return str(name), ratio, offset
 
 

@@ -34,11 +34,11 @@ _CLOSURES: dict[str, type[Closure]] = {
     if isinstance(cls, type) and issubclass(cls, Closure) and cls not in (Closure, Joint)
 }
 _DEEPEST = 20
-"""Composites of composites of composites ... beyond this are not believed."""
+"""The deepest nesting of composites that is read."""
 
 
 def foreign_joints(model: Model) -> list[str]:
-    """The names of the joints whose types are not the library's own."""
+    """Return the names of the joints whose types are not the library's own."""
     parts: list[ModelJoint | Loop] = [*model.joints, *model.loops]
     return [c.name for c in parts if not _own(c.type)]
 
@@ -52,7 +52,7 @@ def _own(joint: Closure) -> bool:
 
 
 def to_plain(model: Model) -> dict[str, Any]:
-    """All of a model, as what JSON can say."""
+    """Return all of a model as data for JSON."""
     foreign = foreign_joints(model)
     if foreign:
         raise ModelError(
@@ -76,25 +76,25 @@ def _written(x: Any) -> Any:
 
 
 def _usual(x: Any, name: str, value: Any) -> bool:
-    """Whether a field may be left out, for it has its default value."""
+    """Return True if a field has its default value, and may be left out."""
     default = next(f.default for f in fields(x) if f.name == name)
     return default is not MISSING and type(value) is type(default) and repr(value) == repr(default)
 
 
 def from_plain(data: Any, cls: type[M], where: str = "") -> M:
-    """The model that `to_plain` wrote; ModelError where the data is no model."""
+    """Return the model that `to_plain` wrote; ModelError where the data is no model."""
     try:
         model = cls(**_fields(data, _MODEL, Model))
         _check(model)
     except ModelError as e:
-        raise ModelError(f"the robot in the file is none: {e}", where) from None
+        raise ModelError(f"the file does not contain a valid robot: {e}", where) from None
     except RecursionError:
-        raise ModelError("the robot in the file is none: it is nested too deeply", where) from None
+        raise ModelError("the file does not contain a valid robot: it is nested too deeply", where) from None
     return model
 
 
 def _fields(data: Any, read: Mapping[str, Read], cls: type) -> dict[str, Any]:
-    """The fields of one part, each read in its way."""
+    """Return the fields of one part, each read in its way."""
     if not isinstance(data, dict):
         raise ModelError(f"a {cls.__name__} is a dictionary, not {_shown(data)}")
     unknown = set(data) - set(read)
@@ -160,7 +160,7 @@ def _part(cls: Any, **read: Read) -> Read:
 
 
 def _closure(x: Any) -> Closure:
-    """What closes a loop: a joint, or what is none."""
+    """Read a closure: a joint, or another class."""
     if not isinstance(x, dict) or x.get("closure") not in _CLOSURES:
         return _joint(x)
     cls: Any = _CLOSURES[x["closure"]]
@@ -170,7 +170,7 @@ def _closure(x: Any) -> Closure:
 
 
 def _ways(name: str) -> Read:
-    """How a field of what closes loops is read."""
+    """Return the reader of a field of a closure."""
     known: dict[str, Read] = {"joint": _joint, "coefficients": _list(_finite), "axis": _list(_finite, 3)}
     return known.get(name, _finite)
 
@@ -194,7 +194,7 @@ def _joint(x: Any, depth: int = 0) -> Joint:
 
 
 def _exactly(cls: Any, given: dict[str, Any]) -> Any:
-    """A joint with these fields, as they are: a unit vector that is made a unit again may change in its last bit."""
+    """Build a joint with exactly these fields: normalising a unit vector again may change its last bit."""
     made = cls(**given)
     if "axis" in given and math.dist(made.axis, given["axis"]) < 1e-12:
         object.__setattr__(made, "axis", given["axis"])
@@ -270,7 +270,7 @@ _MODEL: dict[str, Read] = {
     "source": _text,
     "motors": _maybe(_list(_text)),
 }
-"""How each field is read."""
+"""The reader of each field."""
 
 
 def _check(model: Model) -> None:

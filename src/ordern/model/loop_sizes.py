@@ -1,4 +1,4 @@
-"""How large each loop of a model is: what to compare with by how much it is open, and how fast it opens.
+"""Sizes of the loops of a model: scales for the residuals of loops and their rates.
 
 Residuals that are lengths are compared with the way around the loop, those that are angles with one radian. How fast
 they change is compared with that, times the speed of the joints along the loop and no less than one radian per second.
@@ -27,7 +27,7 @@ _POSES = (
     Pose(((0.8, 0.0, 0.6), (0.0, 1.0, 0.0), (-0.6, 0.0, 0.8)), (-0.3, 0.2, 0.1)),
     Pose(((0.96, -0.28, 0.0), (0.28, 0.96, 0.0), (0.0, 0.0, 1.0)), (0.2, -0.1, 0.05)),
 )
-"""Of no particular kind: a row that no translation changes in any of them is an angle."""
+"""Arbitrary poses: a row that no translation changes in any of them is an angle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,19 @@ class LoopSize:
     length: float
     """The way around it, in metres."""
     angles: tuple[bool, ...]
-    """For each row whether it is an angle; the others are lengths."""
+    """True for each row that is an angle; the others are lengths."""
     moving: tuple[tuple[int, int, int, float], ...]
     """Of each freedom along it: its body, its place among those of the joint, and in v, and the square of what its
     velocity is divided by: 1 for rotations, the length for translations."""
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """What each row is divided by."""
+        """The divisor of each row."""
         return tuple(1.0 if angle else self.length for angle in self.angles)
 
 
 def loop_sizes(model: Model) -> tuple[LoopSize, ...]:
-    """The sizes of all active loops, then of couplings, in the order of their rows."""
+    """Return the sizes of all active loops, then of couplings, in the order of their rows."""
     table, known, found = model.loop_table, _Kinds(), []
     sides = [(list(_path(model, x.loop.parent, x.top)), list(_path(model, x.loop.child, x.top))) for x in table.loops]
     lengths = [_length(model, x.loop, *both) for x, both in zip(table.loops, sides, strict=True)]
@@ -68,13 +68,13 @@ def loop_sizes(model: Model) -> tuple[LoopSize, ...]:
 
 
 class _Kinds:
-    """Which rows of closures are angles; looked at once for each kind of closure."""
+    """Finds the rows of closures that are angles, once for each kind of closure."""
 
     def __init__(self) -> None:
         self._known: dict[Any, tuple[bool, ...]] = {}
 
     def angles(self, of: Closure) -> tuple[bool, ...]:
-        """For each row, whether it is an angle."""
+        """Return, for each row, True if it is an angle."""
         try:
             if of not in self._known:
                 self._known[of] = _angles(of)
@@ -96,14 +96,14 @@ def _angles(of: Closure) -> tuple[bool, ...]:
 
 
 def _path(model: Model, body: int, top: int) -> Iterator[int]:
-    """The bodies from one up to a loop's top, which is left out."""
+    """Return the bodies from one up to a loop's top, which is left out."""
     while body != top:
         yield body
         body = model.joints[body].parent
 
 
 def _length(model: Model, loop: Loop, one: list[int], other: list[int]) -> float:
-    """The way around a loop: from joint to joint, and what its closure is long.
+    """Return the way around a loop: from joint to joint, and what its closure is long.
 
     `one` and `other` are the bodies from its parent and its child to the top. On the top it is from where one side
     begins to where the other does, wherever the top's own frame is.
@@ -125,7 +125,7 @@ def _moving(model: Model, path: list[int], length: float) -> tuple[tuple[int, in
 
 
 def turning(joint: Joint) -> tuple[bool, ...]:
-    """For each freedom of a joint, whether it turns the child."""
+    """Return, for each freedom of a joint, True if it turns the child."""
     return tuple(_norm(column.angular) > 0.0 for column in joint.subspace(Freedoms(joint.neutral())).columns)
 
 

@@ -41,17 +41,17 @@ class TracedLoop:
     parent: PathEnd
     child: PathEnd
     rows: slice
-    """Its rows of all constraints: residuals first, then conditions on velocities only."""
+    """The rows of the loop among all constraints: residuals first, then conditions on velocities only."""
     holonomic: int
-    """How many of them are residuals."""
+    """The number of residuals among them."""
     q: slice
-    """Where its coordinates are among those of all loops."""
+    """The slice of its coordinates among those of all loops."""
     v: slice
-    """Where its freedoms are among those of all loops."""
+    """The slice of its freedoms among those of all loops."""
 
     @property
     def type(self) -> Closure:
-        """What it asks."""
+        """The constraint."""
         return self.loop.type
 
 
@@ -71,7 +71,7 @@ class LoopTable:
 
 
 def loop_table(model: Model) -> LoopTable:
-    """Where the loops of a model are."""
+    """Find the paths of the loops of a model on its tree, and number the rows of their constraints."""
     active = [loop for loop in model.loops if loop.active]
     paths = [(_inward(model, loop.parent), _inward(model, loop.child)) for loop in active]
     tops = [next(k for k in one if k in set(other)) for one, other in paths]
@@ -98,7 +98,7 @@ def loop_table(model: Model) -> LoopTable:
 
 
 def loop_digest(model: Model) -> str:
-    """A fingerprint of all that loops and couplings add to the dynamics; names and limits do not."""
+    """Return a fingerprint of all that loops and couplings add to the dynamics; names and limits do not."""
     active = [loop for loop in model.loops if loop.active]
     places = [(x.parent, x.parent_placement, x.child, x.child_placement) for x in active]
     asked = [(type(x.type).__module__, x.type, x.damping, x.friction, x.stiffness, x.rest) for x in active]
@@ -119,7 +119,7 @@ def _counted(loop: Loop) -> tuple[int, int]:
 
 
 def _inward(model: Model, body: int) -> list[int]:
-    """A body and all that carry it, to the base."""
+    """Return a body and all that carry it, to the base."""
     found = [body]
     while found[-1] != BASE:
         found.append(model.joints[found[-1]].parent)
@@ -127,7 +127,7 @@ def _inward(model: Model, body: int) -> list[int]:
 
 
 def _stations(path: list[int], top: int, stops: set[int]) -> tuple[int, ...]:
-    """A path's first body and the stops on its way to the top."""
+    """Return a path's first body and the stops on its way to the top."""
 
     def walk() -> Iterator[int]:
         for number, k in enumerate(path):

@@ -31,13 +31,13 @@ __all__ = ["lent_armature", "moving_together"]
 
 Array = NDArray[np.float64]
 _PART = 2.0**-14
-"""Of the donor's inertia, what it lends."""
+"""The part of its inertia that a donor gives."""
 _NONE = 1e-14
-"""Of the mass times the square of a body's extent, what is rounding."""
+"""A smaller part of the mass times the square of a body's extent is rounding."""
 
 
 def moving_together(joints: Sequence[ModelJoint]) -> list[list[tuple[int, float]]]:
-    """Groups of joints that move together: the index and the ratio of each, first that of the one they follow."""
+    """Return groups of joints that move together: the index and ratio of each, first those of the leader."""
     groups: dict[int, list[tuple[int, float]]] = {}
     for k, c in enumerate(joints):
         if c.mimic:
@@ -46,7 +46,7 @@ def moving_together(joints: Sequence[ModelJoint]) -> list[list[tuple[int, float]
 
 
 def lent_armature(bodies: Sequence[Body], joints: Sequence[ModelJoint]) -> dict[int, float]:
-    """What is added to the armature of joints that move together, where one of them meets no inertia; by joint."""
+    """Return the change of armature of joints that move together, where one of them meets no inertia; by joint."""
     found: dict[int, float] = {}
     for group in moving_together(joints):
         if all(any(joints[k].armature) or _is_solid(bodies[k]) for k, _ in group):
@@ -72,14 +72,14 @@ def lent_armature(bodies: Sequence[Body], joints: Sequence[ModelJoint]) -> dict[
 
 
 def _is_solid(body: Body) -> bool:
-    """Whether a body resists any motion: a quick answer for almost all of them."""
+    """Return True if a body resists any motion: a quick test that almost all bodies pass."""
     xx, yy, zz, xy, xz, yz = body.inertia
     flat = xx * yy - xy * xy
     return body.mass > 0.0 and xx > 0.0 and flat > 0.0 and flat * zz > xx * yz * yz + yy * xz * xz - 2.0 * xy * xz * yz
 
 
 def _carried(joints: Sequence[ModelJoint], k: int) -> list[int]:
-    """A body and all that it carries, parents first."""
+    """Return a body and all that it carries, parents first."""
     found = {k}
     for j in range(k + 1, len(joints)):
         if joints[j].parent in found:
@@ -88,7 +88,7 @@ def _carried(joints: Sequence[ModelJoint], k: int) -> list[int]:
 
 
 def _met(bodies: Sequence[Body], joints: Sequence[ModelJoint], k: int, moved: Iterable[int]) -> float:
-    """What joint k, of one freedom, meets of these bodies' inertia, if all other joints stand still at neutral."""
+    """Return the inertia of these bodies along joint k, of one freedom, with all other joints fixed at neutral."""
     Q = joints[k].type.working_frame()
     (motion,) = joints[k].type.subspace(Freedoms(joints[k].type.neutral())).columns
     w, u = Q @ np.array(motion.angular, float), Q @ np.array(motion.linear, float)

@@ -53,13 +53,13 @@ class Model:
     snap: float = 1e-11
     """Entries of placements this close to 0 or +-1 count as such."""
     loops: tuple[Loop, ...] = ()
-    """What closes loops; the tree's own functions leave them out."""
+    """Loops; functions for trees ignore them."""
     couplings: tuple[Coupling, ...] = ()
-    """Constraints between coordinates; the tree's own functions leave them out."""
+    """Constraints between coordinates; functions for trees ignore them."""
     shapes: tuple[Shape, ...] = field(default=(), compare=False)
-    """What bodies look like and collide with."""
+    """Visual and collision shapes of the bodies."""
     notes: tuple[Note, ...] = field(default=(), compare=False)
-    """What the loader noticed and went on from."""
+    """Remarks of the loader on the file."""
     source: str = field(default="", compare=False)
     """The file it came from."""
     motors: tuple[str, ...] | None = None
@@ -144,24 +144,24 @@ class Model:
 
     @cached_property
     def loop_table(self) -> LoopTable:
-        """Where the active loops are on the tree, and the rows of their constraints."""
+        """The paths of the active loops on the tree, and the rows of their constraints."""
         return loop_table(self)
 
     @cached_property
     def loop_sizes(self) -> tuple[LoopSize, ...]:
-        """How large the active loops and couplings are, by which states that do not fit are found out."""
+        """The sizes of the active loops and couplings, which scale the misfit of states."""
         from .loop_sizes import loop_sizes  # not needed to load a robot
 
         return loop_sizes(self)
 
     @property
     def loop_rows(self) -> dict[str, slice]:
-        """Which rows of the constraints are whose, by name: those of active loops, then one for each coupling."""
+        """The rows of the constraints, by name: those of active loops, then one for each coupling."""
         return dict(self.loop_table.rows)
 
     @property
     def loop_holonomic(self) -> tuple[bool, ...]:
-        """For each row of the constraints, whether it has a residual; the others are about velocities only."""
+        """True for each row of the constraints with a residual; the others are conditions on velocities only."""
         return self.loop_table.holonomic
 
     @property
@@ -187,7 +187,7 @@ class Model:
         return {c.name: k for k, c in enumerate(self.joints)}
 
     def frame(self, name: str | Frame) -> Frame:
-        """The frame of this name. Every body, and every body that was merged into another, has one."""
+        """Return the frame of this name. Every body, and every body that was merged into another, has one."""
         if isinstance(name, Frame):
             if not BASE <= name.body < len(self.bodies):
                 raise unknown_name("body index", name.body, (b.name for b in self.bodies), self.name)
@@ -198,11 +198,11 @@ class Model:
             raise unknown_name("frame", name, self._frame_index, self.name) from None
 
     def body(self, name: str) -> Body:
-        """The body of this name."""
+        """Return the body of this name."""
         return self.bodies[self._find(self._body_index, "body", name)]
 
     def joint(self, name: str) -> ModelJoint:
-        """The joint of this name."""
+        """Return the joint of this name."""
         return self.joints[self._find(self._joint_index, "joint", name)]
 
     def _find(self, index: dict[str, int], kind: str, name: str) -> int:
@@ -213,13 +213,13 @@ class Model:
             raise unknown_name(kind, name, index, self.name, hint) from None
 
     def constraint_hint(self, name: object) -> str:
-        """What to say of a name that is that of a loop or a coupling, where a joint is asked for."""
+        """Return a hint for the name of a loop or a coupling that was given in place of a joint."""
         if any(x.name == name for x in self.couplings):
-            return f"{name!r} is a coupling between joints, and none itself"
+            return f"{name!r} is a coupling between joints, not a joint"
         if not any(x.name == name for x in self.loops):
             return ""
         return (
-            f"{name!r} closes a loop, so it is no joint of the tree, and not in q: its coordinates are in "
+            f"{name!r} closes a loop, so it is not a joint of the tree, and not in q: its coordinates are in "
             "`robot.loop_coordinates(q)` and its limits are the loop's own; to have it in the tree, let another joint "
             "close the loop"
         )
@@ -259,11 +259,11 @@ class Model:
         return _constant([x for c in self.independent for x in c.upper])
 
     def neutral(self) -> Array:
-        """The position in which every child's frame is where its joint places it."""
+        """Return the position in which every child's frame is where its joint places it."""
         return np.array([x for c in self.independent for x in c.type.neutral()])
 
     def random(self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()) -> Array:
-        """Random positions within the joint limits, of shape (*shape, nq)."""
+        """Return random positions within the joint limits, of shape (*shape, nq)."""
         generator = np.random.default_rng(rng)
         try:
             batch = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(map(operator.index, shape))  # type: ignore[arg-type]
@@ -302,7 +302,7 @@ class Model:
                 )
 
     def singular(self, question: str) -> str:
-        """What to say of a robot some of whose freedoms meet no inertia in any state."""
+        """Return the error message for a robot some of whose freedoms meet no inertia in any state."""
         light = [repr(b.name) for b, c in zip(self.bodies, self.joints, strict=True) if not b.mass and c.type.nv]
         listed = ", ".join(light[:5]) + (" ..." if light[5:] else "")
         names = f" Massless bodies that joints move: {listed}." if light else ""
@@ -312,7 +312,7 @@ class Model:
         )
 
     def _alike(self, k: int) -> str:
-        """That the joints which move with joint k do not help it."""
+        """Return the part of a message that names the joints which move with joint k."""
         for group in moving_together(self.joints):
             others = [repr(self.joints[j].name) for j, _ in group if j != k]
             if len(others) < len(group):
@@ -320,7 +320,7 @@ class Model:
         return ""
 
     def summary(self, most: int = 200) -> str:
-        """The tree of bodies and joints, as text; of large robots the first bodies."""
+        """Return the tree of bodies and joints, as text; of large robots the first bodies."""
         lines = [f"{self.name}: {_bodies(self)}, nq {self.nq}, nv {self.nv}, mass {self.mass:.4g} kg"]
         lines.append(self.base)
         lines.extend(islice(self._tree_lines(), most))
@@ -372,14 +372,14 @@ class Model:
 
 
 def _constant(numbers: list[float]) -> Array:
-    """An array that cannot be written to."""
+    """Return an array that cannot be written to."""
     a = np.array(numbers)
     a.flags.writeable = False
     return a
 
 
 def _meets_inertia(c: ModelJoint, row: Array, armature: Array) -> bool:
-    """Whether a joint that carries only this body has a regular inertia."""
+    """Return True if a joint that carries only this body has a regular inertia."""
     S = c.type.subspace(Freedoms(c.type.neutral())).columns
     six = np.array([m.scalars for m in S], float)
     D = six @ _spatial_inertia(row) @ six.T + np.diag(armature)

@@ -1,4 +1,4 @@
-"""Which joints have motors.
+"""Actuated joints.
 
 A model lists their names in `Model.motors`, or says nothing. Then every joint counts as one with a motor, but for those
 that no motor moves by itself: free joints, which are floating bases and loose bodies, and joints that follow another

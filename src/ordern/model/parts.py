@@ -99,7 +99,7 @@ class ModelJoint:
     parent: int
     """The index of the parent body; -1 is the base."""
     placement: Placement
-    """Of the joint's frame in the parent's. At the neutral position the child's frame is there."""
+    """The place of the joint's frame in the parent's: the child's frame at the neutral position."""
     q_start: int
     v_start: int
     lower: tuple[float, ...]
@@ -135,7 +135,7 @@ class ModelJoint:
 
     @property
     def is_passive(self) -> bool:
-        """Whether it has a damper, friction or a spring."""
+        """True if it has a damper, friction or a spring."""
         return any((*self.damping, *self.friction, *self.stiffness))
 
     @property
@@ -145,12 +145,12 @@ class ModelJoint:
 
     @property
     def q(self) -> slice:
-        """Where this joint's positions are in q."""
+        """The slice of this joint's positions in q."""
         return slice(self.q_start, self.q_start + self.type.nq)
 
     @property
     def v(self) -> slice:
-        """Where this joint's velocities are in v, a and tau."""
+        """The slice of this joint's velocities in v, a and tau."""
         return slice(self.v_start, self.v_start + self.type.nv)
 
     def __repr__(self) -> str:
@@ -187,7 +187,7 @@ SHAPES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "p
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a body looks like, or collides with: kept for viewers and checks, no part of the dynamics.
+    """A visual or collision shape of a body, for viewers and checks. It has no part in the dynamics.
 
     `size` of a box are its three sides, of a sphere its radius, of a cylinder or capsule radius and length along z
     (without the caps), of an ellipsoid its half axes, of a mesh the scale along x, y and z.
@@ -200,7 +200,7 @@ class Shape:
     size: tuple[float, ...]
     placement: Placement = _HERE
     file: str = ""
-    """Of a mesh, as the description has it: a relative path, or package://..."""
+    """The file of a mesh, as the description has it: a relative path, or package://..."""
     role: str = "visual"
     """"visual" or "collision"."""
     color: tuple[float, float, float, float] | None = None
@@ -224,7 +224,7 @@ class Loop:
     child_placement: Placement
     where: str = field(default="", compare=False)
     active: bool = True
-    """Whether it binds: of one that is not, nothing but its name is left."""
+    """True if it binds; an inactive one only keeps its name."""
     lower: tuple[float, ...] = ()
     upper: tuple[float, ...] = ()
     velocity_limit: tuple[float, ...] = ()
@@ -264,27 +264,27 @@ class Loop:
 
     @property
     def nq(self) -> int:
-        """How many coordinates its joint has; none if it is no joint, or one whose coordinates are not known."""
+        """Number of coordinates of its joint; zero for other closures, or if the coordinates are not known."""
         return self._joint.nq if self._joint else 0
 
     @property
     def is_passive(self) -> bool:
-        """Whether it has a damper, friction or a spring."""
+        """True if it has a damper, friction or a spring."""
         return any((*self.damping, *self.friction, *self.stiffness))
 
     @property
     def nv(self) -> int:
-        """How many velocities go with its coordinates."""
+        """Number of velocities of its joint; zero where it has no coordinates."""
         return self._joint.nv if self._joint else 0
 
     @property
     def angles(self) -> tuple[int, ...]:
-        """Which of its coordinates are angles, that count without their full turns."""
+        """Indices of its coordinates that are angles, which count without full turns."""
         return self._joint.angles if self._joint else ()
 
     @property
     def _joint(self) -> Joint | None:
-        """Its joint, if that has coordinates in it."""
+        """Its joint, if the coordinates of the joint in the loop are known."""
         return self.type if isinstance(self.type, Joint) and not self.type.why_not_locatable else None
 
     def __repr__(self) -> str:
@@ -304,7 +304,7 @@ class Coupling:
     coefficients: tuple[float, ...]
     where: str = field(default="", compare=False)
     active: bool = True
-    """Whether it binds: of one that is not, nothing but its name is left."""
+    """True if it binds; an inactive one only keeps its name."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.active, (bool, np.bool_)):
@@ -314,7 +314,7 @@ class Coupling:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that a loader noticed and went on from."""
+    """A remark of a loader on something in a file that it did not reject."""
 
     message: str
     where: str = ""

@@ -32,15 +32,15 @@ class Piece:
     ranks: tuple[int, ...]
     key: Hashable
     general: bool = False
-    """Whether it is the same for all robots."""
+    """True if it is the same for all robots."""
 
     def __call__(self, *values: Any) -> tuple[Array, ...]:
-        """The function, as it is written."""
+        """Return the function, as it is written."""
         return self.function(*values)
 
 
 Runner = Callable[..., tuple[Array, ...]]
-"""What runs a piece: runner(piece, *values)."""
+"""A function that runs a piece: runner(piece, *values)."""
 
 
 def piece(*ranks: int) -> Callable[[Callable[..., tuple[Array, ...]]], Piece]:

@@ -44,19 +44,19 @@ _STEPS = 60
 
 
 def borrowed(model: Model) -> Model:
-    """The model, with inertias that are all regular if they can be; itself, if they are or if they cannot."""
+    """Return the model, with inertias that are all regular if they can be; itself, if they are or if they cannot."""
     found = _found(model)
     return model if isinstance(found, int) else found
 
 
 def lacking(model: Model) -> int | None:
-    """The first body that stays singular, whatever it borrows; None if there is none."""
+    """Return the first body that stays singular, whatever it borrows; None if there is none."""
     found = _found(model)
     return found if isinstance(found, int) and found >= 0 else None
 
 
 def _found(model: Model) -> Model | int:
-    """The model with borrowed inertia; -1 if it needs none, or else the body that cannot be helped."""
+    """Return the model with borrowed inertia; -1 if it needs none, or else the body that cannot be helped."""
     known: Model | int | None = model.__dict__.get("_borrowed")
     if known is None:
         known = model.__dict__["_borrowed"] = _find(model)
@@ -87,7 +87,7 @@ def _find(model: Model) -> Model | int:
 
 
 def singular_bodies(t: Tables) -> NDArray[np.bool_]:
-    """For each body whether its inertia is singular."""
+    """Return True for each body whose inertia is singular."""
     m, h, I = t.rows[:, 12], t.rows[:, 13:16], _matrices(t.rows[:, INERTIA])
     safe = np.where(m > 0.0, m, 1.0)[:, None, None]
     squares = (h * h).sum(1)[:, None, None] * np.eye(3) - h[:, :, None] * h[:, None, :]
@@ -102,7 +102,7 @@ def _matrices(numbers: Array) -> Array:
 
 
 def spatial(numbers: Array) -> Array:
-    """Rows of ten numbers (mass, first moments, second moments) as inertias of 6 x 6."""
+    """Return rows of ten numbers (mass, first moments, second moments) as inertias of 6 x 6."""
     m, (x, y, z) = numbers[:, 0], numbers[:, 1:4].T
     A = np.zeros((len(numbers), 6, 6))
     A[:, :3, :3] = _matrices(numbers)
@@ -121,7 +121,7 @@ class _Problem:
     numbers: Array
     """(bodies, 10): the inertias as they are."""
     joints: tuple[tuple[int, Array, slice], ...]
-    """For each joint that lends: its body, a basis (d, 10) of what it does not feel, and where its unknowns are."""
+    """For each joint with shiftable inertia: its body, a basis (d, 10) of it, and the slice of its unknowns."""
     lent: Array
     """(unknowns, bodies, 10): what a unit of each unknown adds to each body."""
     scale: Array
@@ -129,7 +129,7 @@ class _Problem:
 
     @classmethod
     def of(cls, t: Tables, singular: NDArray[np.bool_]) -> _Problem:
-        """Of a model's tables."""
+        """Set up the problem from a model's tables."""
         joints: list[tuple[int, Array, slice]] = []
         touched = set(np.flatnonzero(singular).tolist())
         start = 0
@@ -157,7 +157,7 @@ class _Problem:
         return np.asarray(self.numbers + np.tensordot(x, self.lent, 1))
 
     def solved(self) -> Array | int:
-        """The unknowns, or the body that stays singular."""
+        """Return the unknowns, or the body that stays singular."""
         L = self.scale
         A0 = L @ spatial(self.numbers) @ np.swapaxes(L, 1, 2)
         E = np.stack([L @ spatial(one) @ np.swapaxes(L, 1, 2) for one in self.lent]) if len(self.lent) else None
@@ -179,7 +179,7 @@ class _Problem:
 
 
 def _shiftable(t: Tables, k: int) -> Array:
-    """A basis (d, 10) of the inertias of body k that its joint does not feel."""
+    """Return a basis (d, 10) of the inertias of body k that its joint does not feel."""
     joint = t.kinds[t.kind[k]].joint
     if not is_own(type(joint)):
         return np.zeros((0, 10))
@@ -208,7 +208,7 @@ def _scales(A: Array, singular: NDArray[np.bool_]) -> Array:
 
 
 def _centred(A0: Array, E: Array, x: Array, s: float) -> Array:
-    """The x that minimises the sum of tr A - log det(A + s) for A = A0 + x E, by Newton's method from inside."""
+    """Return the x that minimises the sum of tr A - log det(A + s) for A = A0 + x E, by Newton's method from inside."""
     eye, traces = np.eye(6), np.trace(E, axis1=-2, axis2=-1).sum(axis=1)
 
     def value(x: Array) -> float:

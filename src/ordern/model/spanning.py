@@ -1,4 +1,4 @@
-"""Which of a graph's joints carry bodies, and which close loops.
+"""Spanning trees: choose which joints of a graph carry bodies, and which close loops.
 
 The tree grows from the root. Of the joints that lead from it to a body that is not in it yet, the next is one that
 cannot close a loop (a joint with a motor or an armature, one that follows another, one of a type without a closure, or
@@ -36,7 +36,7 @@ __all__ = ["Edge", "Spanned", "carrying", "says", "span"]
 _REVERSIBLE = (Fixed, Revolute, Continuous, Prismatic, Helical, Cylindrical)
 """Types whose inverse is one of them, about the opposite axis, with the same coordinates."""
 _IN_TREE = ("armature", "mimic", "actuated")
-"""What a joint that closes a loop cannot have."""
+"""Terms that a joint which closes a loop cannot have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,17 @@ class Edge:
     child_at: Placement
     terms: Mapping[str, Any]
     closes: bool | None
-    """Whether it closes a loop; None where that is to be chosen."""
+    """True if it closes a loop; None if that is to be chosen."""
     where: str
 
     @property
     def reversible(self) -> bool:
-        """Whether it can carry its parent."""
+        """True if it can carry its parent."""
         return type(self.type) in _REVERSIBLE
 
     @property
     def bound(self) -> str:
-        """Why it cannot close a loop; nothing if it can."""
+        """The reason why it cannot close a loop; empty if it can."""
         advice = "; let another joint of its loop close it (closes=True)"
         for key in _IN_TREE:
             if says(self.terms.get(key)):
@@ -81,14 +81,14 @@ class Edge:
 
     @property
     def rank(self) -> int:
-        """How much it wants to be in the tree: 0 if it must, 1 if it has limits or the like, 2 if not."""
+        """The priority for the tree: 0 if the joint cannot close a loop, 1 if it has limits or the like, else 2."""
         if self.bound:
             return 0
         return 2 - any(says(x) for x in self.terms.values())
 
 
 def says(x: Any) -> bool:
-    """Whether a term says something: not None, nothing, zero or without limit."""
+    """Return True if a term has an effect: it is not None, empty, zero or infinite."""
     if x is None or isinstance(x, str):
         return bool(x)
     try:
@@ -107,7 +107,7 @@ class Spanned:
 
 
 def span(root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodies: Mapping[str, Any]) -> Spanned:
-    """The tree of a graph; `carried` are the bodies that have a joint already, with the bodies that carry them."""
+    """Choose the tree of a graph; `carried` has the bodies with a joint already, and the bodies that carry them."""
     touching = _touching(edges, bodies)
     ranks = {name: edge.rank for name, edge in edges.items() if edge.closes is not True}
     only = {edges[name].child: name for name, rank in ranks.items() if rank == 0 and not edges[name].reversible}
@@ -124,7 +124,7 @@ def span(root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodie
 
 
 def _touching(edges: Mapping[str, Edge], bodies: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The joints at each body."""
+    """Return the joints at each body."""
     touching: dict[str, list[str]] = {}
     for edge in edges.values():
         for role, body in (("parent", edge.parent), ("child", edge.child)):
@@ -145,7 +145,7 @@ def _grown(
     ranks: Mapping[str, int],
     only: Mapping[str, str],
 ) -> tuple[dict[str, bool], set[str]]:
-    """The joints that carry bodies, with whether they are reversed, and all bodies that are reached.
+    """Return the joints that carry bodies, with whether they are reversed, and all bodies that are reached.
 
     `only` are bodies that one joint alone may carry.
     """
@@ -200,13 +200,13 @@ def _check_loop(root: str, edge: Edge, reached: set[str]) -> None:
 
 
 def carrying(edge: Edge, backwards: bool) -> tuple[Joint, Placement]:
-    """The joint as one of a tree: its type in the frame of what it carries, and its placement on what carries that."""
+    """Return a joint of the graph as a joint of the tree: its type in the child's frame, and its placement."""
     here, there = (edge.child_at, edge.at) if backwards else (edge.at, edge.child_at)
     return _placed(edge.type, there, -1.0 if backwards else 1.0), here @ there.inverse
 
 
 def _placed(joint: Joint, at: Placement, sign: float) -> Joint:
-    """A joint whose frame is at a place in what it carries."""
+    """Return a joint whose frame is at a place in what it carries."""
     if sign > 0.0 and at == Placement():
         return joint
     names = [f.name for f in fields(joint) if f.name.startswith("axis")]  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ class Inertia:
         return Inertia(self.m + other.m, add(self.h, other.h), _sum(self.I, other.I))
 
     def __matmul__(self, v: Motion) -> Force:
-        """The momentum of a velocity, or the force of an acceleration."""
+        """Return the momentum of a velocity, or the force of an acceleration."""
         _needs_motion(self, v)
         return Force(
             add(matvec(full(self.I), v.angular), cross(self.h, v.linear)),
@@ -78,7 +78,7 @@ class Inertia:
         )
 
     def articulated(self) -> ArticulatedInertia:
-        """The same as an articulated inertia."""
+        """Return the same as an articulated inertia."""
         m = self.m
         return ArticulatedInertia(self.I, skew(self.h), (m, 0.0, 0.0, m, 0.0, m))
 
@@ -108,7 +108,7 @@ class ArticulatedInertia:
 
     @classmethod
     def of_upper(cls, A: dict[tuple[int, int], Scalar]) -> ArticulatedInertia:
-        """From the entries (row, column) of the upper half of the 6x6 matrix."""
+        """Build it from the entries (row, column) of the upper half of the 6x6 matrix."""
         half = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         a, b, c, d, e, f = (A[k] for k in half)
         g, h, i, j, k, l = (A[r + 3, c + 3] for r, c in half)
@@ -116,7 +116,7 @@ class ArticulatedInertia:
         return cls((a, b, c, d, e, f), (H0, H1, H2), (g, h, i, j, k, l))
 
     def rows(self) -> tuple[tuple[Scalar, ...], ...]:
-        """The six rows of the matrix."""
+        """Return the six rows of the matrix."""
         I, H, M = full(self.I), self.H, full(self.M)
         Ht = transpose(H)
         return (*(I[k] + H[k] for k in range(3)), *(Ht[k] + M[k] for k in range(3)))
@@ -131,7 +131,7 @@ class ArticulatedInertia:
         )
 
     def __matmul__(self, a: Motion) -> Force:
-        """The force that this acceleration takes."""
+        """Return the force that this acceleration takes."""
         _needs_motion(self, a)
         w, v = a.angular, a.linear
         return Force(

@@ -40,7 +40,7 @@ IDENTITY3: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """The inner product of two vectors of one length."""
+    """Return the inner product of two vectors of one length."""
     total = a[0] * b[0] if a else 0.0
     for x, y in zip(a[1:], b[1:], strict=True):
         total = total + x * y
@@ -48,37 +48,37 @@ def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
 
 def add(a: Vector3, b: Vector3) -> Vector3:
-    """The sum."""
+    """Return the sum."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 def subtract(a: Vector3, b: Vector3) -> Vector3:
-    """The difference."""
+    """Return the difference."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 def scale(s: Scalar, a: Vector3) -> Vector3:
-    """A multiple."""
+    """Return a multiple."""
     return (s * a[0], s * a[1], s * a[2])
 
 
 def negative(a: Vector3) -> Vector3:
-    """The opposite."""
+    """Return the opposite."""
     return (-a[0], -a[1], -a[2])
 
 
 def cross(a: Vector3, b: Vector3) -> Vector3:
-    """The vector product."""
+    """Return the vector product."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 def skew(a: Vector3) -> Matrix3:
-    """The matrix of the vector product by a."""
+    """Return the matrix of the vector product by a."""
     return ((0.0, -a[2], a[1]), (a[2], 0.0, -a[0]), (-a[1], a[0], 0.0))
 
 
 def transpose(A: Matrix3) -> Matrix3:
-    """The transpose."""
+    """Return the transpose."""
     return (
         (A[0][0], A[1][0], A[2][0]),
         (A[0][1], A[1][1], A[2][1]),
@@ -87,28 +87,28 @@ def transpose(A: Matrix3) -> Matrix3:
 
 
 def matvec(A: Matrix3, x: Vector3) -> Vector3:
-    """A matrix times a vector."""
+    """Return a matrix times a vector."""
     return (dot(A[0], x), dot(A[1], x), dot(A[2], x))
 
 
 def matmul(A: Matrix3, B: Matrix3) -> Matrix3:
-    """The product of two matrices."""
+    """Return the product of two matrices."""
     Bt = transpose(B)
     return (matvec(Bt, A[0]), matvec(Bt, A[1]), matvec(Bt, A[2]))
 
 
 def full(s: Symmetric3) -> Matrix3:
-    """A symmetric matrix from its upper half."""
+    """Return a symmetric matrix from its upper half."""
     return ((s[0], s[1], s[2]), (s[1], s[3], s[4]), (s[2], s[4], s[5]))
 
 
 def upper(A: Matrix3) -> Symmetric3:
-    """The upper half of a matrix."""
+    """Return the upper half of a matrix."""
     return (A[0][0], A[0][1], A[0][2], A[1][1], A[1][2], A[2][2])
 
 
 def product_symmetric(A: Matrix3, B: Matrix3) -> Symmetric3:
-    """The upper half of A B, for a product that is known to be symmetric."""
+    """Return the upper half of A B, for a product that is known to be symmetric."""
     Bt = transpose(B)
     return (
         dot(A[0], Bt[0]),

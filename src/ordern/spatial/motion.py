@@ -27,12 +27,12 @@ class _Spatial:
 
     @classmethod
     def zero(cls: type[V]) -> V:
-        """The zero vector."""
+        """Return the zero vector."""
         return cls(ZERO3, ZERO3)
 
     @classmethod
     def of(cls: type[V], six: tuple[Scalar, ...]) -> V:
-        """From six scalars, angular part first."""
+        """Build it from six scalars, angular part first."""
         a, b, c, d, e, f = six
         return cls((a, b, c), (d, e, f))
 
@@ -69,7 +69,7 @@ class Force(_Spatial):
     """A spatial force (moment, force), or a momentum (angular, linear)."""
 
     def dot(self, motion: Motion) -> Scalar:
-        """The power of this force along a motion."""
+        """Return the power of this force along a motion."""
         if type(motion) is not Motion:
             raise TraceError(f"Force . {type(motion).__name__}: a force has power along a Motion only")
         return dot(self.angular, motion.angular) + dot(self.linear, motion.linear)
@@ -80,13 +80,13 @@ class Motion(_Spatial):
     """A spatial velocity or acceleration (angular, linear)."""
 
     def dot(self, force: Force) -> Scalar:
-        """The power of a force along this motion."""
+        """Return the power of a force along this motion."""
         if type(force) is not Force:
             raise TraceError(f"Motion . {type(force).__name__}: a motion has power under a Force only")
         return force.dot(self)
 
     def cross(self, other: V) -> V:
-        """The rate of change of a motion or force that moves with this velocity (v x m, v x* f)."""
+        """Return the rate of change of a motion or force that moves with this velocity (v x m, v x* f)."""
         w, v = self.angular, self.linear
         if not isinstance(other, _Spatial):
             raise TraceError(f"Motion x {type(other).__name__}: only a Motion or a Force moves with a velocity")

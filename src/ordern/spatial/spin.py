@@ -23,7 +23,7 @@ class Products:
     values: Symmetric3
 
     def centripetal(self, r: Vector3) -> Vector3:
-        """The acceleration w x (w x r) of the point r."""
+        """Return the acceleration w x (w x r) of the point r."""
         xx, xy, xz, yy, yz, zz = self.values
         return (
             xy * r[1] + xz * r[2] - (yy + zz) * r[0],
@@ -32,7 +32,7 @@ class Products:
         )
 
     def gyroscopic(self, inertia: Inertia) -> Force:
-        """The force (w x I w, w x (w x h)) that keeps a spinning body from accelerating (Jain 11)."""
+        """Return the force (w x I w, w x (w x h)) that keeps a spinning body from accelerating (Jain 11)."""
         xx, xy, xz, yy, yz, zz = self.values
         Ixx, Ixy, Ixz, Iyy, Iyz, Izz = inertia.I
         moment = (
@@ -51,17 +51,17 @@ class Spin:
 
     @classmethod
     def zero(cls) -> Spin:
-        """Rest."""
+        """Return n motions that are zero."""
         return cls(ZERO3)
 
     def __add__(self, relative: Motion) -> Spin:
-        """The angular velocity of a child that moves so relative to its parent."""
+        """Return the angular velocity of a child that moves so relative to its parent."""
         if type(relative) is not Motion:
             raise TraceError(f"Spin + {type(relative).__name__}: a body's spin changes by a relative Motion")
         return Spin(add(self.w, relative.angular))
 
     def centripetal(self, r: Vector3) -> Vector3:
-        """The acceleration w x (w x r) of the point r."""
+        """Return the acceleration w x (w x r) of the point r."""
         return self.products.centripetal(r)
 
     @property
@@ -71,11 +71,11 @@ class Spin:
         return Products((x * x, x * y, x * z, y * y, y * z, z * z))
 
     def coriolis(self, relative: Motion) -> Motion:
-        """The acceleration of this body that comes from its motion relative to the parent (Jain 14)."""
+        """Return the acceleration of this body that comes from its motion relative to the parent (Jain 14)."""
         wJ, uJ = relative.angular, relative.linear
         twice = add(cross(self.w, uJ), cross(self.w, uJ))
         return Motion(cross(self.w, wJ), subtract(twice, cross(wJ, uJ)))
 
     def gyroscopic(self, inertia: Inertia) -> Force:
-        """The force (w x I w, w x (w x h)) that keeps a spinning body from accelerating (Jain 11)."""
+        """Return the force (w x I w, w x (w x h)) that keeps a spinning body from accelerating (Jain 11)."""
         return self.products.gyroscopic(inertia)

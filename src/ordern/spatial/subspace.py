@@ -30,7 +30,7 @@ class Freedoms(tuple[Scalar, ...]):
     __slots__ = ()
 
     def __new__(cls, numbers: Iterable[Scalar] = ()) -> Freedoms:
-        """From any iterable."""
+        """Build the tuple from any iterable."""
         return super().__new__(cls, numbers)
 
     def __add__(self, other: tuple[Scalar, ...]) -> Freedoms:
@@ -59,7 +59,7 @@ class Forces:
         return Forces(tuple(f + g for f, g in zip(self.columns, other.columns, strict=True)))
 
     def __matmul__(self, y: Freedoms) -> Force:
-        """The sum of the columns, weighted."""
+        """Return the sum of the columns, weighted."""
         total = Force.zero()
         for column, weight in zip(self.columns, y, strict=True):
             total = total + column * weight
@@ -93,11 +93,11 @@ class Subspace(ABC):
 
     @abstractmethod
     def __matmul__(self, x: Freedoms) -> Motion:
-        """The motion of these joint velocities."""
+        """Return the motion of these joint velocities."""
 
     @abstractmethod
     def forces(self, f: Force) -> Freedoms:
-        """What a spatial force does on each freedom: S^T f."""
+        """Return the force on each freedom, S^T f, of a spatial force."""
 
     @property
     def T(self) -> SubspaceTransposed:
@@ -146,7 +146,7 @@ class Units(Subspace):
         return Motion.of(tuple(six))
 
     def forces(self, f: Force) -> Freedoms:
-        """The components of f along the axes."""
+        """Return the components of f along the axes."""
         six = f.scalars
         return Freedoms(six[axis] for axis in self.axes)
 
@@ -169,7 +169,7 @@ class Columns(Subspace):
         return total
 
     def forces(self, f: Force) -> Freedoms:
-        """The power of f along each motion."""
+        """Return the power of f along each motion."""
         return Freedoms(f.dot(column) for column in self.motions)
 
 
@@ -199,7 +199,7 @@ class Factor:
         return cls(tuple(L), tuple(inverse))
 
     def solve(self, b: tuple[Scalar, ...]) -> Freedoms:
-        """The solution y of A y = b."""
+        """Return the solution y of A y = b."""
         n, y = len(b), list(b)
         for i in range(n):
             for j in range(i):
@@ -212,7 +212,7 @@ class Factor:
 
 
 def plus_diagonal(A: Rows, d: Freedoms) -> Rows:
-    """A + diag(d)."""
+    """Return a + diag(d)."""
     return tuple(tuple(x + d[r] if r == c else x for c, x in enumerate(row)) for r, row in enumerate(A))
 
 

@@ -44,18 +44,18 @@ class Rotation(ABC):
 
     @abstractmethod
     def apply(self, x: Vector3) -> Vector3:
-        """A vector's coordinates in the new axes."""
+        """Return a vector's coordinates in the new axes."""
 
     @abstractmethod
     def back(self, x: Vector3) -> Vector3:
-        """A vector's coordinates in the old axes."""
+        """Return a vector's coordinates in the old axes."""
 
     @abstractmethod
     def back_symmetric(self, A: Symmetric3) -> Symmetric3:
-        """A symmetric matrix's coordinates in the old axes."""
+        """Return a symmetric matrix's coordinates in the old axes."""
 
     def back_matrix(self, A: Matrix3) -> Matrix3:
-        """A matrix's coordinates in the old axes."""
+        """Return a matrix's coordinates in the old axes."""
         rows = (self.back(A[0]), self.back(A[1]), self.back(A[2]))
         columns = transpose(rows)
         return transpose((self.back(columns[0]), self.back(columns[1]), self.back(columns[2])))
@@ -109,7 +109,7 @@ class About(Rotation):
         return (y[0], y[1], y[2])
 
     def _change(self, difference: Scalar, sum: Scalar) -> tuple[Scalar, Scalar]:
-        """What the turn takes from the first diagonal entry, and what it adds to both others."""
+        """Return the amounts that the turn takes from the first diagonal entry, and adds to both others."""
         c, s = self.c, self.s
         if _generic(c, s):
             h = difference + (c / s) * sum
@@ -161,7 +161,7 @@ def _turned(c: Scalar, s: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]
 
 
 def _generic(c: Scalar, s: Scalar) -> TypeGuard[float]:
-    """Whether cosine and sine are known now, and neither is 0 or so small that its inverse is not finite."""
+    """Return True if cosine and sine are numbers, and both have a finite inverse."""
     return isinstance(c, float) and isinstance(s, float) and abs(c) > 1e-100 and abs(s) > 1e-100
 
 
@@ -188,7 +188,7 @@ class Turn(Rotation):
 
 
 class _Coordinates(ABC):
-    """What Transform and Chain have in common."""
+    """The common part of Transform and Chain."""
 
     __slots__ = ()
 
@@ -210,16 +210,16 @@ class _Coordinates(ABC):
         """The child's origin, in the parent's frame."""
 
     def centripetal(self, w: Spin) -> Motion:
-        """The acceleration of the child's origin, in the parent's axes, when the parent turns at w."""
+        """Return the acceleration of the child's origin, in the parent's axes, when the parent turns at w."""
         return Motion(ZERO3, w.centripetal(self.origin))
 
     @abstractmethod
     def child(self, parent: Pose) -> Pose:
-        """The pose of the child's frame, given its parent's."""
+        """Return the pose of the child's frame, given its parent's."""
 
     @abstractmethod
     def parent(self, child: Pose) -> Pose:
-        """The pose of the parent's frame, given its child's."""
+        """Return the pose of the parent's frame, given its child's."""
 
     @overload
     def __matmul__(self, other: Motion) -> Motion: ...
@@ -240,7 +240,7 @@ class _Coordinates(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Transform(_Coordinates):
-    """From frame A to frame B, whose origin is at r in A and whose axes are turned by `rotation`."""
+    """The transform from frame A to frame B, whose origin is at r in A and whose axes are turned by `rotation`."""
 
     rotation: Rotation
     r: Vector3
@@ -265,13 +265,13 @@ class Transform(_Coordinates):
         return inertia.turned_back(self.rotation).shifted(self.r)
 
     def child(self, parent: Pose) -> Pose:
-        """The pose of B, given that of A."""
+        """Return the pose of B, given that of A."""
         x, y, z = parent.rotation
         E = self.rotation
         return Pose((E.apply(x), E.apply(y), E.apply(z)), parent.point(self.r))
 
     def parent(self, child: Pose) -> Pose:
-        """The pose of A, given that of B."""
+        """Return the pose of A, given that of B."""
         x, y, z = child.rotation
         E = self.rotation
         R = (E.back(x), E.back(y), E.back(z))
@@ -313,20 +313,20 @@ class Chain(_Coordinates):
         return inertia
 
     def child(self, parent: Pose) -> Pose:
-        """The pose of the child's frame, given its parent's."""
+        """Return the pose of the child's frame, given its parent's."""
         for X in self.factors:
             parent = X.child(parent)
         return parent
 
     def parent(self, child: Pose) -> Pose:
-        """The pose of the parent's frame, given its child's."""
+        """Return the pose of the parent's frame, given its child's."""
         for X in reversed(self.factors):
             child = X.parent(child)
         return child
 
 
 def factors(E: Matrix3, r: Vector3) -> tuple[Transform, ...]:
-    """The transform of a change of axes E about the point r, as the factors that cost least.
+    """Return the transform of a change of axes E about the point r, as the factors that cost least.
 
     Entries that are Python floats are known now: a turn about a coordinate axis is recognised by them, and a shift is
     taken in the axes, old or new, in which it has more zeros.
@@ -392,22 +392,22 @@ class _Congruence(Generic[I]):
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Where a frame is: the rotation takes its coordinates to the reference's, `position` is its origin."""
+    """The pose of a frame: the rotation takes its coordinates to the reference's, `position` is its origin."""
 
     rotation: Matrix3
     position: Vector3
 
     @classmethod
     def zero(cls) -> Pose:
-        """The reference frame itself."""
+        """Return the reference frame itself."""
         return cls(IDENTITY3, ZERO3)
 
     def point(self, x: Vector3) -> Vector3:
-        """A point of this frame, in the reference frame."""
+        """Return a point of this frame, in the reference frame."""
         return add(self.position, matvec(self.rotation, x))
 
     def __matmul__(self, m: Motion) -> Motion:
-        """A motion of this frame, in the reference frame's axes and about its origin."""
+        """Return a motion of this frame, in the reference frame's axes and about its origin."""
         if type(m) is not Motion:
             raise TraceError(f"a pose takes a Motion to the reference frame, not a {type(m).__name__}")
         w, v = matvec(self.rotation, m.angular), matvec(self.rotation, m.linear)

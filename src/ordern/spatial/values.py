@@ -31,7 +31,7 @@ class Real:
 
     @classmethod
     def zero(cls) -> float:
-        """The number 0."""
+        """Return the number 0."""
         return 0.0
 
 
@@ -41,7 +41,7 @@ def _names(cls: type) -> tuple[str, ...]:
 
 
 def leaves(x: Any) -> list[Scalar]:
-    """The scalars of a value, in order."""
+    """Return the scalars of a value, in order."""
     if isinstance(x, tuple):
         return [s for y in x for s in leaves(y)]
     if isinstance(x, (int, str)) or x is None:
@@ -52,7 +52,7 @@ def leaves(x: Any) -> list[Scalar]:
 
 
 def rebuild(like: T, scalars: Iterator[Scalar]) -> T:
-    """A value of the same structure as `like`, with other scalars."""
+    """Return a value of the same structure as `like`, with other scalars."""
     if isinstance(like, tuple):
         return type(like)(rebuild(y, scalars) for y in like)
     if isinstance(like, (int, str)) or like is None:

@@ -1,1 +1,1 @@
-"""Robots with loops: what loops ask, and the motions that answer it."""
+"""Robots with loops: constraint equations and dynamics."""

@@ -1,4 +1,4 @@
-"""What loops and couplings ask of a robot: residuals, how fast they change, the constraint Jacobian, and its bias.
+"""Constraint equations of loops and couplings: residuals, their rates, the constraint Jacobian and its bias.
 
     r(q, t) = 0,    dr/dt = K v + (what time alone changes),    d2r/dt2 = K a + k
 
@@ -45,7 +45,7 @@ _PAPER = "Featherstone-Orin 2000"
 
 @algorithm("loop_residual", "outward", paper=_PAPER, equations="sec. 3.3")
 def loop_residual(tree: Tree, q: Any, t: Any) -> Any:
-    """By how much each constraint is violated, in metres or radians (2 sin(angle / 2) for larger angles)."""
+    """Return the residual of each constraint, in metres or radians (2 sin(angle / 2) for larger angles)."""
     (x, _), ends = _coordinates(tree, q, None), Ends(tree, q)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
@@ -56,7 +56,7 @@ def loop_residual(tree: Tree, q: Any, t: Any) -> Any:
 
 @algorithm("loop_rate", "outward", paper=_PAPER, equations="(16)")
 def loop_rate(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
-    """How fast each residual changes; of rows about velocities only, what should vanish."""
+    """Return the rate of each residual; a row on velocities only has the value that should vanish."""
     (x, v), ends = _coordinates(tree, q, qd), Ends(tree, q, qd)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
@@ -69,7 +69,7 @@ def loop_rate(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
 
 @algorithm("loop_bias", "outward", paper=_PAPER, equations="(18)")
 def loop_bias(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
-    """The second derivative of each residual (the first, of rows about velocities) without joint accelerations."""
+    """Return d2r/dt2 of each residual (d/dt of conditions on velocities) without joint accelerations."""
     (x, v), ends = _coordinates(tree, q, qd), Ends(tree, q, qd)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
@@ -83,7 +83,7 @@ def loop_bias(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
 
 @algorithm("loop_wrenches", "outward", paper=_PAPER, equations="(16)")
 def loop_wrenches(tree: Tree, q: Any, t: Any) -> Any:
-    """For each row the force (moment, force) on the loop's child, in its frame there, that a unit multiplier is."""
+    """Return, for each row, the (moment, force) of a unit multiplier on the loop's child, in the frame on the child."""
     ends = Ends(tree, q)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
@@ -95,7 +95,7 @@ def loop_wrenches(tree: Tree, q: Any, t: Any) -> Any:
 
 @algorithm("loop_jacobian", "inward", paper=_PAPER, equations="(16)", order="n n_c")
 def loop_jacobian(tree: Tree, q: Any, t: Any) -> Any:
-    """The matrix K with d(residual)/dt = K v, of shape (nc, nv); rows about velocities ask for K v = 0."""
+    """Return the matrix K with d(residual)/dt = K v, of shape (nc, nv); rows about velocities ask for K v = 0."""
     table = tree.model.loop_table
     K = tree.output("row_columns")
     (x, _), ends = _coordinates(tree, q, None), Ends(tree, q)
@@ -123,12 +123,12 @@ def loop_jacobian(tree: Tree, q: Any, t: Any) -> Any:
 
 
 def coupled_coordinates(tree: Tree, q: Any) -> Any:
-    """The positions of joints with one freedom, where there are couplings."""
+    """Return the positions of joints with one freedom, where there are couplings."""
     return _coordinates(tree, q, None)[0]
 
 
 def slopes(c: Coupling, x: Any) -> dict[int, Scalar]:
-    """How fast the residual of a coupling changes with the coordinate of each of its joints; x are the coordinates."""
+    """Return the derivative of a coupling's residual by the coordinate of each of its joints, at coordinates x."""
     found: dict[int, Scalar] = {}
     for k in {c.joint, c.other} - {BASE}:
         moving = (Jet(_other(c, x, j), 1.0 if j == k else 0.0) for j in (c.joint, c.other))
@@ -137,7 +137,7 @@ def slopes(c: Coupling, x: Any) -> dict[int, Scalar]:
 
 
 def _coordinates(tree: Tree, q: Any, qd: Any) -> tuple[Any, Any]:
-    """The positions and velocities of joints with one freedom, where there are couplings."""
+    """Return the positions and velocities of joints with one freedom, where there are couplings."""
     x, v = tree.field(Real), tree.field(Real)
     if not tree.model.loop_table.couplings:
         return x, v
@@ -150,13 +150,13 @@ def _coordinates(tree: Tree, q: Any, qd: Any) -> tuple[Any, Any]:
 
 
 def _other(c: Coupling, x: Any, k: int | None = None) -> Scalar:
-    """The number of a joint of a coupling, by default the other one; zero if there is none."""
+    """Return the number of a joint of a coupling, by default the other one; zero if there is none."""
     at = c.other if k is None else k
     return 0.0 if at == BASE else x[Index(at)]
 
 
 def _coupled(c: Coupling, q: Scalar, other: Scalar) -> Scalar:
-    """The residual of a coupling."""
+    """Return the residual of a coupling."""
     total: Scalar = 0.0
     for number in reversed(c.coefficients if c.other != BASE else c.coefficients[:1]):
         total = total * other + number

@@ -23,9 +23,9 @@ __all__ = ["Ask", "Equations", "Solution", "dense_method", "equations", "flat", 
 
 Array = NDArray[Any]
 Ask = Callable[..., Array]
-"""How a method asks other questions of its robot: ask(question, *arguments, **optional ones)."""
+"""A call by which a method evaluates other questions of its robot: ask(question, *arguments, **optional ones)."""
 Solver = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
-"""Of M (n, nv, nv), f (n, nv), K (n, r, nv), c (n, r): the accelerations and the multipliers."""
+"""A function of M (n, nv, nv), f (n, nv), K (n, r, nv), c (n, r) that returns accelerations and multipliers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Equations:
         return self.ask("mass_matrix", self.q)
 
     def part(self, which: Array) -> Equations:
-        """Some of the states."""
+        """Return the equations of some of the states."""
         return Equations(self.ask, self.q[which], self.f[which], self.K[which], self.c[which], (len(self.q[which]),))
 
 
@@ -86,19 +86,19 @@ def equations(
 
 
 def model_of(ask: Ask) -> Model:
-    """Whom is asked."""
+    """Return the model that a method is evaluated for."""
     found: Model = ask.__self__.model  # type: ignore[attr-defined]
     return found
 
 
 def flat(x: Array, batch: tuple[int, ...], n: int, core: int = 1) -> Array:
-    """An array with one leading dimension for all states of a batch."""
+    """Return an array with one leading dimension for all states of a batch."""
     inner = x.shape[x.ndim - core :]
     return np.broadcast_to(x, (*batch, *inner)).reshape(n, *inner)
 
 
 def solved(E: Equations, solver: Solver, tolerance: float = TOLERANCE, rank: int | None = None) -> Solution:
-    """Accelerations and the shortest multipliers by a solver, which gets independent rows.
+    """Return accelerations and the shortest multipliers by a solver, which gets independent rows.
 
     Where all rows are independent they are K itself; where they are not, orthonormal rows that forbid the same.
     """
@@ -141,7 +141,7 @@ def dense_method(name: str, *, published: str, order: str) -> Callable[[Solver],
 
 
 def packed(E: Equations, s: Solution) -> Array:
-    """A solution as the result of the question "closed_dynamics": a, lambda, and 1 or 0 for independent rows or not."""
+    """Pack a solution as the result of "closed_dynamics": a, lambda, and 1 if all rows are independent, else 0."""
     independent = (s.rank == E.K.shape[1]).astype(s.a.dtype)[:, None]
     joined = np.concatenate([s.a, s.multipliers, independent], axis=-1)
     return joined.reshape(*E.batch, joined.shape[-1])

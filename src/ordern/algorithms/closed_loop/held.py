@@ -38,7 +38,7 @@ def held_solve(tree: Tree, q: Any, x: Any, f0: Any, f1: Any, f2: Any, f3: Any, f
 
 
 def _squares(forces: tuple[Force, ...]) -> ArticulatedInertia:
-    """The sum of F F^T."""
+    """Return the sum of F F^T."""
     rows = [f.scalars for f in forces]
     return ArticulatedInertia.of_upper(
         {(r, c): sum((f[r] * f[c] for f in rows), 0.0) for r in range(6) for c in range(r, 6)}

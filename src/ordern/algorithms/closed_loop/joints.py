@@ -34,7 +34,7 @@ _PAPER = "Featherstone-Orin 2000"
 
 @algorithm("loop_coordinates", "outward", paper=_PAPER, equations="(19)")
 def loop_coordinates(tree: Tree, q: Any) -> Any:
-    """The positions of all joints that close loops, loop after loop."""
+    """Return the positions of all joints that close loops, loop after loop."""
     ends = Ends(tree, q)
     found = (_located(loop.loop, ends.relative(loop)) for loop in tree.model.loop_table.loops)
     return Freedoms(x for located in found for x in located)
@@ -42,7 +42,7 @@ def loop_coordinates(tree: Tree, q: Any) -> Any:
 
 @algorithm("loop_velocities", "outward", paper=_PAPER, equations="(19)")
 def loop_velocities(tree: Tree, q: Any, qd: Any) -> Any:
-    """The velocities of all joints that close loops; of loops that are open, those nearest to the motion."""
+    """Return the velocities of all joints that close loops; of loops that are open, those nearest to the motion."""
     ends = Ends(tree, q, qd)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
@@ -53,7 +53,7 @@ def loop_velocities(tree: Tree, q: Any, qd: Any) -> Any:
 
 @algorithm("loop_force", "inward", paper=_PAPER, equations="(19)")
 def loop_force(tree: Tree, q: Any, along: Any) -> Any:
-    """What forces along the joints that close loops are as forces of the tree's joints."""
+    """Return the forces on the tree's joints that are equivalent to forces along the joints that close loops."""
     ends = Ends(tree, q)
     loads = _cleared(tree)
     for number, loop in enumerate(tree.model.loop_table.loops):
@@ -64,7 +64,7 @@ def loop_force(tree: Tree, q: Any, along: Any) -> Any:
 
 @algorithm("loop_passive_force", "inward", paper=_PAPER, equations="(19)")
 def loop_passive_force(tree: Tree, q: Any, qd: Any, smoothing: Any) -> Any:
-    """Forces of dampers, friction and springs in the joints that close loops, as forces of the tree's joints."""
+    """Return forces of dampers, friction and springs in the joints that close loops, as forces of the tree's joints."""
     ends = Ends(tree, q, qd)
     loads = _cleared(tree)
     for number, loop in enumerate(tree.model.loop_table.loops):
@@ -102,7 +102,7 @@ def _located(loop: Loop, at: Relative) -> Freedoms:
 
 
 def _motions(loop: Loop, at: Relative) -> tuple[Motion, ...]:
-    """The joint's motions, in the child's frame."""
+    """Return the joint's motions, in the child's frame."""
     if not isinstance(loop.type, Joint) or not loop.nv:
         return ()
     S: Subspace = loop.type.subspace(_located(loop, at))
@@ -129,7 +129,7 @@ def _wrench(S: tuple[Motion, ...], along: Freedoms) -> Force:
 
 
 def _passive(loop: Loop, q: Freedoms, v: Freedoms, smoothing: Scalar) -> Freedoms:
-    """As in `passive_force`."""
+    """Return the passive forces of a loop's joint, as in `passive_force`."""
     joint, rest = loop.type, loop.rest
     assert isinstance(joint, Joint)
     near = list(q)

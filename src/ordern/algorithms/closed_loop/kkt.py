@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 @dense_method("kkt", published="(20)", order="(n + n_c)^3")
 def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
-    """Accelerations and multipliers, for independent rows K."""
+    """Return accelerations and multipliers, for independent rows K."""
     n, r, nv = K.shape
     A = np.zeros((n, nv + r, nv + r))
     A[:, :nv, :nv], A[:, nv:, :nv], A[:, :nv, nv:] = M, K, np.swapaxes(K, -1, -2)

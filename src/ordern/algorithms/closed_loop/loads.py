@@ -17,7 +17,7 @@ __all__ = ["LoopLoads"]
 
 
 class LoopLoads:
-    """For each loop, as many forces as it needs: on its child, and the opposite ones on its parent."""
+    """Forces of each loop, as many as it needs: on its child, and the opposite forces on its parent."""
 
     def __init__(self, tree: Tree, counts: Sequence[int]) -> None:
         self.tree, self.loops = tree, tree.model.loop_table.loops
@@ -26,7 +26,7 @@ class LoopLoads:
         self._inside = [tree.field(Real) for _ in counts]
 
     def clear(self, i: Index) -> None:
-        """No force on a body: for a loop over all of them, before any is put."""
+        """Set all forces on a body to zero; call it for all bodies before `put`."""
         for load, inside, n in zip(self._loads, self._inside, self._counts, strict=True):
             load[i], inside[i] = Forces((Force.zero(),) * n), 1.0
 
@@ -42,7 +42,7 @@ class LoopLoads:
             self._inside[number][Index(loop.top)] = 0.0
 
     def passing(self, i: Index, p: Index, X: Transform | Chain) -> list[Force]:
-        """The forces of all loops that pass through a body on their way inward, loop after loop; handed on to p."""
+        """Return the forces of all loops that pass through a body, loop after loop, and add them to its parent p."""
         found: list[Force] = []
         for loop, load, inside in zip(self.loops, self._loads, self._inside, strict=True):
             here = load[i].columns if loop.top == BASE else tuple(f * inside[i] for f in load[i].columns)

@@ -1,4 +1,4 @@
-"""Whether a state is one of the closed mechanism: loops are closed, and velocities keep them so.
+"""Misfit: how far a state is from a state of the closed mechanism, in positions and in velocities.
 
 With the residuals r of a loop and how fast they change, lengths divided by the way around the loop, and the velocities
 v of the joints along it, translations divided by that too (see `ordern.model.loop_sizes`),
@@ -43,7 +43,7 @@ MISFIT = 1e-3
 
 
 def excess(tree: Tree, q: Any, qd: Any, t: Any, moving: bool = True) -> Scalar:
-    """Below zero if no loop has a larger misfit than `MISFIT`; without `moving`, no larger gap.
+    """Return a number below zero if no loop has a larger misfit than `MISFIT`; without `moving`, no larger gap.
 
     It is (gap^2 - MISFIT^2) (1 + |v|^2) + |dr/dt|^2 of the worst loop: without a division.
     """
@@ -69,7 +69,7 @@ def loop_excess(tree: Tree, q: Any, qd: Any, t: Any, moving: bool) -> Any:
 
 
 def _squares(terms: Sequence[tuple[Scalar, float]], total: Scalar) -> Scalar:
-    """A sum of squares x^2 / d of pairs (x, d), and what it starts with; divided once for each d."""
+    """Return a sum of squares x^2 / d of pairs (x, d), and what it starts with; divided once for each d."""
     sums: dict[float, Scalar] = {}
     for x, d in terms:
         sums[d] = sums.get(d, 0.0) + x * x
@@ -83,19 +83,19 @@ class Sizes:
     """The sizes of all loops of a model as arrays."""
 
     rows: Array
-    """How many rows each loop has."""
+    """Number of rows of each loop."""
     scale: Array
-    """(nc,): what rows are divided by."""
+    """(nc,): divisors of the rows."""
     freedoms: Array
-    """How many freedoms are along each loop."""
+    """Number of freedoms along each loop."""
     column: Array
-    """Where these are in v, loop after loop."""
+    """Indices of these freedoms in v, loop after loop."""
     over: Array
-    """What their velocities are divided by."""
+    """Divisors of their velocities."""
 
     @classmethod
     def of(cls, sizes: Sequence[LoopSize]) -> Sizes:
-        """From those of each loop."""
+        """Collect the sizes of each loop."""
         return cls(
             np.array([len(x.angles) for x in sizes], int),
             np.array([s for x in sizes for s in x.scales]),
@@ -106,7 +106,7 @@ class Sizes:
 
 
 def gap_and_slip(sizes: Sizes, r: Array, rate: Array | None, v: Array | None) -> tuple[Array, Array]:
-    """The gap and the slip of each loop, (..., loops), of residuals and rates (..., nc) and velocities (..., nv).
+    """Return the gap and slip of each loop, (..., loops), from residuals and rates (..., nc), velocities (..., nv).
 
     Without rates, nothing slips.
     """
@@ -118,7 +118,7 @@ def gap_and_slip(sizes: Sizes, r: Array, rate: Array | None, v: Array | None) ->
 
 
 def norms(x: Array, counts: Array) -> Array:
-    """The norms of consecutive parts of the last dimension, which have these lengths."""
+    """Return the norms of consecutive parts of the last dimension, which have these lengths."""
     if not x.shape[-1]:
         return np.zeros((*x.shape[:-1], len(counts)))
     starts = np.minimum(np.cumsum(counts) - counts, x.shape[-1] - 1)

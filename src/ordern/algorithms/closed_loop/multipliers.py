@@ -55,13 +55,13 @@ MOST_OPERATIONS = 60_000
 
 
 def operations(model: Model) -> float:
-    """About how many operations it takes at most."""
+    """Estimate the number of operations, from above."""
     n, nv, nc = len(model.bodies), model.nv, model.nc
     return n * (300.0 + 60.0 * nc) + 0.5 * nv * nc**2 + nc**3 / 6.0
 
 
 def too_long(model: Model) -> str:
-    """Why this is not for a robot; nothing if it is."""
+    """Return the reason why a robot is too large for the method; empty if it is not."""
     follows = no_couplings(model)
     if follows:
         return follows
@@ -82,7 +82,7 @@ def too_long(model: Model) -> str:
 def multipliers(
     tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, t: Any, correction: Any, drop: Any
 ) -> Any:
-    """Joint accelerations, multipliers, and the smallest relative pivot that was kept, negative in an open state."""
+    """Return accelerations, multipliers and the smallest relative pivot that was kept, negative in an open state."""
     qdd0 = articulated_body(tree, q, qd, tau, external, v0, a0)
     k = loop_bias(tree, q, qd, t)
     off = excess(tree, q, qd, t)
@@ -95,9 +95,9 @@ def multipliers(
 def constrained(
     tree: Tree, q: Any, qdd0: Any, c: Sequence[Scalar], t: Any, drop: Scalar
 ) -> tuple[Any, Freedoms, Scalar]:
-    """From accelerations qdd0 of the tree those with K a = c that forces K^T lambda make of them.
+    """Correct accelerations qdd0 of the tree by forces K^T lambda, so that K a = c.
 
-    Also lambda, and the smallest relative pivot that was kept.
+    Return them, lambda, and the smallest relative pivot that was kept.
     """
     m, nv = tree.model.nc, tree.model.nv
     X, S, _, G, D = articulated(tree, q)
@@ -113,7 +113,7 @@ def constrained(
 
 
 def _empty(rows: list[Any], drop: Scalar) -> list[tuple[Scalar, Scalar]]:
-    """For each row two numbers: where the first is not less than the second, the row asks nothing (as in `rank`)."""
+    """Return two numbers for each row: unless the first is less than the second, the row is empty (as in `rank`)."""
     sizes = [dot(row, row) for row in rows]
     largest: Scalar = 1e-12
     for size in sizes:
@@ -122,7 +122,7 @@ def _empty(rows: list[Any], drop: Scalar) -> list[tuple[Scalar, Scalar]]:
 
 
 def factor_without_dependent(A: Sequence[Sequence[Scalar]], drop: Scalar, K: list[Any]) -> tuple[Factor, Scalar]:
-    """The factors of A = K M^-1 K^T without the rows that depend on those before, and the smallest pivot left.
+    """Return the factors of A = K M^-1 K^T without the rows that depend on those before, and the smallest pivot left.
 
     Of A the lower half is read.
     """

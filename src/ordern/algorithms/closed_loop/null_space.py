@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 @dense_method("null-space", published="(22)", order="n^3")
 def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
-    """Accelerations and multipliers, for independent rows K."""
+    """Return accelerations and multipliers, for independent rows K."""
     r = K.shape[1]
     Q, R = np.linalg.qr(np.swapaxes(K, -1, -2), mode="complete")
     Q, N, R = Q[:, :, :r], Q[:, :, r:], R[:, :r]
@@ -40,7 +40,7 @@ def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
 
 
 def in_motions(M: Array, f: Array, N: Array, a0: Array) -> Array:
-    """The accelerations a = N y + a_0 of equation (22), for motions N (n, nv, nv - r) that loops allow."""
+    """Return the accelerations a = N y + a_0 of equation (22), for motions N (n, nv, nv - r) that loops allow."""
     Nt = np.swapaxes(N, -1, -2)
     y = np.linalg.solve(Nt @ M @ N, Nt @ (f[..., None] - M @ a0[..., None]))
     return np.asarray((N @ y)[..., 0] + a0)

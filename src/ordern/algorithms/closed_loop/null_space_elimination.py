@@ -75,7 +75,7 @@ def _swap(x: Array, states: Array, k: int, other: Array) -> None:
 
 @dense_method("null-space-elimination", published="(22), by elimination", order="n^3")
 def solve(M: Array, f: Array, K: Array, c: Array) -> tuple[Array, Array]:
-    """Accelerations and multipliers, for independent rows K."""
+    """Return accelerations and multipliers, for independent rows K."""
     r = K.shape[1]
     N, a0, order = eliminated(K, c)
     a = in_motions(M, f, N, a0)

@@ -48,12 +48,12 @@ _STIFFNESS = 1e8
 _DONE = 1e-13
 """A step that changes accelerations by less than this part of them is the last."""
 _KEPT = 1e-9
-"""What may be left of constraints, relative to their terms."""
+"""The largest admissible residual of constraints, relative to their terms."""
 
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """What a step asks of the robot, for n states."""
+    """The quantities that a step needs, for n states."""
 
     ask: Ask
     q: Array
@@ -65,9 +65,9 @@ class _System:
     ground: Array
     """Rows between the base and a body."""
     bodies: Array
-    """Of each of these rows, its body."""
+    """The body of each of these rows."""
     loads: Array
-    """(n, rows, 6): what it does to its body, in the body's frame, for a unit of its multiplier."""
+    """(n, rows, 6): the wrench of a unit multiplier on the row's body, in the body's frame."""
     others: Array
     """All other rows."""
     K: Array
@@ -106,7 +106,7 @@ def solve(
     t: Array | None = None,
     correction: Array | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Accelerations (..., nv), multipliers (..., nc), and in how many steps (...); -1 of states that it gave up."""
+    """Return accelerations (..., nv), multipliers (..., nc) and numbers of steps (...), -1 without convergence."""
     model = model_of(ask)
     given: Any = (external, base_velocity, base_acceleration, t, correction)
     q, v, tau = (np.asarray(x, np.float64) for x in (q, v, tau))
@@ -203,7 +203,7 @@ def _largest(system: _System, nc: int) -> Array:
 
 
 class _Stiff:
-    """What solves (M + rho K^T K) y = x."""
+    """A solver of (M + rho K^T K) y = x."""
 
     def __init__(self, system: _System, rho: Array) -> None:
         self.system = system
@@ -252,6 +252,6 @@ def proximal(
     t: Array | None = None,
     correction: Array | None = None,
 ) -> Array:
-    """Accelerations and multipliers by the proximal method."""
+    """Return accelerations and multipliers by the proximal method."""
     a, lam, steps = solve(ask, q, v, tau, external, base_velocity, base_acceleration, t, correction)
     return np.concatenate([a, lam, (steps > 0)[..., None].astype(float)], axis=-1)

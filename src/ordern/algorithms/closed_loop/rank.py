@@ -1,4 +1,4 @@
-"""How many constraints are independent: the one place where this is decided.
+"""The number of independent constraints: the one place that decides it.
 
 The rows of K have different units (an angle, a length), and a mechanism may be small or large. So each row is divided
 by its norm, but by no less than a hundredth of the largest norm: a row that vanishes, because nothing in the mechanism
@@ -74,7 +74,7 @@ def scales(K: Array) -> Array:
 
 
 def decide(K: Array, tolerance: float = TOLERANCE, rank: int | None = None) -> Rank:
-    """The rank of each of several matrices K (n, nc, nv); a `rank` that is known is taken as it is.
+    """Return the rank of each of several matrices K (n, nc, nv); a `rank` that is known is taken as it is.
 
     States that are not finite have the rank 0.
     """

@@ -28,7 +28,7 @@ those that the square costs: 1e-16 / 1e-6 is an error of 1e-10 in the accelerati
 
 
 def solve(E: Equations, tolerance: float = TOLERANCE, rank: int | None = None, start: Array | None = None) -> Solution:
-    """Accelerations and the shortest multipliers; `start` is M^-1 f, where it is known."""
+    """Return accelerations and the shortest multipliers; `start` is M^-1 f, where it is known."""
     n, nc, nv = E.K.shape
     a0 = E.ask("mass_matrix_solve", E.q, E.f) if start is None else start
     out = Solution(np.full((n, nv), np.nan), np.full((n, nc), np.nan), np.full(n, nc))
@@ -46,7 +46,7 @@ def solve(E: Equations, tolerance: float = TOLERANCE, rank: int | None = None, s
 
 
 def _tested(E: Equations, a0: Array, tolerance: float, rank: int | None) -> Solution:
-    """The same for states whose rows may depend on each other."""
+    """Return the same for states whose rows may depend on each other."""
     found = decide(E.K, tolerance, rank)
     out = Solution(np.full(a0.shape, np.nan), np.full(E.c.shape, np.nan), found.rank)
     for r, which in groups(found.rank):
@@ -70,7 +70,7 @@ def _compliance(K: Array, Y: Array) -> Array:
 
 
 def _independence(L: Array) -> Array:
-    """The smallest eigenvalue, with rows of unit length: 1 where they are orthogonal, 0 where they are dependent."""
+    """Return the smallest eigenvalue for rows of unit length: 1 if they are orthogonal, 0 if they are dependent."""
     if not L.shape[-1]:
         return np.ones(len(L))
     d = np.einsum("nii->ni", L)
@@ -81,7 +81,7 @@ def _independence(L: Array) -> Array:
 
 
 def _step(a0: Array, K: Array, c: Array, Y: Array, L: Array) -> tuple[Array, Array]:
-    """Accelerations and multipliers; a second step takes back the rounding of the first."""
+    """Return accelerations and multipliers; a second step takes back the rounding of the first."""
     a, mu = a0, np.zeros_like(c)
     for _ in range(2):
         more = np.linalg.solve(L, (c - (K @ a[..., None])[..., 0])[..., None])

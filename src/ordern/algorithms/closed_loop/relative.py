@@ -1,4 +1,4 @@
-"""How the two frames of each loop move relative to each other: the poses and velocities that constraints are made of.
+"""The relative motion of the two frames of each loop: poses and velocities for the constraints.
 
     outward   P_i = P_p X_i,    v_i = X_i v_p + S_i qd_i,    a_i = X_i a_p + v_i x S_i qd_i + (bias)
 
@@ -34,7 +34,7 @@ class Relative:
 
     @property
     def X(self) -> Transform:
-        """From the parent's frame to the child's."""
+        """The transform from the parent's frame to the child's."""
         return Transform(Turn(transpose(self.pose.rotation)), self.pose.position)
 
 
@@ -82,7 +82,7 @@ class Ends:
                 from_a[i] = _unless(top[i], self.a[i], Motion.zero())
 
     def relative(self, loop: TracedLoop) -> Relative:
-        """The child's frame relative to the parent's."""
+        """Return the child's frame relative to the parent's."""
         f, c = self._end(loop.parent), self._end(loop.child)
         back = transpose(f.pose.rotation)
         R, p = matmul(back, c.pose.rotation), matvec(back, subtract(c.pose.position, f.pose.position))
@@ -92,7 +92,7 @@ class Ends:
         return Relative(Pose(R, p), V, c.a - X @ f.a + V.cross(carried))
 
     def _end(self, end: PathEnd) -> _End:
-        """A frame relative to the loop's top, from top to top outward."""
+        """Return a frame relative to the loop's top, from top to top outward."""
         pose, v, a = Pose.zero(), Motion.zero(), Motion.zero()
         for k in reversed(end.bodies):
             here = self.P[Index(k)]
@@ -112,6 +112,6 @@ def _product(outer: Pose, inner: Pose) -> Pose:
 
 
 def _unless(flag: Any, value: Any, other: Any) -> Any:
-    """The value, or the other one where the flag is 1."""
+    """Return the value, or the other one where the flag is 1."""
     pairs = zip(leaves(value), leaves(other), strict=True)
     return rebuild(value, iter([where_less(flag, 0.5, x, y) for x, y in pairs]))

@@ -1,4 +1,4 @@
-"""How a robot with closed loops gives way: M a = x + K^T lambda, K a = c, without velocities, gravity and forces.
+"""Response of a robot with closed loops: M a = x + K^T lambda, K a = c, without velocities, gravity and forces.
 
 With x alone, a is the change of velocities by impulses x on the joints, which loops share out; with c alone, the
 smallest motion, by the kinetic energy that it would have, that changes residuals by c: what projections are made of.

@@ -53,7 +53,7 @@ question(
     refuses=too_long,
 )
 def stabilised(tree: Tree, q: Any, qd: Any, tau: Any, alpha: float) -> Any:
-    """Joint accelerations."""
+    """Return joint accelerations."""
     bodies, motion, t = (tree.zeros(kind) for kind in ("bodies", "motion", "scalar"))
     qdd0 = articulated_body(tree, q, qd, tau, bodies, motion, motion)
     r, rate, k = loop_residual(tree, q, t), loop_rate(tree, q, qd, t), loop_bias(tree, q, qd, t)
@@ -64,7 +64,7 @@ def stabilised(tree: Tree, q: Any, qd: Any, tau: Any, alpha: float) -> Any:
 
 @algorithm("all_passive_force", "joint-by-joint", paper="Featherstone-Orin 2000", equations="(19)", sweeps=False)
 def all_passive_force(tree: Tree, q: Any, qd: Any, smoothing: Any) -> Any:
-    """Forces of dampers, friction and springs in the joints of the tree and in those that close loops."""
+    """Return forces of dampers, friction and springs in the joints of the tree and in those that close loops."""
     out = tree.output("f")
     tree_joints, loop_joints = (f(tree, q, qd, smoothing) for f in (passive_force, loop_passive_force))
     for i, _ in tree.outward():

@@ -14,8 +14,8 @@ more block row of Phi. With the assembled tree as the chain that is there alread
 F^T a_F is K M^-1 K^T, and F^T (a - a_still) is K qdd for the accelerations of the tree alone, where a_still are those
 of links whose joints do not accelerate: neither the mass matrix nor articulated bodies are needed. A constraint that
 follows from those before it leaves a pivot that is zero but for rounding, and is left out, as in `multipliers`; states
-in which that cannot be told are done by `reduced`. Couplings between coordinates, and joints that follow others, are
-joints whose F acts along the freedoms of two others. Cost: order n n_c + n_c^3, with all columns in one sweep.
+in which that cannot be told are done by `reduced`. For couplings between coordinates, and for mimic joints, F
+acts along the freedoms of two joints. Cost: order n n_c + n_c^3, with all columns in one sweep.
 
 Reference: Yamane and Nakamura, O(N) forward dynamics computation of open kinematic chains based on the principle of
 virtual work: sec. 2 for closed chains, eqs. (1)-(7), where H is K; eqs. (36), (37), (46), (53) for what joints add.
@@ -51,7 +51,7 @@ __all__ = ["operations", "virtual_work"]
 
 
 def operations(model: Model) -> float:
-    """About how many operations it takes at most."""
+    """Estimate the number of operations, from above."""
     n, nc = len(model.bodies), model.nc
     return n * (600.0 + 120.0 * nc) + 40.0 * nc**2 + nc**3 / 6.0
 
@@ -69,7 +69,7 @@ def operations(model: Model) -> float:
 def virtual_work(
     tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, t: Any, correction: Any, drop: Any
 ) -> Any:
-    """Joint accelerations, multipliers, and the smallest relative pivot that was kept."""
+    """Return joint accelerations, multipliers, and the smallest relative pivot that was kept."""
     nv, nc, first = tree.model.nv, tree.model.nc, tree.couplings
     m = first + nc
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
@@ -103,7 +103,7 @@ def virtual_work(
 def _loads(tree: Tree, q: Any, t: Any, links: Links) -> Any:
     """F: for each constraint, its wrenches on the links for a unit of its multiplier.
 
-    First those of joints that follow others, then those of loops, then those of couplings.
+    First the columns of mimic joints, then those of loops, then those of couplings.
     """
     table, first = tree.model.loop_table, tree.couplings
     m = first + tree.model.nc
@@ -133,7 +133,7 @@ def _loads(tree: Tree, q: Any, t: Any, links: Links) -> Any:
 
 
 def _placed(forces: Forces, start: int, m: int) -> Forces:
-    """Some of m forces; the others are zero."""
+    """Return m forces: the given ones from `start` on, and zeros."""
     found = [Force.zero()] * m
     found[start : start + len(forces.columns)] = forces.columns
     return Forces(tuple(found))

@@ -1,4 +1,4 @@
-"""What do joints do by themselves: how do their positions and velocities fit together, what forces have they?"""
+"""Joint by joint: steps of positions and velocities, and passive forces."""
 
 from .euler import euler_position, euler_velocity
 from .passive import passive_force

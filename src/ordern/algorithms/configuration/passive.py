@@ -21,7 +21,7 @@ __all__ = ["passive_force"]
 
 @algorithm("passive_force", "joint-by-joint", equations="-d v - f v / sqrt(v^2 + s^2) - k (q - rest)")
 def passive_force(tree: Tree, q: Any, qd: Any, smoothing: Any) -> Any:
-    """The force on each joint of its damping, Coulomb friction and spring."""
+    """Return the force on each joint of its damping, Coulomb friction and spring."""
     out = tree.output("f")
     for i, _ in tree.outward():
         v, s = qd[i], smoothing[i]

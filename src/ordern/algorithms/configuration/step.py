@@ -12,7 +12,7 @@ __all__ = ["difference", "integrate", "position_rate", "project"]
 
 @algorithm("integrate", "joint-by-joint", equations="Joint.integrate")
 def integrate(tree: Tree, q: Any, qd: Any, dt: Any) -> Any:
-    """The position reached from q by moving at the constant velocity qd for the time dt."""
+    """Return the position reached from q by moving at the constant velocity qd for the time dt."""
     out = tree.output("q")
     for i, _ in tree.outward():
         out[i] = i.joint.integrate(q[i], qd[i] * dt[i])
@@ -21,7 +21,7 @@ def integrate(tree: Tree, q: Any, qd: Any, dt: Any) -> Any:
 
 @algorithm("difference", "joint-by-joint", equations="Joint.difference")
 def difference(tree: Tree, q0: Any, q1: Any) -> Any:
-    """The constant velocity that leads from q0 to q1 in a unit of time."""
+    """Return the constant velocity that leads from q0 to q1 in a unit of time."""
     out = tree.output("v")
     for i, _ in tree.outward():
         out[i] = i.joint.difference(q0[i], q1[i])
@@ -30,7 +30,7 @@ def difference(tree: Tree, q0: Any, q1: Any) -> Any:
 
 @algorithm("position_rate", "joint-by-joint", equations="Joint.rate")
 def position_rate(tree: Tree, q: Any, qd: Any) -> Any:
-    """How fast the positions change: dq/dt, at the velocity qd."""
+    """Return the rate of the positions, dq/dt, at the velocity qd."""
     out = tree.output("q")
     for i, _ in tree.outward():
         out[i] = i.joint.rate(q[i], qd[i])
@@ -39,7 +39,7 @@ def position_rate(tree: Tree, q: Any, qd: Any) -> Any:
 
 @algorithm("project", "joint-by-joint", equations="Joint.project")
 def project(tree: Tree, q: Any) -> Any:
-    """The position next to numbers that are nearly one: quaternions become units again."""
+    """Return the position next to numbers that are nearly one: quaternions become units again."""
     out = tree.output("q")
     for i, _ in tree.outward():
         out[i] = i.joint.project(q[i])

@@ -1,4 +1,4 @@
-"""Which matrix gives the Coriolis and centrifugal forces of a velocity?"""
+"""Coriolis matrix: Coriolis and centrifugal forces are this matrix times the velocity."""
 
 from .christoffel import christoffel
 from .saha import saha

@@ -38,7 +38,7 @@ __all__ = ["christoffel"]
     order="n d",
 )
 def christoffel(tree: Tree, q: Any, qd: Any) -> Any:
-    """The matrix C for position q and velocity qd."""
+    """Return the matrix C for position q and velocity qd."""
     return convective_matrix(tree, q, qd, _mass_rate)
 
 

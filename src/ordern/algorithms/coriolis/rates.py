@@ -1,4 +1,4 @@
-"""How a joint's motion subspace changes, column by column.
+"""Rates of a joint's motion subspace, column by column.
 
 A joint's `bias` is the rate of change of its subspace times the velocity; a matrix needs that of each column. It is
 found by computing with jets, numbers that know their rate of change: `integrate` moves the position along the velocity,
@@ -18,7 +18,7 @@ __all__ = ["subspace_rates"]
 
 
 def subspace_rates(i: Index, q: Freedoms, qd: Freedoms) -> Columns:
-    """The rate of change of each column of a joint's subspace, as its body sees it."""
+    """Return the rate of change of each column of a joint's subspace, as its body sees it."""
     fixed = i.kind.joint
     if type(fixed).bias is Joint.bias:
         return Columns((Motion.zero(),) * fixed.nv)

@@ -58,12 +58,12 @@ __all__ = ["Convection", "Row", "convective_matrix", "saha"]
 
 @algorithm("coriolis_matrix", "saha", paper="Saha 1999", equations="(8), (23), (25)-(29)", order="n d")
 def saha(tree: Tree, q: Any, qd: Any) -> Any:
-    """The matrix C for position q and velocity qd, with the mass rate (8) as Saha defines it."""
+    """Return the matrix C for position q and velocity qd, with the mass rate (8) as Saha defines it."""
     return convective_matrix(tree, q, qd, lambda w, I: matmul(skew(w), full(I.I)))
 
 
 def convective_matrix(tree: Tree, q: Any, qd: Any, mass_rate: Callable[[Vector3, Inertia], Matrix3]) -> Any:
-    """The matrix C, with this function of angular velocity and inertia about the mass centre for (8)."""
+    """Return the matrix C, with this function of angular velocity and inertia about the mass centre for (8)."""
     centre, w, Mc, K = tree.field(Point), tree.field(Point), tree.field(Inertia), tree.field(Convection)
     B, apart, p, p_rate = (tree.own() for _ in range(4))
     C = tree.output("matrix")
@@ -122,7 +122,7 @@ class Convection:
         return Force(matvec(self.A, t.angular), cross(self.u, t.angular))
 
     def moment(self, t: Motion) -> Vector3:
-        """The first half of t^T K; the second is zero."""
+        """Return the first half of t^T K; the second is zero."""
         return add(matvec(transpose(self.A), t.angular), cross(t.linear, self.u))
 
     def carried(self, B: Chain) -> Convection:
@@ -142,11 +142,11 @@ class Row:
     moment: Vector3
 
     def along(self, p: Motion, p_rate: Motion) -> Scalar:
-        """Its entry for a column of p_j."""
+        """Return the entry for a column of p_j."""
         return self.force.dot(p_rate) + dot(self.moment, p.angular)
 
     def carried(self, B: Chain, apart: Vector3) -> Row:
-        """The same at the parent, from which the body's mass centre moves away at this velocity."""
+        """Return the same at the parent, from which the body's mass centre moves away at this velocity."""
         turning = Force(add(self.moment, cross(apart, self.force.linear)), ZERO3)
         return Row(B.T @ self.force, (B.T @ turning).angular)
 

@@ -1,4 +1,4 @@
-"""From one position to another: how far each body goes, and the momentum it has at either end.
+"""Displacements of bodies from one position to another, and their momenta at both ends.
 
 The kinetic energy of a body that goes from one pose to another in the time h is taken as that of a body that turns
 evenly while its mass centre moves straight: with d the way of the mass centre and w the rotation vector between the
@@ -48,12 +48,12 @@ from ...spatial.linear import (
 __all__ = ["Displacement", "Ends", "ends", "momenta"]
 
 _SMALL = 1e-3
-"""Below this squared sine the arc sine is a series; its error is under 1e-16."""
+"""The arc sine of a smaller squared sine is computed by a series; its error is under 1e-16."""
 
 
 @dataclass(frozen=True, slots=True)
 class Displacement:
-    """Where a body's frame has gone, in that frame before: its rotation matrix less one, and its origin."""
+    """The displacement of a body's frame, in the frame at the start: its rotation matrix less one, and its origin."""
 
     W: Matrix3
     d: Vector3
@@ -71,7 +71,7 @@ class Displacement:
         return cls(W, pose.position)
 
     def at(self, X: Chain) -> Displacement:
-        """The same motion of space, as a displacement of the frame that X leads to."""
+        """Return the same motion of space, as a displacement of the frame that X leads to."""
         W, d = self.W, self.d
         for step in X.factors:
             E = step.rotation
@@ -89,7 +89,7 @@ class Displacement:
 
 
 class Ends(NamedTuple):
-    """For each body: its joint's position at the finish, transforms and subspaces at both ends, its displacement."""
+    """Data of each body: its joint's position at the finish, transforms and subspaces at both ends, displacement."""
 
     q1: Any
     X0: Any
@@ -100,7 +100,7 @@ class Ends(NamedTuple):
 
 
 def ends(tree: Tree, q: Any, x: Any, dt: Any) -> Ends:
-    """Where all bodies go from position q in the time dt, at the joint velocities x."""
+    """Move all bodies from position q for the time dt at the joint velocities x."""
     D = tree.field(Displacement)
     q1, X0, X1, S0, S1 = (tree.own() for _ in range(5))
     for i, p in tree.outward():
@@ -113,7 +113,7 @@ def ends(tree: Tree, q: Any, x: Any, dt: Any) -> Ends:
 
 
 def _of_joint(i: Index, q: Freedoms, q1: Freedoms, way: Freedoms) -> Displacement:
-    """The displacement of a joint's child, seen from itself, while the parent stands still."""
+    """Return the displacement of a joint's child, seen from itself, while the parent stands still."""
     joint = i.joint
     if type(joint).bias is Joint.bias:
         reached = joint.integrate(Freedoms(joint.neutral()), way)
@@ -122,7 +122,7 @@ def _of_joint(i: Index, q: Freedoms, q1: Freedoms, way: Freedoms) -> Displacemen
 
 
 def _seen(X: Transform | Chain, pose: Pose) -> Pose:
-    """A pose in the parent's frame, seen from the child's."""
+    """Return a pose in the parent's frame, seen from the child's."""
     (a, b, c), r = transpose(pose.rotation), pose.position
     for step in X.factors if isinstance(X, Chain) else (X,):
         E = step.rotation
@@ -131,7 +131,7 @@ def _seen(X: Transform | Chain, pose: Pose) -> Pose:
 
 
 def momenta(inertia: Inertia, displacement: Displacement, dt: Scalar) -> tuple[Force, Force]:
-    """The momentum of a body at the start and at the finish of a displacement, each in its frame there."""
+    """Return the momentum of a body at the start and at the finish of a displacement, each in its frame there."""
     W, rate = displacement.W, 1.0 / dt
     w = rotation_vector(W)
     c, Ic = _central(inertia)
@@ -145,7 +145,7 @@ def momenta(inertia: Inertia, displacement: Displacement, dt: Scalar) -> tuple[F
 
 
 def rotation_vector(W: Matrix3) -> Vector3:
-    """The rotation vector of a rotation by less than half a turn, from its matrix less one."""
+    """Return the rotation vector of a rotation by less than half a turn, from its matrix less one."""
     n = scale(0.5, (W[2][1] - W[1][2], W[0][2] - W[2][0], W[1][0] - W[0][1]))
     cosine = 1.0 + 0.5 * (W[0][0] + W[1][1] + W[2][2])
     s2 = dot(n, n)
@@ -161,7 +161,7 @@ def rotation_vector(W: Matrix3) -> Vector3:
 
 
 def _central(inertia: Inertia) -> tuple[Vector3, Matrix3]:
-    """The mass centre, and the inertia about it; a body without mass has its centre in the origin."""
+    """Return the mass centre, and the inertia about it; a body without mass has its centre in the origin."""
     m, h, I = inertia.m, inertia.h, full(inertia.I)
     c = scale(1.0 / where_less(0.0, m, m, 1.0), h)
     ch = dot(c, h)

@@ -49,7 +49,7 @@ question("arrival_momentum", (_q, _p, _x, _dt, _smoothing), "f", "discrete-newto
 
 @algorithm("departure_momentum", "discrete-newton-euler", paper=_PAPER)
 def departure(tree: Tree, q: Any, x: Any, dt: Any, smoothing: Any) -> Any:
-    """The joint momenta with which a robot leaves q for the position reached at the velocity x in the time dt."""
+    """Return the joint momenta of a robot that leaves q at the velocity x for the time dt."""
     p = tree.output("f")
     known = ends(tree, q, x, dt)
     own = departures(tree, known, q, x, dt, smoothing)
@@ -60,7 +60,7 @@ def departure(tree: Tree, q: Any, x: Any, dt: Any, smoothing: Any) -> Any:
 
 @algorithm("arrival_momentum", "discrete-newton-euler", paper=_PAPER)
 def arrival(tree: Tree, q: Any, p: Any, x: Any, dt: Any, smoothing: Any) -> Any:
-    """The joint momenta after the step from q at the velocity x in the time dt, if p was had before."""
+    """Return the joint momenta after the step from q at the velocity x in the time dt, if p was had before."""
     out = tree.output("f")
     known = ends(tree, q, x, dt)
     leaving = departures(tree, known, q, x, dt, smoothing)
@@ -75,7 +75,7 @@ def arrival(tree: Tree, q: Any, p: Any, x: Any, dt: Any, smoothing: Any) -> Any:
 
 
 def departures(tree: Tree, known: Ends, q: Any, x: Any, dt: Any, smoothing: Any) -> Any:
-    """The departure momentum of each joint, those included that follow others."""
+    """Return the departure momentum of each joint, mimic joints included."""
     p = tree.own()
     f = _bodies(tree, known, known.X0, dt, finish=False)
     for i, parent in tree.inward():
@@ -98,7 +98,7 @@ def _bodies(tree: Tree, known: Ends, X: Any, dt: Any, finish: bool) -> Any:
 
 
 def sliding(i: Index, x: Freedoms, s: Any) -> Freedoms:
-    """What damping and smoothed friction take at the velocity x."""
+    """Return the force of damping and smoothed friction at the velocity x."""
     return i.damping * x + Freedoms(f * v / sqrt(v * v + s * s) for f, v in zip(i.friction, x, strict=True))
 
 

@@ -43,7 +43,7 @@ question(
 
 @algorithm("step_velocity", "articulated-body", paper="Lee, Liu, Park, Srinivasa 2016", equations="quasi-Newton")
 def step_velocity(tree: Tree, q: Any, p: Any, x: Any, dt: Any, smoothing: Any) -> Any:
-    """A better velocity than x of the step from q that departs with the momentum p."""
+    """Return a better velocity than x of the step from q that departs with the momentum p."""
     leaving = departures(tree, ends(tree, q, x, dt), q, x, dt, smoothing)
     half, rest, out = tree.own(), tree.own(), free_accelerations(tree)
     for i, _ in tree.outward():

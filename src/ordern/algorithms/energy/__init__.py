@@ -1,4 +1,4 @@
-"""What energy does the robot have?"""
+"""Kinetic and potential energy."""
 
 from .kinetic import kinetic_energy
 from .potential import potential_energy

@@ -14,7 +14,7 @@ __all__ = ["kinetic_energy"]
 
 @algorithm("kinetic_energy", "body-sum", equations="sum v^T I v / 2")
 def kinetic_energy(tree: Tree, q: Any, qd: Any, v0: Any) -> Any:
-    """The kinetic energy of all bodies and drives."""
+    """Return the kinetic energy of all bodies and drives."""
     v, E = tree.field(Motion, base=v0[tree.base]), tree.field(Real)
     for i, p in tree.outward():
         v[i] = i.transform(q[i]) @ v[p] + i.subspace(q[i]) @ qd[i]

@@ -14,7 +14,7 @@ __all__ = ["potential_energy"]
 
 @algorithm("potential_energy", "body-sum", equations="- sum m g . c")
 def potential_energy(tree: Tree, q: Any) -> Any:
-    """The potential energy of all bodies."""
+    """Return the potential energy of all bodies."""
     up = tree.base_acceleration.linear
     P, E = tree.field(Pose), tree.field(Real)
     for i, p in tree.outward():

@@ -24,7 +24,7 @@ __all__ = ["Articulated", "articulated", "no_forces", "solved"]
 
 
 class Articulated(NamedTuple):
-    """For each body: its transform and subspace, articulated inertia, Kalman gain, and the factor of its pivot."""
+    """Transform, subspace, articulated inertia, Kalman gain and factored pivot of each body."""
 
     X: Any
     S: Any

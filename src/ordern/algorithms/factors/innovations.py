@@ -36,7 +36,7 @@ __all__ = ["innovations_factor", "innovations_pivots"]
     refuses=no_filling_in,
 )
 def innovations_factor(tree: Tree, q: Any) -> Any:
-    """The factor F = 1 + H phi K for position q."""
+    """Return the factor F = 1 + H phi K for position q."""
     X, S, _, G, _ = articulated(tree, q)
     out = tree.output("matrix")
     for i, _ in tree.outward():
@@ -57,7 +57,7 @@ def innovations_factor(tree: Tree, q: Any) -> Any:
     refuses=no_filling_in,
 )
 def innovations_pivots(tree: Tree, q: Any) -> Any:
-    """The block-diagonal matrix D for position q."""
+    """Return the block-diagonal matrix D for position q."""
     _, S, P, _, _ = articulated(tree, q)
     out = tree.output("symmetric")
     for i, _ in tree.outward():

@@ -14,22 +14,22 @@ Rows = tuple[tuple[Any, ...], ...]
 
 
 def identity(n: int) -> Rows:
-    """The unit matrix."""
+    """Return the unit matrix."""
     return tuple(Freedoms(1.0 if r == c else 0.0 for c in range(n)) for r in range(n))
 
 
 def transposed(A: Rows, columns: int) -> Rows:
-    """The transpose of a matrix with so many columns; it may have no rows."""
+    """Return the transpose of a matrix with so many columns; it may have no rows."""
     return tuple(Freedoms(row[c] for row in A) for c in range(columns))
 
 
 def inverse(D: Factor) -> Rows:
-    """The inverse of a matrix that is given by its factor."""
+    """Return the inverse of a matrix that is given by its factor."""
     return tuple(D.solve(row) for row in identity(len(D.inverse)))
 
 
 def symmetric_inverse(A: Rows) -> Rows:
-    """The inverse of a symmetric positive definite matrix, exactly symmetric; not finite if the matrix is singular.
+    """Invert a symmetric positive definite matrix, exactly symmetrically; a singular one gives infinity or NaN.
 
     With A = L diag(d) L^T it is L^-T diag(1/d) L^-1. Pivots that are known to be zero do not stop the tracing.
     """

@@ -6,8 +6,8 @@
 
 U_kk is the block of U for the freedoms of a joint: 1 if it has only one. D_k is what elimination by blocks leaves of
 M_kk, and the factor is F = L^T. From the last body to the first nothing is filled in: L_ki is zero unless i carries k.
-With joints that follow others some of it is: there the mass matrix is that of the coordinates that are left, and they
-have no articulated inertias, so that this and `ltl` are the factorisations that such robots have. Cost: order n d^2.
+With mimic joints some entries are filled in: the mass matrix is that of the independent coordinates, which have no
+articulated inertias, so that only this factorisation and `ltl` apply to such robots. Cost: order n d^2.
 
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), sec. 6.5. On a chain it is the reverse Gaussian
 elimination of Saha 1999, eqs. (40)-(45), on the elements themselves: L_ki is his alpha_ik, and M after step k his L_k.
@@ -28,7 +28,7 @@ __all__ = ["ltdl_factor", "ltdl_pivots"]
 
 @algorithm("mass_matrix_factor", "ltdl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
 def ltdl_factor(tree: Tree, q: Any) -> Any:
-    """The factor F = L^T for position q."""
+    """Return the factor F = L^T for position q."""
     U, F = composite_body(tree, q), tree.output("matrix")
     factorise(tree, U)
     for k in tree.freedoms():
@@ -43,7 +43,7 @@ def ltdl_factor(tree: Tree, q: Any) -> Any:
 
 @algorithm("mass_matrix_pivots", "ltdl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
 def ltdl_pivots(tree: Tree, q: Any) -> Any:
-    """The block-diagonal matrix D for position q."""
+    """Return the block-diagonal matrix D for position q."""
     U, D = composite_body(tree, q), tree.output("symmetric")
     factorise(tree, U)
     for k in tree.freedoms():

@@ -3,8 +3,8 @@
     M = U diag(d) U^T         in `elimination`
     L^T = U diag(d)^(1/2),    D = 1
 
-The factor is F = L^T, upper triangular, with an entry for each freedom and those above it. Nothing is filled in, but
-with joints that follow others, as in `ltdl`. R = L^T is a square root, M = R R^T, which such robots have too. Cost:
+The factor is F = L^T, upper triangular, with an entry for each freedom and those above it. Nothing is filled in,
+except with mimic joints, as in `ltdl`. R = L^T is a square root, M = R R^T, for such robots too. Cost:
 order n d^2; the products and solutions with R take order n d of it.
 
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), sec. 6.5.
@@ -27,7 +27,7 @@ __all__ = ["ltl_factor", "ltl_pivots", "root_product", "root_solve"]
 
 @algorithm("mass_matrix_factor", "ltl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
 def ltl_factor(tree: Tree, q: Any) -> Any:
-    """The factor F = L^T for position q."""
+    """Return the factor F = L^T for position q."""
     U, F = composite_body(tree, q), tree.output("matrix")
     factorise(tree, U)
     for k in tree.freedoms():

@@ -58,7 +58,7 @@ def _eliminated(tree: Tree, q: Any) -> tuple[Any, Any, Any, Any]:
     refuses=no_filling_in,
 )
 def udu_factor(tree: Tree, q: Any) -> Any:
-    """The factor U for position q."""
+    """Return the factor U for position q."""
     B, p, _, psi = _eliminated(tree, q)
     U = tree.output("matrix")
     for k, _ in tree.outward():
@@ -72,7 +72,7 @@ def udu_factor(tree: Tree, q: Any) -> Any:
 
 @algorithm("mass_matrix_pivots", "udu", paper="Saha 1999", equations="(47), (50), (54)", refuses=no_filling_in)
 def udu_pivots(tree: Tree, q: Any) -> Any:
-    """The block-diagonal matrix D for position q."""
+    """Return the block-diagonal matrix D for position q."""
     _, p, M, _ = _eliminated(tree, q)
     D = tree.output("symmetric")
     for k, _ in tree.outward():

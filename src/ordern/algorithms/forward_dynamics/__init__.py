@@ -1,4 +1,4 @@
-"""What accelerations do joint forces cause?"""
+"""Forward dynamics: the accelerations that joint forces cause."""
 
 from .articulated_body import articulated_body
 from .joint_wrenches import caused_wrenches

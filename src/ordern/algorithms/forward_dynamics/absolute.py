@@ -9,8 +9,8 @@
     outward   a'    = a_p + c_i,          qdd_i = D_i^-1 u_i - G_i^T a',     a_i = a' + S_i qdd_i
 
 No transforms between bodies are needed, but those to the base are, and nothing in an inertia is zero there: link
-coordinates take fewer operations, and this method is here to show by how many. Accelerations are spatial ones. Joints
-that follow others are bound to them at the end, in `couplings`. Cost: order n.
+coordinates take fewer operations, and this method is here to show by how many. Accelerations are spatial ones. Mimic
+joints are bound at the end, by `binding`. Cost: order n.
 
 Reference: Featherstone and Orin 2000, secs. 3.2 and 3.3, eqs. (12)-(14) as they are written there, without coordinates.
 """
@@ -35,7 +35,7 @@ __all__ = ["absolute"]
     equations="F-O secs. 3.2, 3.3, (12)-(14)",
 )
 def absolute(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     P, v = tree.field(Pose), tree.field(Motion)
     a = tree.field(Motion, base=tree.base_acceleration)
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)

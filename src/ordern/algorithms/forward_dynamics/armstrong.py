@@ -55,7 +55,7 @@ __all__ = ["armstrong"]
 
 @dataclass(frozen=True)
 class Coefficients:
-    """Those of (47) on each body, and what children have added to its inertia and bias force."""
+    """The coefficients of (47) of each body, with its inertia P and bias force z, to which its children have added."""
 
     P: Any
     z: Any
@@ -79,14 +79,14 @@ def _no_armature(model: Model) -> str:
     refuses=all_of(joints_only(Spherical), _no_armature),
 )
 def armstrong(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint moments tau and external forces on the bodies."""
+    """Return joint accelerations qdd for position q, velocity qd, joint moments tau and external forces."""
     qdd = tree.output("v")
     sweeps(tree, q, qd, tau, external, v0, a0, qdd)
     return qdd
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Coefficients:
-    """The three sweeps, which fill in qdd."""
+    """Return the three sweeps, which fill in qdd."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     P, z = tree.field(ArticulatedInertia), tree.field(Force)
@@ -134,6 +134,6 @@ def _less(A: Symmetric3, B: Symmetric3) -> Symmetric3:
 
 
 def _force_alone(Omega: Symmetric3) -> ArticulatedInertia:
-    """What resists as Omega does at the joint, and gives way to any turn."""
+    """Return an inertia that resists translation as Omega does, and does not resist rotation."""
     nothing = ArticulatedInertia.zero()
     return ArticulatedInertia(nothing.I, nothing.H, Omega)

@@ -67,7 +67,7 @@ class Relations:
 
 
 def relations(P: ArticulatedInertia, z: Force, S: Subspace, T: Freedoms, J: Freedoms) -> Relations:
-    """All of them, for a body, the motions S of its joint, forces T along these and the armature J."""
+    """Return the relations of a body with the motions S of its joint, the forces T along them and the armature J."""
     rows, bias = P.rows(), z.scalars
     if not isinstance(S, Units):
         return _all_open(rows, bias, S, T, J)
@@ -82,7 +82,7 @@ def relations(P: ArticulatedInertia, z: Force, S: Subspace, T: Freedoms, J: Free
     slid = _solved(D, asked)
 
     def with_slides(row: Row) -> Row:
-        """The same row with v' = V + s th'' in place of V."""
+        """Return the same row with v' = V + s th'' in place of V."""
         return _plus(row, [(row[a], x) for a, x in zip(slides, slid, strict=True)])
 
     w, moments, forces, v = ([with_slides(row) for row in x] for x in (w, moments, forces, v))
@@ -92,7 +92,7 @@ def relations(P: ArticulatedInertia, z: Force, S: Subspace, T: Freedoms, J: Free
 
 
 def _all_open(rows: Any, bias: Any, S: Subspace, T: Freedoms, J: Freedoms) -> Relations:
-    """Those of a joint whose freedoms are neither turns about nor slides along its own axes: N is open as a whole."""
+    """Return the relations of a joint whose freedoms are not unit motions: all of N is open."""
     columns = [m.scalars for m in S.columns]
     locked = [_unit(k) for k in range(6)]
     force = [_combined(rows[k], locked, bias[k]) for k in range(6)]
@@ -148,14 +148,14 @@ def _less(a: Row, b: Row) -> Row:
 
 
 def _plus(row: Row, terms: list[tuple[Scalar, Row]]) -> Row:
-    """The row and multiples of others."""
+    """Return the row and multiples of others."""
     for weight, other in terms:
         row = tuple(x + weight * y for x, y in zip(row, other, strict=True))
     return row
 
 
 def _combined(weights: Row, rows: list[Row], bias: Scalar) -> Row:
-    """A combination of rows, and a constant."""
+    """Return a combination of rows, and a constant."""
     return _plus(_constant(bias), list(zip(weights, rows, strict=True)))
 
 
@@ -174,7 +174,7 @@ def _solved(A: Factor, rows: list[Row]) -> list[Row]:
     borrows=True,
 )
 def armstrong_general(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     P, z = tree.field(ArticulatedInertia), tree.field(Force)

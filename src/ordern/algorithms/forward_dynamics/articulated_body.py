@@ -12,8 +12,8 @@
               qdd_i = nu_i - G_i^T a',              a_i = a' + S_i qdd_i
 
 Gravity is an acceleration of the base upwards; a base that is moved (v0, a0) adds its own. g_i is the gyration of a
-drive's momentum armature_i qd_i, which most joints have none of. Joints that follow others are bound to them at the
-end, in `couplings`. Cost: order n.
+drive's momentum armature_i qd_i, which is zero for most joints. Mimic joints are bound at the end, by
+`binding`. Cost: order n.
 
 Reference: Jain 1991, eqs. (11), (14), (45), (46), (60), where IA is P, G the Kalman gain and, at rest, pA is z,
 u epsilon and nu_i nu; Featherstone and Orin 2000, sec. 3.3, eqs. (12)-(14).
@@ -42,7 +42,7 @@ __all__ = ["articulated_body"]
     joints_only=True,
 )
 def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)

@@ -1,4 +1,4 @@
-"""Free links, assembled joint by joint: the recursion of `virtual_work`, and what more forces do to the result."""
+"""Free links, assembled joint by joint: the recursion of `virtual_work`, and its response to further forces."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def assemble(tree: Tree, links: Links, a0: Any) -> Assembly:
 
 
 def responses(tree: Tree, links: Links, assembly: Assembly, F: Any, m: int) -> tuple[Any, Any]:
-    """What m sets of forces F on the assembled links cause by themselves: constraint forces, and accelerations.
+    """Return the constraint forces and the accelerations that m sets of forces F on the assembled links cause.
 
     F is a field of `Loads(m)`. As in `assemble`, without velocities, gravity and joint forces.
     """

@@ -17,7 +17,7 @@ and Kreutz's FD4 as Q_i + L_i = f_i - z_i.
 Differs: Jain's Q is made of the whole joint forces, which forward dynamics does not know beforehand; f_i is the least
 of those that serve. Q is at the joint, as Jain has it, instead of the mass centre. Terms of velocities and the armature
 are added. Bae and Haug have joints with one freedom and cylindrical ones; the mathematics asks for no such thing.
-Joints that follow others are bound to them at the end, in `couplings`.
+Mimic joints are bound at the end, by `binding`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["actuator", "bae_haug"]
 
 @dataclass(frozen=True)
 class Bodies:
-    """What the sweeps leave on each body."""
+    """Results of the sweeps on each body."""
 
     X: Any
     S: Any
@@ -54,14 +54,14 @@ class Bodies:
     equations="Jain (50)-(52), (45)",
 )
 def bae_haug(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     qdd = free_accelerations(tree)
     k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
     return bind_followers(tree, k.X, k.S, k.G, k.D, qdd)
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Bodies:
-    """The three sweeps, which fill in qdd."""
+    """Return the three sweeps, which fill in qdd."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     Q, L, K = tree.field(Force), tree.field(Force), tree.field(ArticulatedInertia)
@@ -93,7 +93,7 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
 
 
 def actuator(S: Subspace, tau: Freedoms) -> Force:
-    """The least force f on the child with S^T f = tau: S (S^T S)^-1 tau."""
+    """Return the least force f on the child with S^T f = tau: S (S^T S)^-1 tau."""
     columns = [column.scalars for column in S.columns]
     alone = Factor.of(tuple(tuple(dot(x, y) for y in columns) for x in columns))
     along = S @ alone.solve(tau)

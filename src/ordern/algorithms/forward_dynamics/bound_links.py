@@ -1,17 +1,17 @@
-"""Joints that follow others, among free links: one more constraint for each, added to the assembled tree.
+"""Mimic joints among free links: one more constraint for each, added to the assembled tree.
 
-A joint that follows another, qdd_j = ratio qdd_i, is bound to it by a force lambda that does no work: B lambda, where B
-has 1 at the joint and -ratio at the other. On free links, the force of a joint is a pair of opposite wrenches, so
+A mimic joint, qdd_j = ratio qdd_i, is bound by a force lambda that does no work: B lambda, where B has 1 at the joint
+and -ratio at the other. On free links, the force of a joint is a pair of opposite wrenches, so
 
-    F          = K_Ji^T B_i on link i, and -X_i^T K_Ji^T B_i on its parent; a column for each joint that follows another
+    F          = K_Ji^T B_i on link i, and -X_i^T K_Ji^T B_i on its parent; a column for each mimic joint
     n_F, a_F   = what F does to the assembled tree, by `virtual_work.responses`
     L          = sum of B_i^T K_Ji (a_F,i - X_i a_F,p),    e = sum of B_i^T qdd0_i,    L lambda = -e
     n_i       += n_F,i lambda,    a_i += a_F,i lambda,    (force of joint i) += K_Ji^T B_i lambda
 
-Cost: order n m for m joints that follow others, and m^3.
+Cost: order n m for m mimic joints, and m^3.
 
-Reference: Yamane and Nakamura, eqs. (36), (37), (46), as in `closed_loop.virtual_work`; B as in `couplings`.
-Differs: the paper knows no such joints.
+Reference: Yamane and Nakamura, eqs. (36), (37), (46), as in `closed_loop.virtual_work`; B as in `binding`.
+Differs: the paper has no such joints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Branches as articulated bodies: what methods for chains do with whatever else hangs on the links of a chain.
+"""Branches as articulated bodies, for methods that treat chains.
 
     inward    D = S_i^T C_i S_i + armature_i,    G_i = C_i S_i D^-1,    e = tau_i - S_i^T b_i,    nu_i = D^-1 e
               C_p += X_i^T C+ X_i,               b_p += X_i^T (b_i + G_i e + C+ c_i),    C+ = C_i - G_i S_i^T C_i
@@ -58,7 +58,7 @@ class Branches:
 
 
 def _levels(parent: Array, chains: Array) -> tuple[Array, ...]:
-    """The bodies that are not on the chains, by their distance from the base."""
+    """Return the bodies that are not on the chains, by their distance from the base."""
     depth = np.zeros(len(parent), int)
     for k, p in enumerate(parent.tolist()):
         depth[k] = 0 if p < 0 else depth[p] + 1
@@ -74,20 +74,20 @@ def through(k: Bodies, i: Array, b: Array, C: Array) -> Values:
 
 @piece(2, 2, 2, 2, 2, 1, 1, 1)
 def _felt(G: Array, Di: Array, left: Array, S: Array, X: Array, tau: Array, b: Array, c: Array) -> Values:
-    """The innovations nu, and what parents feel through joints."""
+    """Return the innovations nu, and what parents feel through joints."""
     e, F = tau - times(transpose(S), b), transpose(X)
     return times(Di, e), times(F, b + times(G, e) + times(left, c)), symmetric(F @ left @ X)
 
 
 @piece(1, 2, 2, 1, 1)
 def joint_accelerations(nu: Array, G: Array, X: Array, a: Array, c: Array) -> Values:
-    """The accelerations of joints, given those of the parents."""
+    """Return the accelerations of joints, given those of the parents."""
     return (nu - times(transpose(G), times(X, a) + c),)
 
 
 @piece(1, 2, 2, 1, 1, 2)
 def _moved(nu: Array, G: Array, X: Array, a: Array, c: Array, S: Array) -> Values:
-    """The accelerations of joints and bodies, given those of the parents."""
+    """Return the accelerations of joints and bodies, given those of the parents."""
     carried = times(X, a) + c
     qdd = nu - times(transpose(G), carried)
     return qdd, carried + times(S, qdd)
@@ -95,5 +95,5 @@ def _moved(nu: Array, G: Array, X: Array, a: Array, c: Array, S: Array) -> Value
 
 @piece(2, 1, 1)
 def _wrench(C: Array, a: Array, b: Array) -> Values:
-    """The wrenches through joints."""
+    """Return the wrenches through joints."""
     return (times(C, a) + b,)

@@ -10,8 +10,8 @@ U has an entry for each body and ancestor, no more. Cost: order n d for M and n 
 depth of the tree; n^3 for a chain, with the small factor 1/6.
 
 Reference: Walker and Orin 1982, method 3, as in Jain 1991, sec. 3, eqs. (22), (25), (28).
-Differs: Jain treats chains, where no entry is zero, and leaves open how (22) is solved. Joints that follow others need
-nothing here: M and T' are those of the coordinates that are left; but then some zeros of M are filled in.
+Differs: Jain treats chains, where no entry is zero, and leaves open how (22) is solved. Mimic joints need
+no special treatment: M and T' belong to the independent coordinates; but then some zeros of M are filled in.
 """
 
 from __future__ import annotations
@@ -47,6 +47,6 @@ def bias_free(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0:
     joints_only=True,
 )
 def composite_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations, with the mass matrix from composite bodies."""
+    """Return joint accelerations, with the mass matrix from composite bodies."""
     M = composite_mass_matrix(tree, q)
     return solve(tree, M, bias_free(tree, q, qd, tau, external, v0, a0))

@@ -27,8 +27,8 @@ rounding is always reached, and takes a tenth more steps than 1e-12. It is the d
 Reference: Jain 1991, sec. 4, eqs. (22), (30); Walker and Orin 1982, method 4, for L = 1; Fijany and Scheid 1989 for the
 diagonal.
 Differs: g is printed as z^T z / r^T r, which is right only for L = 1; with it the iteration does not end after N steps.
-Jain ends after n steps, but rounding takes more. Of joints that follow others, what they have in common with the
-joint that they follow is left out of L.
+Jain ends after n steps, but rounding takes more. The terms between a mimic joint and its
+leader are left out of L.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Solution:
 
     acceleration: Array
     steps: Array
-    """How many steps were taken."""
+    """The number of steps."""
     residual: Array
     """The norm of r relative to that of T - C, as the iteration has it; rounding adds 1e-16 times the norm of M qdd."""
     converged: Array
-    """Whether the residual is within the tolerance."""
+    """True if the residual is within the tolerance."""
 
 
 def solve(
@@ -77,7 +77,7 @@ def solve(
     tolerance: float | None = None,
     most: int | None = None,
 ) -> Solution:
-    """Joint accelerations by conjugate gradients, for one state or a batch.
+    """Return joint accelerations by conjugate gradients, for one state or a batch.
 
     `robot` is a robot, or the function by which a method asks its own. The iteration of a state ends when the residual
     is `tolerance` times its first value, 1e-14 in double precision unless given, or after `most` steps, 100 + 20 nv.
@@ -119,23 +119,23 @@ def solve(
 
 
 def _dot(x: Array, y: Array) -> Array:
-    """The inner product of each state; of any kind of number, where einsum knows only NumPy's."""
+    """Return the inner product of each state; of any kind of number, where einsum knows only NumPy's."""
     return np.asarray((x * y).sum(axis=-1))
 
 
 def _ratio(a: Array, b: Array) -> Array:
-    """The quotient a / b; zero for 0 / 0, which is what is left of a state that has come to its end."""
+    """Return the quotient a / b; zero for 0 / 0, which is what is left of a state that has come to its end."""
     none = (b == 0).astype(bool)
     return np.where(none, a - a, a / np.where(none, b - b + 1, b))
 
 
 def _unit(T: Array) -> float:
-    """The rounding unit; that of double precision for numbers that are not NumPy's."""
+    """Return the rounding unit; that of double precision for numbers that are not NumPy's."""
     return float(np.finfo(T.dtype if T.dtype.kind == "f" else np.float64).eps)
 
 
 def _asking(robot: Any) -> Ask:
-    """What `ask` is inside a method, for a robot."""
+    """Return the function `ask` that a method would get for a robot."""
 
     def ask(question: str, *arguments: Any, **more: Any) -> Array:
         present = tuple(name for name, value in more.items() if value is not None)
@@ -146,7 +146,7 @@ def _asking(robot: Any) -> Ask:
 
 
 def _freedoms(robot: Any) -> list[slice]:
-    """Where each joint's freedoms are; those of joints that follow others are their leaders'."""
+    """Return the slice of v of each joint; mimic joints have no freedoms of their own."""
     kernel = getattr(robot, "__self__", None)
     model = robot if kernel is None else kernel.model
     return [c.v for c in model.joints if c.mimic is None and c.nv]

@@ -60,7 +60,7 @@ class Chain:
 
     @classmethod
     def of(cls, k: Bodies) -> Chain:
-        """From what is known of all bodies."""
+        """Collect the links of all chains."""
         line = np.concatenate([path[::-1] for path in k.paths if k.parent[path[-1]] < 0])
         follows = np.flatnonzero(k.parent[line] >= 0)
         links = Freed.of(k, line)
@@ -75,12 +75,12 @@ class Chain:
 
 @piece(2)
 def _mobility(M: Array) -> Values:
-    """Of links with branches: the inverses of articulated inertias."""
+    """Invert the articulated inertias of links with branches."""
     return (inverse(M),)
 
 
 def tridiagonal(chain: Chain) -> Values:
-    """The blocks of Phi on the diagonal, those below it, and alpha."""
+    """Return the blocks of Phi on the diagonal, those below it, and alpha."""
     k, run, line = chain.bodies, chain.bodies.tree.run, chain.line
     A, T = chain.links.A, chain.links.T
     (y,) = run(product, A, chain.t)
@@ -93,7 +93,7 @@ def tridiagonal(chain: Chain) -> Values:
 
 @piece(2, 2, 2, 2, 1, 1, 1, 1)
 def _own(A: Array, inner: Array, T: Array, X: Array, E: Array, carrier: Array, y: Array, c: Array) -> Values:
-    """A joint's own block of Phi, and alpha."""
+    """Return a joint's own block of Phi, and alpha."""
     both = A + X @ inner @ transpose(X)
     return transpose(T) @ both @ T + np.eye(E.shape[-1]) * E[..., None, :], times(
         transpose(T), times(X, carrier) + c - y
@@ -102,12 +102,12 @@ def _own(A: Array, inner: Array, T: Array, X: Array, E: Array, carrier: Array, y
 
 @piece(2, 2, 2, 2)
 def _below(T: Array, X: Array, A: Array, inner: Array) -> Values:
-    """The block of Phi for a joint and the one that carries it."""
+    """Return the block of Phi for a joint and the one that carries it."""
     return (-(transpose(T) @ X @ A @ inner),)
 
 
 def all_at_once(own: Array, below: Array, alpha: Array, run: Any = lambda p, *x: p(*x)) -> Array:
-    """The solution of a block-tridiagonal system: every second unknown is eliminated, then half of the rest ..."""
+    """Solve a block-tridiagonal system by cyclic reduction: eliminate every second unknown, and so on."""
     n = np.zeros_like(alpha)
     if len(own) == 1:
         (n[:],) = run(_solution, own, alpha)
@@ -126,13 +126,13 @@ def all_at_once(own: Array, below: Array, alpha: Array, run: Any = lambda p, *x:
 
 @piece(2, 1)
 def _solution(A: Array, x: Array) -> Values:
-    """Of a symmetric positive definite system."""
+    """Solve a symmetric positive definite system."""
     return (packed(_factor(A).solve(freedoms(x)), x.shape[-1]),)
 
 
 @piece(2, 2, 2, 1)
 def _eliminated(own: Array, before: Array, after: Array, alpha: Array) -> Values:
-    """One unknown in terms of its neighbours, and what it leaves: on either side, and between them."""
+    """Return one unknown in terms of its neighbours, and what it leaves: on either side, and between them."""
     B, w = _factor(own), alpha.shape[-1]
     columns = [freedoms(x[..., k]) for x in (before, transpose(after)) for k in range(w)]
     solved = packed([x for column in columns for x in B.solve(column)], 2, w, w)
@@ -144,7 +144,7 @@ def _eliminated(own: Array, before: Array, after: Array, alpha: Array) -> Values
 
 @piece(2, 2, 1, 1, 1)
 def _between(P: Array, Q: Array, e: Array, before: Array, after: Array) -> Values:
-    """An unknown, given its neighbours."""
+    """Return an unknown, given its neighbours."""
     return (e - times(P, before) - times(Q, after),)
 
 

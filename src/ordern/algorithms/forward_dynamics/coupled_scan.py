@@ -1,6 +1,6 @@
-"""Joints that follow others, after a filter by scans: the corrections of `couplings` in logarithmic depth.
+"""Mimic joints, after a filter by scans: the corrections of `binding` in logarithmic depth.
 
-With qdd0 the accelerations of free joints, and a column of B for each joint that follows another (see `couplings`),
+With qdd0 the accelerations of free joints, and a column of B for each mimic joint (see `binding`),
 
     inward    p_p += X_i^T (1 - G_i S_i^T) p_i + X_i^T G_i B_i,        w_i = B_i - S_i^T p_i
               L  = sum of w_i^T D_i^-1 w_i,    e = sum of B_i^T qdd0_i,    L lambda = -e
@@ -10,7 +10,7 @@ With qdd0 the accelerations of free joints, and a column of B for each joint tha
 Both sweeps are affine maps of what they carry, and scans along the paths of the tree combine such maps. Cost: order
 n m^2 operations for m couplings, of depth log n for chains and log^2 n for trees, and m^3 for lambda.
 
-Reference: as `couplings`; scans as in `scan`.
+Reference: as `binding`; scans as in `scan`.
 """
 
 from __future__ import annotations
@@ -55,27 +55,27 @@ def coupled(k: Bodies, G: Array, Di: Array) -> None:
 
 @piece(2, 2, 2, 2)
 def _inward(S: Array, G: Array, X: Array, B: Array) -> Values:
-    """What a joint makes of the loads on its body for the parent: a matrix, and what is added."""
+    """Return the affine map from the loads on a body to those on its parent: its matrix and its constant."""
     F = transpose(X)
     return F @ (np.eye(6) - G @ transpose(S)), F @ G @ B
 
 
 @piece(2, 2, 2, 2)
 def _affine(one: Values, other: Values) -> Values:
-    """The maps x -> A x + b of several columns, one after the other."""
+    """Return the maps x -> A x + b of several columns, one after the other."""
     (A1, b1), (A2, b2) = one, other
     return A2 @ A1, A2 @ b1 + b2
 
 
 @piece(2, 2, 2)
 def _moved(one: Values, x: Values) -> Values:
-    """The map x -> A x + b of several columns."""
+    """Return the map x -> A x + b of several columns."""
     return (one[0] @ x[0] + one[1],)
 
 
 @piece(2, 2, 2, 2, 1)
 def _share(S: Array, p: Array, B: Array, Di: Array, qdd0: Array) -> Values:
-    """A joint's D^-1 w, and its part in L and e."""
+    """Return a joint's D^-1 w, and its part in L and e."""
     w = B - transpose(S) @ p
     Dw = Di @ w
     return Dw, transpose(w) @ Dw, times(transpose(B), qdd0)
@@ -83,7 +83,7 @@ def _share(S: Array, p: Array, B: Array, Di: Array, qdd0: Array) -> Values:
 
 @piece(2, 1)
 def _solved(L: Array, e: Array) -> Values:
-    """The forces that bind joints."""
+    """Return the forces that bind joints."""
     m = e.shape[-1]
     A = Factor.of(tuple(tuple(L[..., r, c][()] for c in range(m)) for r in range(m)))
     return (-packed(A.solve(freedoms(e)), m),)
@@ -91,12 +91,12 @@ def _solved(L: Array, e: Array) -> Values:
 
 @piece(2, 2, 2, 2, 1)
 def _outward(S: Array, G: Array, X: Array, Dw: Array, force: Array) -> Values:
-    """What a joint makes of the acceleration of its parent, what is added, and what the forces do to it directly."""
+    """Return the affine map from the parent's acceleration to the body's, and the joint's direct response."""
     direct = times(Dw, force)
     return (np.eye(6) - S @ transpose(G)) @ X, times(S, direct), direct
 
 
 @piece(1, 2, 2, 1)
 def _along(direct: Array, G: Array, X: Array, a: Array) -> Values:
-    """The change of the joint's acceleration."""
+    """Return the change of the joint's acceleration."""
     return (direct - times(transpose(G), times(X, a)),)

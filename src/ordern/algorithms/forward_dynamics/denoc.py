@@ -21,7 +21,7 @@ Differs: for trees, where sums run over children, and joints with several freedo
 m^_i is a matrix. In the axes of each body instead of inertial ones, so that B_ip turns as well. With armature in m^_i.
 Of t_i only the angular half w_i is needed, since B'_ip t_p = (0, w_p x (w_p x c) + w_p x u), where c leads from C_p to
 C_i and u is the velocity that the joint gives C_i; joints whose p_i changes in body i, such as universal ones, have a
-bias. A body without mass has its frame's origin for a centre. Joints that follow others are bound in `couplings`.
+bias. A body without mass has its frame's origin for a centre. Mimic joints are bound by `binding`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["denoc"]
     equations="sec. 5.2, (33)-(37); appendix B, (47)-(50)",
 )
 def denoc(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations by the recursive U D U^T decomposition of the mass matrix."""
+    """Return joint accelerations by the recursive U D U^T decomposition of the mass matrix."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     xi = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     C, gamma, eta, mu = tree.field(Point), tree.field(Force), tree.field(Force), tree.field(Motion)
@@ -82,6 +82,6 @@ def denoc(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any
 
 
 def _between(start: Vector3, X: Chain, end: Vector3) -> Chain:
-    """From the mass centre of the parent to that of the body: one shift in the parent's axes, then X's turns."""
+    """Return the transform between the mass centres of parent and body: a shift, then the rotations of X."""
     c = Chain((*X.factors, Transform(Identity(), end))).origin
     return Chain((Transform(Identity(), subtract(c, start)), *(Transform(x.rotation, ZERO3) for x in X.factors)))

@@ -57,7 +57,7 @@ def solve(k: Bodies, wrenches: Array | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Joint:
-    """What is kept of the joints of a level until the forces at the ends of their pieces are known."""
+    """Data of the joints of a level, kept until the forces at the ends of their pieces are known."""
 
     body: Array
     G: Array
@@ -112,7 +112,7 @@ def _stiffness(A22: Array, B11: Array) -> Values:
 
 @piece(2, 2, 2, 1, 1, 2, 2, 2, 1, 1, 2, 2, 1, 1)
 def _joined(A: Values, B: Values, G: Array, W: Array, c: Array, tau: Array) -> Values:
-    """The acceleration gamma that is missing at joints, and the pieces that they join."""
+    """Return the acceleration gamma that is missing at joints, and the pieces that they join."""
     (A11, A12, _, a1, a2), (_, B12, B22, b1, b2) = A, B
     gamma = c + a2 - b1
     f = times(W, gamma) + times(G, tau)
@@ -142,7 +142,7 @@ def _take_apart(k: Bodies, i: Array, links: Values, levels: list[_Joint], throug
 
 @piece(1, 2, 2, 2, 2, 2, 1, 1, 1)
 def _parted(kept: Values, f1: Array, f2: Array, tau: Array) -> Values:
-    """The forces through joints, and the accelerations along them, given the forces at the ends of their pieces."""
+    """Return the forces through joints and the accelerations along them, from the forces at the ends of pieces."""
     gamma, A12, B12, W, G, Di = kept
     gamma = gamma + times(transpose(A12), f1) - times(B12, f2)
     return times(W, gamma) + times(G, tau), times(Di, tau) - times(transpose(G), gamma)
@@ -150,12 +150,12 @@ def _parted(kept: Values, f1: Array, f2: Array, tau: Array) -> Values:
 
 @piece(2, 2, 1, 1, 1)
 def _held(Phi11: Array, Phi12: Array, b1: Array, f1: Array, f2: Array) -> Values:
-    """The accelerations of links by the forces at their handles."""
+    """Return the accelerations of links by the forces at their handles."""
     return (times(Phi11, f1) + times(Phi12, f2) + b1,)
 
 
 def _alternate(one: Array, other: Array) -> Array:
-    """One and other in turn; what is left of the longer follows."""
+    """Return one and other in turn; what is left of the longer follows."""
     n = min(len(one), len(other))
     pairs = np.stack((one[:n], other[:n]), axis=1).reshape(-1, *one.shape[1:])
     return np.concatenate((pairs, one[n:], other[n:]))

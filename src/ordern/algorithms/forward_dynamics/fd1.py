@@ -16,8 +16,8 @@ which FD2 saves:
 Cost: order n.
 
 Reference: Rodriguez and Kreutz 1988, part I, eqs. (3.15), (4.4)-(4.8), (4.16)-(4.23); symbols in `rodriguez_kreutz`.
-Differs: in body axes. zeta of the base is the acceleration that stands for gravity. Joints that follow others are bound
-to them at the end, in `couplings`.
+Differs: in body axes. zeta of the base is the acceleration that stands for gravity. Mimic joints are bound at
+the end, by `binding`.
 """
 
 from __future__ import annotations

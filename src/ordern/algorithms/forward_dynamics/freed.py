@@ -1,4 +1,4 @@
-"""Links as free bodies, all of them as arrays: what methods have in common that treat many links or joints at once.
+"""Links as free bodies, as arrays: shared parts of methods that treat many links or joints at once.
 
 The symbols and equations are those of `links`. All joints have as many forces T as the one with most: those that a
 joint lacks are zero, with a yield E of one.
@@ -34,7 +34,7 @@ class Freed:
 
     @classmethod
     def of(cls, k: Bodies, which: Array) -> Freed:
-        """Of some bodies."""
+        """Collect these quantities for some bodies."""
         A, T, J, lacking = (x[which] for x in k.by_group(_free, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,)))
         width = max(len(held(k.index[i], _any_position(k.index[i])).E) for i in which)
         active, felt = k.tree.run(_active, J, k.tau[which], k.X[which])
@@ -42,7 +42,7 @@ class Freed:
 
 
 def _free(group: Group) -> Piece:
-    """The piece that finds the mobility of each link of a group by itself, T, J and 1 - E."""
+    """Return the piece that finds the mobility of each link of a group by itself, T, J and 1 - E."""
 
     def free(rows: Array, q: Array) -> Values:
         i = group.of(rows)
@@ -64,14 +64,14 @@ def _any_position(i: Any) -> Any:
 
 @piece(2, 1, 2)
 def _active(J: Array, tau: Array, X: Array) -> Values:
-    """The joints' own forces on links, and on those that carry them."""
+    """Return the joints' own forces on links, and on those that carry them."""
     f = times(J, tau)
     return f, times(transpose(X), f)
 
 
 @piece(2, 1)
 def product(A: Array, x: Array) -> Values:
-    """A matrix by a vector."""
+    """Return a matrix by a vector."""
     return (times(A, x),)
 
 
@@ -84,5 +84,5 @@ def wrench(T: Array, n: Array, X: Array) -> Values:
 
 @piece(2, 2, 2, 1, 1, 1)
 def along(J: Array, A: Array, X: Array, f: Array, carrier: Array, c: Array) -> Values:
-    """Accelerations of links by the forces on them; of joints, once those of the carriers are known."""
+    """Return accelerations of links by the forces on them; of joints, once those of the carriers are known."""
     return (times(transpose(J), times(A, f) - times(X, carrier) - c),)

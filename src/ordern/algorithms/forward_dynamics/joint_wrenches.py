@@ -30,13 +30,13 @@ __all__ = ["caused_wrenches"]
     equations="Jain (45), (46), (60), (11), (14)-(16); F-O secs. 3.1, 3.3",
 )
 def caused_wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
+    """Return the wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
     qdd = _Accelerations(articulated_body(tree, q, qd, tau, external, v0, a0))
     return joint_wrenches(tree, q, qd, qdd, external, v0, a0)
 
 
 class _Accelerations:
-    """Accelerations of all joints, also of those that follow others and have none of their own."""
+    """Accelerations of all joints, mimic joints included."""
 
     def __init__(self, qdd: Any) -> None:
         self._qdd = qdd

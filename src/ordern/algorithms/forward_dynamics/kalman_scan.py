@@ -29,7 +29,7 @@ scan of affine maps, from base to tip:
 Chains are cut in the midst of links, each side taking half of the link's inertia, and only through links whose inertia
 is regular. Then C1 is regular, and D is whenever it is for the chain as a whole: see docs/kalman_scan.md. Links that
 cannot be cut are passed step by step. Trees are cut into paths; a branch adds its C and b to the link that carries it.
-Joints that follow others are bound to them at the end, in `coupled_scan`. Cost: order n operations, of depth log n for
+Mimic joints are bound at the end, in `coupled_scan`. Cost: order n operations, of depth log n for
 chains (and log^2 n for trees) of links that can be cut.
 
 Reference: Rodriguez and Kreutz 1988, eqs. (4.4)-(4.8), and Jain 1991, eqs. (45), (46), (60), for dynamics as filtering,
@@ -63,7 +63,7 @@ __all__ = ["combine", "kalman_scan", "predict"]
     sweeps=False,
 )
 def kalman_scan(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     if not tree.model.nv:
         return tree.output("v")
     k = Bodies(tree, q, qd, tau, external, v0, a0)
@@ -84,7 +84,7 @@ def kalman_scan(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a
 
 @piece(2, 2, 2, 1, 1)
 def _outward(S: Array, G: Array, X: Array, c: Array, nu: Array) -> Values:
-    """The smoother's maps, from the acceleration of a parent to that of a link."""
+    """Return the smoother's maps, from the acceleration of a parent to that of a link."""
     free = np.eye(6) - S @ transpose(G)
     return free @ X, times(free, c) + times(S, nu)
 
@@ -109,7 +109,7 @@ def _filter(k: Bodies, path: Array, G: Array, nu: Array, Di: Array) -> None:
 
 
 def _pieces(k: Bodies, path: Array, cuts: Array, ends: Array) -> Values:
-    """The elements (A, b, C, eta, J) of the pieces of a path between cuts, the first of which is at the tip."""
+    """Return the elements (A, b, C, eta, J) of the pieces of a path between cuts, the first of which is at the tip."""
     n = len(cuts)
     A, b, C = k.eye(n), k.zeros(n, 6), 0.5 * k.M[path[cuts]]
     A[:1], b[:1], C[:1] = 0.0, k.p[path[:1]], k.M[path[:1]]
@@ -126,7 +126,7 @@ def _pieces(k: Bodies, path: Array, cuts: Array, ends: Array) -> Values:
 
 @piece(2, 1, 2, 2, 1, 2, 2, 2, 1)
 def _learned(A: Array, eta: Array, J: Array, G: Array, nu: Array, Di: Array, S: Array, X: Array, c: Array) -> Values:
-    """The A, eta and J of pieces, one joint longer."""
+    """Return the A, eta and J of pieces, one joint longer."""
     L = transpose(S) @ A
     left = A - G @ L
     eta = eta + times(transpose(L), nu) + times(transpose(left), c)
@@ -134,7 +134,7 @@ def _learned(A: Array, eta: Array, J: Array, G: Array, nu: Array, Di: Array, S: 
 
 
 def _steps(cuts: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
-    """The first link of every run, the second of those that have one ...: the runs, and where the links are."""
+    """Return the first link of every run, the second of those that have one ...: the runs, and where the links are."""
     for d in range(max(ends - cuts, default=0)):
         on = np.flatnonzero(cuts + d < ends)
         yield on, cuts[on] + d
@@ -142,7 +142,7 @@ def _steps(cuts: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
 
 @piece(2, 1, 2, 1, 2, 2, 1, 2, 1, 2)
 def combine(one: Values, other: Values) -> Values:
-    """Two pieces of a chain as one, the first nearer to the tip."""
+    """Return two pieces of a chain as one, the first nearer to the tip."""
     (A1, b1, _, eta1, J1), (A2, _, _, eta2, J2) = one, other
     W, b, C = _passed(one[1:3], other)
     inner = W @ A1
@@ -152,7 +152,7 @@ def combine(one: Values, other: Values) -> Values:
 
 @piece(2, 1, 2, 1, 2, 1, 2)
 def predict(element: Values, state: Values) -> Values:
-    """The state (b, C) after a piece of a chain, given that before it."""
+    """Return the state (b, C) after a piece of a chain, given that before it."""
     return _passed(state, element)[1:]
 
 

@@ -14,8 +14,8 @@ and -B_i the pivots of link and joint, w and z what becomes of the right side,
               qdd_i = K_Ji (a_i - X_i (a_p + r_i) - c_i)
 
 beginning from D_i = A_i, the inertia of the link, and w_i = t_i. D_i is the articulated-body inertia, and it is
-inverted, where the articulated-body algorithm inverts a matrix of the size of the joint's freedoms. Joints that follow
-others are bound to them at the end, in `couplings`, for which D_i is what that takes. Cost: order n.
+inverted, where the articulated-body algorithm inverts a matrix of the size of the joint's freedoms. Mimic joints
+are bound at the end, by `binding`, which takes the same D_i. Cost: order n.
 
 Reference: Featherstone and Orin 2000, sec. 3.5, eq. (27), after D. Baraff, Linear-time dynamics using Lagrange
 multipliers, 1996.
@@ -48,7 +48,7 @@ __all__ = ["lagrange_multipliers", "multipliers", "wrenches"]
 
 
 def multipliers(tree: Tree, links: Links, a0: Any) -> tuple[Any, Any, Any]:
-    """The constraint forces n of all joints, the accelerations a of all links, and the pivots D."""
+    """Return the constraint forces n of all joints, the accelerations a of all links, and the pivots D."""
     X, joint = links.X, links.held
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     D, w = tree.field(ArticulatedInertia), tree.field(Force)
@@ -89,7 +89,7 @@ def _under(D: Factor, T: Forces) -> tuple[tuple[Scalar, ...], ...]:
     borrows=True,
 )
 def lagrange_multipliers(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
     _, a, D = multipliers(tree, links, a0)
     if not tree.couplings:
@@ -111,7 +111,7 @@ def lagrange_multipliers(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v
     borrows=True,
 )
 def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
+    """Return the wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
     n, a, _ = multipliers(tree, links, a0)
     return joint_wrenches(tree, links, n, a)

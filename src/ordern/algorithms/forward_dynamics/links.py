@@ -1,4 +1,4 @@
-"""Links as free bodies, and the joints that bind them: what the methods that solve for constraint forces share.
+"""Links as free bodies, and the joints between them: shared parts of methods that solve for constraint forces.
 
     A_i^-1            mobility of link i by itself: the inverse of its inertia (zero for the base)
     T_i, K_Ji         T_i^T S_i = 0 spans what joint i holds, K_Ji = (S_i^T S_i)^-1 S_i^T what it lets go
@@ -58,7 +58,7 @@ _Rows = tuple[tuple[Scalar, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a joint holds: forces T with their yield E, and forces J = K_J^T that act on one freedom each."""
+    """The constraint forces T of a joint with their compliance E, and forces J = K_J^T that act on one freedom each."""
 
     T: Forces
     J: Forces
@@ -70,7 +70,7 @@ class Held:
 
 
 def held(i: Index, q: Freedoms) -> Held:
-    """What the joint of a body holds in this position."""
+    """Return the constraint forces of a body's joint at this position."""
     S = i.subspace(q)
     if isinstance(S, Units):
         units = [Force.of(tuple(1.0 if r == k else 0.0 for r in range(6))) for k in range(6)]
@@ -138,13 +138,13 @@ class Links:
     w: Any
 
     def apart(self, i: Index, parent: Motion, child: Motion) -> Freedoms:
-        """The acceleration that is missing between a link and its parent, along what the joint holds."""
+        """Return the acceleration that is missing between a link and its parent, along what the joint holds."""
         missing: Freedoms = self.held[i].T.T @ (self.X[i] @ (parent + self.r[i]) + self.c[i] - child)
         return missing
 
 
 def spins(tree: Tree, q: Any, qd: Any, v0: Any) -> tuple[Any, Any]:
-    """The transforms, and the angular velocities of the links, one after the other."""
+    """Return the transforms, and the angular velocities of the links, one after the other."""
     X, w = tree.own(), tree.field(Spin, base=Spin(v0[tree.base].angular))
     for i, p in tree.outward():
         X[i] = i.transform(q[i])
@@ -153,7 +153,7 @@ def spins(tree: Tree, q: Any, qd: Any, v0: Any) -> tuple[Any, Any]:
 
 
 def free_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, X: Any, w: Any) -> Links:
-    """The links, for these positions, velocities, forces, transforms and angular velocities."""
+    """Return the links, for these positions, velocities, forces, transforms and angular velocities."""
     joint, r, c, active, t = tree.own(), tree.own(), tree.own(), tree.own(), tree.field(Force)
     for i, p in tree.outward():
         joint[i] = held(i, q[i])
@@ -166,7 +166,7 @@ def free_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, X: Any, w: 
 
 
 def accelerations(tree: Tree, links: Links, n: Any, a0: Any) -> Any:
-    """The accelerations of the links by the known forces t and the constraint forces n; a0 is the base's."""
+    """Return the accelerations of the links by the known forces t and the constraint forces n; a0 is the base's."""
     a, f = tree.field(Motion, base=tree.base_acceleration + a0[tree.base]), tree.field(Force)
     for i, p in tree.outward():
         force = links.held[i].T @ n[i]
@@ -178,7 +178,7 @@ def accelerations(tree: Tree, links: Links, n: Any, a0: Any) -> Any:
 
 
 def joint_accelerations(tree: Tree, links: Links, a: Any) -> Any:
-    """The joint accelerations, from those of the links."""
+    """Return the joint accelerations, from those of the links."""
     qdd = tree.output("v")
     for i, p in tree.outward():
         qdd[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
@@ -186,7 +186,7 @@ def joint_accelerations(tree: Tree, links: Links, a: Any) -> Any:
 
 
 def joint_wrenches(tree: Tree, links: Links, n: Any, a: Any = None) -> Any:
-    """The wrench through each joint, of its constraint force and its own force.
+    """Return the wrench through each joint, of its constraint force and its own force.
 
     Of links that have borrowed inertia it takes their accelerations a.
     """
@@ -201,7 +201,7 @@ def joint_wrenches(tree: Tree, links: Links, n: Any, a: Any = None) -> Any:
 
 
 def has_borrowed(tree: Tree) -> bool:
-    """Whether links have borrowed inertia, which joint wrenches must not show."""
+    """Return True if links have borrowed inertia, which joint wrenches must not include."""
     return any(kind.borrowed is not None for kind in tree.model.tables.kinds)
 
 
@@ -221,11 +221,11 @@ def _no_lent_armature(model: Model) -> str:
     for k, number in enumerate(t.kind):
         if (t.rows[k, t.kinds[number].term(0)] < 0.0).any():
             name = model.joints[k].name
-            return f"joints that move with {name!r} meet no inertia of their own, and it cannot lend them any here"
+            return f"joints that move with {name!r} meet no inertia of their own, and it cannot shift armature to them"
     return ""
 
 
 beyond_reach_alone = all_of(no_massless_bodies, _no_redundant_joints, _no_lent_armature)
-"""Why a model is outside of the reach of methods for constraint forces that know joints which follow others."""
+"""The limits of methods for constraint forces that handle mimic joints."""
 beyond_reach = all_of(no_couplings, beyond_reach_alone)
-"""Why a model is outside of the reach of all other methods for constraint forces."""
+"""The limits of all other methods for constraint forces."""

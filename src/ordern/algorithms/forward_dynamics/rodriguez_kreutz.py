@@ -1,4 +1,4 @@
-"""What the forward dynamics of Rodriguez and Kreutz, fd1 to fd4, have in common.
+"""Shared parts of the forward dynamics of Rodriguez and Kreutz, fd1 to fd4.
 
 Their operators, for link i with parent p, in the link's own axes:
 
@@ -64,7 +64,7 @@ question("joint_and_tip_accelerations", _PORTS, "v_motion", "fd4", options=("fra
 
 @dataclass(frozen=True)
 class Links:
-    """What the sweeps leave on each link.
+    """Results of the sweeps on each link.
 
     alpha is its acceleration and zeta what it would be without joint accelerations, both with what stands for gravity.
     """
@@ -94,28 +94,28 @@ def velocities(i: Index, q: Freedoms, qd: Freedoms, w: Spin) -> tuple[Chain, Sub
 
 
 def riccati(i: Index, p: Index, P: Any, X: Chain, S: Subspace) -> tuple[Forces, Factor, Any]:
-    """A step of the inertias' sweep, from P_i to P_p: the gain G_i, D_i, and (1 - G H) P, which is let through."""
+    """Step from P_i to P_p: return the gain G_i, D_i, and (1 - G H) P, the part that passes through the joint."""
     G, D, through = eliminate(P[i], S, i.armature)
     P[p] += X.T @ through @ X
     return G, D, through
 
 
 def smoothed(X: Chain, S: Subspace, G: Forces, nu: Freedoms, lam: Motion) -> tuple[Freedoms, Motion]:
-    """A step of the smoother (4.22): th''_i and lambda_i of the parent's lambda."""
+    """Return a step of the smoother (4.22): th''_i and lambda_i of the parent's lambda."""
     moved = X @ lam
     qdd = nu - G.T @ moved
     return qdd, moved + S @ qdd
 
 
 def joint_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
-    """The joint accelerations that sweeps(tree, *inputs, qdd) fills in."""
+    """Return the joint accelerations that sweeps(tree, *inputs, qdd) fills in."""
     qdd = free_accelerations(tree)
     k = sweeps(tree, *inputs, qdd)
     return bind_followers(tree, k.X, k.S, k.G, k.D, qdd)
 
 
 def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
-    """The links' accelerations alpha, in each link's axes, at its origin, without what stands for gravity."""
+    """Return the links' accelerations alpha, in each link's axes, at its origin, without what stands for gravity."""
     k = sweeps(tree, *inputs, tree.own())
     g = tree.field(Motion, base=tree.base_acceleration)
     out = tree.output("wrenches")
@@ -127,12 +127,12 @@ def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
 
 
 def tip_acceleration(sweeps: Sweeps, tree: Tree, q: Any, *inputs: Any, frame: Any, axes: str) -> Any:
-    """The acceleration alpha(0) of a frame (4.23), in its own axes or the world's, without what stands for gravity."""
+    """Return the acceleration alpha(0) of a frame (4.23), in its own axes or the world's, without gravity."""
     return _at_tip(tree, sweeps(tree, q, *inputs, tree.own()), q, frame, axes)
 
 
 def joint_and_tip_accelerations(sweeps: Sweeps, tree: Tree, q: Any, *inputs: Any, frame: Any, axes: str) -> Any:
-    """The joint accelerations and that of a frame, of the same sweeps."""
+    """Return the joint accelerations and that of a frame, of the same sweeps."""
     qdd = tree.output("v")
     return qdd, _at_tip(tree, sweeps(tree, q, *inputs, qdd), q, frame, axes)
 

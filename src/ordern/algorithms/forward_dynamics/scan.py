@@ -1,4 +1,4 @@
-"""What algorithms of logarithmic depth have in common: all bodies as arrays, and scans along paths of the tree.
+"""Shared parts of algorithms of logarithmic depth: all bodies as arrays, and scans along paths of the tree.
 
 A sequence of steps s_k = e_k(s_{k-1}) need not be taken one after the other if two steps can be made into one: then
 neighbours are combined pair by pair, the sequence of half the length is treated likewise, and what lies between its
@@ -50,7 +50,7 @@ _UNITS = tuple(Motion.of(tuple(1.0 if k == axis else 0.0 for k in range(6))) for
 def scan(
     combine: Piece, act: Piece, elements: Values, start: Values, run: Callable[..., Values] = lambda p, *x: p(*x)
 ) -> Values:
-    """The states after each element: act(e_1, start), act(e_2, act(e_1, start)) ...
+    """Return the states after each element: act(e_1, start), act(e_2, act(e_1, start)) ...
 
     Elements and states are tuples of arrays along whose first axis they are counted; `combine(e_1, e_2)` is the
     element that acts as e_1 and then e_2 do. `run` runs both.
@@ -72,35 +72,35 @@ def scan(
 
 @piece(2, 1, 2, 1)
 def affine(one: Values, other: Values) -> Values:
-    """The maps x -> A x + b, one after the other."""
+    """Return the maps x -> A x + b, one after the other."""
     (A1, b1), (A2, b2) = one, other
     return A2 @ A1, times(A2, b1) + b2
 
 
 @piece(2, 1, 1)
 def moved(one: Values, x: Values) -> Values:
-    """The map x -> A x + b."""
+    """Return the map x -> A x + b."""
     return (times(one[0], x[0]) + one[1],)
 
 
 def times(A: Array, x: Array) -> Array:
-    """Matrices by vectors."""
+    """Return matrices by vectors."""
     return np.asarray((A @ x[..., None])[..., 0])
 
 
 def transpose(A: Array) -> Array:
-    """Of the last two axes."""
+    """Transpose the last two axes."""
     return np.swapaxes(A, -1, -2)
 
 
 def symmetric(A: Array) -> Array:
-    """The matrix with the upper half of A: what is symmetric by theory is so to the last bit."""
+    """Return the matrix with the upper half of A: what is symmetric by theory is so to the last bit."""
     upper = np.tri(A.shape[-1], dtype=bool).T
     return np.where(upper, A, transpose(A))
 
 
 def inverse(A: Array) -> Array:
-    """The inverses of symmetric positive definite matrices, of which the upper halves are read."""
+    """Return the inverses of symmetric positive definite matrices, of which the upper halves are read."""
     n = A.shape[-1]
     A = A.copy()
     for k in range(n):
@@ -128,7 +128,7 @@ class Group:
     rows: Array = field(default_factory=lambda: np.zeros(0))
 
     def of(self, rows: Array) -> Index:
-        """The bodies as one, with these for the numbers that differ between them."""
+        """Return the bodies as one, with these for the numbers that differ between them."""
         if not self.numbers:
             return self.index
         varying = iter(_parts(rows))
@@ -137,7 +137,7 @@ class Group:
 
 
 class Bodies:
-    """What forward dynamics needs of every body, as arrays whose first axis is the body; row -1 is the base.
+    """The data of all bodies for forward dynamics, as arrays whose first axis is the body; row -1 is the base.
 
     Further axes are the batch's, the last ones those of matrices and vectors. All joints have the freedoms of the one
     that has most; those that a joint lacks are zeros. Where scalars are numbers, bodies of one kind are one group whose
@@ -180,7 +180,7 @@ class Bodies:
         self.c, self.p[:-1] = tree.run(_by_velocity, self.X, w[:-1], w[self.parent], vJ, bias, origin, inertia, load)
 
     def zeros(self, *shape: int) -> Array:
-        """An array for so many bodies, of these shapes."""
+        """Return an array for so many bodies, of these shapes."""
         return np.full((shape[0], *self._batch, *shape[1:]), 0.0, self._dtype)
 
     def eye(self, n: int) -> Array:
@@ -205,7 +205,7 @@ class Bodies:
         return G, Di, Ia
 
     def by_group(self, make: Callable[[Group], Piece], *shapes: tuple[int, ...]) -> tuple[Array, ...]:
-        """What pieces that are made for each group find of rows and positions, for all bodies; zero beyond it."""
+        """Run a piece for each group, on its rows and positions; return the results of all bodies, padded by zeros."""
         found = tuple(self.zeros(len(self.index), *shape) for shape in shapes)
         for group, q in zip(self.groups, self._positions, strict=True):
             for x, part, shape in zip(found, self.tree.run(make(group), group.rows, q), shapes, strict=True):
@@ -215,7 +215,7 @@ class Bodies:
 
     @cached_property
     def regular(self) -> Array:
-        """Which bodies have an inertia that can be inverted well: it has mass, and none about any axis is tiny."""
+        """True for bodies with a well-conditioned inertia: a mass, and no tiny inertia about any axis."""
         m, x, y, z, *second = self.tree.model.tables.rows[:, INERTIA].T
         h, I = np.stack((x, y, z), 1), np.stack(second, 1)[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
         about_centre = m[:, None, None] * I - (
@@ -225,14 +225,14 @@ class Bodies:
         return np.asarray((m > 0.0) & (least > 1e-6 * most))
 
     def answer(self) -> Any:
-        """The accelerations of the joints, once they are in `qdd`."""
+        """Return the accelerations of the joints, once they are in `qdd`."""
         found = self.tree.output("v")
         for k, i in enumerate(self.index):
             found[i] = Freedoms(self.qdd[k][..., r][()] for r in range(i.kind.joint.nv))
         return found
 
     def wrenches(self, f: Array) -> Any:
-        """The wrenches f through joints as an answer, once accelerations are in `a`: without borrowed inertia."""
+        """Return the wrenches f through joints, without borrowed inertia, for which `a` must have the accelerations."""
         found = self.tree.output("wrenches")
         for k, i in enumerate(self.index):
             wrench, borrowed = Force.of(_parts(f[k])), i.borrowed
@@ -275,12 +275,12 @@ class Bodies:
         return Group(number, first, bodies, numbers, varying)
 
     def _inside(self, bodies: Array, number: int) -> Any:
-        """Where those of a group are among some bodies."""
+        """Return the places of the bodies of a group among some bodies."""
         inside = np.flatnonzero(self._group[bodies] == number)
         return inside if self._numbers else int(inside[0])
 
     def _of(self, given: Any, group: Group) -> Array:
-        """An input of the bodies of a group; positions are kept."""
+        """Return an input of the bodies of a group; positions are kept."""
         if self._numbers:
             values = [given[self.index[k]] for k in group.bodies]
             found = packed(map(self._column, zip(*map(_scalars, values), strict=True)), len(_scalars(values[0])))
@@ -340,7 +340,7 @@ def freedoms(x: Array) -> Freedoms:
 
 
 def _joints(group: Group) -> Piece:
-    """The piece that evaluates the joints of a group."""
+    """Return the piece that evaluates the joints of a group."""
 
     def joints(rows: Array, q: Array, qd: Array, tau: Array, external: Array) -> Values:
         i, position, velocity = group.of(rows), freedoms(q), freedoms(qd)
@@ -362,7 +362,7 @@ def _joints(group: Group) -> Piece:
 
 
 def _released(group: Group) -> Piece:
-    """The piece that lets the joints of a group give way."""
+    """Return the piece that lets the joints of a group give way."""
 
     def released(rows: Array, q: Array, IA: Array) -> Values:
         i = group.of(rows)
@@ -383,7 +383,7 @@ def _released(group: Group) -> Piece:
 def _by_velocity(
     X: Array, w: Array, carrier: Array, vJ: Array, bias: Array, origin: Array, inertia: Array, load: Array
 ) -> Values:
-    """Accelerations c, and forces p at zero acceleration."""
+    """Return accelerations c, and forces p at zero acceleration."""
     spin, relative = Spin(_parts(w)), Motion(_parts(vJ[..., :3]), _parts(vJ[..., 3:]))
     turning = packed((0.0, 0.0, 0.0, *Spin(_parts(carrier)).centripetal(_parts(origin))), 6)
     c = times(X, turning) + packed(spin.coriolis(relative).scalars, 6) + bias
@@ -392,12 +392,12 @@ def _by_velocity(
 
 
 def _parts(x: Array) -> Any:
-    """A tuple of scalars, from the last axis."""
+    """Return a tuple of scalars, from the last axis."""
     return tuple(x[..., k][()] for k in range(x.shape[-1]))
 
 
 def _paths(parent: list[int]) -> list[Array]:
-    """The tree as paths, from tip to root each; those come first that carry others."""
+    """Return the tree as paths, from tip to root each; those come first that carry others."""
     n = len(parent)
     size, heavy = [1] * n, [-1] * n
     for k in reversed(range(n)):

@@ -41,7 +41,7 @@ _SPLIT: WeakKeyDictionary[Any, tuple[Model, list[int]]] = WeakKeyDictionary()
 
 
 def split(model: Model) -> tuple[Model, list[int]]:
-    """The model in parts, and for each of its bodies the part that its joint carries. q and v are the same."""
+    """Return the model in parts, and for each of its bodies the part that its joint carries. q and v are the same."""
     children: list[list[int]] = [[] for _ in model.bodies]
     for k, c in enumerate(model.joints):
         if c.parent != BASE:
@@ -70,7 +70,7 @@ def split(model: Model) -> tuple[Model, list[int]]:
 
 
 def _fixed(like: ModelJoint, name: str, parent: int) -> ModelJoint:
-    """A fixed joint behind another."""
+    """Return a fixed joint behind another."""
     none: dict[str, Any] = dict.fromkeys((*_BY_POSITION, *_BY_VELOCITY), ())
     q, v = like.q_start + like.nq, like.v_start + like.nv
     return replace(like, name=name, type=Fixed(), parent=parent, placement=Placement(), q_start=q, v_start=v, **none)

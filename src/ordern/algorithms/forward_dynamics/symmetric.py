@@ -31,6 +31,6 @@ __all__ = ["symmetric"]
     order="n d^2",
 )
 def symmetric(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations, with one half of the mass matrix from inverse dynamics of ever shorter robots."""
+    """Return joint accelerations, with one half of the mass matrix from inverse dynamics of ever shorter robots."""
     M = mass_matrix(tree, q)
     return solve(tree, M, bias_free(tree, q, qd, tau, external, v0, a0))

@@ -13,7 +13,7 @@ instead of the n^3 of elimination. Cost: order n d, where d is the depth of the 
 Reference: Jain 1991, sec. 4, "Triangularized Equations Method", (a) and (b), and Lemma 6.2; Rosenthal 1988 has the same
 by elimination, where the pivot m_kk is D(k) and m_kj / m_kk are the entries of 1 + F.
 Differs: Jain, who numbers links from the tip, has F lower triangular; here it is upper. He names the inverse of D(k) as
-the counterpart of m_kk, but it is D(k). Joints that follow others are bound to them at the end, in `couplings`.
+the counterpart of m_kk, but it is D(k). Mimic joints are bound at the end, by `binding`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["triangularized"]
     order="n d",
 )
 def triangularized(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations by two triangular systems, whose matrices come from the articulated inertias."""
+    """Return joint accelerations by two triangular systems, whose matrices come from the articulated inertias."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     f, P = tree.field(Force), tree.field(ArticulatedInertia)

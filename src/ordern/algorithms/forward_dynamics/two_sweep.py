@@ -56,7 +56,7 @@ class Quadratic:
 
     @classmethod
     def zero(cls) -> Quadratic:
-        """No force at any velocity."""
+        """Return the polynomial that is zero."""
         return cls(Force.zero(), (Force.zero(),) * 3, (Force.zero(),) * 6)
 
     def __add__(self, other: Quadratic) -> Quadratic:
@@ -65,16 +65,16 @@ class Quadratic:
         return Quadratic(self.constant + other.constant, l, s)
 
     def of(self, function: Callable[[Any], Any]) -> Quadratic:
-        """A linear function of it: of every coefficient."""
+        """Return a linear function of it: of every coefficient."""
         l, s = (tuple(map(function, x)) for x in (self.linear, self.square))
         return Quadratic(function(self.constant), l, s)
 
     def plus(self, constant: Any) -> Quadratic:
-        """The same and a constant."""
+        """Return the same and a constant."""
         return Quadratic(self.constant + constant, self.linear, self.square)
 
     def at(self, w: Vector3) -> Any:
-        """Its value at an angular velocity."""
+        """Return the value at an angular velocity."""
         total = self.constant
         for one, x in zip(self.linear, w, strict=True):
             total = total + one * x
@@ -83,7 +83,7 @@ class Quadratic:
         return total
 
     def inserted(self, X: Chain, own: Vector3) -> Quadratic:
-        """The polynomial in the parent's angular velocity w that this one, of forces, is at X w + own."""
+        """Return the polynomial in the parent's angular velocity w that this one, of forces, is at X w + own."""
         shifted = list(self.linear)
         for (j, k), two in zip(_PAIRS, self.square, strict=True):
             shifted[j] = shifted[j] + two * own[k]
@@ -95,7 +95,7 @@ class Quadratic:
 
 
 def _turned_line(X: Chain, line: Any) -> Vector3:
-    """The numbers l^T of l^T (X w), as those of w."""
+    """Return the numbers l^T of l^T (X w), as those of w."""
     for factor in reversed(X.factors):
         line = factor.rotation.back(line)
     found: Vector3 = line
@@ -103,7 +103,7 @@ def _turned_line(X: Chain, line: Any) -> Vector3:
 
 
 def _turned_square(X: Chain, square: Any) -> Symmetric3:
-    """The coefficients of products of X w, as those of products of w; off the diagonal they are twice a matrix's."""
+    """Convert coefficients of products of X w to products of w; off the diagonal they are twice a matrix's."""
     xx, xy, xz, yy, yz, zz = square
     A: Symmetric3 = (xx, 0.5 * xy, 0.5 * xz, yy, 0.5 * yz, zz)
     for factor in reversed(X.factors):

@@ -31,6 +31,6 @@ __all__ = ["unit_acceleration"]
     order="n^2 + n d^2",
 )
 def unit_acceleration(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations, with the mass matrix column by column from inverse dynamics."""
+    """Return joint accelerations, with the mass matrix column by column from inverse dynamics."""
     M = mass_matrix(tree, q)
     return solve(tree, M, bias_free(tree, q, qd, tau, external, v0, a0))

@@ -106,7 +106,7 @@ def solve(k: Bodies, wrenches: Array | None) -> None:
 def _rows(
     A: Array, inner: Array, T: Array, X: Array, E: Array, carrier: Array, y: Array, c: Array, G: Array, J: Array
 ) -> Values:
-    """A joint's own block of Phi, alpha, its blocks with the joints of its link and of its parent, and X^T T."""
+    """Return a joint's own block of Phi, alpha, its blocks with the joints of its link and of its parent, and X^T T."""
     W, F = transpose(X) @ T, transpose(T)
     own = F @ (A + X @ inner @ transpose(X)) @ T + np.eye(E.shape[-1]) * E[..., None, :]
     alpha = times(F, times(X, carrier) + c - y)
@@ -115,7 +115,7 @@ def _rows(
 
 @piece(2, 1, 2, 2, 1, 2, 2, 1)
 def _added(own: Array, alpha: Array, inner: Values, outer: Values) -> Values:
-    """A joint's force, Omega_G S^T of its link's joints, and Omega and n of its parent's with the new one."""
+    """Return a joint's force, Omega_G S^T of its link's joints, and Omega and n of its parent's with the new one."""
     (G, Omega_G, n_G), (J, Omega_J, n_J) = inner, outer
     P_G, P = Omega_G @ transpose(G), Omega_J @ transpose(J)
     M = inverse(own - G @ P_G - J @ P)
@@ -129,5 +129,5 @@ def _added(own: Array, alpha: Array, inner: Values, outer: Values) -> Values:
 
 @piece(1, 2, 1)
 def _final(n: Array, P: Array, force: Array) -> Values:
-    """The final forces of a link's joints, given that of its own."""
+    """Return the final forces of a link's joints, given that of its own."""
     return (n - times(P, force),)

@@ -28,7 +28,7 @@ out. I^-1 F is only in the constants, too: bodies may have no mass. Cost: order 
 Reference: Vereshchagin 1974, as in Jain 1991, sec. 5 and table 1 (P, R, A, B, Q): P_i is the articulated inertia, and
 R_i the force pA of `articulated_body`.
 Differs: Jain has the principle and the symbols only; the stages are derived here. Vereshchagin has chains of joints
-with one freedom. Joints that follow others are bound to them at the end, in `couplings`.
+with one freedom. Mimic joints are bound at the end, by `binding`.
 """
 
 from __future__ import annotations
@@ -53,24 +53,24 @@ class Form:
 
     @classmethod
     def zero(cls) -> Form:
-        """The function that is zero."""
+        """Return the function that is zero."""
         return cls(ArticulatedInertia.zero(), Force.zero())
 
     def __add__(self, other: Form) -> Form:
         return Form(self.P + other.P, self.R + other.R)
 
     def ahead(self, c: Motion) -> Form:
-        """The same as a function of x, where a = x + c."""
+        """Return the same as a function of x, where a = x + c."""
         return Form(self.P, self.R + self.P @ c)
 
     def before(self, A: Chain) -> Form:
-        """The same as a function of x, where a = A x."""
+        """Return the same as a function of x, where a = A x."""
         return Form(A.T @ self.P @ A, A.T @ self.R)
 
     def least(self, B: Subspace, Q: Freedoms, armature: Freedoms) -> tuple[Form, Forces, Factor, Freedoms]:
-        """The least over y of (this form at x + B y) + 1/2 y^T armature y - Q^T y, as a function of x; G, D and u.
+        """Minimise (this form at x + B y) + 1/2 y^T armature y - Q^T y over y: return the form in x, G, D and u.
 
-        It is at y = D^-1 u - G^T x.
+        The minimum is at y = D^-1 u - G^T x.
         """
         G, D, P = eliminate(self.P, B, armature)
         u = Q - B.T @ self.R
@@ -79,7 +79,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Stages:
-    """What the sweeps leave on each body: Z is the cost-to-go."""
+    """Results of the sweeps on each body: Z is the cost-to-go."""
 
     Z: Any
     A: Any
@@ -95,14 +95,14 @@ class Stages:
     equations="Jain sec. 5 and table 1",
 )
 def vereshchagin(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     qdd = free_accelerations(tree)
     k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
     return bind_followers(tree, k.A, k.B, k.G, k.D, qdd)
 
 
 def sweeps(tree: Tree, q: Any, qd: Any, Q: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Stages:
-    """The three sweeps, which fill in qdd."""
+    """Return the three sweeps, which fill in qdd."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     Z = tree.field(Form)

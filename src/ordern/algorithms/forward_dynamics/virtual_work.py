@@ -12,8 +12,8 @@ All links are free at first (see `links`). With A^-1 and y the mobility and acce
 
 g_p is the sum of the constraint forces on p that are known so far. M_i^-1 are the pivots of the block factorisation
 Phi = L M^-1 L^T, from the tips to the base. They are 6 - nv wide: a joint with more freedoms costs less, and it is
-the number of links that counts. The constraint forces come out on the way. The recursion is in `assembly`; joints that
-follow others are bound to them at the end, in `bound_links`. Cost: order n, for any tree.
+the number of links that counts. The constraint forces come out on the way. The recursion is in `assembly`; mimic
+joints are bound at the end, in `bound_links`. Cost: order n, for any tree.
 
 Reference: Yamane and Nakamura, O(N) forward dynamics computation of open kinematic chains based on the principle of
 virtual work, eqs. (40)-(53) and sec. 4.
@@ -53,7 +53,7 @@ __all__ = ["virtual_work", "wrenches"]
     borrows=True,
 )
 def virtual_work(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint accelerations qdd for position q, velocity qd, joint forces tau and external forces on the bodies."""
+    """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
     assembly = assemble(tree, links, a0)
     a = accelerations(tree, links, assembly.n, a0)
@@ -71,7 +71,7 @@ def virtual_work(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, 
     borrows=True,
 )
 def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """The wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
+    """Return the wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
     assembly = assemble(tree, links, a0)
     if not (tree.couplings or has_borrowed(tree)):

@@ -1,4 +1,4 @@
-"""What joint forces does a motion take?"""
+"""Inverse dynamics: the joint forces of a motion."""
 
 from .bias_force import bias_force, gravity_force
 from .external_force import external_force

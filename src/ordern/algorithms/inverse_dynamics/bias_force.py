@@ -13,7 +13,7 @@ __all__ = ["bias_force", "gravity_force"]
 
 @algorithm("bias_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.2, (15)", joints_only=True)
 def bias_force(tree: Tree, q: Any, qd: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint forces C(q, qd) that keep all joint accelerations at zero: Coriolis, centrifugal and gravity forces."""
+    """Return the joint forces C(q, qd) for zero joint accelerations: Coriolis, centrifugal and gravity forces."""
     return newton_euler(tree, q, qd, tree.zeros("v"), external, v0, a0)
 
 
@@ -21,6 +21,6 @@ def bias_force(tree: Tree, q: Any, qd: Any, external: Any, v0: Any, a0: Any) -> 
     "gravity_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.1 at rest", joints_only=True
 )
 def gravity_force(tree: Tree, q: Any) -> Any:
-    """Joint forces that hold the robot at rest against gravity."""
+    """Return joint forces that hold the robot at rest against gravity."""
     still = tree.zeros("motion")
     return newton_euler(tree, q, tree.zeros("v"), tree.zeros("v"), tree.zeros("bodies"), still, still)

@@ -33,7 +33,7 @@ __all__ = ["composite_inertia"]
 
 @algorithm("inverse_dynamics", "composite-inertia", paper="Jain 1991", equations="Lemma 3.2, (29)")
 def composite_inertia(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint forces tau for a motion (q, qd, qdd) of the joints and (v0, a0) of the base, and forces on the bodies."""
+    """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     alpha = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     R, y = tree.field(Inertia), tree.field(Force)

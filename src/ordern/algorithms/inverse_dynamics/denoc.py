@@ -37,24 +37,24 @@ class Point:
 
     @classmethod
     def zero(cls) -> Vector3:
-        """The origin."""
+        """Return the origin."""
         return ZERO3
 
 
 def mass_centre(inertia: Inertia) -> tuple[Vector3, Inertia]:
-    """A body's mass centre and its inertia about it. A body without mass has its origin for one."""
+    """Return a body's mass centre and its inertia about it. A body without mass has its origin for one."""
     m = inertia.m
     c = scale(1.0 / where_less(0.0, m, m, 1.0), inertia.h)
     return c, Inertia(m, ZERO3, inertia.shifted(negative(c)).I)
 
 
 def about_centre(c: Vector3, S: Subspace) -> Columns:
-    """The joint-rate propagation p (13), (15): the joint's motions as those of the body's mass centre."""
+    """Return the joint-rate propagation p (13), (15): the joint's motions as those of the body's mass centre."""
     return Columns(tuple(Motion(s.angular, add(s.linear, cross(s.angular, c))) for s in S.columns))
 
 
 def between_centres(X: Chain, parent: Vector3, own: Vector3) -> Chain:
-    """The twist propagation B (13), from the parent's mass centre to the body's own."""
+    """Return the twist propagation B (13), from the parent's mass centre to the body's own."""
     first, *rest = X.factors
     start = Transform(first.rotation, subtract(first.r, parent))
     return Chain((start, *rest, Transform(Identity(), own)))
@@ -67,7 +67,7 @@ def omega(w: Vector3, t: Motion) -> Motion:
 
 @algorithm("inverse_dynamics", "denoc", paper="Saha 1999", equations="sec. 5.1")
 def denoc(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint forces tau for a motion (q, qd, qdd) of the joints and (v0, a0) of the base, and forces on the bodies."""
+    """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
     C, gamma = tree.field(Point), tree.field(Force)
     nu = tree.field(Motion, base=v0[tree.base])
     xi = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])

@@ -31,7 +31,7 @@ __all__ = ["joint_wrenches"]
     equations="Jain (11), (14)-(16); F-O sec. 3.1",
 )
 def joint_wrenches(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """The (moment, force) on each body through its joint, for a motion of the joints and the base."""
+    """Return the (moment, force) on each body through its joint, for a motion of the joints and the base."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     f, X = tree.field(Force), tree.own()

@@ -35,7 +35,7 @@ __all__ = ["newton_euler"]
     joints_only=True,
 )
 def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint forces tau for a motion (q, qd, qdd) of the joints and (v0, a0) of the base, and forces on the bodies."""
+    """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     f = tree.field(Force)

@@ -38,7 +38,7 @@ __all__ = ["newton_euler_absolute"]
     joints_only=True,
 )
 def newton_euler_absolute(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint forces tau for a motion (q, qd, qdd) of the joints and (v0, a0) of the base, and forces on the bodies."""
+    """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
     moved, started = v0[tree.base], a0[tree.base]
     spatial = Motion(started.angular, subtract(started.linear, cross(moved.angular, moved.linear)))
     P, v = tree.field(Pose), tree.field(Motion, base=moved)

@@ -37,7 +37,7 @@ __all__ = ["newton_euler_vector"]
     "inverse_dynamics", "newton-euler-vector", paper="Rodriguez-Kreutz 1988", equations="(2.1)-(2.13), (2.31), (2.32)"
 )
 def newton_euler_vector(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
-    """Joint forces for a motion (q, qd, qdd) of the joints and (v0, a0) of the base, and forces on the bodies."""
+    """Return joint forces for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
     start = tree.base_acceleration + a0[tree.base]
     w, dw = tree.field(Point, base=v0[tree.base].angular), tree.field(Point, base=start.angular)
     dv, N, F = tree.field(Point, base=start.linear), tree.field(Point), tree.field(Point)
@@ -72,14 +72,14 @@ def newton_euler_vector(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0
 
 
 def _turned(X: Chain, x: Vector3) -> Vector3:
-    """A vector of the parent, in the body's axes."""
+    """Return a vector of the parent, in the body's axes."""
     for factor in X.factors:
         x = factor.rotation.apply(x)
     return x
 
 
 def _back(X: Chain, x: Vector3) -> Vector3:
-    """A vector of the body, in the parent's axes."""
+    """Return a vector of the body, in the parent's axes."""
     for factor in reversed(X.factors):
         x = factor.rotation.back(x)
     return x

@@ -1,4 +1,4 @@
-"""Where is a frame, and how does it move?"""
+"""Kinematics: pose, velocity, acceleration and Jacobian of a frame."""
 
 from .jacobian import jacobian
 from .pose import pose

@@ -18,7 +18,7 @@ __all__ = ["jacobian"]
 
 @algorithm("jacobian", "inward", equations="J = columns X_f,i S_i", order="d")
 def jacobian(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
-    """The 6 x nv matrix J with velocity = J qd, in the frame's own axes or the world's."""
+    """Return the 6 x nv matrix J with velocity = J qd, in the frame's own axes or the world's."""
     f = tree.frame(frame)
     J = tree.output("columns")
     P = tree.field(Pose)

@@ -1,4 +1,4 @@
-"""Where a frame is: placements and joint transforms multiplied outward along its path. Cost: order of depth."""
+"""The pose of a frame: the product of placements and joint transforms along its path. Cost: order of depth."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["path_poses", "pose"]
 
 @algorithm("pose", "outward", equations="product of placements and joint transforms", order="d")
 def pose(tree: Tree, q: Any, frame: Any) -> Any:
-    """The homogeneous matrix of a frame in the world."""
+    """Return the homogeneous matrix of a frame in the world."""
     f = tree.frame(frame)
     return f.pose(path_poses(tree, q, f)[f.body])
 
 
 def path_poses(tree: Tree, q: Any, frame: PlacedFrame) -> Any:
-    """The poses of the bodies between the base and a frame."""
+    """Return the poses of the bodies between the base and a frame."""
     P = tree.field(Pose)
     for i, p in tree.path(frame):
         P[i] = i.transform(q[i]).child(P[p])

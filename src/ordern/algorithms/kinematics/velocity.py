@@ -1,4 +1,4 @@
-"""How a frame moves: velocities and accelerations handed outward along its path. Cost: order of depth."""
+"""Velocity and acceleration of a frame, propagated outward along its path. Cost: order of depth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["acceleration", "axes_of", "velocity"]
 
 @algorithm("velocity", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
 def velocity(tree: Tree, q: Any, qd: Any, v0: Any, frame: Any, axes: str) -> Any:
-    """The velocity (angular, linear) of a frame at its origin, in its own axes or the world's."""
+    """Return the velocity (angular, linear) of a frame at its origin, in its own axes or the world's."""
     f = tree.frame(frame)
     v = tree.field(Motion, base=v0[tree.base])
     for i, p in tree.path(f):
@@ -25,7 +25,7 @@ def velocity(tree: Tree, q: Any, qd: Any, v0: Any, frame: Any, axes: str) -> Any
 
 @algorithm("acceleration", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
 def acceleration(tree: Tree, q: Any, qd: Any, qdd: Any, v0: Any, a0: Any, frame: Any, axes: str, kind: str) -> Any:
-    """The acceleration (angular, linear) of a frame at its origin, in its own axes or the world's.
+    """Return the acceleration (angular, linear) of a frame at its origin, in its own axes or the world's.
 
     Of the kind "classical" the linear part is the second derivative of the origin's position; of the kind
     "spatial" it is the rate of change of the velocity field at the point where the origin is.
@@ -47,7 +47,7 @@ def acceleration(tree: Tree, q: Any, qd: Any, qdd: Any, v0: Any, a0: Any, frame:
 
 
 def axes_of(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Pose:
-    """The pose, about its own origin, of a frame in the axes asked for."""
+    """Return the pose, about its own origin, of a frame in the axes asked for."""
     if axes == "frame":
         return Pose.zero()
     return Pose(frame.pose(path_poses(tree, q, frame)[frame.body]).rotation, ZERO3)

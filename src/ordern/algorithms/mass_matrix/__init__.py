@@ -1,4 +1,4 @@
-"""What is the joint-space mass matrix?"""
+"""The joint-space mass matrix."""
 
 from .composite_body import composite_body
 

@@ -29,7 +29,7 @@ __all__ = ["composite_body"]
     joints_only=True,
 )
 def composite_body(tree: Tree, q: Any) -> Any:
-    """The mass matrix M for position q."""
+    """Return the mass matrix M for position q."""
     Ic = tree.field(Inertia)
     X, S = tree.own(), tree.own()
     M = tree.output("symmetric")

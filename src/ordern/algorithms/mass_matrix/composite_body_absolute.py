@@ -35,7 +35,7 @@ __all__ = ["composite_body_absolute"]
     joints_only=True,
 )
 def composite_body_absolute(tree: Tree, q: Any) -> Any:
-    """The mass matrix M for position q."""
+    """Return the mass matrix M for position q."""
     P, Ic = tree.field(Pose), tree.field(Inertia)
     h = tree.own()
     M = tree.output("symmetric")

@@ -29,7 +29,7 @@ __all__ = ["denoc"]
 
 @algorithm("mass_matrix", "denoc", paper="Saha 1999", equations="(23), (24)", order="n d")
 def denoc(tree: Tree, q: Any) -> Any:
-    """The mass matrix, Saha's generalized inertia matrix, for position q."""
+    """Return the mass matrix, Saha's generalized inertia matrix, for position q."""
     C, Mc = tree.field(Point), tree.field(Inertia)
     B, p = tree.own(), tree.own()
     GIM = tree.output("symmetric")

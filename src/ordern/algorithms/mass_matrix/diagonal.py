@@ -3,12 +3,12 @@
     inward    Ic_p += X_i^T Ic_i X_i
               y_i = (S_i^T Ic_i S_i + armature_i) x_i
 
-Each joint moves what it carries as one body, and feels nothing of the other joints. With x one at the first freedom of
+Each joint moves the bodies that it carries as one; the other joints do not move. With x one at the first freedom of
 every joint and zero elsewhere, y has the first column of every block; so as many products as a joint has freedoms give
 all blocks, which is what conjugate gradients are preconditioned with. Cost: order n.
 
-Of a joint that others follow, the block is the sum of its own and theirs, times the squares of the ratios; in the mass
-matrix there are the products between them besides.
+For a joint with mimic joints, the block is the sum of its own and theirs, times the squares of the ratios; the mass
+matrix also has the products between them.
 
 Reference: Jain 1991, eqs. (25) and (28), where Ic is R, and sec. 4 on Fijany and Scheid 1989.
 Differs: he numbers links from the tip; trees.
@@ -34,7 +34,7 @@ question("mass_matrix_diagonal_product", (Port("q", "q"), Port("x", "v")), "f", 
     equations="Jain (25), (28)",
 )
 def diagonal_product(tree: Tree, q: Any, x: Any) -> Any:
-    """The block-diagonal part of the mass matrix, times x."""
+    """Return the block-diagonal part of the mass matrix, times x."""
     Ic = tree.field(Inertia)
     y = tree.output("f")
     for i, _ in tree.outward():

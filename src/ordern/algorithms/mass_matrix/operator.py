@@ -34,7 +34,7 @@ __all__ = ["operator"]
     order="n^3",
 )
 def operator(tree: Tree, q: Any) -> Any:
-    """The mass matrix for position q."""
+    """Return the mass matrix for position q."""
     X, H = tree.own(), tree.own()
     V, MV = tree.columns(Motion), tree.columns(Force)
     mass = tree.output("symmetric")

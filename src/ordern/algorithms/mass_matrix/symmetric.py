@@ -8,7 +8,7 @@ smaller robot, whose inverse dynamics gives one half of column d:
               M_rd = M_dr = T_r
 
 Cost: order n d, where d is the depth of the tree: half of the direct method's on a chain, less on trees with short
-branches. Of a robot with joints that follow others, no part is known to stand still: then it is the direct method.
+branches. A robot with mimic joints has no part that is known to stand still: then it is the direct method.
 
 Reference: Jain 1991, sec. 3, the symmetry based method, after Walker and Orin 1982, method 2.
 """
@@ -32,7 +32,7 @@ __all__ = ["symmetric"]
     order="n d",
 )
 def symmetric(tree: Tree, q: Any) -> Any:
-    """The mass matrix M for position q."""
+    """Return the mass matrix M for position q."""
     X, S = tree.own(), tree.own()
     M = tree.output("symmetric")
     for i, _ in tree.outward():

@@ -34,7 +34,7 @@ __all__ = ["unit_acceleration"]
     order="n^2",
 )
 def unit_acceleration(tree: Tree, q: Any) -> Any:
-    """The mass matrix M for position q."""
+    """Return the mass matrix M for position q."""
     X, S = tree.own(), tree.own()
     M = tree.output("symmetric")
     for i, _ in tree.outward():

@@ -1,1 +1,1 @@
-"""Dynamics as a frame feels it: operational space."""
+"""Operational space: dynamics at a frame."""

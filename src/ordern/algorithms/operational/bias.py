@@ -15,8 +15,8 @@ not enter. Where Lambda does not exist, f is not a number.
               a' = X_i (a_p + r_i) + c_i,    a_i = a' + S_i (D_i^-1 u_i - G_i^T a')
     at the frame, f = -Lambda a_f
 
-Gravity is an acceleration of the base upwards; at the frame it is taken off again. Joints that follow others are bound
-as in `couplings`. Cost: order n.
+Gravity is an acceleration of the base upwards; at the frame it is taken off again. Mimic joints are bound by
+`binding`. Cost: order n.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.10), (6.11a)-(6.11c): a_f is alpha_f(0); Jain 1991, eqs. (11),
 (14), (45), (60). The gravity in a_f: Part I, eq. (3.21), and what must be subtracted again.
@@ -47,7 +47,7 @@ __all__ = ["operational_bias"]
     joints_only=True,
 )
 def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
-    """The force (moment, force) at a frame that keeps it from accelerating, in its own axes or the world's."""
+    """Return the force (moment, force) at a frame that keeps it from accelerating, in its own axes or the world's."""
     f = tree.frame(frame)
     w = tree.field(Spin)
     a, up = tree.field(Motion, base=tree.base_acceleration), tree.field(Motion, base=tree.base_acceleration)

@@ -1,4 +1,4 @@
-"""How joints respond to forces at a frame, M^-1 J^T; and the dynamically consistent inverse of its Jacobian.
+"""The response of joints to forces at a frame, M^-1 J^T, and the dynamically consistent inverse of its Jacobian.
 
 The columns of M^-1 J^T are the joint accelerations that unit forces on the frame cause. Those of the inverse,
 M^-1 J^T Lambda with Lambda = (J M^-1 J^T)^-1, give the frame a unit acceleration with the least effort: they are what
@@ -11,8 +11,7 @@ the forces Lambda cause. Either forces F are put on the frame, and carried to th
               a' = X_i a_p,    out_i = D_i^-1 S_i^T p_i - G_i^T a',    a_i = a' + S_i out_i
 
 All of p, a and out have six columns. Where Lambda does not exist, the first column of the result is not a number.
-Joints that follow others are bound by forces -L^-1 W^T F (see `couplings`), which are known at the frame. Cost: order
-n.
+Mimic joints are bound by forces -L^-1 W^T F (see `binding`), which are known at the frame. Cost: order n.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.4), (6.5), (6.10): M^-1 J^T = (1 - H psi K)^* D^-1 H psi B.
 Differs: they number links from the tip; trees. The minus sign of (6.5) is that of their force, which the frame exerts.
@@ -63,7 +62,7 @@ def dynamic_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
 
 
 def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], Any]) -> Any:
-    """The joint accelerations of forces on a frame, which may depend on how it gives way, and may not exist."""
+    """Return the joint accelerations of forces on a frame, which may depend on how it gives way, and may not exist."""
     f, m = tree.frame(frame), tree.couplings
     known = articulated(tree, q)
     X, S, _, G, D = known

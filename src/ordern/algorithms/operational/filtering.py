@@ -52,7 +52,7 @@ question("joints_of_innovations", (_q, _e), "v", "smoother", needs_inertia=True)
     refuses=no_filling_in,
 )
 def innovations(tree: Tree, q: Any, x: Any, force: Any, frame: Any, axes: str) -> Any:
-    """What is new in joint forces and a force on a frame, joint after joint from the tips: X (x + J^T F)."""
+    """Return the innovations of joint forces and a force on a frame, from the tips: X (x + J^T F)."""
     f = tree.frame(frame)
     known = articulated(tree, q)
     z, e = no_forces(tree), tree.output("f")
@@ -73,7 +73,7 @@ def innovations(tree: Tree, q: Any, x: Any, force: Any, frame: Any, axes: str) -
     refuses=no_filling_in,
 )
 def frame_of_innovations(tree: Tree, q: Any, e: Any, frame: Any, axes: str) -> Any:
-    """The acceleration of a frame by joint forces, of whose innovations e it is given: J M^-1 x."""
+    """Return the acceleration of a frame by joint forces, of whose innovations e it is given: J M^-1 x."""
     f = tree.frame(frame)
     known = articulated(tree, q)
     alpha = tree.field(Motion)
@@ -90,7 +90,7 @@ def frame_of_innovations(tree: Tree, q: Any, e: Any, frame: Any, axes: str) -> A
     refuses=no_filling_in,
 )
 def joints_of_innovations(tree: Tree, q: Any, e: Any) -> Any:
-    """The joint accelerations by joint forces, of whose innovations e they are given: M^-1 x."""
+    """Return the joint accelerations by joint forces, of whose innovations e they are given: M^-1 x."""
     known = articulated(tree, q)
     alpha, y = tree.field(Motion), tree.output("v")
     for i, p in tree.outward():

@@ -1,4 +1,4 @@
-"""What one feels at a frame: the operational inertia (J M^-1 J^T)^-1, and its inverse.
+"""The inertia at a frame: the operational inertia (J M^-1 J^T)^-1, and its inverse.
 
     inward    P_i, D_i, G_i as in `articulated`, over the whole tree
     outward, on the path to the frame:
@@ -9,8 +9,8 @@
 The matrix J M^-1 J^T always exists: it is the acceleration of the frame for a unit force on it, the rest let go. Its
 inverse, by a factorisation of the 6 x 6 matrix, exists where the frame can move in all six ways. Elsewhere - fewer
 than six freedoms between base and frame, or a singular position - its diagonal is not a number (see `regular`);
-`movable` has the inverse among the motions that are left. The inertia of drives counts; joints that follow others are
-bound. Cost: order n.
+`movable` has the inverse among the motions that are left. The armature of drives counts; mimic joints are bound.
+Cost: order n.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.8)-(6.10), where Y is Lambda and S^T their H.
 Differs: they number links from the tip; trees.
@@ -35,23 +35,23 @@ __all__ = ["AtFrame", "at_frame", "operational_inertia", "operational_inertia_in
 
 
 class AtFrame(NamedTuple):
-    """A frame's compliance J M^-1 J^T, and what it came from. W is J M^-1 B, for joints that follow others."""
+    """A frame's compliance J M^-1 J^T, and its parts. W is J M^-1 B, for mimic joints."""
 
     compliance: Rows
     X: Chain
-    """From the frame's body to the frame, in the axes asked for."""
+    """The transform from the frame's body to the frame, in the chosen axes."""
     W: Rows
     binding: Binding | None
 
 
 def view(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Chain:
-    """From a frame's body to the frame, in the axes asked for."""
+    """Return the transform from a frame's body to the frame, in the chosen axes."""
     turn = () if axes == "frame" else (Transform(Turn(axes_of(tree, q, frame, axes).rotation), ZERO3),)
     return Chain((frame.placement, *turn))
 
 
 def at_frame(tree: Tree, q: Any, known: Articulated, frame: PlacedFrame, axes: str) -> AtFrame:
-    """The compliance of a frame, given the articulated inertias."""
+    """Return the compliance of a frame, given the articulated inertias."""
     X, S, _, G, D = known
     Y = tree.field(Mobility)
     for i, p in tree.path(frame):

@@ -27,7 +27,7 @@ __all__ = ["body_sum", "composite_body_momentum"]
 
 @algorithm("momentum", "composite-body", paper="Jain 1991", equations="(24)-(29), with velocities")
 def composite_body_momentum(tree: Tree, q: Any, qd: Any, frame: Any) -> Any:
-    """The momentum, by composite bodies that move one after the other."""
+    """Return the momentum, by composite bodies that move one after the other."""
     Ic, h = tree.field(Inertia), tree.field(Force)
     X = tree.own()
     for i, _ in tree.outward():
@@ -41,7 +41,7 @@ def composite_body_momentum(tree: Tree, q: Any, qd: Any, frame: Any) -> Any:
 
 @algorithm("momentum", "body-sum", paper="Jain 1991", equations="(15)-(17), with velocities")
 def body_sum(tree: Tree, q: Any, qd: Any, frame: Any) -> Any:
-    """The momentum, body by body."""
+    """Return the momentum, body by body."""
     v, h = tree.field(Motion), tree.field(Force)
     X = tree.own()
     for i, p in tree.outward():
@@ -54,7 +54,7 @@ def body_sum(tree: Tree, q: Any, qd: Any, frame: Any) -> Any:
 
 
 def _at(tree: Tree, q: Any, frame: Any, h: Any) -> Force:
-    """A momentum about the base's origin, about a frame's."""
+    """Return a momentum about the base's origin, about a frame's."""
     f = tree.frame(frame)
     pose = f.pose(path_poses(tree, q, f)[f.body])
     total, back = h[tree.base], transpose(pose.rotation)

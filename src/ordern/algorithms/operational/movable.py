@@ -1,4 +1,4 @@
-"""What a frame feels in the ways in which it can move: at singular positions, and with fewer than six freedoms.
+"""Operational inertia in the directions in which a frame can move: at singular positions, or with few freedoms.
 
 Y = J M^-1 J^T of rank r < 6 has no inverse. Its range is what the joints can give the frame: the motions J v. The
 inverse among those is the Moore-Penrose inverse: with R (6 x r) an orthonormal basis of the range,
@@ -77,7 +77,7 @@ class Movable:
 
 
 def decide(Y: Array, length: float, tolerance: float = TOLERANCE) -> Movable:
-    """How a frame can move, from its compliances (n, 6, 6) and the length of the path to it.
+    """Find the directions in which a frame can move, from its compliances (n, 6, 6) and the length of the path to it.
 
     States that are not finite count as regular.
     """
@@ -137,26 +137,26 @@ def answer(
 
 
 def _none(out: Array, core: int) -> Array:
-    """Where there is no answer: then the first number of a state is none."""
+    """Return True for the states without an answer: their first number is NaN."""
     first = out[..., 0, 0] if core == 2 else out[..., 0]
     return np.asarray(first != first, bool)  # noqa: PLR0124 - of any kind of number
 
 
 def _chosen(states: Sequence[ArrayLike], batch: tuple[int, ...], which: Array) -> list[Array]:
-    """The states that are chosen, in double precision, or better if they are."""
+    """Return the states that are chosen, in double precision, or better if they are."""
     found = [np.broadcast_to(x, (*batch, np.shape(x)[-1]))[which] for x in states]
     return [x if x.dtype.kind == "O" or x.dtype == np.longdouble else x.astype(float) for x in found]
 
 
 def _inverse(Y: Array) -> Array:
-    """The inverse of regular compliances, of any kind of number; NaN where there is none."""
+    """Return the inverse of regular compliances, of any kind of number; NaN where there is none."""
     with np.errstate(all="ignore"):
         rows = symmetric_inverse(tuple(tuple(Y[:, r, c] for c in range(6)) for r in range(6)))
     return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)
 
 
 def _made(ask: Ask, question: str, states: list[Array], Lambda: Array, settings: dict[str, Any]) -> Array:
-    """What a question makes of Lambda."""
+    """Evaluate a question from Lambda."""
     if question == "operational_inertia":
         return Lambda
     if question == "dynamic_inverse":
@@ -178,7 +178,7 @@ def _checked(question: str, tolerance: Any) -> float:
 
 
 def _error(model: Model, question: str, frame: Frame, axes: str, found: Movable, index: Array) -> SingularError:
-    """The error for frames that cannot move in all ways; `index` has the place of each state in the batch."""
+    """Return the error for frames that cannot move in all ways; `index` has the place of each state in the batch."""
     singular = np.flatnonzero(found.rank < 6)
     k = int(singular[0])
     place = tuple(map(int, index[k]))
@@ -202,7 +202,7 @@ def _error(model: Model, question: str, frame: Frame, axes: str, found: Movable,
 
 
 def _freedoms(model: Model, frame: Frame) -> int:
-    """How many numbers of the velocity move a frame."""
+    """Return the number of velocities that move a frame."""
     moving, body = set(), frame.body
     while body != BASE:
         c = model.joints[body]

@@ -34,11 +34,11 @@ answers that are not numbers are computed again in double. Rounding alone gives 
 _NOTICED = 2.0**-30
 """A part of a number that counts in double precision, and not in single."""
 _OTHER = 1e-1
-"""What part of one half is added to the other: more than rounding times the limit, in single precision too."""
+"""The part of one half that is added to the other: more than rounding times the limit, in single precision too."""
 
 
 def regular_inverse(tree: Tree, frame: Any, Y: Rows) -> tuple[Rows, Any]:
-    """The inverse of a frame's compliance, and a number that is 0 if it exists and not a number otherwise."""
+    """Return the inverse of a frame's compliance, and a number that is 0 if it exists and not a number otherwise."""
     Lambda = symmetric_inverse(Y)
     length = path_length(tree.model, tree.model.frame(frame))
     y_w, y_v = Y[0][0] + Y[1][1] + Y[2][2], Y[3][3] + Y[4][4] + Y[5][5]
@@ -52,7 +52,7 @@ def regular_inverse(tree: Tree, frame: Any, Y: Rows) -> tuple[Rows, Any]:
 
 
 def path_length(model: Model, frame: Frame) -> float:
-    """The sum of the distances from the base to a frame, joint after joint, in the neutral position."""
+    """Return the sum of the distances from the base to a frame, joint after joint, in the neutral position."""
     total, body = _norm(frame.placement.p), frame.body
     while body != BASE:
         joint = model.joints[body]

@@ -1,4 +1,4 @@
-"""Products of two crosses whose middle axes are parallel: a drive shaft with a joint at each end, which may slide.
+"""Products of two universal joints with parallel middle axes: a drive shaft, which may slide.
 
 The first axis a, and the last one, Rc, are each perpendicular to the axes in the middle; so is the line w between the
 centres of both crosses. Three vectors are perpendicular to one direction if they are in a plane: a . (Rc x w) = 0. If
@@ -30,18 +30,18 @@ class Cardans(Product):
     start: Vector3
     """The centre of the first cross."""
     end: Vector3
-    """That of the second."""
+    """The centre of the second cross."""
     middle: Vector3
     """The direction of the axes in the middle."""
     slides: bool
 
     def _sides(self, X: Pose) -> tuple[Vector3, Vector3, Vector3]:
-        """The first axis, the last one, and the line between both centres."""
+        """Return the first axis, the last one, and the line between both centres."""
         a, c = vector(self.groups[0].axis), vector(self.groups[-1].axis)
         return a, matvec(X.rotation, c), subtract(X.point(self.end), self.start)
 
     def rows(self, X: Pose) -> tuple[Rows, Rows]:
-        """All three are in one plane, and the shaft has its length."""
+        """Return all three are in one plane, and the shaft has its length."""
         a, c, w = self._sides(X)
         d = subtract(self.end, self.start)
         square = dot(d, d)
@@ -63,7 +63,7 @@ class Cardans(Product):
         return "at the neutral position a shaft is along an axis of its cross" if abs(self._side) <= SAME else ""
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """The first turn takes the middle axis to where it is perpendicular to the shaft."""
+        """Return the first turn takes the middle axis to where it is perpendicular to the shaft."""
         a, _, w = self._sides(X)
         there = scale(1.0 if self._side > 0.0 else -1.0, cross(w, a))
         first = displacement(about(a, *unit(*turn_to(a, self.middle, there))), self.start, ZERO3)
@@ -73,7 +73,7 @@ class Cardans(Product):
 
 
 def cardans(groups: tuple[Group, ...]) -> Product | None:
-    """The product, if it is one of two crosses."""
+    """Return the product, if it is one of two crosses."""
     first, *middle, last = groups
     if len(middle) not in (1, 2) or not (first.is_hinge and last.is_hinge):
         return None
@@ -99,7 +99,7 @@ def _planar(g: Group) -> bool:
 
 
 def _meeting(g: Group, h: Group) -> Array | None:
-    """The point where two axes meet, if they do."""
+    """Return the point where two axes meet, if they do."""
     s, t = np.linalg.lstsq(np.column_stack([g.axis, -h.axis]), h.point - g.point, rcond=None)[0]
     one, other = g.point + s * g.axis, h.point + t * h.axis
     return 0.5 * (one + other) if np.linalg.norm(one - other) <= SAME else None

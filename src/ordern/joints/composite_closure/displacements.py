@@ -1,4 +1,4 @@
-"""Groups of displacements: what a joint, or several, can do to a frame, as subgroups of all rigid motions.
+"""Groups of displacements: the motions of a joint, or of several, as subgroups of the rigid motions.
 
 Herve's way to think of mechanisms. A joint that lets the same motions through wherever it is, and with any two of them
 their bracket too, moves its child by a subgroup of SE(3): rotations about a line, translations in a plane ... All
@@ -31,7 +31,7 @@ _PARALLEL = 1e-5
 """Axes at a smaller angle, in radians, are meant to be parallel: files have them with five digits or more. Residuals of
 two axes that are nearly parallel, taken as they are, are useless in practice: they grow as one over the angle."""
 _ROUNDING = 1e-13
-"""Of products of numbers up to a hundred."""
+"""The rounding of products of numbers up to a hundred."""
 _RANK = 1e-6
 """Singular values below this are zero, at positions that are drawn at random."""
 
@@ -44,12 +44,12 @@ class Group:
 
     @property
     def freedoms(self) -> int:
-        """Its dimension."""
+        """The dimension of the group."""
         return int(self.twists.shape[1])
 
     @cached_property
     def turns(self) -> int:
-        """About how many independent axes it turns: 0, 1 or 3."""
+        """The number of independent axes of its rotations: 0, 1 or 3."""
         return int(_basis(self.twists[:3]).shape[1])
 
     @cached_property
@@ -91,15 +91,15 @@ class Group:
 
     @property
     def is_hinge(self) -> bool:
-        """Whether it is the rotations about one axis."""
+        """True if the group has the rotations about one axis, and nothing else."""
         return self.freedoms == 1 and self.turns == 1 and not self.rise
 
     def parallel_to(self, other: Group) -> bool:
-        """Whether two axes are parallel."""
+        """Return True if the axes of two groups are parallel."""
         return bool(np.linalg.norm(np.cross(self.axis, other.axis)) <= SAME)
 
     def keeps(self, space: Array) -> bool:
-        """Whether its turns leave a space of directions (3, k) as it is."""
+        """Return True if the rotations of the group keep a space of directions (3, k)."""
         if self.turns == 0 or space.shape[1] in (0, 3):
             return True
         if self.turns == 3:
@@ -115,17 +115,17 @@ class Group:
         return self.shifts[:, 0] if self.turns == 0 and self.shifts.shape[1] == 1 else None
 
     def turned(self, R: Array) -> Group:
-        """The same, turned about its own point."""
+        """Return the same, turned about its own point."""
         w, c = self.twists[:3], self.point[:, None]
         v, w = R @ (self.twists[3:] + np.cross(w, c, axis=0)), R @ w
         return Group(np.concatenate([w, v + np.cross(c, w, axis=0)]))
 
     def scaled(self, length: float) -> Group:
-        """The same with another unit of length."""
+        """Return the same with another unit of length."""
         return Group(self.twists * np.array([[1.0]] * 3 + [[length]] * 3))
 
     def element(self, rng: np.random.Generator) -> Pose:
-        """A displacement of the group."""
+        """Return a displacement of the group."""
         return _exponential(self.twists @ rng.uniform(-1.2, 1.2, self.freedoms))
 
 
@@ -139,7 +139,7 @@ class Run:
 
 
 def aligned(groups: Sequence[Group]) -> list[Group]:
-    """The groups, with directions that are nearly those of earlier ones made exactly so."""
+    """Return the groups, with directions that are nearly those of earlier ones made exactly so."""
     found: list[Group] = []
     known: list[Array] = []
     for g in groups:
@@ -155,7 +155,7 @@ def aligned(groups: Sequence[Group]) -> list[Group]:
 
 
 def generated(groups: Sequence[Group]) -> Group:
-    """The smallest group that has all these in it: their twists, and brackets of these."""
+    """Return the smallest group that has all these in it: their twists, and brackets of these."""
     B = _basis(np.concatenate([np.zeros((6, 0)), *(g.twists for g in groups)], axis=1))
     while 1 < B.shape[1] < 6:
         brackets = [_bracket(x, y) for x, y in combinations(B.T, 2)]
@@ -167,7 +167,7 @@ def generated(groups: Sequence[Group]) -> Group:
 
 
 def product_rank(groups: Sequence[Group]) -> int:
-    """How many freedoms the products of elements, one of each group, have but at singular positions."""
+    """Return the dimension of the set of products of elements, one of each group, outside of singular positions."""
     rng = np.random.default_rng(7)
     found = 0
     for _ in range(3):
@@ -181,7 +181,7 @@ def product_rank(groups: Sequence[Group]) -> int:
 
 
 def merged(groups: Sequence[Group], longest: int = 0) -> tuple[Run, ...]:
-    """The product with as few factors as possible: runs of factors that fill a group are that group.
+    """Return the product with as few factors as possible: runs of factors that fill a group are that group.
 
     `longest` is how many factors at most a run may have; without it, any number.
     """
@@ -202,7 +202,7 @@ def merged(groups: Sequence[Group], longest: int = 0) -> tuple[Run, ...]:
 
 
 def complement(space: Array) -> Array:
-    """Orthonormal directions (3, 3 - k) across a space (3, k); coordinate axes where they are."""
+    """Return orthonormal directions (3, 3 - k) across a space (3, k); coordinate axes where they are."""
     free: Array = np.eye(3) - space @ np.linalg.pinv(space) if space.shape[1] else np.eye(3)
     found: list[Array] = []
     for _ in range(3 - space.shape[1]):
@@ -213,13 +213,13 @@ def complement(space: Array) -> Array:
 
 
 def _basis(A: Array) -> Array:
-    """An orthonormal basis of the span of columns."""
+    """Return an orthonormal basis of the span of columns."""
     U, s, _ = np.linalg.svd(A, full_matrices=False)
     return np.asarray(U[:, s > SAME])
 
 
 def _null(A: Array) -> Array:
-    """An orthonormal basis of what A takes to zero."""
+    """Return an orthonormal basis of what A takes to zero."""
     _, s, Vt = np.linalg.svd(A, full_matrices=True)
     return np.asarray(Vt[int((s > SAME).sum()) :].T)
 
@@ -232,7 +232,7 @@ def _clean(x: Array) -> Array:
 
 
 def _between(a: Array, b: Array) -> Array:
-    """The least turn that takes one direction to another, which is not opposite."""
+    """Return the least turn that takes one direction to another, which is not opposite."""
     x, y, z = np.cross(a, b)
     N = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.asarray(np.eye(3) + N + N @ N / (1.0 + a @ b))
@@ -244,7 +244,7 @@ def _bracket(x: Array, y: Array) -> Array:
 
 
 def _adjoint(at: Pose) -> Array:
-    """What takes twists of a frame to the reference frame."""
+    """Return the matrix that takes twists of a frame to the reference frame."""
     R: Array = np.array(at.rotation, float)
     x, y, z = at.position
     P = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -1,4 +1,4 @@
-"""Displacements as products of given groups' elements, one of each: the coordinates of joints in series.
+"""Factors of displacements, one of each of several groups: the coordinates of joints in series.
 
 Where parts fill a group, an element of it is a product of theirs in one way, or in two, of which one is on the side of
 the neutral position: the two postures of an elbow, or of a wrist.
@@ -22,12 +22,12 @@ __all__ = ["factoring"]
 
 
 def factoring(groups: Sequence[Group], runs: Sequence[Run] = (), product: Product | None = None) -> Factoring:
-    """How to find the elements of groups in their product; raises where they are not unique, or no formula is known.
+    """Find formulas for the elements of groups in their product; raise if they are not unique, or no formula is known.
 
     `product` is what is known of the product of `runs`, if that is known already.
     """
     if sum(g.freedoms for g in groups) > product_rank(groups):
-        raise Undetermined("some of its parts have a motion in common, which may be that of either")
+        raise Undetermined("some of its parts have a motion in common, which either part may do")
     if len(groups) == 1:
         return _Itself()
     if product is None:
@@ -46,7 +46,7 @@ def factoring(groups: Sequence[Group], runs: Sequence[Run] = (), product: Produc
 
 @dataclass(frozen=True, eq=False)
 class _Itself(Factoring):
-    """Of one group."""
+    """The factoring for a single group."""
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
         """Return the displacement itself."""
@@ -66,7 +66,7 @@ class _Split(Factoring):
         return tuple(g for how, step in zip(self.inner, outer, strict=True) for g in how.elements(step))
 
     def reach_margin(self, X: Pose) -> Rows:
-        """That of the product, and of its factors."""
+        """Return the margins of the product and of its factors."""
         inner = zip(self.inner, self.product.elements(X), strict=True)
         return (*self.product.reach_margin(X), *(x for how, step in inner for x in how.reach_margin(step)))
 
@@ -86,7 +86,7 @@ class _Wrist(Factoring):
     centre: Vector3
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """The angle in the middle takes the last axis to its angle with the first; the others follow.
+        """Return the angle in the middle takes the last axis to its angle with the first; the others follow.
 
         Where the first axis and the last are the same, the first angle is zero.
         """
@@ -100,7 +100,7 @@ class _Wrist(Factoring):
 
     @property
     def _middle(self) -> tuple[float, float]:
-        """How the angle between the first axis and the last depends on cosine and sine of the angle in the middle."""
+        """Coefficients of cosine and sine of the middle angle, in the cosine between the first axis and the last."""
         a, b, c = self.axes
         return float(dot(across(b, a), across(b, c))), float(dot(a, cross(b, c)))
 

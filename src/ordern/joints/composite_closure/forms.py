@@ -26,7 +26,7 @@ __all__ = ["product"]
 
 
 def product(groups: Sequence[Group]) -> Product | None:
-    """What is known of products of these groups; None if there are no residuals in closed form."""
+    """Find the form of the product of these groups; None if it has no residuals in closed form."""
     given = tuple(groups)
     wanted = 6 - product_rank(given)
     for form in (known_turns, parallel_axes, cardans, _ball_last):

@@ -45,21 +45,21 @@ class KnownTurns(Product):
     frame: int
     """The axes in which all shifts have constant directions; -1 if there are none such."""
     normals: tuple[Vector3, ...]
-    """What no shift is along, in these axes."""
+    """The directions perpendicular to all shifts, in these axes."""
     threads: tuple[tuple[int, Vector3], ...]
-    """Which turns advance, and the vectors of which the products with a position tell by how much."""
+    """The turns with a thread, each with a vector whose product with a position is the advance."""
     pair: tuple[tuple[int, Vector3], tuple[int, Vector3]] | None
     """If there is no such frame: two directions of shifts, each with its axes, that span all."""
 
     def turns(self, R: Matrix3, exact: bool = False) -> list[Matrix3]:
-        """The axes after no turn, after the first, ... after all of them."""
+        """Return the axes after no turn, after the first, ... after all of them."""
         if len(self.turning) < 2:
             return [IDENTITY3, R][: len(self.turning) + 1]
         g, h = self.turning
         return [IDENTITY3, first_turn(g, h, R, exact), R]
 
     def position(self, X: Pose, turns: Sequence[Matrix3]) -> Vector3:
-        """The sum of all shifts, in the axes before all turns."""
+        """Return the sum of all shifts, in the axes before all turns."""
         if not self.turning:
             return X.position
         start, end = vector(self.turning[0].point), vector(self.turning[-1].point)
@@ -67,7 +67,7 @@ class KnownTurns(Product):
         return subtract(there, matvec(turns[1], subtract(end, start))) if len(self.turning) > 1 else there
 
     def rows(self, X: Pose) -> tuple[Rows, Rows]:
-        """What is asked of the turn, then of the position."""
+        """Return the residuals of the rotation, then of the position."""
         turns = self.turns(X.rotation)
         w = self.position(X, turns)
         if self.pair is not None:
@@ -92,7 +92,7 @@ class KnownTurns(Product):
         return angle_in(step, vector(self.turning[k].axis))
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """The turns, and by least squares the shifts."""
+        """Return the turns, and by least squares the shifts."""
         turns = self.turns(X.rotation, exact=True)
         shifts = self._shifts(self.position(X, turns), turns)
         found, frame = [], 0
@@ -106,7 +106,7 @@ class KnownTurns(Product):
         return tuple(found)
 
     def _shifts(self, w: Vector3, turns: Sequence[Matrix3]) -> list[Vector3]:
-        """By how much each group shifts, if all of them do so by w.
+        """Split the sum w of all shifts into the shifts of each group.
 
         A thread along whose axis others shift too is taken to be within half a turn of its start.
         """
@@ -132,7 +132,7 @@ class KnownTurns(Product):
 
 
 def known_turns(groups: tuple[Group, ...]) -> KnownTurns | None:
-    """The product, if there are at most two axes, or a ball and none."""
+    """Return the product, if there are at most two axes, or a ball and none."""
     turning = tuple(g for g in groups if g.turns)
     if len(turning) > 2:
         return None
@@ -169,6 +169,6 @@ def _linear(
 
 
 def _pair(shifting: Sequence[Space]) -> tuple[tuple[int, Vector3], tuple[int, Vector3]] | None:
-    """Two directions of shifts in different axes."""
+    """Return two directions of shifts in different axes."""
     columns = [(x.frame, vector(u)) for x in shifting for u in x.directions.T]
     return next(((x, y) for k, x in enumerate(columns) for y in columns[:k] if x[0] != y[0]), None)

@@ -1,4 +1,4 @@
-"""Where groups of displacements take a point: on circles, cylinders, planes, spheres, tori.
+"""Orbits: the sets of points to which groups of displacements take a point - circles, cylinders, spheres, tori.
 
 Behind joints in series there may be a ball, which turns as it likes: then all that they ask is where its centre is. An
 orbit says so by residuals that vanish on it and nowhere else, and finds the elements that lead to a point of it.
@@ -31,19 +31,19 @@ class Orbit(ABC):
 
     @abstractmethod
     def rows(self, x: Vector3) -> Rows:
-        """Residuals of a point x that vanish on the orbit."""
+        """Return residuals of a point x that vanish on the orbit."""
 
     @abstractmethod
     def elements(self, x: Vector3) -> tuple[Pose, ...]:
-        """One element of each group that together take the point to x; of several ways, that with the neutral one."""
+        """Return one element of each group that together take the point to x, on the side of the neutral position."""
 
     def reach_margin(self, x: Vector3) -> Rows:
-        """Numbers that are below zero where x has no residual, but is not on the orbit: beyond its edge."""
+        """Return numbers that are below zero if x has no residual, but lies beyond the edge of the orbit."""
         return ()
 
 
 def orbit(groups: Sequence[Group], point: Array) -> Orbit | None:
-    """The orbit of a point; None where no closed form is known."""
+    """Return the orbit of a point; None where no closed form is known."""
     if len(groups) == 1:
         return _of_one(groups[0], point)
     if len(groups) != 2:
@@ -59,7 +59,7 @@ def orbit(groups: Sequence[Group], point: Array) -> Orbit | None:
 
 
 def between(A: Scalar, B: Scalar, k: Scalar, start: float) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of the angle with A cos + B sin = k; of the two, that which is zero when k is A.
+    """Return cosine and sine of the angle with A cos + B sin = k; of the two, that which is zero when k is A.
 
     `start` is B where the angle is zero: its sign tells which of the two it is.
     """
@@ -70,7 +70,7 @@ def between(A: Scalar, B: Scalar, k: Scalar, start: float) -> tuple[Scalar, Scal
 
 
 def spare(A: float, B: float, k: Scalar) -> Scalar:
-    """Below zero where there is no angle with A cos + B sin = k, and one where that is furthest."""
+    """Return a number that is below zero if no angle has A cos + B sin = k, and at most one."""
     return 1.0 - k * k * (1.0 / (A * A + B * B))
 
 
@@ -108,13 +108,13 @@ class Axial(Orbit):
     line: _Line
     point: Vector3
     shifts: int
-    """How many pure translations there are: none, along the axis, or across it."""
+    """The number of pure translations: 0, 1 along the axis, or 2 across it."""
     rise: float
     off: bool
-    """Whether the point is not on the axis."""
+    """True if the point is not on the axis."""
 
     def rows(self, x: Vector3) -> Rows:
-        """How far x is from the orbit."""
+        """Return the distances of x from the orbit."""
         a, at = self.line.axis, self.line.at
         height = dot(a, subtract(x, self.point))
         if self.shifts == 2:
@@ -130,7 +130,7 @@ class Axial(Orbit):
         return (round_it,) if self.shifts else (height, round_it)
 
     def elements(self, x: Vector3) -> tuple[Pose, ...]:
-        """The turn that takes the point next to x, and the shift along the axis."""
+        """Return the turn that takes the point next to x, and the shift along the axis."""
         a, at = self.line.axis, self.line.at
         height = dot(a, subtract(x, self.point))
         if self.off:
@@ -250,7 +250,7 @@ class TwoTurns(Orbit):
         return ((dot(z, z) - dot(y, y)) * (1.0 / self.size),)
 
     def _seen(self, y: Vector3) -> Vector3:
-        """The point before the first turn, from the point of the first axis."""
+        """Return the point before the first turn, from the point of the first axis."""
         a, b = self.first.axis, self.second.axis
         f, e = subtract(self.second.at, self.first.at), subtract(self.point, self.first.at)
         g = subtract(e, f)
@@ -270,14 +270,14 @@ class TwoTurns(Orbit):
         return (x, w, z)
 
     def _elbow(self, y: Vector3) -> tuple[float, float, Scalar]:
-        """Of parallel axes: A, B and k of the equation A cos + B sin = k for the second turn."""
+        """Return A, B and k of the equation A cos + B sin = k for the second turn, about a parallel axis."""
         a, e = self.first.axis, subtract(self.point, self.second.at)
         flat, more = across(a, subtract(self.second.at, self.first.at)), across(a, e)
         k = 0.5 * (_square(a, y) - dot(flat, flat) - dot(more, more))
         return float(dot(flat, more)), float(dot(flat, cross(a, more))), k
 
     def _crossed(self, y: Vector3) -> tuple[Vector3, Scalar]:
-        """Of axes that meet: what z has in their plane, and the square of the multiple of their normal that it has."""
+        """Return, for axes that meet, the part of z in their plane, and its squared coefficient along their normal."""
         a, b = self.first.axis, self.second.axis
         n = cross(a, b)
         ab, nn = dot(a, b), dot(n, n)
@@ -286,7 +286,7 @@ class TwoTurns(Orbit):
         return base, (dot(y, y) - dot(base, base)) * (1.0 / nn)
 
     def reach_margin(self, x: Vector3) -> Rows:
-        """An arm reaches a ring of the plane, or a belt of the sphere."""
+        """Return an arm reaches a ring of the plane, or a belt of the sphere."""
         y = subtract(x, self.first.at)
         if self.how == "parallel":
             return (spare(*self._elbow(y)),)
@@ -297,7 +297,7 @@ class TwoTurns(Orbit):
         return (self._crossed(y)[1] * (dot(n, n) / dot(e, e)),)
 
     def elements(self, x: Vector3) -> tuple[Pose, ...]:
-        """The two turns."""
+        """Return the two turns."""
         y = subtract(x, self.first.at)
         z = self._seen(y)
         f = subtract(self.second.at, self.first.at)
@@ -347,12 +347,12 @@ def _is_across(a: Vector3, u: Vector3) -> bool:
 
 
 def _square(a: Vector3, x: Vector3) -> Scalar:
-    """The squared distance from the axis."""
+    """Return the squared distance from the axis."""
     flat = across(a, x)
     return dot(flat, flat)
 
 
 def _circle(a: Vector3, y: Vector3, e: Vector3) -> Scalar:
-    """How far y is from the cylinder about an axis that e is on, in metres near it; e is across the axis."""
+    """Return the distance of y from the cylinder about an axis through e, in metres near it; e is across the axis."""
     square = dot(e, e)
     return (_square(a, y) - square) * (0.5 / sqrt(square))

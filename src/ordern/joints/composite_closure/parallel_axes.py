@@ -32,11 +32,11 @@ class ParallelAxes(Product):
     along: Vector3
 
     def _both(self, R: Matrix3, exact: bool = False) -> Matrix3:
-        """Both parallel turns together."""
+        """Return both parallel turns together."""
         return R if len(self.turning) == 2 else first_turn(self.turning[0], self.turning[2], R, exact)
 
     def _seen(self, X: Pose, both: Matrix3) -> tuple[Vector3, Scalar]:
-        """From the first axis to the second, less all shifts; and how far was shifted, or the height if by nothing."""
+        """Return the vector from the first axis to the second, less the shift; and the shift, or the height."""
         g, h, *more = self.turning
         a, start, second = vector(g.axis), vector(g.point), vector(h.point)
         if more:
@@ -52,7 +52,7 @@ class ParallelAxes(Product):
         return subtract(w, scale(height, self.along)), height
 
     def rows(self, X: Pose) -> tuple[Rows, Rows]:
-        """What is asked of the turn, the height of the second axis, and its distance from the first."""
+        """Return the residuals of the rotation, of the second axis' height, and of its distance from the first."""
         g, h, *more = self.turning
         a = vector(g.axis)
         w, height = self._seen(X, self._both(X.rotation))
@@ -77,7 +77,7 @@ class ParallelAxes(Product):
         return c2 * c + s2 * s, s2 * c - c2 * s
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """The first turn takes the second axis to where it is."""
+        """Return the first turn takes the second axis to where it is."""
         g, h, *_ = self.turning
         a = vector(g.axis)
         both = self._both(X.rotation, exact=True)
@@ -94,7 +94,7 @@ class ParallelAxes(Product):
 
 
 def parallel_axes(groups: tuple[Group, ...]) -> ParallelAxes | None:
-    """The product, if its first two turns are about parallel axes."""
+    """Return the product, if its first two turns are about parallel axes."""
     turning = tuple(g for g in groups if g.turns)
     if len(turning) not in (2, 3) or any(g.turns == 3 for g in turning) or not turning[0].parallel_to(turning[1]):
         return None

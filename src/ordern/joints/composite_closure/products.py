@@ -1,4 +1,4 @@
-"""What is known of products of groups of displacements, X = g1 g2 ...; and what several forms of them need."""
+"""Products of groups of displacements, X = g1 g2 ..., with helpers that several forms of products share."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Space:
 
 
 def spaces(groups: Sequence[Group]) -> list[Space]:
-    """In which directions all groups shift, or their threads advance."""
+    """Return the directions in which all groups shift, or their threads advance."""
     found, frame = [], 0
     for k, g in enumerate(groups):
         shifts = np.column_stack([g.shifts, g.axis]) if g.rise else g.shifts
@@ -138,7 +138,7 @@ def spaces(groups: Sequence[Group]) -> list[Space]:
 
 
 def common_frame(given: Sequence[Space], turning: Sequence[Group], frames: Sequence[int]) -> int | None:
-    """The axes in which all directions stay what they are, if there are such."""
+    """Return the axes in which all directions stay what they are, if there are such."""
 
     def stays(space: Space, frame: int) -> bool:
         low, high = sorted((space.frame, frame))
@@ -148,7 +148,7 @@ def common_frame(given: Sequence[Space], turning: Sequence[Group], frames: Seque
 
 
 def independent(A: Array) -> Array:
-    """Columns of A that span what all of them do."""
+    """Return columns of A that span what all of them do."""
     kept = np.zeros((3, 0))
     for column in A.T:
         more = np.column_stack([kept, column])
@@ -158,14 +158,14 @@ def independent(A: Array) -> Array:
 
 
 def cone(g: Group, h: Group, R: Matrix3) -> Scalar:
-    """How far the angle between two axes is from what it should be, in radians near there."""
+    """Return the error of the angle between two axes, in radians near zero."""
     a, b = vector(g.axis), vector(h.axis)
     sine = float(np.linalg.norm(np.cross(g.axis, h.axis)))
     return (dot(a, matvec(R, b)) - float(g.axis @ h.axis)) * (1.0 / sine)
 
 
 def first_turn(g: Group, h: Group, R: Matrix3, exact: bool) -> Matrix3:
-    """Of a turn about an axis, then about another, the first: it takes the second axis to where R does.
+    """Return the first of two turns that make up R: it takes the second axis to where R takes it.
 
     Cosine and sine are linear in R. They are exact where R is such a product; elsewhere, if they are to be, they are
     made so.

@@ -1,4 +1,4 @@
-"""Joints in series as products of displacements: what they forbid, and their coordinates in a relative pose.
+"""Joints in series as products of displacements: their residuals, and their coordinates in a relative pose.
 
 Every part moves by a group, and the child by a product of elements, one of each group. In the frame where all parts'
 frames are at their neutral positions, placements drop out of it: the pose of the child is that product.
@@ -62,7 +62,7 @@ class Series:
 
     @cached_property
     def _factoring(self) -> Factoring | str:
-        """How its parts' displacements are found in that of the child; or why they are not."""
+        """The formulas for the displacements of the parts; or the reason why there are none."""
         try:
             return factoring([x.group for x in self.parts if x.group.freedoms], self.runs, self.product)
         except Undetermined as e:
@@ -70,16 +70,16 @@ class Series:
 
     @property
     def why_not_locatable(self) -> str:
-        """Why the coordinates of its parts are not known; nothing if they are."""
+        """The reason why the coordinates of the parts are not known; empty if they are."""
         if not isinstance(self._factoring, str):
             return ""
         return (
-            f"{self.what} closes a loop, but no coordinates of it are known there: {self._factoring}. It can have no "
+            f"{self.what} closes a loop, but its coordinates there are not known: {self._factoring}. It can have no "
             "springs, dampers, limits or drives"
         )
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The coordinates of all parts; where there are several, those on the side of the neutral position."""
+        """Return the coordinates of all parts; where there are several, those on the side of the neutral position."""
         how = self._factoring
         if isinstance(how, str):
             raise ModelError(self.why_not_locatable)
@@ -88,19 +88,19 @@ class Series:
         return Freedoms(x for part in located for x in part)
 
     def reach_margin(self, R: Matrix3, p: Vector3) -> Rows:
-        """Below zero where its parts do not reach a pose that they have no residual against."""
+        """Return numbers that are below zero if the parts do not reach a pose whose residual is zero."""
         how = self._factoring
         return () if isinstance(how, str) else how.reach_margin(Pose(R, scale(1.0 / self.unit, p)))
 
     def _own(self, part: _Part, g: Pose) -> Freedoms:
-        """A part's coordinates, from the element by which it moves."""
+        """Return a part's coordinates, from the element by which it moves."""
         g = Pose(g.rotation, scale(self.unit, g.position))
         X = after(after(inverse(part.at), g), part.at)
         return part.joint.locate(X.rotation, X.position)
 
 
 def series(parts: Sequence[tuple[Joint, Placement]], frame: Placement) -> Series:
-    """What joints in series can do together, seen in a frame; raises if that is no product with known residuals."""
+    """Return the joint motion of joints in series, in a frame; raise if their product has no known residuals."""
     unit = _unit([at for _, at in parts])
     moving = [
         _part(f"its part {number}, {type(part).__name__}", joint, frame.inverse @ at @ inner, unit)
@@ -113,9 +113,7 @@ def series(parts: Sequence[tuple[Joint, Placement]], frame: Placement) -> Series
     found = product([r.group for r in runs])
     what = f"a Composite of {len(parts)} joints ({', '.join(type(part).__name__ for part, _ in parts)})"
     if found is None:
-        raise ModelError(
-            f"{what} cannot close a loop: their motions together have no residuals that are known. {_ADVICE}"
-        )
+        raise ModelError(f"{what} cannot close a loop: no residuals are known for their motions together. {_ADVICE}")
     return Series(what, tuple(moving), unit, runs, found)
 
 
@@ -123,13 +121,13 @@ _ADVICE = "Let another joint of the loop be the one that closes it, or put bodie
 
 
 def _unit(places: Sequence[Placement]) -> float:
-    """A power of two near the size of the whole, where that is far from a metre."""
+    """Return a power of two near the size of the whole, where that is far from a metre."""
     size = max(math.hypot(*at.position) for at in places)
     return 1.0 if size == 0.0 or _NEAR <= size <= _FAR else 2.0 ** round(math.log2(size))
 
 
 def _part(part: str, joint: Joint, at: Placement, unit: float) -> _Part:
-    """A part as a group; raises if its motions are none."""
+    """Return a part as a group; raises if its motions are none."""
     turned = at @ Placement(tuple(joint.working_frame().ravel().tolist()))
     R, p = turned.R, turned.p
     (x, y, z), position = (vector(row) for row in R), vector(p)
@@ -141,7 +139,8 @@ def _part(part: str, joint: Joint, at: Placement, unit: float) -> _Part:
     twists = np.concatenate([w, (R @ columns[3:] + np.cross(p, w.T).T) / unit])
     group = generated([Group(twists / np.linalg.norm(twists, axis=0))])
     if group.freedoms != joint.nv:
-        raise ModelError(f"{what}: its motions make no group: {joint.nv} of them lead to {group.freedoms}. {_ADVICE}")
+        found = f"its motions do not form a group: {joint.nv} of them generate {group.freedoms}"
+        raise ModelError(f"{what}: {found}. {_ADVICE}")
     neutral = joint.transform(Freedoms(joint.neutral())).child(Pose.zero())
     if not np.allclose([*neutral.rotation, neutral.position], [*np.eye(3), np.zeros(3)], atol=1e-12):
         raise ModelError(f"{what}: at its neutral position its child's frame does not meet its own. {_ADVICE}")
@@ -149,7 +148,7 @@ def _part(part: str, joint: Joint, at: Placement, unit: float) -> _Part:
 
 
 def _twists(joint: Joint) -> Array | None:
-    """The motions that a joint lets through (6, nv), if these are the same in all positions: told by jets, exactly."""
+    """Return the motion subspace (6, nv) of a joint, or None if it changes with the position; exact, by jets."""
     given = Freedoms(Jet(x, 1.0) for x in joint.neutral())
     scalars = [m.scalars for m in joint.subspace(given).columns]
     if any(isinstance(x, Jet) for column in scalars for x in column):
