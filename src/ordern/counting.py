@@ -1,4 +1,4 @@
-"""What algorithms cost: exact numbers of operations, for a robot as it is or in general."""
+"""Costs of algorithms: exact numbers of operations, for one robot or for general link parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def count(
     present: tuple[str, ...] = (),
     **options: Any,
 ) -> Counts | PieceCounts:
-    """Multiplications, additions, divisions and others of a method for one state, exactly.
+    """Count the multiplications, additions, divisions and other operations of a method for one state, exactly.
 
     As the compiler makes them for this robot: products with 0 and 1 are gone, constants folded, common terms shared.
     With `general`, for a robot with the same joints in the same tree whose link parameters are all general, as papers
@@ -56,13 +56,13 @@ def count(
 
 
 def critical_path(robot: Model, question: str, method: str | None = None, **options: Any) -> int:
-    """The longest chain of operations that wait for each other: how long it takes with any number of processors."""
+    """Return the length of the longest chain of dependent operations: the time with any number of processors."""
     from .compile.program import straight_line
 
     require_tree(robot, question)
     if find(question, method)[1].pieces:
         raise ArgumentError(
-            f"critical_path: {question} by the method {method!r} is NumPy code around other functions; ask for the "
+            f"critical_path: {question} by the method {method!r} is NumPy code around other functions; take the "
             "path of each of those that `on.count` lists"
         )
     kernel = Robot.of(robot).kernel(question, method, way="unrolled", **options)
@@ -70,7 +70,7 @@ def critical_path(robot: Model, question: str, method: str | None = None, **opti
 
 
 def generic(robot: Model) -> Robot:
-    """A robot with the same joints in the same tree, in which no link parameter is special.
+    """Return a robot with the same joints in the same tree, in which no link parameter is special.
 
     Frames are placed as Denavit and Hartenberg do, as far as a tree allows: each joint is shifted along z and x of its
     parent and turned about x. The first joint is at the base's origin, its axis vertical. Drives have no inertia.
@@ -99,5 +99,5 @@ def generic(robot: Model) -> Robot:
 
 
 def _has_axis(joint: object) -> bool:
-    """Whether it has one axis, which may be any: frames are chosen with z along it."""
+    """Tell whether a joint has one axis, in any direction: frames are chosen with z along it."""
     return hasattr(joint, "axis") and not hasattr(joint, "axis2")

@@ -20,6 +20,7 @@ from .algorithms import methods
 from .algorithms.method_limits import require_tree
 from .errors import ArgumentError
 from .joints import Joint
+from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
 from .model import BASE, Frame, Model, ModelBuilder
@@ -185,11 +186,7 @@ class Robot(LoopMethods, Model):
                 f"joint_wrenches: {self.name!r} has loops; accelerations `a` alone do not determine their forces. Give "
                 "the joint forces `tau`, or use `robot.opened()`, the same robot without loops"
             )
-        found = self.closed_dynamics(q, v, tau, external, method, **more).joint_wrenches
-        if out is None:
-            return found
-        out[...] = found
-        return out
+        return stored("joint_wrenches", self.closed_dynamics(q, v, tau, external, method, **more).joint_wrenches, out)
 
     def link_accelerations(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: External | None = None, method: str = "fd4",
@@ -208,10 +205,7 @@ class Robot(LoopMethods, Model):
         a = self.forward_dynamics(q, v, tau, external, None if method == "fd4" else method, threads, **moved)
         bodies = [Frame(b.name, k) for k, b in enumerate(self.bodies)]
         found = np.stack([self.acceleration(q, v, a, body, threads=threads, **moved) for body in bodies], axis=-2)
-        if out is None:
-            return found
-        out[...] = found
-        return out
+        return stored("link_accelerations", found, out)
 
     def tip_acceleration(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, frame: str | Frame, axes: str = "frame",
@@ -581,8 +575,6 @@ class Robot(LoopMethods, Model):
 
     def _forces(self, external: External) -> Array:
         """Return external forces as one array (..., n, 6), each in its body's frame."""
-        from .kernel.arguments import external_forces
-
         return np.asarray(external_forces(self, external))
 
 

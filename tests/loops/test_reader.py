@@ -263,7 +263,7 @@ def test_restarts_are_not_advised_where_they_were_tried() -> None:
     builder.body("upper", parent="ground", joint=HINGE, **bar(0.2))
     builder.body("lower", parent="upper", joint=HINGE, at=(0.2, 0, 0), **bar(0.3))
     short = builder.loop("rope", on.Distance(0.3), "ground", "lower", at=(1, 0, 0), child_at=(0.3, 0, 0)).build()
-    with pytest.raises(on.LoopError, match=r"To go on, start from .* or ask for `restarts`"):
+    with pytest.raises(on.LoopError, match=r"To go on, start from .* or set `restarts`"):
         short.assemble()
     with pytest.raises(on.LoopError, match=r"Nor does it from 2 random positions\. To go on, start from") as e:
         short.assemble(restarts=2, keep="upper_joint")

@@ -43,25 +43,25 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What can be asked of a robot."""
+    """A question about a robot: its inputs, its result, and its default method."""
 
     name: str
     inputs: tuple[Port, ...]
     output: str
     """The kind of the result."""
     default: str
-    """The method that is used unless another is asked for."""
+    """The method that is used unless another is given."""
     options: tuple[str, ...] = ()
     """Settings that are not numbers, such as the frame."""
     needs_inertia: bool = False
-    """Whether every joint must move some inertia for the answer to exist."""
+    """Whether every joint must move some inertia, so that an answer exists."""
     loops: bool = False
-    """Whether it is about the loops and couplings that the tree's own questions leave out."""
+    """Whether it depends on loops and couplings, which questions about the tree leave out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A method: its function, where it is from, and what it can do."""
+    """A method: its function, its source, and its abilities."""
 
     question: str
     name: str
@@ -75,18 +75,18 @@ class Algorithm:
     pieces: bool = False
     """Whether it is NumPy code around compiled functions: `function(ask, *arrays)`, see `Pieces`."""
     refuses: Callable[[Model], str] | None = None
-    """Why a model is outside of its reach; empty if it is not."""
+    """Returns why the method cannot be used for a model; empty if it can."""
     alias_of: str = ""
-    """The method that it is another name of."""
+    """The method that this is another name of."""
     joints_only: bool = False
-    """Whether all that it tells is of joints, so that bodies may have other inertias which these feel in the same way;
-    and whether its steps can do with bodies that have no mass of their own."""
+    """Whether its results are about joints only, and it can handle massless bodies: then inertia that no joint can
+    sense may be moved between bodies (see `ordern.model.base_parameters`), which saves operations."""
     borrows: bool = False
-    """Whether it inverts the inertia of each body by itself: one that is singular borrows some from its neighbours (see
-    `ordern.model.shiftable_inertia`), and wrenches are made those of the robot as it is by the method itself."""
+    """Whether it inverts the inertia of each single body. Then a body with a singular inertia gets some from its
+    neighbours (see `ordern.model.shiftable_inertia`), and the method corrects wrenches for this."""
 
     def accepts(self, question: Question) -> tuple[str, ...]:
-        """The names of the question's inputs that the function takes: it may leave out the last optional ones."""
+        """Return the names of the question's inputs that the function takes: it may lack the last optional ones."""
         import inspect  # slow to import, and not needed to load a robot
 
         parameters = inspect.signature(self.function).parameters.values()  # the first is the tree
@@ -97,23 +97,14 @@ class Algorithm:
 
 
 CHOICES = {"axes": ("frame", "world"), "kind": ("classical", "spatial")}
-"""What settings may be that are words."""
+"""The values of settings that are words."""
 _QUESTIONS: dict[str, Question] = {}
 _ALGORITHMS: dict[tuple[str, str], Algorithm] = {}
 
 
-def question(
-    name: str,
-    inputs: tuple[Port, ...],
-    output: str,
-    default: str,
-    options: tuple[str, ...] = (),
-    needs_inertia: bool = False,
-    loops: bool = False,
-) -> Question:
-    """Declare a question."""
-    found = Question(name, inputs, output, default, options, needs_inertia, loops)
-    _QUESTIONS[name] = found
+def question(name: str, inputs: tuple[Port, ...], output: str, default: str, **more: Any) -> Question:
+    """Declare a question; `more` are further fields of `Question`."""
+    found = _QUESTIONS[name] = Question(name, inputs, output, default, **more)
     return found
 
 
@@ -133,10 +124,10 @@ def algorithm(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as a method of a question. It is called with the tree, the inputs, and the options.
 
-    `sweeps=False` says that it is more than loops over bodies: it runs interpreted or unrolled. `refuses` tells for a
-    model why it is outside of the method's reach. `joints_only=True` allows for inertias that are moved between bodies
-    where joints do not feel it, which saves operations. `borrows=True` says that it inverts the inertia of each body,
-    and asks for inertias that can be inverted.
+    `sweeps=False` declares that it is more than loops over bodies: it runs interpreted or unrolled. `refuses` returns
+    why the method cannot be used for a model. `joints_only=True` allows the compiler to move inertia between bodies
+    where no joint can sense it, which saves operations. `borrows=True` declares that it inverts the inertia of each
+    single body, and needs inertias that can be inverted.
 
     `couplings=True` declares that it handles joints that follow others (mimic joints). Without that, robots that have
     such joints are refused: a recursion that treats them as free gives wrong numbers. The library's own methods say by
@@ -151,33 +142,23 @@ def algorithm(
         if not (ours if couplings is None else couplings):
             reason = all_of(undeclared_couplings, refuses) if refuses else undeclared_couplings
         _ALGORITHMS[question, name] = Algorithm(
-            question,
-            name,
-            function,
-            paper,
-            equations,
-            order,
-            sweeps and not pieces,
-            pieces,
-            reason,
-            "",
-            joints_only,
-            borrows,
-        )
+            question, name, function, paper, equations, order, sweeps and not pieces, pieces, reason,
+            joints_only=joints_only, borrows=borrows,
+        )  # fmt: skip
         return function
 
     return register
 
 
 def alias(question: str, name: str, of: str, *, paper: str, equations: str = "") -> None:
-    """Declare another name of a method: what a paper calls it that derives the same recursion."""
+    """Declare another name of a method, from a paper that derives the same recursion."""
     _, meant = find(question, of)
     _ALGORITHMS[question, name] = replace(meant, name=name, paper=paper, equations=equations, alias_of=of)
 
 
 @cache
 def import_all() -> None:
-    """Import every module of algorithms. Those that are used most are there from the start; the rest when asked for."""
+    """Import every module of algorithms. The most used ones are imported from the start, the others when needed."""
     import pkgutil
 
     package = import_module(__package__ or "")
@@ -186,12 +167,12 @@ def import_all() -> None:
 
 
 def questions() -> tuple[Question, ...]:
-    """All questions that can be asked."""
+    """Return all questions."""
     return tuple(_QUESTIONS.values())
 
 
 def find_question(name: Any) -> Question:
-    """Return a question; an unknown name lists those that exist."""
+    """Return a question; an error for an unknown name lists all."""
     if isinstance(name, str) and name not in _QUESTIONS:
         import_all()  # some modules declare questions of their own
     if not isinstance(name, str) or name not in _QUESTIONS:
@@ -200,7 +181,7 @@ def find_question(name: Any) -> Question:
 
 
 def find(question: str, method: str | None = None) -> tuple[Question, Algorithm]:
-    """A question and one of its methods, or its default method; an unknown name lists those that exist."""
+    """Return a question and one of its methods, or its default method; an error for an unknown name lists all."""
     asked = find_question(question)
     name: Any = asked.default if method is None else method
     if isinstance(name, str) and (question, name) not in _ALGORITHMS:

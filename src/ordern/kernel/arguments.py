@@ -12,7 +12,7 @@ from ..algorithms import Port
 from ..errors import ArgumentError
 from ..model import BASE, PORT_KINDS, Model, core_shape
 
-__all__ = ["Arguments", "external_forces"]
+__all__ = ["Arguments", "external_forces", "stored"]
 
 Array = NDArray[Any]
 
@@ -38,10 +38,8 @@ class Arguments:
         compiled code does that itself, and `require_fit` names what is wrong.
         """
         arrays = self._arrays(given)
-        if out is not None and not isinstance(out, np.ndarray):
-            raise ArgumentError(f"{self.question}: `out` must be a NumPy array, not {type(out).__name__}")
-        if out is not None and not out.flags.writeable:
-            raise ArgumentError(f"{self.question}: `out` is read-only")
+        if out is not None:
+            _check_out(self.question, out)
         if threads is not None and not _is_count(threads):
             raise ArgumentError(f"{self.question}: `threads` must be a whole number above 0, not {threads!r}")
         strong = [a for a, x in zip(arrays, given, strict=True) if type(x) not in _WEAK]
@@ -106,6 +104,26 @@ class Arguments:
             raise ArgumentError(
                 f"{self.question}: `out` has shape {out.shape}, but the result has {(*batch, *self.output)}"
             )
+
+
+def stored(question: str, result: Array, out: Array | None) -> Array:
+    """Return a result, in the caller's memory if there is some."""
+    if out is None:
+        return result
+    _check_out(question, out)
+    if not _fits(result.shape, out.shape, 1):
+        raise ArgumentError(f"{question}: `out` has shape {out.shape}, but the result has {result.shape}")
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise ArgumentError(f"{question}: cannot cast the result from {result.dtype} to {out.dtype}")
+    out[...] = result
+    return out
+
+
+def _check_out(question: str, out: Any) -> None:
+    if not isinstance(out, np.ndarray):
+        raise ArgumentError(f"{question}: `out` must be a NumPy array, not {type(out).__name__}")
+    if not out.flags.writeable:
+        raise ArgumentError(f"{question}: `out` is read-only")
 
 
 def external_forces(model: Model, external: Any) -> Any:

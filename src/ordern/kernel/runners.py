@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..compile.pipeline import Code, Request
 from ..errors import ArgumentError, CompileError
 from ..graph import Counts
-from .arguments import Arguments
+from .arguments import Arguments, stored
 from .composed import PieceCounts, count_calls
 
 if TYPE_CHECKING:
@@ -54,12 +54,7 @@ class Runner(ABC):
                 f"{name}: cannot compute with objects of type {kinds}, only with numbers that have sines "
                 f"and cosines, such as those of mpmath: {e}"
             ) from e
-        if out is None:
-            return result if result.ndim else result[()]
-        if not np.can_cast(result.dtype, out.dtype, "same_kind"):
-            raise ArgumentError(f"{name}: cannot cast the result from {result.dtype} to {out.dtype}")
-        out[...] = result
-        return out
+        return stored(name, result, out) if out is not None or result.ndim else result[()]
 
     @abstractmethod
     def compute(self, arrays: list[Array]) -> Array:

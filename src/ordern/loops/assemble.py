@@ -1,15 +1,15 @@
-"""Closing loops: positions near given ones in which all residuals vanish.
+"""Close loops: find positions near given ones in which all residuals vanish.
 
 Levenberg-Marquardt on the configuration manifold, with weights w for the joints:
 
     x = -W^-1 K^T (K W^-1 K^T + mu)^-1 r,    q <- integrate(q, x)
 
-Joints that are to be kept, or that stand at a limit and would be pushed beyond it, are left out. The coordinate of a
-joint that closes a loop is a function of q; one that is beyond a limit, or would be after the step, adds a row to K and
-r that leads it to that limit. mu follows how well
-the linear model predicted the gain (Nielsen's rule), and vanishes near the solution, where the iteration is Newton's:
-each step doubles the number of digits. At positions where loops depend on each other it is slower, but goes on. No step
-turns a joint by more than half a radian, and full turns are taken back at the end: the result is to be near the start.
+Joints that are kept, or that are at a limit and would be pushed beyond it, are left out. The coordinate of a joint that
+closes a loop is a function of q; one that is beyond a limit, or would be after the step, adds a row to K and r that
+leads it to that limit. mu follows Nielsen's rule: it depends on how well the linear model predicted the gain, and
+vanishes near the solution, where the iteration is Newton's and each step doubles the number of digits. At positions
+where loops depend on each other, convergence is slower. No step turns a joint by more than half a radian, and full
+turns are subtracted at the end, so that the result is near the start.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
 __all__ = ["Assembly", "assemble", "close"]
 
 _LITTLE = 1e-6
-"""What is open by less, in rad and m, may be so because digits of the model are missing."""
+"""Residuals below this, in rad and m, may be caused by missing digits of the model."""
 
 TOLERANCE = 1e-12
 """The norm of all residuals, in rad and m, below which loops count as closed."""
 _STALLED = 1e-10
-"""A step that gains less than this part of the squared residual is the last."""
+"""A step that gains less than this part of the squared residual counts as stalled."""
 
 _WITHIN = 2e-12
-"""Joints that close loops are within limits up to this, in rad and m: one that is led to a limit is beside it."""
+"""How far joints that close loops may be beyond a limit, in rad and m: a joint led to a limit is next to it."""
 
 _LONGEST = 0.5
-"""By how much a step may turn a joint, in rad."""
+"""The largest turn of a joint in one step, in rad."""
 
 _NUDGES = (0.03, 0.1, 0.3, 1.0)
-"""How far a start that led nowhere is moved at random, in rad and m: mechanisms are often drawn in a stretched
-position, where no small motion brings their ends together."""
+"""Random displacements of a start from which the search failed, in rad and m: mechanisms are often drawn stretched,
+where no small motion brings their ends together."""
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """Positions in which loops are closed, or how near they came; arrays have the batch's shape first."""
+    """Positions in which loops are closed, or how close the search came; arrays have the batch's shape first."""
 
     robot: Robot = field(repr=False)
     q: Array
@@ -64,15 +64,15 @@ class Assembly:
     residual: Array
     """The norm of all residuals, in rad and m."""
     steps: Array
-    """How many steps were taken."""
+    """The number of steps."""
     ok: Array
     """Whether all loops are closed, with their own joints within limits."""
     loops: dict[str, Array]
     """For each loop and coupling, the norm of its residuals."""
     held: Array = field(repr=False)
-    """(..., nv): joints that were kept, or that stood in the way at a limit in the end."""
+    """(..., nv): joints that were kept, or that a limit stopped in the end."""
     beyond: dict[str, Array] = field(default_factory=dict, repr=False)
-    """For each loop whose joint has limits, how far it is beyond them; nothing if these were not asked for."""
+    """For each loop whose joint has limits, how far it is beyond them; empty if limits were ignored."""
 
     @property
     def worst(self) -> str:
@@ -144,9 +144,9 @@ def assemble(
 
 
 def close(robot: Robot, q: Array, t: Any = 0.0, steps: int = 10, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
-    """Positions (n, nq) that are nearly closed, closed by a few steps, limits or not; and whether they are.
+    """Close positions (n, nq) that are nearly closed, by a few steps that ignore limits; also return which are closed.
 
-    This is what keeps a simulation on its manifold: from near, two steps do.
+    This keeps a simulation on its manifold: from nearby, two steps are enough.
     """
     solver = _Solver(robot, np.zeros(robot.nv, bool), np.ones(robot.nv), t, False, tolerance)
     found, _, ok = solver.solve(q, steps, damping=1e-14)
@@ -154,7 +154,7 @@ def close(robot: Robot, q: Array, t: Any = 0.0, steps: int = 10, tolerance: floa
 
 
 def _kept(robot: Robot, keep: Iterable[str]) -> Array:
-    """(nv,): the freedoms of joints that are to stay where they are."""
+    """Return the freedoms of joints that are kept, as flags (nv,)."""
     kept = np.zeros(robot.nv, bool)
     if not isinstance(keep, Iterable):
         raise ArgumentError(f"assemble: keep must be names of joints, not {keep!r}")
@@ -164,7 +164,7 @@ def _kept(robot: Robot, keep: Iterable[str]) -> Array:
 
 
 def _weights(robot: Robot, weights: ArrayLike | Mapping[str, float] | None) -> Array:
-    """(nv,): how unwilling each freedom is to move."""
+    """Return the weight of each freedom, (nv,)."""
     w = np.ones(robot.nv)
     if isinstance(weights, Mapping):
         for name, x in weights.items():
@@ -196,7 +196,7 @@ class _Solver:
             self.kept_q[c.q] = kept[c.v].any()
 
     def unturned(self, q: Array, start: Array) -> Array:
-        """The same positions, with full turns of hinges taken back as far as limits let them."""
+        """Return the same positions with full turns of hinges subtracted, as far as limits allow."""
         near = q.copy()
         for c in self.robot.independent:
             if isinstance(c.type, (Revolute, Universal)):
@@ -207,27 +207,24 @@ class _Solver:
         return np.where(same[:, None], near, q)
 
     def residual(self, q: Array) -> Array:
-        """(n, nc)"""
-        return self.ask("loop_residual", q, t=self._time(q)) if self.rows.size else np.zeros((len(q), 0))
+        """Return the residuals (n, nc)."""
+        return self.ask("loop_residual", q, t=self.t) if self.rows.size else np.zeros((len(q), 0))
 
     def sizes(self, q: Array) -> Array:
-        """(n,)"""
+        """Return the norms of the residuals, (n,)."""
         return np.asarray(np.linalg.norm(self.residual(q), axis=-1))
 
     def merit(self, q: Array) -> Array:
-        """(n,): the norm of residuals, and of what joints that close loops are beyond their limits."""
+        """Return the norm of residuals, and of distances of joints that close loops beyond their limits, (n,)."""
         return np.asarray(np.hypot(self.sizes(q), np.linalg.norm(self.cut.beyond(self.cut.at(q)), axis=-1)))
 
     def jacobian(self, q: Array) -> Array:
-        """(n, nc, nv), without rows that no residual belongs to."""
-        K = self.ask("loop_jacobian", q, t=self._time(q))
+        """Return the Jacobian (n, nc, nv), with zeros for rows on velocities only."""
+        K = self.ask("loop_jacobian", q, t=self.t)
         return K if self.rows.all() else K * self.rows[:, None]
 
-    def _time(self, q: Array) -> Any:
-        return self.t
-
     def within(self, q: Array) -> Array:
-        """Positions, moved to their limits where they are beyond; those of joints that are kept stay."""
+        """Return positions clipped to their limits, except for joints that are kept."""
         if not self.q_at.size:
             return q
         q, free = q.copy(), ~self.kept_q[self.q_at]
@@ -236,7 +233,7 @@ class _Solver:
         return q
 
     def stopped(self, q: Array, x: Array) -> Array:
-        """(n, nv): joints at a limit that a step x would push beyond it."""
+        """Return flags (n, nv) of joints at a limit that a step x would push beyond it."""
         held = np.zeros(x.shape, bool)
         if self.q_at.size:
             at, way = q[:, self.q_at], x[:, self.v_at]
@@ -244,7 +241,7 @@ class _Solver:
         return held
 
     def step(self, q: Array, r: Array, K: Array, mu: Array, c: Array, G: Array) -> Array:
-        """The step; c are coordinates of joints that close loops and have limits, and G how they change."""
+        """Return the step; c are coordinates with limits of joints that close loops, and G their Jacobian."""
         held = self.kept | self.stopped(q, -(np.swapaxes(K, 1, 2) @ r[..., None])[..., 0])
         size = np.maximum(np.einsum("nij,j,nij->n", K, self.mobility, K), 1e-30)
         eye = (np.maximum(mu, 1e-15) * size)[:, None, None] * np.eye(r.shape[1] + c.shape[1])
@@ -264,7 +261,7 @@ class _Solver:
         return np.asarray(x)
 
     def solve(self, q: Array, steps: int, damping: float = 1e-6) -> tuple[Array, Array, Array]:
-        """From positions q: where it ended, after how many steps, and whether that is closed."""
+        """Iterate from positions q; return the last positions, the numbers of steps, and which positions are closed."""
         out, taken, cut = np.array(q, float), np.zeros(len(q), int), self.cut
         on, q, r, c = np.arange(len(q)), out.copy(), self.residual(out), cut.at(out)
         ok = self._done(r, c)
@@ -295,7 +292,7 @@ class _Solver:
         return out, taken, ok
 
     def _done(self, r: Array, c: Array) -> Array:
-        """(n,): whether loops are closed, and their joints within limits."""
+        """Return flags (n,): loops are closed, and their joints within limits."""
         within = (np.abs(self.cut.beyond(c)) <= max(_WITHIN, self.tolerance)).all(axis=-1)
         return np.asarray((np.linalg.norm(r, axis=-1) <= self.tolerance) & within)
 
@@ -305,14 +302,14 @@ def _squares(r: Array, beyond: Array) -> Array:
 
 
 def _turning(c: Connection) -> list[int]:
-    """The velocities of a joint that are angular."""
+    """Return the indices of a joint's angular velocities."""
     if c.type.nq != c.type.nv:  # a quaternion comes first, and with it an angular velocity
         return [c.v_start + k for k in range(min(3, c.type.nv))]
     return [c.v_start + k for k in c.type.angles]
 
 
 def _closes_beyond(solver: _Solver, start: Array, steps: int) -> list[str]:
-    """Which coordinates are how far beyond their limits in the nearest closed position; none if there is none."""
+    """Describe the coordinates that are beyond limits in the nearest closed position; empty if there is none."""
     robot = solver.robot
     loose = _Solver(robot, solver.kept, 1.0 / solver.mobility, solver.t, False, solver.tolerance)
     q, _, ok = loose.solve(start, steps)
@@ -338,7 +335,7 @@ def _closes_beyond(solver: _Solver, start: Array, steps: int) -> list[str]:
 
 
 def _bounded(robot: Robot) -> tuple[Array, Array]:
-    """Indices in q and in v of coordinates with limits, whose rates are velocities."""
+    """Return the indices in q and in v of coordinates with limits whose rates are velocities."""
     q: list[int] = []
     v: list[int] = []
     for c in robot.independent:
@@ -384,13 +381,13 @@ def _complaint(solver: _Solver, found: Assembly, start: Array, steps: int, resta
         text += f". Joints that limits stop: {', '.join(at_limits)}"
     if solver.kept.any():
         text += f". Joints that were kept: {', '.join(c.name for c in robot.independent if solver.kept[c.v].any())}"
-    advice = ["start from a position nearer to a closed one"]
+    advice = ["start from a position closer to a closed one"]
     if each and max(float(np.max(x)) for x in found.loops.values()) < _LITTLE:
-        advice.append("accept what is left with a larger `tolerance`")
+        advice.append("accept the rest with a larger `tolerance`")
     if solver.kept.any():
         advice.append("keep fewer joints")
     if restarts:
         text += f". Nor does it from {restarts} random position{'s' * (restarts > 1)}"
     else:
-        advice.append("ask for `restarts`, which tries random ones")
+        advice.append("set `restarts` to try random ones")
     return f"{text}. To go on, {' or '.join(filter(None, (', '.join(advice[:-1]), advice[-1])))}"

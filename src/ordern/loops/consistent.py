@@ -1,8 +1,8 @@
-"""Refuse states that the closed mechanism cannot have, and say what is open, by how much, and what to do.
+"""Refuse states that the closed mechanism cannot have: errors name the open loops, the amounts, and a remedy.
 
-`check` of the functions that are asked is True for the usual tolerance, a number for another, or False for none. What
-is compared with it is in `ordern.algorithms.closed_loop.misfit`. States that are not finite pass: what follows from
-them is not a number.
+The argument `check` of the methods is True for the default tolerance, a number for another one, or False for no check.
+`ordern.algorithms.closed_loop.misfit` defines the number that is compared with it. States that are not finite pass;
+their results are NaN.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ SINGLE = 2e-3
 _HALF = 5e-2
 _DOUBLE = np.dtype(float)
 _LONG = 60
-"""Robots with more freedoms are looked at loop by loop, from residuals and rates: straight-line code would be long."""
+"""Robots with more freedoms are checked loop by loop, from residuals and rates: straight-line code would be long."""
 _MOST = 5
-"""So many loops are named."""
+"""The largest number of loops that an error names."""
 
 
 def tolerance_of(check: Any, *given: Any) -> float | None:
-    """The tolerance that `check` asks for; None if it asks for none.
+    """Return the tolerance that `check` stands for; None for no check.
 
-    The usual one depends on the precision of the positions and velocities that were given.
+    The default depends on the precision of the positions and velocities that were given.
     """
     if check is False or (isinstance(check, np.bool_) and not check):
         return None
@@ -62,8 +62,8 @@ def require_consistent(
 ) -> None:
     """Raise if loops are open in positions q (..., nq), or opened by velocities v (..., nv), by more than a tolerance.
 
-    Without velocities it is about positions alone. `what` stands at the beginning of what is told. Of states that are
-    `suspected` it is known that they do not fit by the usual tolerance.
+    Without velocities, only positions are checked. The error begins with `what`. States that are `suspected` are known
+    to be inconsistent by the default tolerance.
     """
     if tolerance is None or not robot.nc or (tolerance >= MISFIT and not suspected and _fits(robot, q, v, t)):
         return
@@ -79,7 +79,7 @@ def require_consistent(
 
 
 def _small(sizes: Sizes, tolerance: float, r: Array, rate: Array | None) -> bool:
-    """Whether what all loops together are open, and how fast they open, is below the tolerance, at any speed."""
+    """Tell whether the residuals and rates of all loops together are below the tolerance, at any speed."""
     with np.errstate(all="ignore"):
         scaled = [x / sizes.scale for x in (r, rate) if x is not None]
         total = sum(np.einsum("...i,...i->...", x, x) for x in scaled)
@@ -87,7 +87,7 @@ def _small(sizes: Sizes, tolerance: float, r: Array, rate: Array | None) -> bool
 
 
 def _fits(robot: Robot, q: Array, v: Array | None, t: Any) -> bool:
-    """Whether all states fit for sure, by one compiled function; of long robots it is not known."""
+    """Tell whether one compiled function finds all states consistent; False, without a call, for long robots."""
     if robot.nv > _LONG:
         return False
     kernel, timed, still = robot._kernels.kept(("loop_excess", v is None), lambda: _excess(robot, v is not None))
@@ -104,7 +104,7 @@ def _excess(robot: Robot, moving: bool) -> tuple[Callable[..., Any], bool, Array
 
 
 def complaint(robot: Robot, r: Array, rate: Array | None, v: Array | None, tolerance: float) -> str:
-    """What is wrong with states of these residuals and rates, (..., nc); nothing if all fit."""
+    """Return what is wrong with states of these residuals and rates, (..., nc); empty if all are consistent."""
     with np.errstate(all="ignore"):
         gap, slip = gap_and_slip(_sizes(robot), r, rate, v)
         gap, slip = np.broadcast_arrays(gap, slip)
@@ -146,7 +146,7 @@ def _sizes(robot: Robot) -> Sizes:
 
 
 def whose(states: Array, at: tuple[int, ...]) -> str:
-    """Which state of a batch it is, in words."""
+    """Return the words for one state of a batch."""
     if not states.shape:
         return ""
     index = at[0] if len(at) == 1 else at
@@ -156,7 +156,7 @@ def whose(states: Array, at: tuple[int, ...]) -> str:
 
 
 def _amounts(size: LoopSize, rows: Array, per: str) -> str:
-    """The largest length and angle of a loop's rows."""
+    """Return the largest length and angle of a loop's rows, in words."""
     mine, angles = np.abs(rows[size.rows]), np.array(size.angles)
     found = ((mine[~angles], "m"), (mine[angles], "rad"))
     largest = [(float(np.max(x, initial=0.0)), unit) for x, unit in found]
@@ -168,7 +168,7 @@ def _loops(names: list[str], robot: str) -> str:
 
 
 def _listed(names: list[str], told: list[str]) -> str:
-    """What is said of one loop, or of several by their names."""
+    """Return the text about one loop, or about several with their names."""
     if not names[1:]:
         return told[0]
     more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""

@@ -1,9 +1,8 @@
-"""Coordinates of joints that close loops, and where they have none.
+"""Coordinates of joints that close loops, and poses that such joints cannot reach.
 
-Joints in series may reach only some of the poses that they have no residual against: an elbow those that are near
-enough, a wrist some turns. Beyond, the equations of their coordinates have no solution. What is compiled then gives the
-coordinates of a neighbour, which is what searches need on their way; who asks for coordinates is told that there are
-none.
+The residuals of joints in series vanish at some poses that the joints cannot reach: an elbow that is too short, a wrist
+that cannot turn so far. There the equations of the coordinates have no solution. The compiled function then returns the
+coordinates of a neighbour, which searches need on their way; `loop_coordinates` returns NaN.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from .kernels import Array, asking
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["bounded_loops", "loop_coordinates", "nearest_coordinates"]
+__all__ = ["between", "bounded_loops", "loop_coordinates", "nearest_coordinates"]
 
 _ROUNDING = {True: 1e-9, False: 1e-5}
-"""How far beyond the last pose that is reached, as a part of the size, is rounding: in double precision, and not."""
+"""Distances beyond a reachable pose that count as rounding, relative to the size, in double precision or less."""
 
 
 def bounded_loops(robot: Robot) -> tuple[TracedLoop, ...]:
-    """The loops whose joints do not reach all poses that they have no residual against."""
+    """Return the loops whose joints cannot reach all poses without a residual."""
     loops = robot.loop_table.loops
     return robot._kernels.kept(
         ("bounded loops",), lambda: tuple(x for x in loops if x.loop.nq and _slack(x, np.eye(3, 4)))
@@ -35,26 +34,32 @@ def bounded_loops(robot: Robot) -> tuple[TracedLoop, ...]:
 
 
 def loop_coordinates(robot: Robot, q: ArrayLike, threads: int | None, out: Array | None) -> Array:
-    """(..., n): coordinates, not a number where no position of a loop's joint leads to the pose of its frames."""
+    """Return the coordinates (..., n); NaN where no position of a loop's joint leads to the pose of its frames."""
     found: Array = robot.kernel("loop_coordinates")(q, threads=threads, out=out)
     at = np.asarray(q)
     least = -_ROUNDING[at.dtype not in (np.float32, np.float16)]
     for x in bounded_loops(robot):
-        P, C = (robot.pose(np.asarray(at, float), f) for f in (x.parent.frame, x.child.frame))
-        back = np.swapaxes(P[..., :3, :3], -1, -2)
-        pose = np.concatenate([back @ C[..., :3, :3], back @ (C - P)[..., :3, 3:]], axis=-1)
-        beyond = np.any([s < least for s in _slack(x, pose)], axis=0)
+        R, p = between(
+            robot.pose(np.asarray(at, float), x.parent.frame), robot.pose(np.asarray(at, float), x.child.frame)
+        )
+        beyond = np.any([s < least for s in _slack(x, np.concatenate([R, p[..., None]], axis=-1))], axis=0)
         found[..., x.q] = np.where(beyond[..., None], np.nan, found[..., x.q])
     return found
 
 
 def nearest_coordinates(robot: Robot, q: Array) -> Array:
-    """(..., n): coordinates; where there are none, those of a neighbour."""
+    """Return the coordinates (..., n); those of a neighbour where there are none."""
     return asking(robot)("loop_coordinates", q) if bounded_loops(robot) else robot.loop_coordinates(q)
 
 
+def between(P: Array, C: Array) -> tuple[Array, Array]:
+    """Return the axes (..., 3, 3) and the origin (..., 3) of a frame with the pose C in a frame with the pose P."""
+    back = np.swapaxes(P[..., :3, :3], -1, -2)
+    return back @ C[..., :3, :3], (back @ (C[..., :3, 3] - P[..., :3, 3])[..., None])[..., 0]
+
+
 def _slack(x: TracedLoop, pose: Array) -> tuple[Any, ...]:
-    """What the joint of a loop says of relative poses (..., 3, 4)."""
+    """Return how far relative poses (..., 3, 4) are from the end of the joint's reach."""
     assert isinstance(x.type, Joint)
     M = np.moveaxis(pose, (-2, -1), (0, 1))
     a, b, c = ((row[0], row[1], row[2]) for row in M[:3])

@@ -1,4 +1,4 @@
-"""Forward dynamics of robots with loops: by which method, with which corrections, and what is told about it."""
+"""Forward dynamics of robots with loops: the choice of the method, stabilisation, and projected velocities."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..algorithms.closed_loop.misfit import MISFIT
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, ModelError, unknown_name
+from ..kernel.arguments import stored
 from ..kernel.fast_path import install
 from .consistent import Check, require_consistent, tolerance_of
 from .kernels import Array, asking, in_single, numbers, worst_loop
@@ -36,11 +37,11 @@ seconds in which drift builds up."""
 
 
 _LEFT = 1e-6
-"""What projected velocities may leave of rates (rad/s, m/s), relative to them: more than that is a contradiction."""
+"""The largest rate (rad/s, m/s) of loops at projected velocities, relative to these: more is a contradiction."""
 
 
 def usual_method(robot: Robot) -> str:
-    """The method that is used unless another is asked for: where some joint moves no mass, one that needs none."""
+    """Return the default method: "multipliers", or "null-space" where some joint moves no mass."""
     return robot._kernels.kept(("usual method",), lambda: _usual_method(robot))
 
 
@@ -53,15 +54,10 @@ def _usual_method(robot: Robot) -> str:
 
 
 def accelerations(
-    robot: Robot,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    method: str | None = None,
-    out: Array | None = None,
+    robot: Robot, q: ArrayLike, v: ArrayLike, tau: ArrayLike, method: str | None = None, out: Array | None = None,
     **more: Any,
-) -> Array:
-    """(..., nv): the accelerations alone, computed in double precision; of single precision if all states are."""
+) -> Array:  # fmt: skip
+    """Return the accelerations (..., nv) alone, computed in double precision; in single if all states are single."""
     if method not in (None, *METHODS) and any(m.name == method for m in methods("forward_dynamics")):
         raise ArgumentError(
             f"forward_dynamics by the method {method!r} is for trees, but {robot.name!r} has loops or couplings "
@@ -72,127 +68,95 @@ def accelerations(
     if "forward_dynamics" not in robot.__dict__ and usual_method(robot) == "multipliers" and compiles(robot):
         kernel = robot.kernel("closed_dynamics", "multipliers")
         install(robot, "forward_dynamics", kernel, first=robot.nv, floor=reduced.SMALLEST_PIVOT)
-    if in_single(q, v, tau):
-        found = found.astype(np.float32)
-    return found if out is None else _written(found, out)
-
-
-def _written(found: Array, out: Array) -> Array:
-    """The answer in memory of the caller's."""
-    if not isinstance(out, np.ndarray):
-        raise ArgumentError(f"forward_dynamics: `out` must be a NumPy array, not {type(out).__name__}")
-    if not out.flags.writeable:
-        raise ArgumentError("forward_dynamics: `out` is read-only")
-    if out.shape != found.shape:
-        raise ArgumentError(f"forward_dynamics: `out` has shape {out.shape}, but the result has {found.shape}")
-    if not np.can_cast(found.dtype, out.dtype, "same_kind"):
-        raise ArgumentError(f"forward_dynamics: cannot cast the result from {found.dtype} to {out.dtype}")
-    out[...] = found
-    return out
+    return stored("forward_dynamics", found.astype(np.float32) if in_single(q, v, tau) else found, out)
 
 
 def closed_dynamics(
-    robot: Robot,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    external: Any = None,
-    method: str | None = None,
-    *,
-    t: ArrayLike | None = None,
-    stabilise: Any = None,
-    loop_forces: Mapping[str, ArrayLike] | None = None,
-    tolerance: float = TOLERANCE,
-    rank: int | None = None,
-    base_velocity: ArrayLike | None = None,
-    base_acceleration: ArrayLike | None = None,
-    threads: int | None = None,
-    check: Check = True,
+    robot: Robot, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: Any = None, method: str | None = None, *,
+    t: ArrayLike | None = None, stabilise: Any = None, loop_forces: Mapping[str, ArrayLike] | None = None,
+    tolerance: float = TOLERANCE, rank: int | None = None, base_velocity: ArrayLike | None = None,
+    base_acceleration: ArrayLike | None = None, threads: int | None = None, check: Check = True,
     asked: str = "closed_dynamics",
-) -> ClosedMotion:
-    """See `Robot.closed_dynamics`. `asked` is the function of the robot that was called, which errors name."""
+) -> ClosedMotion:  # fmt: skip
+    """See `Robot.closed_dynamics`. `asked` is the method of the robot that was called; errors name it."""
     method = usual_method(robot) if method is None else method
     if method not in METHODS:
         raise unknown_name("method", method, METHODS, f"{asked} of {robot.name!r}")
     stabilised = stabilise is not None and stabilise is not False
     try:
         most = tolerance_of(False if stabilised else check, q, v)
-        return _closed_dynamics(
-            robot, q, v, tau, external, method, t, stabilise, loop_forces, tolerance, rank,
-            {"base_velocity": base_velocity, "base_acceleration": base_acceleration}, threads, most,
-        )  # fmt: skip
+        _require_mass(robot, method)
+        sizes = {"q": (q, robot.nq), "v": (v, robot.nv), "tau": (tau, robot.nv)}
+        q, v, tau = (numbers(f"argument {name!r}", x, n) for name, (x, n) in sizes.items())
+        if loop_forces:
+            tau = tau + robot.loop_force(q, along(robot, loop_forces))
+        forces = None if external is None else robot._forces(external)
+        pull = correction(robot, q, v, t, stabilise)
+        moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        given: dict[str, Any] = {
+            "external": forces,
+            "t": 0.0 if t is None else t,
+            "tolerance": tolerance,
+            "correction": pull,
+            "moved": moved,
+            "drives": {name: np.asarray(f, float) for name, f in (loop_forces or {}).items()},
+        }
+        _require_broadcast(q, v, tau)
+        optional = {"external": forces, **moved, "t": t, "correction": pull}
+        return _solve(robot, method, (q, v, tau), optional, given, tolerance, rank, threads, most)
     except (ArgumentError, ModelError) as e:
         e.args = (_told(str(e), robot, asked),)
         raise
 
 
 def _told(message: str, robot: Robot, asked: str) -> str:
-    """An error's message, with the function that was called and the robot in it."""
+    """Return an error's message with the method that was called and the robot in it."""
     first, _, rest = message.partition(": ")
     if any(first == x.name for x in questions()):  # a function behind the one that was called
         message = rest
     return f"{asked}: {message}" if repr(robot.name) in message else f"{asked} of {robot.name!r}: {message}"
 
 
-def _closed_dynamics(
-    robot: Robot,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    external: Any,
-    method: str,
-    t: ArrayLike | None,
-    stabilise: Any,
-    loop_forces: Mapping[str, ArrayLike] | None,
-    tolerance: float,
-    rank: int | None,
-    moved: dict[str, Any],
-    threads: int | None,
-    most: float | None,
-) -> ClosedMotion:
+def _require_mass(robot: Robot, method: str) -> None:
     if method in ("multipliers", "proximal", "virtual-work") and usual_method(robot) == "null-space":
         raise ModelError(
             f"some joint of {robot.name!r} moves no mass, so that the method {method!r}, which inverts the mass matrix "
-            "of the tree, is not for it; 'null-space' and 'kkt' are",
+            "of the tree, cannot be used; 'null-space' and 'kkt' can",
             robot.source,
         )
-    sizes = {"q": (q, robot.nq), "v": (v, robot.nv), "tau": (tau, robot.nv)}
-    q, v, tau = (numbers(f"argument {name!r}", x, n) for name, (x, n) in sizes.items())
-    if loop_forces:
-        tau = tau + robot.loop_force(q, along(robot, loop_forces))
-    ask = asking(robot)
-    forces = None if external is None else robot._forces(external)
-    pull = correction(robot, q, v, t, stabilise)
-    optional: dict[str, Any] = {"external": forces, **moved, "t": t, "correction": pull}
-    given: dict[str, Any] = {
-        "external": forces,
-        "t": 0.0 if t is None else t,
-        "tolerance": tolerance,
-        "correction": pull,
-        "moved": moved,
-        "drives": {name: np.asarray(f, float) for name, f in (loop_forces or {}).items()},
-    }
+
+
+def _require_broadcast(q: Array, v: Array, tau: Array) -> None:
+    shapes = q.shape[:-1], v.shape[:-1], tau.shape[:-1]
     try:
-        np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
+        np.broadcast_shapes(*shapes)
     except ValueError:
-        raise ArgumentError(
-            f"the batch shapes of the arguments do not broadcast: q {q.shape[:-1]}, v {v.shape[:-1]}, "
-            f"tau {tau.shape[:-1]}"
-        ) from None
+        listed = ", ".join(f"{name} {shape}" for name, shape in zip(("q", "v", "tau"), shapes, strict=True))
+        raise ArgumentError(f"the batch shapes of the arguments do not broadcast: {listed}") from None
+
+
+def _solve(
+    robot: Robot, method: str, state: tuple[Array, Array, Array], optional: dict[str, Any], given: dict[str, Any],
+    tolerance: float, rank: int | None, threads: int | None, most: float | None,
+) -> ClosedMotion:  # fmt: skip
+    """Solve the equations of motion by a method; `given` are the other fields of the result."""
+    q, v, tau = state
     if method == "multipliers" and rank is None and compiles(robot):
-        return _compiled(robot, method, q, v, tau, optional, given, threads, most)
-    require_consistent(robot, q, v, t, most)
+        return _compiled(robot, method, state, optional, given, threads, most)
+    require_consistent(robot, q, v, optional["t"], most)
     if method == "virtual-work" and rank is None:
-        return _compiled(robot, method, q, v, tau, optional, given, threads, None)
+        return _compiled(robot, method, state, optional, given, threads, None)
     if method == "proximal" and rank is None:
-        a, lam, _ = proximal.solve(ask, q, v, tau, **optional)
+        a, lam, _ = proximal.solve(asking(robot), q, v, tau, **optional)
         return ClosedMotion(robot, q, v, a, lam, **given)
-    E = equations(ask, q, v, tau, **optional)
-    return _motion(robot, q, v, E, _solved(robot, lambda: solution(E, method, tolerance, rank)), given)
+    E = equations(asking(robot), q, v, tau, **optional)
+    s = _solved(robot, lambda: solution(E, method, tolerance, rank))
+    a, lam = s.a.reshape(*E.batch, robot.nv), s.multipliers.reshape(*E.batch, robot.nc)
+    return ClosedMotion(robot, q, v, a, lam, known_rank=s.rank.reshape(E.batch), **given)
 
 
 def _solved(robot: Robot, solve: Callable[[], T]) -> T:
-    """A solution, unless some motion that loops allow moves no mass."""
+    """Return a solution; raise if some motion that loops allow moves no mass."""
     try:
         return solve()
     except np.linalg.LinAlgError:
@@ -204,7 +168,7 @@ def _solved(robot: Robot, solve: Callable[[], T]) -> T:
 
 
 def along(robot: Robot, forces: Mapping[str, ArrayLike]) -> Array:
-    """Forces of drives in loops, by the loops' names, as one array for all joints that close loops."""
+    """Return forces of drives in loops, given by names of loops, as one array for all joints that close loops."""
     known = {x.loop.name: x for x in robot.loop_table.loops}
     if not isinstance(forces, Mapping):
         raise ArgumentError(f"loop_forces must be forces by names of loops, {{'pin': 2.0}}, not {forces!r}")
@@ -225,13 +189,13 @@ def along(robot: Robot, forces: Mapping[str, ArrayLike]) -> Array:
 
 
 def compiles(robot: Robot) -> bool:
-    """Whether it is worth one piece of straight-line code."""
+    """Tell whether one piece of straight-line code can solve the whole problem."""
     small = operations(robot) <= MOST_OPERATIONS and robot.nv <= 60
     return small and bool(robot.nc and robot.nv) and not robot.tables.couplings
 
 
 def solution(E: Equations, method: str, tolerance: float, rank: int | None = None) -> Solution:
-    """The equations of some states, solved by a method."""
+    """Solve the equations of some states by a method."""
     if method in ("multipliers", "virtual-work"):  # the latter has no rows to choose from, where a rank is given
         return reduced.solve(E, tolerance, rank)
     solvers = {"kkt": kkt.solve, "null-space-elimination": null_space_elimination.solve}
@@ -239,7 +203,7 @@ def solution(E: Equations, method: str, tolerance: float, rank: int | None = Non
 
 
 def correction(robot: Robot, q: Array, v: Array, t: ArrayLike | None, stabilise: Any) -> Array | None:
-    """What Baumgarte's stabilisation adds: 2 alpha (how fast residuals change) + beta^2 (residuals)."""
+    """Return the term of Baumgarte's stabilisation: 2 alpha (rate of residuals) + beta^2 (residuals)."""
     if stabilise is None or stabilise is False:
         return None
     pair = (BAUMGARTE, BAUMGARTE) if stabilise is True else stabilise
@@ -256,56 +220,40 @@ def correction(robot: Robot, q: Array, v: Array, t: ArrayLike | None, stabilise:
 
 
 def _compiled(
-    robot: Robot,
-    method: str,
-    q: Array,
-    v: Array,
-    tau: Array,
-    optional: dict[str, Any],
-    given: Any,
-    threads: int | None,
-    most: float | None,
-) -> ClosedMotion:
-    """By one compiled function; states whose constraints may depend on each other again, with care.
+    robot: Robot, method: str, state: tuple[Array, Array, Array], optional: dict[str, Any], given: dict[str, Any],
+    threads: int | None, most: float | None,
+) -> ClosedMotion:  # fmt: skip
+    """Solve by one compiled function, and states whose constraints may depend on each other again, by a rank decision.
 
-    The last number of its answer is negative in states that do not fit, by the usual tolerance.
+    The last number of the function's answer is the smallest pivot; it is negative in inconsistent states.
     """
-    tolerance = given["tolerance"]
+    tolerance, (q, v, tau) = given["tolerance"], state
     drop = None if tolerance == TOLERANCE else max(tolerance**2, DROP)
-    arguments = {name: x for name, x in {**optional, "drop": drop}.items() if x is not None}
     long = method == "virtual-work" and virtual_work.operations(robot) > MOST_OPERATIONS
-    way = "interpreted" if long else None
-    kernel = robot.kernel("closed_dynamics", method, present=tuple(arguments), way=way)
+    arguments = {name: x for name, x in {**optional, "drop": drop}.items() if x is not None}
+    kernel = robot.kernel("closed_dynamics", method, present=tuple(arguments), way="interpreted" if long else None)
     x = kernel(q, v, tau, *arguments.values(), threads=threads)
-    nv, batch = robot.nv, x.shape[:-1]
-    a, lam, good = x[..., :nv], x[..., nv:-1], x[..., -1] > reduced.SMALLEST_PIVOT
+    nv, batch, pivot = robot.nv, x.shape[:-1], x[..., -1]
+    a, lam = x[..., :nv], x[..., nv:-1]
     if most is not None and most < MISFIT:
         require_consistent(robot, q, v, optional["t"], most)
-    doubtful = not good.all()
-    if doubtful:
-        if most is not None and most >= MISFIT and (x[..., -1] < 0.0).any():
+    if not (pivot > reduced.SMALLEST_PIVOT).all():
+        if most is not None and most >= MISFIT and (pivot < 0.0).any():
             require_consistent(robot, q, v, optional["t"], most, suspected=True)
-        good = np.abs(x[..., -1]) > reduced.SMALLEST_PIVOT
-        doubtful = not good.all()
-    if doubtful:
         n = int(np.prod(batch))
-        which = np.flatnonzero(~good.reshape(n))
-        kinds = {"external": 2, "t": 0}
-        some = [flat(y, batch, n)[which] for y in (q, v, tau)]
-        more: dict[str, Any] = {
-            name: None if y is None else flat(np.asarray(y, float), batch, n, kinds.get(name, 1))[which]
-            for name, y in optional.items()
-        }
-        s = reduced.solve(equations(asking(robot), *some, **more), tolerance)
-        a, lam = a.reshape(n, nv).copy(), lam.reshape(n, robot.nc).copy()
-        a[which], lam[which] = s.a, s.multipliers
-        a, lam = a.reshape(*batch, nv), lam.reshape(*batch, robot.nc)
+        which = np.flatnonzero(~(np.abs(pivot) > reduced.SMALLEST_PIVOT).reshape(n))
+        if which.size:
+            kinds = {"external": 2, "t": 0}
+            some = [flat(y, batch, n)[which] for y in state]
+            more: dict[str, Any] = {
+                name: None if y is None else flat(np.asarray(y, float), batch, n, kinds.get(name, 1))[which]
+                for name, y in optional.items()
+            }
+            s = reduced.solve(equations(asking(robot), *some, **more), tolerance)
+            a, lam = a.reshape(n, nv).copy(), lam.reshape(n, robot.nc).copy()
+            a[which], lam[which] = s.a, s.multipliers
+            a, lam = a.reshape(*batch, nv), lam.reshape(*batch, robot.nc)
     return ClosedMotion(robot, q, v, a, lam, least=False, **given)
-
-
-def _motion(robot: Robot, q: Array, v: Array, E: Equations, s: Solution, given: Any) -> ClosedMotion:
-    a, lam = s.a.reshape(*E.batch, robot.nv), s.multipliers.reshape(*E.batch, robot.nc)
-    return ClosedMotion(robot, q, v, a, lam, known_rank=s.rank.reshape(E.batch), **given)
 
 
 def project_velocity(

@@ -1,4 +1,4 @@
-"""Where the two frames of a loop are relative to each other, and what its forces do to bodies."""
+"""Relative poses of the two frames of a loop, and the forces of loops on bodies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ..joints import Joint
 from ..model import BASE, Frame, Loop, TracedLoop
 from ..spatial import Freedoms
-from .coordinates import nearest_coordinates
+from .coordinates import between, nearest_coordinates
 from .kernels import Array
 
 if TYPE_CHECKING:
@@ -19,19 +19,18 @@ __all__ = ["body_forces", "drive_wrench", "relative_pose"]
 
 
 def frames(loop: Loop) -> tuple[Frame, Frame]:
-    """The frames that a loop joins: on the parent, and on the child."""
+    """Return the frames that a loop joins: on the parent, and on the child."""
     return Frame("", loop.parent, loop.parent_placement), Frame("", loop.child, loop.child_placement)
 
 
 def relative_pose(robot: Robot, q: Array, loop: Loop) -> tuple[Array, Array]:
-    """(n, 3, 3) and (n, 3): the child's axes and origin in the parent's frame, for states q (n, nq)."""
+    """Return the child's axes (n, 3, 3) and origin (n, 3) in the parent's frame, for states q (n, nq)."""
     P, C = (robot.pose(q, frame) for frame in frames(loop))
-    back = np.swapaxes(P[..., :3, :3], -1, -2)
-    return back @ C[..., :3, :3], (back @ (C[..., :3, 3] - P[..., :3, 3])[..., None])[..., 0]
+    return between(P, C)
 
 
 def body_forces(robot: Robot, q: Array, loop: Loop, wrench: Array) -> Array:
-    """(n, bodies, 6): what a wrench (n, 6) of a loop on its child does to both bodies, each in its own frame."""
+    """Return the forces (n, bodies, 6) on both bodies, in their frames, of a wrench (n, 6) of a loop on its child."""
     out = np.zeros((len(q), len(robot.bodies), 6))
     R, p = relative_pose(robot, q, loop)
     moment, force = ((R @ x[..., None])[..., 0] for x in (wrench[:, :3], wrench[:, 3:]))
@@ -46,7 +45,7 @@ def body_forces(robot: Robot, q: Array, loop: Loop, wrench: Array) -> Array:
 
 
 def drive_wrench(robot: Robot, q: Array, at: TracedLoop, force: Array) -> Array:
-    """(n, 6): the wrench S (S^T S)^-1 f on a loop's child, in its frame there, of forces f along its freedoms."""
+    """Return the wrench S (S^T S)^-1 f (n, 6) on a loop's child, in its frame there, of forces f along its freedoms."""
     joint, x = at.type, nearest_coordinates(robot, q)[:, at.q]
     assert isinstance(joint, Joint)
     S = joint.subspace(Freedoms(x[:, k] for k in range(x.shape[1]))).columns

@@ -1,12 +1,12 @@
-"""Inverse dynamics of loops: the forces of chosen joints that cause a motion, when some joints have no drive.
+"""Inverse dynamics of loops: the forces of actuated joints that cause a motion, while the others have no drive.
 
-Of the joint forces g that the motion takes in all, loops bear K^T lambda; what remains are the drives' B u:
+The motion needs the joint forces g; the loops bear K^T lambda of them, and the drives the rest, B u:
 
     B u + K^T lambda = g = M a + C - (external forces)
     N^T B u = N^T g                                         with N the motions that loops allow, K N = 0
 
-With as many drives as freedoms, u is unique. With more, the one with the least u^T W u is chosen; others differ from
-it by internal forces, B u = -K^T lambda, which load the mechanism and do not move it: `internal` has a basis of them.
+With as many drives as freedoms, u is unique. With more, the u of least u^T W u is chosen; others differ from it by
+internal forces, B u = -K^T lambda, which load the mechanism without moving it: `internal` is a basis of them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
+from ..arguments import positive
 from ..errors import ArgumentError, LoopError, unknown_name
 from ..records import dataclass
 from .consistent import Check, require_consistent, tolerance_of
-from .kernels import Array, asking, numbers, positive
+from .kernels import Array, asking, numbers
 from .mobility import joint_parts, null_motions
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Actuation", "actuation"]
 
 _CONSISTENT = 1e-6
-"""What may be left of constraints on the motion, or of forces that no drive can bear, relative to their terms."""
+"""The tolerance for constraints on the motion, and for forces that no drive can bear, relative to their terms."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,18 @@ class Actuation:
     forces: dict[str, Array]
     """For each actuated joint or loop, its forces (..., freedoms)."""
     u: Array
-    """(..., m): the same one after the other."""
+    """(..., m): the same forces in one array."""
     tau: Array
     """(..., nv): as forces of the tree's joints, those of drives in loops included."""
     multipliers: Array
-    """(..., nc): the least that loops bear then."""
+    """(..., nc): the multipliers of the loops, of least norm."""
     internal: list[Array] | Array
-    """(m, k): forces of the drives that do not move anything; a list of such for a batch."""
+    """(m, k): a basis of the internal forces of the drives, which cause no motion; a list of such for a batch."""
     labels: tuple[str, ...] = field(repr=False)
-    """Of each of the m forces."""
+    """A name for each of the m forces."""
 
     def with_internal(self, z: ArrayLike) -> Array:
-        """(..., m): the forces u, and multiples z of the internal forces."""
+        """Return the forces u plus multiples z of the internal forces, (..., m)."""
         if isinstance(self.internal, list):
             raise ArgumentError("with_internal is for one state; for a batch, add `internal[k] @ z` to `u[k]`")
         return np.asarray(self.u + self.internal @ numbers("z", z, self.internal.shape[-1]))
@@ -74,9 +75,9 @@ def actuation(
     given: Array | None = None,
     held: Array | None = None,
 ) -> Actuation:
-    """See `Robot.actuation`. `given` are joint forces (..., nv) that act besides, and need no drive.
+    """See `Robot.actuation`. `given` are further joint forces (..., nv) that need no drive.
 
-    Velocities that are `held`, (nv,), are kept at zero by something else, whose forces are not asked for.
+    Velocities that are `held`, flags (nv,), are kept at zero by other forces, which are not computed.
     """
     most = tolerance_of(check, q, v)
     q, v, a = numbers("q", q, robot.nq), numbers("v", v, robot.nv), numbers("a", a, robot.nv)
@@ -92,7 +93,7 @@ def actuation(
     q, v, a, g = flat(q, batch, n), flat(v, batch, n), flat(a, batch, n), flat(g, batch, n)
     time = None if t is None else flat(np.asarray(t, float), batch, n, 0)
     K = ask("loop_jacobian", q, t=time) if robot.nc else np.zeros((n, 0, robot.nv))
-    positive("tolerance", tolerance)
+    positive(tolerance, "tolerance")
     if most is not None and robot.nc:
         _consistent(robot, ask, q, v, a, K, time)
     names = robot.actuated if actuated is None else _listed(actuated)
@@ -106,7 +107,7 @@ def actuation(
     for i in range(n):
         u[i], free = _forces(robot, motions[i], B[i], g[i], W, tolerance, names)
         internal.append(free)
-        # what the drives leave is borne by the loops, in the least way
+        # the loops bear the rest, with multipliers of least norm
         lam[i] = np.linalg.lstsq(K[i].T, g[i] - B[i] @ u[i], rcond=tolerance)[0] if robot.nc else 0.0
     tau = (B @ u[..., None])[..., 0]
     u = u.reshape(*batch, -1)
@@ -124,7 +125,7 @@ def _listed(actuated: Sequence[str]) -> tuple[str, ...]:
 
 
 def _drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[str, slice], tuple[str, ...]]:
-    """B (n, nv, m), which columns are whose, and what to call them."""
+    """Return B (n, nv, m), the columns of each drive, and a name for each column."""
     known = {c.name: c for c in robot.joints}
     loops = {x.loop.name: x for x in robot.loop_table.loops if x.loop.nv}
     columns: list[Array] = []
@@ -170,7 +171,7 @@ def _weights(weights: ArrayLike | Mapping[str, float] | None, parts: dict[str, s
 def _forces(
     robot: Robot, N: Array, B: Array, g: Array, W: Array, tolerance: float, names: Sequence[str]
 ) -> tuple[Array, Array]:
-    """The forces u of least u^T W u with N^T B u = N^T g, and a basis of those that move nothing."""
+    """Return the forces u of least u^T W u with N^T B u = N^T g, and a basis of the internal forces."""
     root = 1.0 / np.sqrt(W)
     A, b = N.T @ B, N.T @ g
     U, s, Vt = np.linalg.svd(A * root, full_matrices=True)
@@ -182,8 +183,8 @@ def _forces(
         worst = free @ left / np.linalg.norm(left)
         raise LoopError(
             f"{robot.name!r} has {N.shape[1]} freedom{'s' * (N.shape[1] != 1)}, of which the actuated joints "
-            f"({', '.join(names) or 'none'}) drive {r}: no forces of theirs cause this motion. "
-            f"What cannot be driven is the motion {joint_parts(robot, worst)}"
+            f"({', '.join(names) or 'none'}) drive {r}: their forces cannot cause this motion. "
+            f"They cannot drive the motion {joint_parts(robot, worst)}"
         )
     basis, _ = np.linalg.qr(root[:, None] * Vt[r:].T) if len(root) > r else (np.zeros((len(root), 0)), None)
     return root * y, basis

@@ -1,4 +1,4 @@
-"""Coordinates of joints that close loops, next to their limits, and how they depend on the tree's velocities."""
+"""Limits of joints that close loops: their coordinates, and how these depend on the tree's velocities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..joints.limitable import own_rates
 from ..model import TracedLoop
 from ..records import dataclass
 from ..spatial import Freedoms, Motion
-from .coordinates import nearest_coordinates
+from .coordinates import between, nearest_coordinates
 from .kernels import Array
 
 if TYPE_CHECKING:
@@ -27,17 +27,17 @@ class LimitedCoordinate:
 
     loop: str
     index: int
-    """Its place among the joint's own."""
+    """Its index among the joint's coordinates."""
     q: int
-    """Its place among those of all joints that close loops."""
+    """Its index among the coordinates of all joints that close loops."""
     v: int
-    """The place of its rate among their velocities; -1 if it is no velocity's integral."""
+    """The index of its rate among their velocities; -1 if its rate is not a velocity."""
     lower: float
     upper: float
 
 
 def limited_coordinates(robot: Robot) -> tuple[LimitedCoordinate, ...]:
-    """Those of loops that are closed."""
+    """Return the coordinates with limits of all loops that are closed."""
     found = []
     for x in robot.loop_table.loops:
         rates = own_rates(x.type) if x.loop.nq else []
@@ -50,7 +50,7 @@ def limited_coordinates(robot: Robot) -> tuple[LimitedCoordinate, ...]:
 
 
 def loop_positions(robot: Robot, q: Array) -> Array:
-    """Coordinates (..., n) of joints that close loops; angles within half a turn of the middle of their limits."""
+    """Return coordinates (..., n) of joints that close loops; angles are within half a turn of the middle of limits."""
     found = np.array(nearest_coordinates(robot, q))
     for x in robot.loop_table.loops:
         for k in x.loop.angles:
@@ -62,16 +62,16 @@ def loop_positions(robot: Robot, q: Array) -> Array:
 
 
 def velocity_rows(robot: Robot, q: Array, which: list[int]) -> Array:
-    """(..., k, nv): for some velocities of joints that close loops, how they follow from the tree's."""
+    """Return the Jacobian (..., k, nv) of some velocities of joints that close loops."""
     along = np.zeros((len(which), robot.loop_table.nv))
     along[np.arange(len(which)), which] = 1.0
     return robot.loop_force(q[..., None, :], along)
 
 
 def velocity_bias(robot: Robot, q: Array, v: Array, x: TracedLoop) -> Array:
-    """(..., nv of the joint): how fast its velocities change while the tree's do not.
+    """Return the rate of the velocities of a joint that closes a loop, while the tree's velocities are constant.
 
-    With V = S v_l the child's velocity relative to the parent, in its axes, and u the parent's as the child sees it:
+    With V = S v_l the child's velocity relative to the parent, and u the parent's velocity, both in the child's frame:
 
         dv_l/dt = (S^T S)^-1 S^T (a_c - X a_f + V x u - (bias)),    V = v_c - u,    u = X v_f
     """
@@ -82,8 +82,7 @@ def velocity_bias(robot: Robot, q: Array, v: Array, x: TracedLoop) -> Array:
         (robot.pose(q, f), robot.velocity(q, v, f), robot.acceleration(q, v, still, f, kind="spatial"))
         for f in (x.parent.frame, x.child.frame)
     )
-    back = np.swapaxes(C[..., :3, :3], -1, -2)
-    turn, to = back @ P[..., :3, :3], (back @ (P[..., :3, 3] - C[..., :3, 3])[..., None])[..., 0]
+    turn, to = between(C, P)
     u, carried = (_seen(turn, to, m) for m in (v_f, a_f))
     V = v_c - u
     A = a_c - carried + _crossed(V, u)
@@ -97,7 +96,7 @@ def velocity_bias(robot: Robot, q: Array, v: Array, x: TracedLoop) -> Array:
 
 
 class CutLimits:
-    """The limits of joints that close loops, for states q (n, nq): m coordinates that have some."""
+    """The limits of joints that close loops, for states q (n, nq) and m coordinates with limits."""
 
     def __init__(self, robot: Robot, respected: bool) -> None:
         self.robot = robot
@@ -106,41 +105,41 @@ class CutLimits:
         self.lower, self.upper = (np.array([getattr(x, k) for x in self.found]) for k in ("lower", "upper"))
 
     def at(self, q: Array) -> Array:
-        """(n, m): the coordinates."""
+        """Return the coordinates (n, m)."""
         return loop_positions(self.robot, q)[..., self._q] if self.found else np.zeros((len(q), 0))
 
     def rows(self, q: Array) -> Array:
-        """(n, m, nv): how they change."""
+        """Return the Jacobian (n, m, nv) of the coordinates."""
         return velocity_rows(self.robot, q, self._v) if self.found else np.zeros((len(q), 0, self.robot.nv))
 
     def beyond(self, c: Array) -> Array:
-        """(n, m): by how much they are above their limits, or below as a number below zero; zero within."""
+        """Return how far coordinates are above (positive) or below (negative) their limits, (n, m); zero within."""
         return np.asarray(c - np.clip(c, self.lower, self.upper))
 
     def nearest(self, c: Array) -> Array:
-        """(n, m): the limit that each is beyond, not a number where it is within."""
+        """Return the limit that each coordinate is beyond, (n, m); NaN where it is within."""
         return np.where(c > self.upper, self.upper, np.where(c < self.lower, self.lower, np.nan))
 
 
 def _seen(turn: Array, to: Array, m: Array) -> Array:
-    """A motion (..., 6) in another frame: `turn` leads to its axes, `to` is the old origin in it."""
+    """Return a motion (..., 6) in another frame: `turn` leads to its axes, `to` is the old origin in it."""
     w, u = ((turn @ part[..., None])[..., 0] for part in (m[..., :3], m[..., 3:]))
     return np.concatenate([w, u + np.cross(to, w)], axis=-1)
 
 
 def _crossed(a: Array, b: Array) -> Array:
-    """The cross product of motions (..., 6)."""
+    """Return the cross product of motions (..., 6)."""
     linear = np.cross(a[..., :3], b[..., 3:]) + np.cross(a[..., 3:], b[..., :3])
     return np.concatenate([np.cross(a[..., :3], b[..., :3]), linear], axis=-1)
 
 
 def _stacked(m: Motion, shape: tuple[int, ...]) -> Array:
-    """The six numbers of a motion, (..., 6)."""
+    """Return the six numbers of a motion, (..., 6)."""
     return np.stack([np.broadcast_to(np.asarray(y, float), shape[:-1]) for y in m.scalars], axis=-1)
 
 
 def _middle(x: TracedLoop, k: int) -> float:
-    """The middle of an angle's limits; with one only, a quarter of a turn inside of it; without any, infinite."""
+    """Return the middle of an angle's limits: a quarter of a turn inside a single limit, infinite without limits."""
     low, high = x.loop.lower[k], x.loop.upper[k]
     if math.isfinite(low):
         return 0.5 * (low + high) if math.isfinite(high) else low + 0.5 * math.pi

@@ -1,4 +1,4 @@
-"""How a robot with loops can move: its freedoms, independent and redundant constraints, and the motions left."""
+"""The mobility of a robot with loops: freedoms, independent and redundant constraints, and possible motions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups, scales
+from ..arguments import positive
 from ..errors import ArgumentError
 from ..records import dataclass
 from .consistent import Check, require_consistent, tolerance_of
-from .kernels import Array, asking, numbers, positive
+from .kernels import Array, asking, numbers
 from .nearby import MOST, Constraints, neighbours
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Mobility:
     rank: int
     """How many constraints are independent."""
     constraints: int
-    """How many there are."""
+    """How many constraints there are."""
     independent: dict[str, int]
     """For each loop and coupling, how many of its constraints do not follow from those before it in the model."""
     rows: dict[str, int]
@@ -63,8 +64,8 @@ class Mobility:
 
     @cached_property
     def locked(self) -> bool:
-        """Whether this is a singular position from which no motion leads away: its freedoms are those of first
-        derivatives only."""
+        """Whether this is a singular position without a motion away from it: first derivatives allow motions that do
+        not exist."""
         return self.singular and not len(_neighbours(self.robot, self.q, self.motions, self.t))
 
     def __str__(self) -> str:
@@ -84,7 +85,7 @@ class Mobility:
 
 
 def joint_parts(robot: Robot, x: Array, most: int = 6) -> str:
-    """A velocity in words: the joints that have most of it, and how much."""
+    """Return a velocity in words: the joints with the largest parts, and these."""
     parts = []
     for c in robot.independent:
         for k in range(c.nv):
@@ -104,7 +105,7 @@ def mobility(robot: Robot, q: ArrayLike, t: float = 0.0, tolerance: float = TOLE
         raise ArgumentError(f"mobility: q has shape {q.shape}; give one position, of shape ({robot.nq},)")
     if not np.isfinite(q).all():
         raise ArgumentError("mobility: q must be finite")
-    tolerance = positive("tolerance", tolerance)
+    tolerance = positive(tolerance, "tolerance")
     require_consistent(robot, q, None, t, most, "mobility")
     K = asking(robot)("loop_jacobian", q[None], t=t) if robot.nc else np.zeros((1, 0, robot.nv))
     rank, motions = null_motions(K, tolerance)
@@ -115,7 +116,7 @@ def mobility(robot: Robot, q: ArrayLike, t: float = 0.0, tolerance: float = TOLE
 
 
 def null_motions(K: Array, tolerance: float = TOLERANCE) -> tuple[Array, list[Array]]:
-    """The rank of each K (n, nc, nv), and for each an orthonormal basis (nv, nv - rank) of what it allows."""
+    """Return the rank of each K (n, nc, nv), and an orthonormal basis (nv, nv - rank) of each null space."""
     found = decide(K, tolerance)
     out: list[Array] = [np.zeros((0, 0))] * len(K)
     for r, which in groups(found.rank):
@@ -131,7 +132,7 @@ def null_motions(K: Array, tolerance: float = TOLERANCE) -> tuple[Array, list[Ar
 
 
 def _independent(robot: Robot, K: Array, rank: int, tolerance: float) -> dict[str, int]:
-    """How the rank grows from loop to loop."""
+    """Return how many independent constraints each loop adds to those before it."""
     s = scales(K[None])[0]
     K, found, before = K / s[:, None], {}, 0
     largest = np.linalg.svd(K, compute_uv=False).max(initial=1e-2)
@@ -144,8 +145,8 @@ def _independent(robot: Robot, K: Array, rank: int, tolerance: float) -> dict[st
 
 
 def singular_positions(robot: Robot, q: Array, rank: Array, t: Any, tolerance: float) -> Array:
-    """(n,): for each of the positions q (n, nq), whether closed positions nearby have a higher rank, or there are none
-    though first derivatives allow motions."""
+    """Return flags (n,) of the positions q (n, nq) that are singular: closed positions nearby have a higher rank, or do
+    not exist though first derivatives allow motions."""
     found = np.zeros(len(q), bool)
     for i, N in enumerate(null_motions(asking(robot)("loop_jacobian", q, t=t), tolerance)[1]):
         here = t if np.ndim(t) == 0 else t[i]

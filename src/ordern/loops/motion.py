@@ -26,7 +26,7 @@ _CONSISTENT = 1e-6
 
 @dataclass(frozen=True)
 class ClosedMotion:
-    """Accelerations and multipliers; what follows from them is computed when it is first asked for.
+    """Accelerations and multipliers; further results are computed when they are first used.
 
     Arrays have the batch's shape first.
     """
@@ -37,13 +37,13 @@ class ClosedMotion:
     a: Array
     """(..., nv): joint accelerations."""
     found: Array = field(repr=False)
-    """(..., nc): multipliers as the method has them."""
+    """(..., nc): multipliers as the method returns them."""
     t: Any = field(default=0.0, repr=False)
     external: Array | None = field(default=None, repr=False)
     tolerance: float = field(default=TOLERANCE, repr=False)
     known_rank: Array | None = field(default=None, repr=False)
     correction: Array | None = field(default=None, repr=False)
-    """What stabilisation asks for: K a + k + correction = 0."""
+    """The term of stabilisation: K a + k + correction = 0."""
     moved: dict[str, Any] = field(default_factory=dict, repr=False)
     """The motion of the base."""
     drives: dict[str, Array] = field(default_factory=dict, repr=False)
@@ -91,9 +91,9 @@ class ClosedMotion:
 
     @cached_property
     def violation(self) -> Array:
-        """(..., nc): K a + k, what is left of each constraint on accelerations; not zero where none can keep them all.
+        """(..., nc): the residual K a + k of each constraint; not zero where no accelerations keep all constraints.
 
-        With stabilisation, it is what is left of that.
+        With stabilisation, it includes the correction.
         """
         return self._shaped((self._jacobian @ self._flat(self.a)[..., None])[..., 0] + self._bias)
 
@@ -111,8 +111,8 @@ class ClosedMotion:
     def consistent(self) -> Array:
         """Whether there are accelerations that keep all constraints.
 
-        There are none for velocities that no motion through this position has, such as a velocity along both branches
-        where two meet, or one that opens a loop.
+        They do not exist for velocities that no motion through this position has, such as a velocity along both
+        branches where two meet, or one that opens a loop.
         """
         size = (np.abs(self._jacobian) @ np.abs(self._flat(self.a))[..., None])[..., 0]
         bound = _CONSISTENT * (1.0 + np.linalg.norm(self._shaped(size + np.abs(self._bias)), axis=-1))
@@ -137,7 +137,7 @@ class ClosedMotion:
     def wrenches(self) -> dict[str, Array]:
         """For each loop the (moment, force) on its child, (..., 6), in its frame there; the parent's is opposite.
 
-        These are the forces of constraints; what a drive, a spring or a damper in the loop does is not in them.
+        These are the forces of constraints, without those of a drive, a spring or a damper in the loop.
         """
         W = asking(self.robot)("loop_wrenches", self._flat(self.q), t=self._time)
         each = W * self._flat(self.multipliers)[..., None]
@@ -152,7 +152,7 @@ class ClosedMotion:
 
     @cached_property
     def body_forces(self) -> Array:
-        """(..., n, 6): what all loops and their drives do to each body, (moment, force) in its frame."""
+        """(..., n, 6): the (moment, force) of all loops and their drives on each body, in its frame."""
         q = self._flat(self.q)
         total = np.zeros((len(q), len(self.robot.bodies), 6))
         for x in self.robot.loop_table.loops:
@@ -164,9 +164,9 @@ class ClosedMotion:
 
     @cached_property
     def joint_wrenches(self) -> Array:
-        """(..., n, 6): what each joint of the tree transmits to its body, (moment, force) in the body's frame.
+        """(..., n, 6): the (moment, force) that each joint of the tree transmits to its body, in the body's frame.
 
-        Couplings and forces that were given as `tau` act along the joints, and are part of what these transmit.
+        Couplings, and forces that were given as `tau`, act along the joints and are included.
         """
         forces = self.body_forces if self.external is None else self.body_forces + self.external
         return asking(self.robot)("joint_wrenches", self.q, self.v, self.a, external=forces, **self.moved)

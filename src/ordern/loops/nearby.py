@@ -1,14 +1,14 @@
-"""Closed positions next to one: what they tell of singular positions.
+"""Closed positions next to a given one, which decide whether that one is singular.
 
-In a singular position constraints depend on each other that do not next to it. First derivatives allow motions x = N w
-there that lead nowhere. A motion that goes on has accelerations that keep loops closed, K a + k(x) = 0, which is
-possible only if what no accelerations change vanishes, for all u with u^T K = 0:
+In a singular position, constraints depend on each other that are independent nearby. First derivatives allow motions
+x = N w there that do not continue. A motion that continues has accelerations that keep loops closed, K a + k(x) = 0.
+They exist only if, for all u with u^T K = 0,
 
     u^T k(N w) = 0        with k, the bias of constraints, quadratic in velocities
 
-Such w are looked for from many starts by Newton's method. Along those, and along each freedom, small steps are taken,
-and what they leave open is closed by Newton's method. If none arrives elsewhere than where it came from, the mechanism
-is locked: what first derivatives call a freedom is none.
+Newton's method finds such w from many starts. Small steps are taken along these and along each freedom, and Newton's
+method closes the loops again. If all steps return to the given position, the mechanism is locked: the freedoms of first
+derivatives are not real.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "Constraints", "neighbours"]
 
 _NEARBY = 1e-3
-"""How far away neighbours of a position are, in rad and m: far enough that their rank shows, near enough to be so."""
+"""The distance of neighbours, in rad and m: far enough to show another rank, and close enough to be neighbours."""
 _ELSEWHERE = 0.1
-"""What is nearer than this part of it is where Newton's method stopped on its way back."""
+"""A position closer than this part of the distance is one where Newton's method stopped on its way back."""
 _CLOSED, _ENOUGH = 1e-12, 1e-10
-"""Residuals that are left as they are, and those that count as none where rounding leaves no more to be gained."""
+"""Residuals at which the iteration ends, and residuals that count as closed where rounding allows no further gain."""
 _STEPS, _ROUNDS = 40, 60
 MOST = 60
-"""Freedoms of positions in which motions that go on are looked for; with more, it is not known if there are none."""
+"""The largest number of freedoms for which continuing motions are searched; with more, the answer is not known."""
 
 
 class Constraints:
-    """What is asked about: functions of positions (n, nq), and of velocities (n, nv)."""
+    """The constraints: functions of positions (n, nq), and of velocities (n, nv)."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Constraints:
 
 
 def neighbours(of: Constraints, q: Array, motions: Array) -> Array:
-    """Closed positions (n, nq) next to q, along motions that its constraints allow: their basis is in the columns."""
+    """Return closed positions (n, nq) next to q, along motions that its constraints allow, a basis in columns."""
     robot, f = of.robot, motions.shape[1]
     if not f:
         return np.zeros((0, len(q)))
@@ -76,7 +76,7 @@ def neighbours(of: Constraints, q: Array, motions: Array) -> Array:
 
 
 def _going_on(of: Constraints, q: Array, N: Array) -> Array:
-    """(n, f): combinations of motions whose second derivatives can keep the constraints."""
+    """Return combinations (n, f) of motions whose second derivatives can keep the constraints."""
     f = N.shape[1]
     U = np.linalg.svd(of.jacobian(q[None])[0])[0][:, N.shape[0] - f :]
     if f == 1 or f > MOST or not U.shape[1]:

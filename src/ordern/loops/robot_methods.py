@@ -1,5 +1,5 @@
 # mypy: disable-error-code="empty-body"
-"""What robots with closed loops can be asked: the methods of `Robot` that are about loops."""
+"""The methods of `Robot` that are about closed loops."""
 
 from __future__ import annotations
 
@@ -32,45 +32,45 @@ class LoopMethods(Answering):
     def loop_residual(
         self, q: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
     ) -> Array:
-        """By how much the loops are open, of shape (..., nc): metres and, for small angles, radians.
+        """Return the residuals of loops, of shape (..., nc): metres and, for small angles, radians.
 
-        The rows are those of the active loops, then of the couplings: `loop_rows` tells which. Rows that ask something
-        of velocities only (rolling; see `loop_holonomic`) are zero. `t` is the time, for loops that are driven.
+        The rows are those of the active loops, then of the couplings; `loop_rows` has the rows of each. Rows that
+        constrain only velocities (rolling; see `loop_holonomic`) are zero. `t` is the time, for driven loops.
         """
 
     @answers
     def loop_rate(
         self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
     ) -> Array:
-        """How fast the residuals of loops change: K v, and what time alone changes, of shape (..., nc)."""
+        """Return the rates of the residuals of loops, of shape (..., nc): K v plus the rate at constant positions."""
 
     @answers
     def loop_jacobian(
         self, q: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
     ) -> Array:
-        """The matrix K of the loops' constraints, of shape (..., nc, nv): forces K^T lambda keep them."""
+        """Return the constraint Jacobian K of the loops, of shape (..., nc, nv): forces K^T lambda close them."""
 
     @answers
     def loop_bias(
         self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
     ) -> Array:
-        """The vector k with which loops ask K a + k = 0 of accelerations, of shape (..., nc)."""
+        """Return the vector k of the constraints K a + k = 0 on accelerations, of shape (..., nc)."""
 
     @answers
     def loop_wrenches(
         self, q: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
     ) -> Array:
-        """For each row of K the force (moment, force) on the loop's child that lambda scales, of shape (..., nc, 6).
+        """Return for each row of K the (moment, force) on the loop's child that lambda scales, of shape (..., nc, 6).
 
-        It is in the loop's frame on the child; the parent feels the opposite. Couplings have none.
+        It is in the loop's frame on the child; the parent gets the opposite. Rows of couplings are zero.
         """
 
     def loop_coordinates(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """The positions of the joints that close loops, loop after loop; angles within half a turn of zero.
+        """Return the positions of the joints that close loops, loop after loop; angles are within half a turn of zero.
 
-        Of a loop that is open they are those of a closed one next to it. Joints in series may not reach a pose that is
-        closed (an elbow one that is too far away): there they are not a number. Loops without coordinates (`Distance`,
-        a rod between two balls) have no place among them: `robot.loop_table.loops` has for each where its own are.
+        For an open loop they are those of a closed one next to it. Joints in series cannot reach every pose without a
+        residual (an elbow may be too short): there they are NaN. Loops without coordinates (`Distance`, a rod between
+        two balls) are left out: `robot.loop_table.loops` has the indices of each loop.
         """
         from .coordinates import bounded_loops, loop_coordinates
 
@@ -81,7 +81,7 @@ class LoopMethods(Answering):
 
     @answers
     def loop_velocities(self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """The velocities of the joints that close loops, loop after loop."""
+        """Return the velocities of the joints that close loops, loop after loop."""
 
     def loop_force(
         self,
@@ -90,10 +90,10 @@ class LoopMethods(Answering):
         threads: Threads = None,
         out: Out = None,
     ) -> Array:
-        """Joint forces (..., nv) that do what forces `along` the joints that close loops do, to be added to `tau`.
+        """Return the joint forces (..., nv) equivalent to forces `along` joints that close loops; add them to `tau`.
 
-        `along` has a number for each freedom of those joints, in the order of `loop_velocities`: a drive's force. Or it
-        is a dictionary of forces by names of loops; those that are not named have none.
+        `along` has a number for each freedom of these joints, in the order of `loop_velocities`: a drive's force. Or it
+        is a dictionary of forces by names of loops; the forces of other loops are zero.
         """
         if isinstance(along, Mapping):
             from .dynamics import along as forces_along
@@ -105,17 +105,17 @@ class LoopMethods(Answering):
     def loop_passive_force(
         self, q: ArrayLike, v: ArrayLike, smoothing: ArrayLike = 0.01, threads: Threads = None, out: Out = None
     ) -> Array:
-        """Joint forces of damping, friction and springs in the joints that close loops; see `passive_force`."""
+        """Return joint forces of damping, friction and springs in joints that close loops; see `passive_force`."""
 
     def opened(self) -> Robot:
-        """The same robot without its loops and couplings: a tree, whose dynamics all methods know."""
+        """Return the same robot without its loops and couplings: a tree."""
         return self._reclosed(loops=(), couplings=())
 
     def with_loops(self, active: Mapping[str, bool] | Sequence[str]) -> Robot:
-        """The same robot with some loops closed and others open: by name, or a list of those that are closed.
+        """Return the same robot with some loops closed and others open: flags by name, or a list of the closed ones.
 
-        Couplings are switched by name, too; those that are not named stay as they are. The tree's functions are
-        compiled once for all of them.
+        Couplings are switched by name, too; couplings that are not named stay as they are. All these robots share the
+        compiled functions of the tree.
 
         >>> import ordern as on
         >>> four_bar = on.load("four-bar")
@@ -151,7 +151,7 @@ class LoopMethods(Answering):
         loop_forces: Mapping[str, ArrayLike] | None = None, tolerance: float = TOLERANCE, rank: int | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None, check: Check = True,
     ) -> ClosedMotion:  # fmt: skip
-        """The motion of a robot with loops that joint forces cause: accelerations, and what keeps the loops closed.
+        """Return the motion of a robot with loops that joint forces cause: accelerations, and forces in the loops.
 
         Methods: "multipliers" (forces in the loops first, compiled), "kkt" (all at once), "null-space" (in the motions
         that loops allow; bodies may be massless), "null-space-elimination" (the same, in some of the joint
@@ -161,8 +161,8 @@ class LoopMethods(Answering):
         is the part of the largest singular value below which one counts as zero; a `rank` that is known from a closed
         position may be given, so that positions a little off do not change it.
 
-        `stabilise` pulls loops that have drifted open back (Baumgarte): True, or (alpha, beta) in 1/s. That is not the
-        mechanism's own motion; it takes or gives energy, and is off unless asked for. `loop_forces` are forces of
+        `stabilise` pulls loops that have drifted open back (Baumgarte): True, or (alpha, beta) in 1/s. It changes the
+        motion and its energy, and is off by default. `loop_forces` are forces of
         drives in joints that close loops, by their names. `t` is the time, where loops are driven.
 
         A state in which loops are open, or velocities open them, is an `InconsistentStateError`: by more than 1e-3 of
@@ -183,19 +183,19 @@ class LoopMethods(Answering):
         weights: ArrayLike | Mapping[str, float] | None = None, limits: bool = True, tolerance: float = 1e-12,
         steps: int = 100, restarts: int = 0, rng: np.random.Generator | int | None = 0, check: bool = True,
     ) -> Assembly:  # fmt: skip
-        """Positions near q in which all loops are closed: `robot.assemble(q).q`; any batch of them.
+        """Return positions near q in which all loops are closed, `robot.assemble(q).q`, for any batch.
 
-        The joints in `keep` stay where they are, limits of joints, those that close loops included, are respected
-        unless told otherwise, and of joints with a larger weight less is asked. The neutral position is the start
-        unless q is given; where that leads nowhere, up to `restarts` random ones are tried. Loops that cannot be closed
-        are an error that names them, unless `check` is False: then the result says how near it came. It is computed in
-        double precision; q of the result is rounded to single if the one that was given is.
+        The joints in `keep` stay where they are. Limits of joints, also of those that close loops, are respected unless
+        `limits` is False. Joints with a larger weight move less. The neutral position is the start unless q is given;
+        if the search fails, up to `restarts` random starts are tried. Loops that cannot be closed are an error that
+        names them, unless `check` is False: then the result has how close the search came. The search is in double
+        precision; q of the result is in single precision if the given q is.
         """
 
     def close(self, q: ArrayLike, t: float = 0.0, steps: int = 10, tolerance: float = 1e-12) -> tuple[Array, Array]:
-        """Positions that are nearly closed, closed by a few Newton steps; and whether they are. Limits do not matter.
+        """Close positions that are nearly closed by a few Newton steps that ignore limits; return which are closed, too.
 
-        The short form of `assemble`, for positions that a simulation has let drift.
+        This is a short form of `assemble`, for positions that have drifted in a simulation.
         """
         from .assemble import close
         from .kernels import in_single, numbers
@@ -208,9 +208,9 @@ class LoopMethods(Answering):
 
     @delegated("loops.mobility")
     def mobility(self, q: ArrayLike, t: float = 0.0, tolerance: float = TOLERANCE, *, check: Check = True) -> Mobility:
-        """How a robot with loops can move in a position: freedoms, independent and redundant constraints, motions.
+        """Return the mobility in a position: freedoms, independent and redundant constraints, possible motions.
 
-        In a position that is not closed it is an error: `check` is as in `closed_dynamics`.
+        A position that is not closed is an error; `check` is as in `closed_dynamics`.
         """
 
     @delegated("loops.dynamics")
@@ -218,10 +218,10 @@ class LoopMethods(Answering):
         self, q: ArrayLike, v: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE, *,
         check: Check = True,
     ) -> Array:  # fmt: skip
-        """The velocity next to v that keeps all loops closed, of shape (..., nv).
+        """Return the velocity next to v that keeps all loops closed, of shape (..., nv).
 
-        Next to it in the kinetic energy of the difference: what a blow through the loops would make of v. Computed in
-        double precision, and rounded to single if q and v are. q must be closed: `check` is as in `closed_dynamics`.
+        The kinetic energy of the difference is least: an impulse in the loops would change v in this way. The result is
+        in single precision if q and v are. q must be closed; `check` is as in `closed_dynamics`.
         """
 
     @delegated("loops.inverse")
@@ -230,11 +230,11 @@ class LoopMethods(Answering):
         weights: ArrayLike | Mapping[str, float] | None = None, external: Any = None, *, t: ArrayLike | None = None,
         tolerance: float = TOLERANCE, check: Check = True,
     ) -> Actuation:  # fmt: skip
-        """The forces of the `actuated` joints that cause a motion, when all others are moved by the loops alone.
+        """Return the forces of the `actuated` joints that cause a motion, while the loops alone move all others.
 
         `actuated` are names of joints, and of loops whose joints have drives; `robot.actuated` unless given. With
         more drives than freedoms the forces of least u^T W u are chosen, `weights` being the diagonal of W, and the
         result has a basis of the internal forces that may be added. A motion that the drives cannot cause is an error
-        that names what they cannot move. So is a state that is not closed (`check` is as in `closed_dynamics`), or
+        that names it. So is a state that is not closed (`check` is as in `closed_dynamics`), or
         accelerations that open it, unless `check` is False.
         """
