@@ -193,7 +193,7 @@ class LoopMethods(Answering):
         """
 
     def close(self, q: ArrayLike, t: float = 0.0, steps: int = 10, tolerance: float = 1e-12) -> tuple[Array, Array]:
-        """Close positions that are nearly closed by a few Newton steps that ignore limits; return which are closed, too.
+        """Close positions that are nearly closed by a few Newton steps without limits; also return which are closed.
 
         This is a short form of `assemble`, for positions that have drifted in a simulation.
         """
