@@ -35,7 +35,7 @@ INTERNAL = {
     "Model": {"constraint_hint", "digest", "loop_digest", "loop_table", "require_inertia", "singular", "tables"},
     "Omega": {"solve_dense"},
     "Result": {"arrays", "cubics", "with_arrays"},
-    "Table": {"piece", "within"},
+    "Table": {"line", "next_break", "piece", "within"},
     "Trajectory": {"space"},
     "Tree": {"above", "carry", "within"},
 }

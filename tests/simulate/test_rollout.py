@@ -261,7 +261,7 @@ def test_the_second_time_code_comes_from_the_cache(tmp_path, monkeypatch) -> Non
 BAD = [
     ({"q0": np.zeros(5)}, r"q0 has shape \(5,\); its last dimension must be 6"),
     ({"q0": "zero"}, "q0 has data type <U4; give real numbers"),
-    ({"q0": [[0.0], [1.0, 2.0]]}, "q0 is no array"),
+    ({"q0": [[0.0], [1.0, 2.0]]}, "q0 is not an array"),
     ({"v0": [0, 0, np.nan, 0, 0, 0]}, r"v0 must be finite, but v0\[2\] is nan"),
     ({"tau": np.full(6, np.inf)}, r"tau must be finite, but tau\[0\] is inf"),
     ({"tau": np.zeros(4)}, r"tau has shape \(4,\); for 'puma560' its last dimension must be 6"),

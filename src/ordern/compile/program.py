@@ -12,7 +12,7 @@ from .emit.nodes import declarations
 from .emit.rolled import emit_rolled
 from .emit.stream import stream_functions, streamable
 from .emit.target import Target, narrow_target, target
-from .emit.tiles import asks, tile_functions
+from .emit.tiles import prefetches, tile_functions
 from .pipeline import Code, Request, layout_of
 from .run.engine import compile_object
 from .run.numpy_api import HEAD
@@ -46,7 +46,7 @@ def compile_request(request: Request, dtype: str, lanes: int | None = None) -> C
         body, workspace = emit_rolled(program, layout, on)
         if workspace * on.lanes * on.itemsize < _STREAMED_BYTES:
             break
-    made = _assembled(body, layout, on, asking=False)
+    made = _assembled(body, layout, on, prefetching=False)
     return Code(way, made, workspace, estimate(program).total, on.lanes, program.has_freedoms)
 
 
@@ -56,14 +56,14 @@ def compile_straight(
     """Straight-line code that computes scalars; the layout is known once the number of lanes is."""
     on = target(dtype, lanes)
     layout = sharing(layout_for(on.lanes), [x.index if isinstance(x, Node) else float(x).hex() for x in results])
-    body, workspace = emit_unrolled(results, layout, on, asks(layout, on))
+    body, workspace = emit_unrolled(results, layout, on, prefetches(layout, on))
     operations = count(x for x in results if isinstance(x, Node)).total
-    made = _assembled(body, layout, on, asking=True)
+    made = _assembled(body, layout, on, prefetching=True)
     return Code("unrolled", made, workspace, operations, on.lanes)
 
 
-def _assembled(body: str, layout: Layout, on: Target, asking: bool) -> bytes:
-    """Machine code for a kernel's body and the functions around it; see `loop_function` for `asking`."""
+def _assembled(body: str, layout: Layout, on: Target, prefetching: bool) -> bytes:
+    """Machine code for a kernel's body and the functions around it; see `loop_function` for `prefetching`."""
     text = "\n".join(
         [
             declarations(on),
@@ -71,8 +71,8 @@ def _assembled(body: str, layout: Layout, on: Target, asking: bool) -> bytes:
             stream_functions(layout, on) if streamable(layout.output, on) else "",
             body,
             init_function(),
-            loop_function(layout, on, asking),
-            call_function(layout, on, HEAD, asking),
+            loop_function(layout, on, prefetching),
+            call_function(layout, on, HEAD, prefetching),
             attributes(on),
         ]
     )

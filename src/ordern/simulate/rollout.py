@@ -1,4 +1,4 @@
-"""Thousands of trajectories at once: the whole time loop is compiled, nothing per step happens in Python."""
+"""Rollouts: thousands of trajectories at once, with the whole time loop in machine code."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Array = NDArray[Any]
 _NS_PER_OPERATION = 0.3
 _WORTH_A_THREAD_NS = 1e6
 _PIECE_NS = 2e8
-"""Work is handed out in pieces of about this length, so that it can be interrupted."""
+"""One call of machine code takes about this long, so that the run can be interrupted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """Trajectories: `q, v, t = robot.rollout(...)`, or by name."""
+    """Trajectories; unpack them as `q, v, t = robot.rollout(...)`, or use the names."""
 
     q: Array
     """Positions, of shape (..., 1 + steps // every, nq); the first are the initial ones."""
@@ -48,12 +48,12 @@ class Rollout:
 
     @cached_property
     def diverged(self) -> NDArray[np.bool_]:
-        """Which trajectories became infinite or no numbers, of the batch's shape; once they are, they stay so."""
+        """True for trajectories that became infinite or NaN, of the batch's shape; they stay so to their end."""
         return np.asarray(self.diverged_at >= 0)
 
     @cached_property
     def diverged_at(self) -> NDArray[np.int64]:
-        """For each trajectory the number of its first stored state that is not finite, -1 if all are."""
+        """The index of the first stored state that is not finite, for each trajectory; -1 if all are finite."""
         found = np.full(self.v.shape[:-2], -1, dtype=np.int64)
         ends_well = np.isfinite(self.v[..., -1, :]).all(-1) & np.isfinite(self.q[..., -1, :]).all(-1)
         for where in np.argwhere(~ends_well):
@@ -142,20 +142,20 @@ def rollout(
 
 
 _OPEN = 1e-6
-"""Loops may be open by so much at the start (m, rad; and a second's change of that)."""
+"""The largest residual of loops at the start, in m and rad, and the largest rate of it, per second."""
 
 
 def _check_loops(robot: Robot, q: Array, v: Array) -> None:
-    """Raise where the loops of a robot are not for compiled steps, or not closed at the start."""
+    """Raise if loops are driven by time, which compiled steps do not support, or are not closed at the start."""
     for x in robot.loop_table.loops:
         if x.type.timed:
-            raise ArgumentError(f"rollout: loop {x.loop.name!r} is driven by time; robot.simulate does such loops")
+            raise ArgumentError(f"rollout: loop {x.loop.name!r} is driven by time; robot.simulate supports such loops")
     q, v = np.asarray(q, np.float64), np.asarray(v, np.float64)
     for what, found, help in (
         ("open by", robot.loop_residual(q), "robot.assemble(q0).q closes it"),
         ("opening at", robot.loop_rate(q, v), "robot.project_velocity(q0, v0) keeps it closed"),
     ):
-        if not np.abs(found).max(initial=0.0) <= _OPEN:  # also if it is no number
+        if not np.abs(found).max(initial=0.0) <= _OPEN:  # also if it is NaN
             name, most = worst_loop(robot, found)
             at = np.argwhere(~(np.abs(found).max(axis=-1) <= _OPEN))[0].tolist()
             where = f" (state {at[0] if len(at) == 1 else tuple(at)} of the batch is the first)" if at else ""
@@ -173,7 +173,7 @@ _RULE = (
 
 
 class _Run:
-    """One call: arrays of the right layout, handed to native code in pieces."""
+    """One call of `rollout`: its arrays, and the words for machine code."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class _Run:
             self.words |= {name: x.ctypes.data, f"{name}_stride": x.strides[0], f"{name}_step": x.strides[1]}
 
     def go(self, threads: int | None) -> None:
-        """All trajectories."""
+        """Compute all trajectories, in threads."""
         lanes = self.loop.lanes
         tiles = -(-self.count // lanes)
         step_ns = self.loop.operations * _NS_PER_OPERATION
@@ -214,7 +214,7 @@ class _Run:
         )
 
     def _piece(self, first: int, end: int, rows: int) -> None:
-        """Some trajectories, so many stored rows at a call: each begins with the last row of the one before."""
+        """Compute some trajectories, with `rows` stored rows per call; each call continues from the last row."""
         words = {**self.words, "first": first, "end": end}
         every, left = words["every"], self.steps // words["every"]
         while True:
@@ -242,7 +242,7 @@ def _numbers(name: str, x: Any) -> Array:
     try:
         a = np.asarray(x)
     except ValueError as e:
-        raise ArgumentError(f"rollout: {name} is no array: {e}") from None
+        raise ArgumentError(f"rollout: {name} is not an array: {e}") from None
     if a.dtype.kind not in "biuf" or a.dtype.itemsize > 8:
         raise ArgumentError(f"rollout: {name} has data type {a.dtype}; give real numbers")
     if not np.isfinite(a).all():
@@ -284,7 +284,7 @@ def _loads(robot: Robot, external: Any) -> Array:
 
 
 def _shared(tau: ArrayLike | None, rank: int) -> str:
-    """What to do if a tau with as many dimensions as the states was meant to be a table over time."""
+    """Return a hint for a tau with as many dimensions as the states that was meant as a table over time."""
     shape = np.shape(tau) if tau is not None else ()
     if rank == 0 or len(shape) != 1 + rank:
         return ""
@@ -342,7 +342,7 @@ def _flat(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def _flat_rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """(count, rows, n), without a copy where one row, or one table, serves all."""
+    """Return (count, rows, n), without a copy if one row, or one table, serves all."""
     rows, n = x.shape[-2:]
     count = math.prod(batch)
     if math.prod(x.shape[:-2]) == 1:

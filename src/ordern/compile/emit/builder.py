@@ -179,7 +179,7 @@ class Builder:
     # instructions --------------------------------------------------------------------------------------------------
 
     def value(self, text: str) -> str:
-        """Emit a line that defines a new value; returns its name."""
+        """Emit a line that defines a new value; return its name."""
         self._values += 1
         name = f"%t{self._values}"
         self.lines.append(f"  {name} = {text}")

@@ -4,8 +4,8 @@
 the end repeat the last state and store the same numbers, so a state's answer does not depend on its place.
 
 `@call` is a Python function (METH_FASTCALL | METH_KEYWORDS). It checks that it got exactly the arrays that it expects,
-and computes; anything else, and any keyword, it hands to a fallback. Python's and NumPy's structures are read at the
-offsets that `fast_calls_work` has found to be right for this interpreter.
+and computes; for other arguments, and with any keyword, it calls a fallback. It reads the structures of Python and
+NumPy at offsets that `fast_calls_work` has tested for this interpreter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .builder import Builder, Value
 from .nodes import TextEmitter
 from .stream import FROM_BYTES, ends, streamable
 from .target import Target
-from .tiles import MOST_EXPECTED, prefetch
+from .tiles import MOST_PREFETCHED, prefetch
 
 __all__ = ["attributes", "call_function", "init_function", "loop_function"]
 
@@ -28,7 +28,7 @@ _ALIGNED = 0x100
 def attributes(target: Target) -> str:
     """Return the attributes of every function."""
     bits = 8 * target.lanes * target.itemsize
-    # LLVM learns too late that vectors go to the stack to align it for them, and each would lie across two lines
+    # LLVM decides too late that vectors go to the stack to align it for them: each would lie across two cache lines
     stack = f"alignstack={bits // 8} " if bits > 128 else ""
     return f'attributes #0 = {{ nounwind {stack}"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
 
@@ -50,11 +50,11 @@ class _Array:
     tile: Value
 
 
-def loop_function(layout: Layout, target: Target, asking: bool) -> str:
-    """IR text of @loop(args, dimensions, steps, data).
+def loop_function(layout: Layout, target: Target, prefetching: bool) -> str:
+    """Return the IR text of @loop(args, dimensions, steps, data).
 
-    Memory of the next tile is fetched ahead: by a body that is `asking`, or before a body that is not. A large result
-    is streamed instead, but for the ends of its rows.
+    Memory of the next tile is prefetched: within a body that is `prefetching`, or before a body that is not. A large
+    result is streamed instead, but for the ends of its rows.
     """
     e = _Loop(layout, target)
     streaming = e.streaming() if streamable(layout.output, target) else None
@@ -66,9 +66,9 @@ def loop_function(layout: Layout, target: Target, asking: bool) -> str:
             e.point(array, states)
             e.move("load", array)
         ends_of_rows = e.point(e.output, states)
-        wanted = e.fetch_all(t, streaming) if asking else e.expect_all(t, streaming)
+        wanted = e.prefetch_table(t, streaming) if prefetching else e.prefetch_now(t, streaming)
         if streaming is not None:
-            for lane, at in ends(layout.output, target):  # what is not written as whole lines: stores would wait for it
+            for lane, at in ends(layout.output, target):  # these lines are not written as a whole
                 prefetch(e, ends_of_rows[lane].at(at), write=True, locality=3)
         e.call("@body", data, e.ws, *wanted)
         e.move("store", e.output, streaming, layout.spread_tile if isinstance(layout, Repeating) else None)
@@ -123,10 +123,10 @@ class _Loop(TextEmitter):
             array.rows.store(address, lane)
         return addresses
 
-    def fetch_all(self, t: Value, streaming: Value | None) -> list[Value]:
-        """Return a table of addresses from which the body fetches: the result's now, the arguments' of the next tile.
+    def prefetch_table(self, t: Value, streaming: Value | None) -> list[Value]:
+        """Return the table of addresses for the prefetches of the body: this tile's result, the next tile's arguments.
 
-        Fetching beyond the last state is in vain but harmless. Of a result that is streamed nothing is fetched.
+        Prefetching beyond the last state is useless but harmless. A result that is streamed is not prefetched.
         """
         lanes = self.target.lanes
         table = self.alloca(f"[{lanes * (len(self.inputs) + 1)} x ptr]")
@@ -140,13 +140,13 @@ class _Loop(TextEmitter):
                 table.store(base.at((first + lane) * outer), lanes * k + lane)
         return [table]
 
-    def expect_all(self, t: Value, streaming: Value | None) -> list[Value]:
-        """Fetch the next tile's arguments and this one's result, before the body."""
-        sizes = [min(x.operand.size * self.target.itemsize, MOST_EXPECTED) for x in (*self.inputs, self.output)]
+    def prefetch_now(self, t: Value, streaming: Value | None) -> list[Value]:
+        """Prefetch the next tile's arguments and this tile's result, before the body."""
+        sizes = [min(x.operand.size * self.target.itemsize, MOST_PREFETCHED) for x in (*self.inputs, self.output)]
         for array, size in zip(self.inputs, sizes, strict=False):
-            self.call("@expect_load", array.base, array.outer, t + self.target.lanes, self.last, size)
+            self.call("@prefetch_loads", array.base, array.outer, t + self.target.lanes, self.last, size)
         bytes_ = streaming.select(self.const(0), sizes[-1]) if streaming is not None else sizes[-1]
-        self.call("@expect_store", self.output.base, self.output.outer, t, self.last, bytes_)
+        self.call("@prefetch_stores", self.output.base, self.output.outer, t, self.last, bytes_)
         return []
 
     def move(self, verb: str, array: _Array, streaming: Value | None = None, spread: int | None = None) -> None:
@@ -182,16 +182,16 @@ class _Loop(TextEmitter):
 
 
 def init_function() -> str:
-    """IR text of @prepare(data, workspace): the constant part of the result, once per workspace of @call."""
+    """Return the IR text of @prepare(data, workspace): the constant part of the result, once per workspace of @call."""
     e = Builder(("ptr %data", "ptr %ws"))
     e.call("@init", *e.arguments)
     return e.text("@prepare", internal=False)
 
 
-def call_function(layout: Layout, target: Target, head: int, asking: bool) -> str:
-    """IR text of @call(self, args, nargs, kwnames), and of @bind(context), which must be called first.
+def call_function(layout: Layout, target: Target, head: int, prefetching: bool) -> str:
+    """Return the IR text of @call(self, args, nargs, kwnames), and of @bind(context), which must be called first.
 
-    `head` is the size of PyObject's header. A body that is `asking` fetches from an address that is in the cache. The
+    `head` is the size of PyObject's header. A body that is `prefetching` gets an address that is in the cache. The
     answer has the dimensions `dims` of the context, and the first `numbers` of the result. If the context has a
     `floor`, the result's last number must be above it: else the fallback is called.
     """
@@ -204,7 +204,7 @@ def call_function(layout: Layout, target: Target, head: int, asking: bool) -> st
     context = {word: words.load("ptr", n) for n, word in enumerate(CONTEXT)}
     with e.block():
         e.leave_unless(nargs.equals(len(layout.inputs)) & kwnames.equals(e.null))
-        _compute(e, layout, target, head, context, asking)
+        _compute(e, layout, target, head, context, prefetching)
     general = e.call(context["get_attribute"], self, context["fallback"], result="ptr")
     with e.if_(general.equals(e.null)):
         e.ret(e.null)
@@ -214,7 +214,7 @@ def call_function(layout: Layout, target: Target, head: int, asking: bool) -> st
     return "\n".join(
         [
             "@here = internal constant i64 0",
-            f"@at_hand = internal constant [{rows} x ptr] [{', '.join(['ptr @here'] * rows)}]" if asking else "",
+            f"@at_hand = internal constant [{rows} x ptr] [{', '.join(['ptr @here'] * rows)}]" if prefetching else "",
             "@context = internal global ptr null",
             bind.text("@bind", internal=False),
             e.text("@call", "ptr", internal=False),
@@ -222,13 +222,15 @@ def call_function(layout: Layout, target: Target, head: int, asking: bool) -> st
     )
 
 
-def _compute(e: Builder, layout: Layout, target: Target, head: int, context: dict[str, Value], asking: bool) -> None:
+def _compute(
+    e: Builder, layout: Layout, target: Target, head: int, context: dict[str, Value], prefetching: bool
+) -> None:
     """Return an array of the answer from @call; leave the block if the fast path is not for these arguments."""
     workspace, shape = context["workspace"], layout.output.shape
     given = [_checked(e, k, operand, target, head, context) for k, operand in enumerate(layout.inputs)]
     for k, (operand, numbers) in enumerate(zip(layout.inputs, given, strict=True)):
         e.call("@splat", numbers, workspace.at(layout.input_tile(k), target.vector), operand.size)
-    e.call("@body", context["data"], workspace, *([e.const("@at_hand", "ptr")] if asking else []))
+    e.call("@body", context["data"], workspace, *([e.const("@at_hand", "ptr")] if prefetching else []))
     tile = workspace.at(layout.output_tile, target.vector)
     with e.if_(context["floor"].differs(e.null)):
         last = layout.places[layout.output.size - 1] if layout.places else layout.output.size - 1

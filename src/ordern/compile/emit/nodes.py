@@ -11,7 +11,7 @@ from .target import Target
 __all__ = ["Constants", "TextEmitter", "declarations"]
 
 _FLAGS = "contract nsz arcp"
-"""Fusing, sign of zero, reciprocals. NaN and infinity keep their meaning, and sums their order."""
+"""Allow fused products, either sign of zero, and reciprocals; keep NaN, infinity and the order of sums."""
 
 
 class Constants:
@@ -26,11 +26,11 @@ class Constants:
         self._places: dict[str, int] = {}
 
     def index(self, value: float) -> int:
-        """Where a constant is in the table."""
+        """Return the place of a constant in the table."""
         return self._places.setdefault(literal(value, self._target.element), len(self._places))
 
     def text(self) -> str:
-        """IR text of the table."""
+        """Return the IR text of the table."""
         element = self._target.element
         numbers = ", ".join(f"{element} {x}" for x in self._places) or f"{element} 0.0"
         return f"@constants = internal constant [{max(1, len(self._places))} x {element}] [{numbers}]"
@@ -52,11 +52,11 @@ class TextEmitter(Builder):
         self._suffix = f"v{target.lanes}f{8 * target.itemsize}"
 
     def lower(self, node: Node, operands: list[str]) -> str:
-        """Emit one operation; returns the name of its value."""
+        """Emit one operation; return the name of its value."""
         return OPS[node.op].lower(self, *operands)
 
     def load(self, pointer: str | Value, index: int = 0) -> str:
-        """The vector at an index of an array of vectors."""
+        """Load the vector at an index of an array of vectors."""
         at = self.value(f"getelementptr {self._vector}, ptr {pointer}, i64 {index}") if index else pointer
         return self.value(f"load {self._vector}, ptr {at}, align {self.align}")
 
@@ -71,7 +71,7 @@ class TextEmitter(Builder):
         return min(64, self.target.lanes * self.target.itemsize)
 
     def constant(self, value: float) -> str:
-        """A floating-point constant in every lane: from the table if there is one."""
+        """Return a floating-point constant in every lane: from the table if there is one."""
         if self.constants is not None and value != 0.0:
             at = f"getelementptr {self._element}, ptr %constants, i64 {self.constants.index(value)}"
             return self.splat(self.value(f"load {self._element}, ptr {self.value(at)}"))
@@ -79,55 +79,55 @@ class TextEmitter(Builder):
         return f"<{', '.join([one] * self.target.lanes)}>"
 
     def integer(self, value: int) -> str:
-        """An integer constant in every lane."""
+        """Return an integer constant in every lane."""
         return f"<{', '.join([f'i{8 * self.target.itemsize} {value}'] * self.target.lanes)}>"
 
     def binary(self, instruction: str, a: str, b: str) -> str:
-        """A floating-point instruction."""
+        """Emit a floating-point instruction."""
         return self.value(f"{instruction} {_FLAGS} {self._vector} {a}, {b}")
 
     def integer_binary(self, instruction: str, a: str, b: str) -> str:
-        """An integer instruction."""
+        """Emit an integer instruction."""
         return self.value(f"{instruction} {self._integers} {a}, {b}")
 
     def negate(self, a: str) -> str:
-        """The negative."""
+        """Return the negative of a value."""
         return self.value(f"fneg {_FLAGS} {self._vector} {a}")
 
     def intrinsic(self, name: str, *operands: str) -> str:
-        """One of LLVM's intrinsic functions that are instructions on this machine."""
+        """Call an intrinsic function of LLVM that is one instruction on this machine."""
         arguments = ", ".join(f"{self._vector} {x}" for x in operands)
         return self.value(f"call {self._vector} @llvm.{name}.{self._suffix}({arguments})")
 
     def select(self, test: str, x: str, y: str) -> str:
-        """The value x where a test holds, else y."""
+        """Return x in the lanes where a test holds, y in the others."""
         lanes = self.target.lanes
         return self.value(f"select <{lanes} x i1> {test}, {self._vector} {x}, {self._vector} {y}")
 
     def shuffle(self, a: str, b: str, picks: Iterable[int]) -> str:
-        """Numbers of two vectors, those of the second counted on."""
+        """Pick numbers from two vectors; the indices of the second follow those of the first."""
         indices = ", ".join(f"i32 {k}" for k in picks)
         return self.value(
             f"shufflevector {self._vector} {a}, {self._vector} {b}, <{self.target.lanes} x i32> <{indices}>"
         )
 
     def select_less(self, a: str, b: str, x: str, y: str) -> str:
-        """The value x where a < b, else y."""
+        """Return x in the lanes where a < b, y in the others."""
         test = self.value(f"fcmp olt {self._vector} {a}, {b}")
         return self.select(test, x, y)
 
     def select_odd(self, n: str, x: str, y: str) -> str:
-        """The value x where the integer n is odd, else y."""
+        """Return x in the lanes where the integer n is odd, y in the others."""
         bit = self.integer_binary("and", n, self.integer(1))
         test = self.value(f"icmp ne {self._integers} {bit}, zeroinitializer")
         return self.select(test, x, y)
 
     def bits(self, a: str) -> str:
-        """A float's bits as an integer."""
+        """Return the bits of a float as an integer."""
         return self.value(f"bitcast {self._vector} {a} to {self._integers}")
 
     def float_of_bits(self, n: str) -> str:
-        """An integer's bits as a float."""
+        """Return the float that has the bits of an integer."""
         return self.value(f"bitcast {self._integers} {n} to {self._vector}")
 
     def splat(self, scalar: str | Value) -> str:
@@ -154,7 +154,7 @@ class TextEmitter(Builder):
 
 
 def declarations(target: Target) -> str:
-    """The intrinsics that emitted code may call."""
+    """Return the declarations of the intrinsics that emitted code may call."""
     v, suffix = target.vector, f"v{target.lanes}f{8 * target.itemsize}"
     mask = f"<{target.lanes} x i1>"
     lines = [f"declare {v} @llvm.{name}.{suffix}({v})" for name in ("sqrt", "fabs")]

@@ -1,13 +1,13 @@
-"""Large results go straight to memory.
+"""Streaming: large results go straight to memory.
 
-An ordinary store to memory that is not at hand first fetches the line that it is about to overwrite, and what it writes
-drives out what is at hand. For a result that is larger than the processor's caches both are in vain: lines that are
-written as a whole, past the caches, take a third of the time (and parts of lines several times as long). Lines are
-aligned, where rows begin at any number: what is stored begins in one block of a row and ends in the next. It is put
-together in registers, not in memory: stores are done in order, and what was just stored in parts can be read as a whole
-only when all those before it, which are on their way past the caches, have arrived.
+An ordinary store to memory that is not in a cache first fetches the line that it is about to overwrite, and displaces
+other lines from the caches. For a result that is larger than the caches both are in vain: whole lines that are written
+past the caches take a third of the time (and parts of lines several times as long). Lines are aligned, but rows begin
+at any number: a stored vector begins in one block of a row and ends in the next. It is put together in registers, not
+in memory: stores are done in order, and a vector that was just stored in parts can be read as a whole only after all
+earlier stores, which are on their way past the caches, have arrived.
 
-What is left at both ends of a row is stored as usual.
+The numbers at both ends of a row, which do not fill a line, are stored as usual.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ FROM_BYTES = 8 << 20
 """Results of this size and more are streamed: beyond the caches of one core, where it pays even if the result is read
 at once."""
 _WORTH_IT = 1024
-"""Bytes of a row from which on most of it is not at its ends."""
+"""Rows of this many bytes and more consist mostly of whole lines."""
 _LINE = 64
 
 
 def streamable(operand: Operand, target: Target) -> bool:
-    """Whether rows are long enough to consist of whole lines for the most part."""
+    """Tell whether rows are long enough to consist mostly of whole lines."""
     return operand.size * target.itemsize >= _WORTH_IT
 
 
 def ends(operand: Operand, target: Target) -> list[tuple[int, int]]:
-    """Where @stream_rows stores as usual, if rows follow each other: which rows, and bytes from their beginnings."""
+    """Return where @stream_rows stores as usual, if rows follow each other: pairs of a row and an offset in bytes."""
     last = operand.size * target.itemsize - 1
     if _per_line(target) == 1:
         return [(0, 0), (target.lanes - 1, last)]
@@ -44,14 +44,14 @@ def ends(operand: Operand, target: Target) -> list[tuple[int, int]]:
 
 
 def _per_line(target: Target) -> int:
-    """Vectors of a line."""
+    """Return the number of vectors in a line."""
     return max(1, _LINE // (target.lanes * target.itemsize))
 
 
 def stream_functions(layout: Layout, target: Target) -> str:
-    """IR text of @stream_rows, which does as @store_rows does, and what it needs; rows are aligned to numbers.
+    """Return the IR text of @stream_rows, a @store_rows for rows that are aligned to numbers, with its declarations.
 
-    After it, and before anybody else may read, there must be a fence.
+    A fence must follow before other threads may read the result.
     """
     name, vector = _picks(target), target.vector
     declared = f"declare {vector} {name}({vector}, {target.integers}, {vector})" if name else ""
@@ -121,7 +121,7 @@ class _Streaming(TextEmitter):
         return packed & self.const(str(self._per_line == 1).lower(), "i1")
 
     def _begun(self, packed: Value) -> list[list[str]]:
-        """Store the numbers before the first vector, and the vectors of its line; returns what `_vectors` does."""
+        """Store the numbers before the first vector, and the vectors of its line; return what `_vectors` does."""
         lanes = self.target.lanes
         first = self._block(0)
         self._store(first[0], self._rows[0].start, self._rows[0].skip)
@@ -139,7 +139,7 @@ class _Streaming(TextEmitter):
         return found
 
     def _loop(self, begun: list[list[str]], step: int, end: int) -> list[list[str]]:
-        """Store whole lines, as far as there are enough blocks; returns what `_vectors` does for the last of them."""
+        """Store whole lines, as far as there are enough blocks; return what `_vectors` does for the last of them."""
         vector = self.target.vector
         with self.counted(end, self.target.lanes + step, step) as k:
             kept = [[self.carried(self.const(x, vector)) for x in row] for row in begun]
@@ -251,7 +251,7 @@ class _Streaming(TextEmitter):
 
 
 def _picks(target: Target) -> str:
-    """The instruction that picks numbers from two vectors by their indices, if this machine has one."""
+    """Return the instruction that picks numbers from two vectors by their indices, if this machine has one."""
     bits = 8 * target.itemsize * target.lanes
     if target.host.vector_bits < 512 or not (
         bits == 512 or (bits in (128, 256) and "+avx512vl" in target.host.features)

@@ -1,4 +1,4 @@
-"""What to compile for: element type, vector width, and what the processor can do."""
+"""The target of compilation: element type, vector width, and the features of the processor."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ class Target:
 
     @property
     def element(self) -> str:
-        """LLVM's name of the element type."""
+        """Return LLVM's name of the element type."""
         return {"float64": "double", "float32": "float"}[self.dtype]
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """Return the bytes of an element."""
         return {"float64": 8, "float32": 4}[self.dtype]
 
     @property
     def vector(self) -> str:
-        """LLVM's name of the vector type."""
+        """Return LLVM's name of the vector type."""
         return f"<{self.lanes} x {self.element}>"
 
     @property
     def integers(self) -> str:
-        """LLVM's name of the vector of integers of the same size."""
+        """Return LLVM's name of the vector of integers of the same size."""
         return f"<{self.lanes} x i{8 * self.itemsize}>"
 
 
 @cache
 def host() -> Host:
-    """The machine that this process runs on."""
+    """Return the machine that this process runs on."""
     import llvmlite
     import llvmlite.binding as llvm
 
@@ -76,12 +76,12 @@ def host() -> Host:
 
 
 def target(dtype: str, lanes: int | None = None) -> Target:
-    """A target on this machine, with as many lanes as a vector register has unless told otherwise."""
+    """Return a target on this machine; unless `lanes` is given, a vector fills a register."""
     return Target(dtype, lanes or host().vector_bits // _BITS[dtype], host())
 
 
 def narrow_target(dtype: str, bits: int) -> Target:
-    """A target of at most so many bits: what runs from memory rather than from registers gains nothing by more."""
+    """Return a target with vectors of at most `bits`: code that is bound by memory gains nothing from wider ones."""
     return target(dtype, min(bits, host().vector_bits) // _BITS[dtype])
 
 

@@ -16,37 +16,37 @@ from .nodes import TextEmitter
 from .target import Target
 from .transpose import transpose, transposed
 
-__all__ = ["MOST_EXPECTED", "Ask", "asks", "columns", "prefetch", "tile_functions"]
+__all__ = ["MOST_PREFETCHED", "Prefetch", "columns", "prefetch", "prefetches", "tile_functions"]
 
-MOST_EXPECTED = 4096
-"""Bytes of one state's part of an operand that are asked for ahead; beyond it they come in order, unasked."""
+MOST_PREFETCHED = 4096
+"""Bytes of one state's part of an operand that are prefetched; the processor foresees accesses further on itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A line of memory that will be needed: at an offset from one of the addresses in a table."""
+class Prefetch:
+    """The prefetch of one line of memory, at an offset from an address in a table."""
 
     row: int
     offset: int
     write: bool
 
     def emit(self, e: TextEmitter) -> None:
-        """Ask for it; %wanted is the table."""
+        """Emit the instruction; %wanted is the table."""
         prefetch(e, e.const("%wanted", "ptr").load("ptr", self.row).at(self.offset), self.write)
 
 
-def asks(layout: Layout, target: Target) -> list[Ask]:
-    """What the next tile's arguments and this one's result need; the table has `lanes` addresses for each operand.
+def prefetches(layout: Layout, target: Target) -> list[Prefetch]:
+    """Return the prefetches of the next tile's arguments and of this tile's result.
 
-    Straight-line code asks for it piece by piece: a processor has a dozen requests under way at most, and waits if it
-    is given more of them at once.
+    The table has `lanes` addresses for each operand. Straight-line code spreads the prefetches over its length: a
+    processor has at most a dozen requests under way, and waits if it gets more of them at once.
     """
     operands = [*layout.inputs, layout.output]
     return [
-        Ask(target.lanes * k + lane, offset, k == len(layout.inputs))
+        Prefetch(target.lanes * k + lane, offset, k == len(layout.inputs))
         for k, operand in enumerate(operands)
         for lane in range(target.lanes)
-        for offset in range(0, min(operand.size * target.itemsize, MOST_EXPECTED), 64)
+        for offset in range(0, min(operand.size * target.itemsize, MOST_PREFETCHED), 64)
     ]
 
 
@@ -57,17 +57,16 @@ def prefetch(e: TextEmitter, at: Value, write: bool, locality: int = 2) -> None:
 
 
 def tile_functions(target: Target, places: Sequence[int] = ()) -> str:
-    """IR text of @load_rows, @load_strided, @splat and @expect_load, and of their opposites.
+    """Return the IR text of @load_rows, @load_strided, @splat and @prefetch_loads, and of their opposites.
 
-    If the vectors of the result's tile have `places`, there is @spread too, which puts them in order: for
-    @store_strided, which expects it.
+    If the vectors of the result's tile have `places`, add @spread, which puts them in order for @store_strided.
     """
     table = [f"@places = internal constant [{len(places)} x i32] [{', '.join(f'i32 {k}' for k in places)}]"]
     return "\n".join(
         [
             *([*table, _spread(target)] if places else []),
-            _expect(target, store=False),
-            _expect(target, store=True),
+            _prefetch(target, store=False),
+            _prefetch(target, store=True),
             _rows(target, store=False),
             _rows(target, store=True, placed=bool(places)),
             _strided(target, store=False),
@@ -89,7 +88,7 @@ def columns(e: TextEmitter, tile: Value, k: Number, count: int, placed: bool) ->
 
 
 def _rows(target: Target, store: bool, placed: bool = False) -> str:
-    """Blocks of a contiguous operand; a mask keeps the last block within the array."""
+    """Move blocks of a contiguous operand; a mask keeps the last block within the array."""
     lanes, vector, size = target.lanes, target.vector, target.itemsize
     suffix, mask_type = f"v{lanes}f{8 * size}.p0", f"<{lanes} x i1>"
     e = TextEmitter(target, arguments=("ptr %lanes", "ptr %tile", "i64 %first", "i64 %n"))
@@ -110,7 +109,7 @@ def _rows(target: Target, store: bool, placed: bool = False) -> str:
 
 
 def _strided(target: Target, store: bool) -> str:
-    """Number by number, `%stride` bytes apart."""
+    """Move an operand number by number, `%stride` bytes apart."""
     vector, element = target.vector, target.element
     e = TextEmitter(target, arguments=("ptr %lanes", "ptr %tile", "i64 %n", "i64 %stride"))
     rows, tile, n, stride = e.arguments
@@ -129,7 +128,7 @@ def _strided(target: Target, store: bool) -> str:
 
 
 def _single(target: Target, store: bool, placed: bool = False) -> str:
-    """One contiguous state: into every lane, or from the first."""
+    """Move one contiguous state: into every lane, or from the first lane."""
     e = TextEmitter(target, arguments=("ptr %array", "ptr %tile", "i64 %n"))
     array, tile, n = e.arguments
     with e.if_(n > 0), e.counted(n) as k:
@@ -142,7 +141,7 @@ def _single(target: Target, store: bool, placed: bool = False) -> str:
 
 
 def _spread(target: Target) -> str:
-    """The vectors of a result, each to where it belongs."""
+    """Copy each vector of a result to its own place."""
     e = TextEmitter(target, arguments=("ptr %to", "ptr %tile", "i64 %n"))
     to, tile, n = e.arguments
     with e.if_(n > 0), e.counted(n) as k:
@@ -151,11 +150,11 @@ def _spread(target: Target) -> str:
     return e.text("@spread")
 
 
-def _expect(target: Target, store: bool) -> str:
-    """Fetch the memory of the states from %t on ahead, so that it is in the cache when it is needed.
+def _prefetch(target: Target, store: bool) -> str:
+    """Prefetch the memory of the states from %t on.
 
-    A tile takes microseconds to compute and its numbers come in a burst: the processor would start to fetch them only
-    then.
+    A tile takes microseconds to compute, and its numbers are read in a burst: without a prefetch, the processor would
+    start to fetch them only then.
     """
     e = TextEmitter(target, arguments=("ptr %base", "i64 %outer", "i64 %t", "i64 %last", "i64 %bytes"))
     base, outer, t, last, size = e.arguments
@@ -164,4 +163,4 @@ def _expect(target: Target, store: bool) -> str:
         row = base.at((state < last).select(state, last) * outer)
         with e.counted(size, step=64) as k:
             prefetch(e, row.at(k), write=store)
-    return e.text("@expect_store" if store else "@expect_load")
+    return e.text("@prefetch_stores" if store else "@prefetch_loads")

@@ -14,14 +14,14 @@ __all__ = ["transpose", "transposed"]
 
 
 def transpose(e: TextEmitter, rows: list[str]) -> list[str]:
-    """A block in registers."""
+    """Transpose a block in registers."""
     return _interleaved(e, rows, e.target.lanes)
 
 
 def transposed(e: TextEmitter, at: Sequence[Value]) -> list[str]:
-    """The block whose vectors are at these addresses.
+    """Load and transpose the block whose vectors are at these addresses.
 
-    Halves of vectors are loaded to where they belong, at no cost, so that half of the moves between pieces are spared.
+    Halves of vectors are loaded into their final places, at no cost, which saves half of the moves between pieces.
     """
     lanes = e.target.lanes
     piece = min(lanes, 16 // e.target.itemsize)
@@ -38,8 +38,7 @@ def transposed(e: TextEmitter, at: Sequence[Value]) -> list[str]:
 
 
 def _interleaved(e: TextEmitter, rows: list[str], piece: int) -> list[str]:
-    """Transpose all pieces of as many rows as a piece has numbers: row k and row k + piece/2 are interleaved, again and
-    again."""
+    """Transpose the pieces of rows, as many rows as a piece has numbers, by interleaving rows k and k + piece/2."""
     lanes, half = e.target.lanes, piece // 2
     low = [k for start in range(0, lanes, piece) for n in range(start, start + half) for k in (n, n + lanes)]
     high = [k + half for k in low]
@@ -49,14 +48,14 @@ def _interleaved(e: TextEmitter, rows: list[str], piece: int) -> list[str]:
 
 
 def _sorted_out(e: TextEmitter, first: list[str], second: list[str], piece: int) -> list[str]:
-    """Of vectors that have pieces of two columns by turns, those of the one, and those of the other."""
+    """Separate vectors whose pieces belong to two columns by turns into the vectors of each column."""
     even = [start + k for start in range(0, 2 * e.target.lanes, 2 * piece) for k in range(piece)]
     odd = [k + piece for k in even]
     return [e.shuffle(a, b, pick) for pick in (even, odd) for a, b in zip(first, second, strict=True)]
 
 
 def _halves(e: TextEmitter, a: Value, b: Value, start: int) -> str:
-    """The vector of half of that at a, from `start` on, and half of that at b."""
+    """Load a vector from the halves, beginning with number `start`, of the vectors at a and b."""
     lanes, half = e.target.lanes, f"<{e.target.lanes // 2} x {e.target.element}>"
     addresses = (p.at(start, e.target.element) for p in (a, b))
     loaded = [e.value(f"load {half}, ptr {at}, align {e.align // 2}") for at in addresses]

@@ -21,14 +21,14 @@ from .machine import Emitter, Kernels, Tile
 __all__ = ["SCALARS", "Texts", "compile_advance"]
 
 SCALARS = ("t", "t_end", "h", "h_max", "t_force", "most")
-"""Numbers that are read and written: the time, where to stop, the next step, its limit, the time at which the force
-was `tau`, and by how much the next step may grow."""
+"""Numbers that are read and written: the time, the end, the next step, the longest step, the time at which the force
+is `tau`, and the factor by which the next step may grow."""
 _COUNTS = ("steps", "rejected", "evaluations", "status")
 
 
 @dataclass(frozen=True)
 class Texts:
-    """What is compiled: functions over the machine, whose points are triples (q, v, w) of values."""
+    """The functions to compile; their points are triples (q, v, w) of the machine's values."""
 
     first: Callable[[Any, Any], Any]
     """(m, y) -> the rates at y."""
@@ -41,17 +41,17 @@ class Texts:
     law: Callable[[Sequence[Any], Any], tuple[Any, Any]] | None
     """(mean squares of errors, most) -> (error, factor), over any scalar. None for a fixed step."""
     point: Callable[[Tile, Tile, Tile], Any]
-    """Makes a point."""
+    """(q, v, w) -> a point."""
     evaluations: tuple[int, int, int]
-    """Of an attempt, of its finish, of dense output."""
+    """Evaluations of the dynamics in an attempt, in its finish, and in dense output."""
     growth: float
-    """By how much a step may grow at most, unless one was just rejected."""
+    """The factor by which a step may grow, unless one was just rejected."""
     nearly: float
-    """A step of up to so many times its planned length goes to the end."""
+    """A step is stretched by up to this factor to reach the end."""
 
 
 def compile_advance(model: Model, kernels: Kernels, texts: Texts) -> LoopCode:
-    """Machine code of the loop."""
+    """Return the machine code of the loop."""
     m = Emitter(kernels, model, works=True)
     y = texts.point(m.tile(model.nq), m.tile(model.nv), m.tile(2))
     k = texts.first(m, y)

@@ -28,7 +28,7 @@ ROLLOUT_WORDS = (
     *("steps", "every", "first", "end", "last"),
     *("workspace", "numbers", "datas"),
 )
-"""What `@rollout` is given, as 64-bit words: addresses, and bytes between neighbours. Where the stride of a step is 0,
+"""The arguments of `@rollout`, as 64-bit words: addresses, and bytes between neighbours. If the stride of a step is 0,
 one row serves all steps. Words of arguments that are absent are 0."""
 
 ADVANCE_POINTERS = (
@@ -43,7 +43,7 @@ STATUSES = ("end", "full", "too-small")
 
 @dataclass(frozen=True, slots=True)
 class LoopCode:
-    """Machine code of a time loop and what is needed to run it."""
+    """Machine code of a time loop, and the sizes and names that running it takes."""
 
     object: bytes
     workspace: int
@@ -55,7 +55,7 @@ class LoopCode:
     rolled: tuple[str, ...]
     """The kernels that are loops over bodies, and read tables."""
     freedoms: bool = False
-    """Whether these need the tables for loops over freedoms."""
+    """True if these need the tables for loops over freedoms."""
 
 
 _FIELDS: dict[str, Callable[[Any], bool]] = {
@@ -64,7 +64,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "lanes": cache.is_lanes,
     "freedoms": cache.is_flag,
 }
-"""What the cache keeps of a time loop beside the object and the names of rolled kernels."""
+"""The fields of a time loop in the cache, beside the object and the names of rolled kernels."""
 
 
 def _are_names(value: Any, requests: Mapping[str, Request]) -> bool:
@@ -74,7 +74,7 @@ def _are_names(value: Any, requests: Mapping[str, Request]) -> bool:
 def loop_code(
     kind: list[Any], requests: Mapping[str, Request], dtype: str, lanes: int | None, make: Callable[[], LoopCode]
 ) -> LoopCode:
-    """Compiled code, from the cache or made now. `kind` is all that it depends on beside the kernels."""
+    """Return compiled code, from the cache or made now; it depends on `kind` and on the kernels."""
     with COMPILING:
         parts = [[name, request_key(request, dtype, lanes)] for name, request in sorted(requests.items())]
         if any(part is None for _, part in parts):
@@ -105,10 +105,10 @@ class LoadedLoop:
         self.datas: NDArray[np.int64] = np.array(
             [self._tables[id(models[name])].address if name in models else 0 for name in sorted(requests)], np.int64
         )
-        """The kernels' tables, as the code wants them."""
+        """The addresses of the kernels' tables."""
 
     def workspace(self) -> Array:
-        """Memory for one thread."""
+        """Return memory for one thread."""
         size = max(64, self.code.workspace * self.code.lanes * self.dtype.itemsize)
         raw = np.zeros(size + 64, np.uint8)
         start = -raw.ctypes.data % 64

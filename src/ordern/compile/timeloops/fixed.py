@@ -20,7 +20,7 @@ __all__ = ["compile_rollout"]
 
 
 def compile_rollout(model: Model, kernels: Kernels, step: Callable[[Any, Tile, Tile], tuple[Tile, Tile]]) -> LoopCode:
-    """Machine code of the loop around a step, which is a text over the machine: (m, q, v) -> (q, v)."""
+    """Return the machine code of the loop around a step, a function (m, q, v) -> (q, v) over the machine m."""
     m = Emitter(kernels, model, works=False)
     q, v = m.tile(model.nq), m.tile(model.nv)
     q1, v1 = step(m, q, v)
@@ -33,7 +33,7 @@ def compile_rollout(model: Model, kernels: Kernels, step: Callable[[Any, Tile, T
 
 
 def _lanes(target: Target) -> str:
-    """@lanes: the addresses of one row of each state of a tile."""
+    """Return the IR text of @lanes: the addresses of one row of each state of a tile."""
     b = Builder(("ptr %to", "ptr %base", "i64 %stride", "i64 %t", "i64 %last", "i64 %shift"))
     to, base, stride, t, last, shift = b.arguments
     row = base.at(shift)
@@ -44,7 +44,7 @@ def _lanes(target: Target) -> str:
 
 
 def _rollout(m: Emitter, q: Tile, v: Tile) -> str:
-    """@rollout: tiles of trajectories, one after the other."""
+    """Return the IR text of @rollout: tiles of trajectories, one after the other."""
     b = Builder(("ptr %words",))
     pointers = {"q0", "v0", "tau", "external", "goal", "q_out", "v_out", "workspace", "numbers", "datas"}
     word = {name: b.arguments[0].load("ptr" if name in pointers else "i64", k) for k, name in enumerate(ROLLOUT_WORDS)}

@@ -36,7 +36,7 @@ __all__ = ["Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_re
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A value: where its vectors are in the workspace."""
+    """A value: the place of its vectors in the workspace."""
 
     at: int
     size: int
@@ -44,7 +44,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """Rates of positions, velocities and works: what `ordern.simulate.integrators.rk_step` calls a point."""
+    """Rates of positions, velocities and works: a point of `ordern.simulate.integrators.rk_step`."""
 
     q: Tile
     v: Tile
@@ -72,12 +72,12 @@ class _Placed(Layout):
 
 
 def is_flat(model: Model) -> bool:
-    """Whether positions simply change at the velocities, so that there is nothing to convert and to project."""
+    """Tell whether the velocities are the rates of the positions, so that nothing is converted or projected."""
     return all(type(c.type).integrate is Joint.integrate and type(c.type).rate is Joint.rate for c in model.joints)
 
 
 def part_request(model: Model, question: str, method: str | None = None, way: str | None = None) -> Request:
-    """A question without optional arguments."""
+    """Return the request of a question without optional arguments."""
     asked, algorithm = find(question, method)
     return Request(model, asked, algorithm, frozenset(), (), way)
 
@@ -102,13 +102,13 @@ class Kernels:
                 self.operations += count(x for x in traced if isinstance(x, Node)).total
 
     def text(self, name: str, layout: Layout) -> tuple[str, int]:
-        """IR text of @{name}_init and @{name}_body, and the end of the workspace that they use."""
+        """Return the IR text of @{name}_init and @{name}_body, and the end of the workspace that they use."""
         emit: Callable[..., tuple[str, int]] = emit_rolled if name in self.rolled else emit_unrolled
         text, size = emit(self._traced[name], layout, self.target)
         return re.sub(r"@(init|body|constants|chunk\d+)\b", rf"@{name}_\1", text), size
 
     def code(self, made: bytes, workspace: int) -> LoopCode:
-        """What was compiled of them."""
+        """Return the record of code that was compiled of them."""
         return LoopCode(made, workspace, self.operations, self.target.lanes, self.rolled, self.freedoms)
 
 
@@ -138,15 +138,15 @@ class Emitter:
         self._copied: dict[Tile, Tile] = {}
         nq, nv = model.nq, model.nv
         self.q, self.v, self.force = self.tile(nq), self.tile(nv), self.tile(nv)
-        """Where kernels read positions, velocities and joint forces."""
+        """The places from which kernels read positions, velocities and joint forces."""
         self.applied, self.slanted = self.tile(nv), self.tile(nv)
         """The drives' forces, and how fast they change."""
         self.has_external = "external_force" in kernels.requests
         loads = 6 * len(model.bodies) if self.has_external else 0
         self.external, self.external_slant, self.loads = (self.tile(loads) for _ in range(3))
-        """The external forces on bodies, how fast they change, and where the kernel reads them."""
+        """The external forces on bodies, how fast they change, and the place from which the kernel reads them."""
         self.goal = self.tile(nq)
-        """What feedback leads to."""
+        """The target of feedback."""
         self.numbers = self.tile(5 + 2 * nv)
         """The step, the smoothing of friction, the time since the forces were `applied`, rtol, atol; gains."""
         at = self.numbers.at
@@ -167,7 +167,7 @@ class Emitter:
             self._results[name] = self.tile(layout_of(request, 1).output.size)
 
     def tile(self, size: int) -> Tile:
-        """New memory, of whole blocks, so that states can be transposed into it."""
+        """Reserve memory, of whole blocks, so that states can be transposed into it."""
         lanes = self.target.lanes
         made = Tile(self._end, size)
         self._end += -(-size // lanes) * lanes
@@ -176,16 +176,16 @@ class Emitter:
     # operations of a step ------------------------------------------------------------------------------------------
 
     def slope(self, node: float, q: Tile, v: Tile) -> Slope:
-        """The rates at a stage."""
+        """Return the rates at a stage."""
         w = self.tile(2)
         return Slope(self.rate(q, v), self._accelerated(node, q, v, w), w)
 
     def acceleration(self, node: float, q: Tile, v: Tile) -> Tile:
-        """dv/dt at a stage."""
+        """Return dv/dt at a stage."""
         return self._accelerated(node, q, v, None)
 
     def rate(self, q: Tile, v: Tile) -> Tile:
-        """dq/dt."""
+        """Return dq/dt."""
         if self.flat:
             return v
         self.copy(q, self.q)
@@ -193,7 +193,7 @@ class Emitter:
         return self._call("rate")
 
     def euler(self, q: Tile, v: Tile, a: Tile) -> tuple[Tile, Tile]:
-        """A step of semi-implicit Euler: by the joints, where one has a step of its own."""
+        """Take a step of semi-implicit Euler, by the joints if one of them has its own step."""
         self.copy(q, self.q)
         if "integrate" in self.kernels.requests:
             after = self.add(v, ((1.0, a),))
@@ -206,14 +206,14 @@ class Emitter:
         return self._results["euler_position"], self._results["euler_velocity"]
 
     def project(self, q: Tile) -> Tile:
-        """Quaternions made units."""
+        """Return positions with quaternions of unit length."""
         if self.flat:
             return q
         self.copy(q, self.q)
         return self._call("project")
 
     def add(self, x: Tile | None, terms: Sequence[tuple[float, Tile]]) -> Tile:
-        """A weighted sum, times the step."""
+        """Return x plus a weighted sum times the step."""
         made = self.tile(terms[0][1].size)
 
         def body(e: _Numbers) -> None:
@@ -228,7 +228,7 @@ class Emitter:
         return made
 
     def error(self, before: Any, after: Any, q: Tile, v: Tile) -> Tile:
-        """The mean square of (q, v), relative to the tolerance."""
+        """Return the mean square of (q, v), relative to the tolerance."""
         made = self.tile(1)
         share = 1.0 / max(1, q.size + v.size)
         parts = ((before.q, after.q, q), (before.v, after.v, v))
@@ -248,17 +248,17 @@ class Emitter:
             self.function(error.size, body, after_it)
         return made
 
-    # what they are made of -----------------------------------------------------------------------------------------
+    # building blocks -------------------------------------------------------------------------------------------------
 
     def copy(self, source: Tile, to: Tile) -> None:
-        """Copy a value, unless it is there: within a sequence no value is written twice."""
+        """Copy a value, unless it was copied already: within a sequence no value is written twice."""
         if source != to and self._copied.get(to) != source:
             if to in (self.q, self.v):
                 self._copied[to] = source
             self.function(to.size, lambda e: e.store_at(e.load_at(source), to))
 
     def _call(self, name: str) -> Tile:
-        """Call a kernel; its result in memory of its own."""
+        """Call a kernel; return a copy of its result."""
         self._kernel(name)
         result = self._results[name]
         made = self.tile(result.size)

@@ -12,9 +12,10 @@ from typing import Any
 
 from ...graph import Graph, Node, Scalar, live
 from ...model import ConcreteTree, Model, result_scalars
+from ..emit.builder import Builder
 from ..emit.nodes import Constants, TextEmitter
 from ..emit.target import Target
-from ..emit.tiles import Ask
+from ..emit.tiles import Prefetch
 from .layout import Layout
 
 __all__ = ["emit_unrolled", "trace_unrolled"]
@@ -48,13 +49,13 @@ def trace_unrolled(
 
 
 def emit_unrolled(
-    results: Sequence[Scalar], layout: Layout, target: Target, asks: Sequence[Ask] = ()
+    results: Sequence[Scalar], layout: Layout, target: Target, prefetches: Sequence[Prefetch] = ()
 ) -> tuple[str, int]:
-    """IR text of @init and @body, and the number of vectors in the workspace.
+    """Return the IR text of @init and @body, and the number of vectors in the workspace.
 
-    With `asks`, @body takes a table of addresses as well, and asks for memory there every now and then.
+    With `prefetches`, @body takes a table of addresses as well, and prefetches from there, evenly spread.
     """
-    init = TextEmitter(target)
+    init = TextEmitter(target, arguments=("ptr %data", "ptr noalias %ws"))
     stores: dict[int, list[int]] = {}
     roots: dict[int, Node] = {}
     places = layout.places or range(len(results))
@@ -68,20 +69,17 @@ def emit_unrolled(
     chunks = _cut(live(roots.values()))
     slots, size = _assign_slots(chunks, layout.scratch)
     constants = Constants(target)
-    texts = [_function("@init", "ptr %data, ptr noalias %ws", init.lines)]
-    calls = []
-    further, passed = (", ptr noalias %wanted", ", ptr %wanted") if asks else ("", "")
+    texts = [init.text("@init")]
+    table = ("wanted",) if prefetches else ()
+    body = Builder([f"ptr %{name}" for name in ("data", "ws", *table)])
     for number, chunk in enumerate(chunks):
-        share = _share(asks, number, len(chunks))
-        lines = _emit_chunk(chunk, slots, stores, layout, TextEmitter(target, constants), share)
-        texts.append(_function(f"@chunk{number}", f"ptr noalias %ws, ptr noalias %constants{further}", lines))
-        calls.append(f"  call void @chunk{number}(ptr %ws, ptr @constants{passed})")
-    texts.append(_function("@body", f"ptr %data, ptr %ws{passed}", calls))
-    return "\n".join([constants.text(), *texts]), size
-
-
-def _function(name: str, arguments: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"define internal void {name}({arguments}) #0 {{", *lines, "  ret void", "}"])
+        share = _share(prefetches, number, len(chunks))
+        e = TextEmitter(target, constants, [f"ptr noalias %{name}" for name in ("ws", "constants", *table)])
+        _emit_chunk(chunk, slots, stores, layout, e, share)
+        texts.append(e.text(f"@chunk{number}"))
+        _, ws, *wanted = body.arguments
+        body.call(f"@chunk{number}", ws, body.const("@constants", "ptr"), *wanted)
+    return "\n".join([constants.text(), *texts, body.text("@body")]), size
 
 
 def _cut(nodes: list[Node]) -> list[list[Node]]:
@@ -121,9 +119,9 @@ def _assign_slots(chunks: list[list[Node]], start: int) -> tuple[dict[int, int],
     return slots, size
 
 
-def _share(asks: Sequence[Ask], number: int, count: int) -> Sequence[Ask]:
-    """What one of so many chunks asks for."""
-    return asks[len(asks) * number // count : len(asks) * (number + 1) // count]
+def _share(prefetches: Sequence[Prefetch], number: int, count: int) -> Sequence[Prefetch]:
+    """Return the prefetches of one of so many chunks."""
+    return prefetches[len(prefetches) * number // count : len(prefetches) * (number + 1) // count]
 
 
 def _emit_chunk(
@@ -132,8 +130,8 @@ def _emit_chunk(
     stores: dict[int, list[int]],
     layout: Layout,
     e: TextEmitter,
-    asks: Sequence[Ask],
-) -> list[str]:
+    prefetches: Sequence[Prefetch],
+) -> None:
     names: dict[int, str] = {}
     tiles = [layout.input_tile(k) for k in range(len(layout.inputs))]
 
@@ -145,15 +143,14 @@ def _emit_chunk(
             names[node.index] = e.load("%ws", where)
         return names[node.index]
 
-    asked = 0
+    done = 0
     for position, node in enumerate(chunk, 1):
-        while asked < len(asks) * position // len(chunk):
-            asks[asked].emit(e)
-            asked += 1
+        while done < len(prefetches) * position // len(chunk):
+            prefetches[done].emit(e)
+            done += 1
         if node.args:
             names[node.index] = e.lower(node, [operand(a) for a in node.args])
             if node.index in slots:
                 e.store(names[node.index], "%ws", slots[node.index])
         for where in stores.get(node.index, ()):
             e.store(operand(node), "%ws", where)
-    return e.lines

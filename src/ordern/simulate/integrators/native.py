@@ -28,24 +28,24 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 _LANES = 2
-"""Of one state in all lanes: wider vectors only take longer, single numbers fill no register."""
+"""Lanes for one state, which is in all of them: wider vectors take longer, and scalars are not faster."""
 _BUFFER = 1 << 20
 """Numbers of dense output that a segment holds at most, by default."""
 
 
 def has_passive(robot: Robot) -> bool:
-    """Whether joints have damping, friction or springs."""
+    """Tell whether joints have damping, friction or springs."""
     return any(c.is_passive for c in robot.joints)
 
 
 def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -> dict[str, Request]:
-    """The kernels that the steps of a method need, by the names that the compiler knows."""
+    """Return the kernels that the steps of a method need, by the compiler's names."""
     from ...compile.timeloops.machine import is_flat
 
     if robot.nc:
         if dynamics not in (None, "multipliers"):
             raise ArgumentError(
-                f"compiled steps of {robot.name!r}, which has loops, know the method 'multipliers', not {dynamics!r}"
+                f"compiled steps of {robot.name!r}, which has loops, use the method 'multipliers', not {dynamics!r}"
             )
         kernel = robot.kernel("stabilised_dynamics", alpha=BAUMGARTE)
     else:
@@ -70,7 +70,7 @@ def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -
 
 
 def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """Return what a robot keeps of compiled code."""
+    """Return code that a robot keeps, made on first use."""
     return robot._kernels.kept(key, make)
 
 
@@ -104,7 +104,7 @@ class FixedLoop:
         return kept(robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, *more))
 
     def run(self, words: Mapping[str, int]) -> None:
-        """Run a piece, in this thread."""
+        """Run a share of the trajectories, in this thread."""
         try:
             workspace = self._local.workspace
         except AttributeError:
@@ -114,19 +114,19 @@ class FixedLoop:
 
 @dataclass(frozen=True)
 class Segment:
-    """Accepted steps, one after the other. Arrays have a row for each step, of its end."""
+    """Accepted steps, one after the other. Arrays have a row for the end of each step."""
 
     t: Array
     q: Array
     v: Array
     a: Array
     work: Array
-    """Of the applied forces, since the start of the segment."""
+    """The work of the applied forces since the start of the segment."""
     dissipated: Array
-    """What passive forces took since the start of the segment: minus their work. Springs are in it."""
+    """Minus the work of passive forces, springs included, since the start of the segment."""
     dense: Array | None
     """For each step coefficients c of y(s) = sum_k c[k] s^k, 0 <= s <= 1, of shape (steps, m, nq + nv + 2): positions,
-    velocities, and both works since the start of the step. None if it was not asked for, or the method has none."""
+    velocities, and both works since the start of the step. None without `dense`, or if the method has none."""
     a0: Array
     """The acceleration at the start of the segment."""
     rejected: NDArray[np.int64]
@@ -134,12 +134,12 @@ class Segment:
     h: float
     """The step that would be tried next."""
     evaluations: int
-    """Of the forward dynamics."""
+    """The number of evaluations of the forward dynamics."""
     failed: int
     """Attempts that were rejected after the last accepted step."""
     status: str
-    """"end": t_end is reached. "full": there is more to come. "too-small": no step is short enough. "not-finite": nor
-    are the numbers."""
+    """"end": t_end is reached. "full": there is more to come. "too-small": no step is short enough. "not-finite": the
+    state became infinite or NaN."""
     index: int | None = None
     """The first component of v that is not finite."""
 
@@ -286,7 +286,7 @@ class Native:
 
 
 def texts(method: Tableau) -> Any:
-    """A method's step, and its law, for the compiler."""
+    """Return a method's step and its law of step lengths, for the compiler."""
     from ...compile.timeloops.adaptive import Texts
 
     def law(squares: Any, most: Any) -> tuple[Any, Any]:
