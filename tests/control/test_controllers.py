@@ -229,7 +229,7 @@ def test_saturated_ends_at_the_limits_and_reports(panda: on.Robot) -> None:
     assert limits.tolist() == [87.0] * 4 + [12.0] * 3
     tau = control(0.25, HOME, np.zeros(7))
     assert tau.tolist() == [50.0] * 4 + [12.0] * 3
-    assert str(control.report[0]) == "joint 'panda_joint5': 50 asked for at t = 0.25 s, limit 12"
+    assert str(control.report[0]) == "joint 'panda_joint5': 50 demanded at t = 0.25 s, limit 12"
     assert len(control.report) == 3
     control.start(panda)
     assert control.report == ()

@@ -186,14 +186,14 @@ def test_mistakes_are_named() -> None:
         (r"the pose for 'flange' has shape \(3, 4\)", (T[:3], "flange"), {}),
         (r"the pose for 'flange' is not a pose", (2 * T, "flange"), {}),
         (r"the pose for 'flange' must be finite", (T * np.nan, "flange"), {}),
-        (r"q0 must be finite positions of shape \(\.\.\., 6\); its shape is \(5,\)", (T, "flange", np.zeros(5)), {}),
-        (r"do not broadcast", (np.stack([T] * 3), "flange", np.zeros((2, 6))), {}),
+        (r"q0 has shape \(5,\); its last dimension must be 6", (T, "flange", np.zeros(5)), {}),
+        (r"poses and q0: the batch shapes .* do not fit together", (np.stack([T] * 3), "flange", np.zeros((2, 6))), {}),
         (r"weights of 'flange' has shape \(3,\)", (T, "flange"), {"weights": (1, 1, 1)}),
         (r"nor all zero", (T, "flange"), {"weights": np.zeros(6)}),
         (r"no pose for the frame 'x'", (T, "flange"), {"weights": {"x": np.ones(6)}}),
         (r"tolerance must be a finite number above zero", (T, "flange"), {"tolerance": 0.0}),
         (r"steps must be 1 or more", (T, "flange"), {"steps": 0}),
-        (r"null must be finite positions", (T, "flange"), {"null": np.zeros(3)}),
+        (r"null has shape \(3,\); its last dimension must be 6", (T, "flange"), {"null": np.zeros(3)}),
         (r"no poses", ({},), {}),
     ):
         with pytest.raises(on.OrdernError, match=words):

@@ -56,7 +56,7 @@ SAYS = {
         r"largest torque 41\.7 N m",
         r"off by \de-\d+ m at most; 0 limits exceeded",
         r"500 of 500 reached",
-        r"far away: 0 of 1 reached\n1 where no joint leads nearer",
+        r"far away: 0 of 1 reached\n1 stuck in a local minimum",
         r"computed torque +off the line by +0\.000 mm, with the load +0\.887 mm",
         r"operational space +off the line by +0\.000 mm",
     ],

@@ -1,4 +1,4 @@
-"""Checks of what users hand to trajectories and controllers: each error names the argument."""
+"""Checks of arguments that depend on the robot: positions, gains and limits by joint, robots with equal joints."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..arguments import Array, array
 from ..errors import ArgumentError
 from ..model import Model
 
-__all__ = ["freedoms", "limits", "of_robot", "position", "unlike"]
+__all__ = ["freedom_name", "freedoms", "limits", "of_robot", "position", "require_same_joints"]
 
 
 def of_robot(robot: Any) -> None:
-    """Raise unless it is a robot: the first argument is easily forgotten."""
+    """Raise unless the argument is a robot: users easily forget it."""
     if not isinstance(robot, Model):
         raise ArgumentError(f"the first argument is the robot, not {type(robot).__name__} {robot!r}")
 
 
 def position(robot: Model, q: ArrayLike, what: str) -> Array:
-    """One position of the robot; a quaternion may be off by rounding, and no more."""
+    """Return one position of the robot; raise if a quaternion in it is not of length one, but for rounding."""
     found = array(q, (robot.nq,), what)
     for c in robot.independent:
         if len(c.type.neutral()) == c.type.nv:
@@ -36,16 +36,17 @@ def position(robot: Model, q: ArrayLike, what: str) -> Array:
 
 
 def freedoms(robot: Model, x: ArrayLike | Mapping[str, ArrayLike], what: str, *, infinite: bool = False) -> Array:
-    """A number for each velocity, not below zero: from one number, from nv, or from numbers by the names of joints.
+    """Return a number for each velocity, not below zero, from one number, nv numbers, or numbers by joint names.
 
-    Joints that are not named get zero.
+    Joints without a number get zero.
     """
     if isinstance(x, Mapping):
         a = np.zeros(robot.nv)
         for name, value in x.items():
             c = robot.joint(name)
             if c.mimic is not None:
-                raise ArgumentError(f"{what}: joint {name!r} follows another joint; name {_leader(robot, c)!r} instead")
+                leader = robot.joints[c.mimic.joint].name
+                raise ArgumentError(f"{what}: joint {name!r} follows another joint; name {leader!r} instead")
             a[c.v] = array(value, () if np.ndim(value) == 0 else (c.nv,), f"{what} of joint {name!r}")
     else:
         shape = () if np.ndim(x) == 0 else (robot.nv,)
@@ -55,13 +56,8 @@ def freedoms(robot: Model, x: ArrayLike | Mapping[str, ArrayLike], what: str, *,
     return a
 
 
-def _leader(robot: Model, c: Any) -> str:
-    name: str = robot.joints[c.mimic.joint].name
-    return name
-
-
 def limits(robot: Model) -> tuple[Array, Array]:
-    """Lower and upper limits of q, those of joints that follow others included."""
+    """Return the lower and upper limits of q, with those of mimic joints applied to the joints that they follow."""
     lower, upper = robot.lower.copy(), robot.upper.copy()
     for c in robot.joints:
         if c.mimic is None or c.mimic.ratio == 0.0 or c.type.nq != 1:
@@ -72,11 +68,16 @@ def limits(robot: Model) -> tuple[Array, Array]:
     return lower, upper
 
 
-def unlike(robot: Model, other: Model) -> str:
-    """Why positions and velocities of one robot do not fit another; empty if they do."""
+def require_same_joints(robot: Model, other: Model, what: str) -> None:
+    """Raise unless positions and velocities of one robot also fit another; `what` begins the message."""
     if (robot.nq, robot.nv) != (other.nq, other.nv):
-        return f"one has nq {robot.nq} and nv {robot.nv}, the other nq {other.nq} and nv {other.nv}"
+        why = f"one has nq {robot.nq} and nv {robot.nv}, the other nq {other.nq} and nv {other.nv}"
+        raise ArgumentError(f"{what}: {why}")
     for a, b in zip(robot.independent, other.independent, strict=False):
         if a.name != b.name:
-            return f"where one has the joint {a.name!r}, the other has {b.name!r}"
-    return ""
+            raise ArgumentError(f"{what}: where one has the joint {a.name!r}, the other has {b.name!r}")
+
+
+def freedom_name(robot: Model, freedom: int) -> str:
+    """Return the name of the joint that a velocity belongs to."""
+    return next(c.name for c in robot.independent if c.v_start <= freedom < c.v_start + c.nv)

@@ -1,4 +1,4 @@
-"""Does a motion keep the limits of a robot, and its loops?"""
+"""Checks of a motion: limits of joints and motors, closed loops, velocities that match positions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from ..arguments import Array
 from ..errors import ArgumentError, LoopError
-from ..loops.kernels import asking, worst_loop
+from ..loops.kernels import worst_loop
 from ..records import dataclass
-from .arguments import unlike
+from .arguments import freedom_name, require_same_joints
+from .closing import loop_functions
 from .drives import Drives
 from .trajectory import Trajectory
 
@@ -27,9 +28,9 @@ _OPEN = 1e-9
 _OPENS = 1e-6
 """Velocities and accelerations keep loops closed if they open them by less than this part of their terms."""
 _STEP, _UNLIKE = 1e-5, 1e-3
-"""The part of the duration over which positions are compared, and how much of the largest velocity may be missing."""
+"""The step of a finite difference, relative to the duration, and its largest error, relative to the velocity."""
 
-_SAID = {
+_MESSAGES = {
     "loop": "loop {joint!r} is open by {value:.3g} rad or m at t = {time:.6g} s",
     "loop velocity": "the velocities open loop {joint!r} by {value:.3g} rad/s or m/s at t = {time:.6g} s",
     "loop acceleration": "the accelerations open loop {joint!r} by {value:.3g} rad/s^2 or m/s^2 at t = {time:.6g} s",
@@ -37,15 +38,15 @@ _SAID = {
     "{limit:.6g} per second",
     "motor": "no forces of the motors ({joint}) cause the motion at t = {time:.6g} s",
 }
-"""What to say of what is no limit of a joint."""
+"""Messages for all that is not a limit of a joint."""
 
 
 @dataclass(frozen=True)
 class Exceeded:
-    """A limit that a motion exceeds: of which joint, which quantity, when it is worst, and by how much."""
+    """A limit that a motion exceeds: the joint, the quantity, the worst time, the value then, and the limit."""
 
     joint: str
-    """Its name; that of the loop, if it is one that opens."""
+    """The name of the joint, or of the loop that opens."""
     kind: str
     """"position", "velocity" or "effort"; "loop", "loop velocity" or "loop acceleration" of a loop that opens; "rate"
     of a velocity that is not the rate of its position; "motor" of a motion that the motors cannot cause."""
@@ -54,8 +55,8 @@ class Exceeded:
     limit: float
 
     def __str__(self) -> str:
-        if self.kind in _SAID:
-            return _SAID[self.kind].format(joint=self.joint, value=self.value, time=self.time, limit=self.limit)
+        if self.kind in _MESSAGES:
+            return _MESSAGES[self.kind].format(joint=self.joint, value=self.value, time=self.time, limit=self.limit)
         return (
             f"joint {self.joint!r} exceeds its {self.kind} limit at t = {self.time:.6g} s: {self.value:.6g} instead of "
             f"{self.limit:.6g} {_UNITS[self.kind]}"
@@ -63,10 +64,8 @@ class Exceeded:
 
 
 def check(trajectory: Trajectory, robot: Robot, samples: int) -> tuple[Exceeded, ...]:
-    """The limits that a motion exceeds at some of so many times, or where its acceleration jumps."""
-    why = unlike(robot, trajectory.robot)
-    if why:
-        raise ArgumentError(f"the trajectory is that of another robot: {why}")
+    """Return the limits that a motion exceeds at any of `samples` equal times, or where its acceleration jumps."""
+    require_same_joints(robot, trajectory.robot, "the trajectory is of another robot")
     if samples < 2:
         raise ArgumentError(f"samples must be at least 2, not {samples}")
     breaks = np.array(trajectory.breaks)
@@ -78,9 +77,9 @@ def check(trajectory: Trajectory, robot: Robot, samples: int) -> tuple[Exceeded,
 
 
 def _efforts(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[Exceeded]:
-    """The limits that the motion exceeds; of a robot with loops, those of effort are of the motors.
+    """Yield the limits that the motion exceeds; in a robot with loops, only motors have efforts.
 
-    A floating base is moved by something else.
+    A floating base is assumed to be moved by external forces.
     """
     drives = Drives(robot)
     if not drives.looped:
@@ -101,17 +100,16 @@ def _efforts(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[E
 
 
 def opened(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[Exceeded]:
-    """The loops that samples of a motion open: by positions, velocities or accelerations, where it is worst."""
+    """Yield the loops that samples of a motion open by positions, velocities or accelerations, each at its worst."""
     if not robot.nc:
         return
-    ask, time = asking(robot), t if Drives(robot).timed else None
-    K = ask("loop_jacobian", q, t=time)
-    k = ask("loop_bias", q, v, t=time)
+    ask = loop_functions(robot)
+    K, k = ask("loop_jacobian", q, t=t), ask("loop_bias", q, v, t=t)
     terms = [np.abs(K) @ np.abs(x)[..., None] for x in (v, a)]
     sizes = [1.0 + x[..., 0].max(axis=-1) for x in terms]
     for kind, rows, most in (
-        ("loop", ask("loop_residual", q, t=time), np.full(len(t), _OPEN)),
-        ("loop velocity", ask("loop_rate", q, v, t=time), _OPENS * sizes[0]),
+        ("loop", ask("loop_residual", q, t=t), np.full(len(t), _OPEN)),
+        ("loop velocity", ask("loop_rate", q, v, t=t), _OPENS * sizes[0]),
         ("loop acceleration", (K @ a[..., None])[..., 0] + k, _OPENS * (sizes[1] + np.abs(k).max(axis=-1))),
     ):
         over = np.abs(rows).max(axis=-1) / most
@@ -122,7 +120,7 @@ def opened(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[Exc
 
 
 def _unlike_rates(trajectory: Trajectory, robot: Robot, samples: int) -> Iterator[Exceeded]:
-    """Velocities that are not the rates of positions, at a few of the times, away from breaks."""
+    """Yield the worst velocity that is not the rate of its position, at a few of the times, away from breaks."""
     h = _STEP * trajectory.duration
     t = np.linspace(0.0, trajectory.duration, max(3, samples // 8))[1:-1]
     t = t[[all(abs(x - b) > 2.0 * h for b in trajectory.breaks) for x in t]]
@@ -133,12 +131,11 @@ def _unlike_rates(trajectory: Trajectory, robot: Robot, samples: int) -> Iterato
     off = np.abs(rate - v)
     i, j = np.unravel_index(np.argmax(off), off.shape)
     if off[i, j] > _UNLIKE * np.abs(v).max() + 1e-6:
-        name = next(c.name for c in robot.independent if c.v_start <= j < c.v_start + c.nv)
-        yield Exceeded(name, "rate", float(t[i]), float(v[i, j]), float(rate[i, j]))
+        yield Exceeded(freedom_name(robot, int(j)), "rate", float(t[i]), float(v[i, j]), float(rate[i, j]))
 
 
 def exceeded(robot: Robot, t: Array, q: Array, v: Array, tau: Array) -> Iterator[Exceeded]:
-    """The limits that samples of a motion, and of the drives' forces, exceed: joint by joint, where it is worst."""
+    """Yield the limits that samples of a motion and of its joint forces exceed: joint by joint, each at its worst."""
     for c in robot.joints:
         ratio, offset = (c.mimic.ratio, c.mimic.offset) if c.mimic else (1.0, 0.0)
         lower, upper = np.array(c.lower), np.array(c.upper)

@@ -1,8 +1,8 @@
-"""Trajectories of robots with loops: leaders move as in a motion of the tree, and the loops are closed at every time.
+"""Trajectories of robots with loops: leading joints move as in a motion of the tree; the others keep loops closed.
 
-Between two closed positions a motion of the tree opens the loops. So only the joints that lead are taken from it. The
-others are followed from the start in small steps, each predicted from the one before and closed by Newton's method.
-These steps are kept: they are where Newton's method begins when the motion is asked for at a time between them.
+Between two closed positions, a motion of the tree opens the loops. So only the motion of the leading joints is taken
+from it. The other joints are followed from the start in small steps, each predicted from the step before and corrected
+by Newton's method. The steps are stored: between them, Newton's method starts from the nearest one.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ import numpy as np
 
 from ..arguments import Array
 from ..errors import ArgumentError, LoopError
+from .arguments import freedom_name
 from .closing import Closing, closings, require_closed_point
 from .trajectory import Motion, Trajectory
 
 __all__ = ["Closed", "closed"]
 
 _STEPS, _FINEST = 48, 1e-7
-"""Steps that a motion is followed in at first, and the part of it that the shortest one is."""
+"""The number of steps at first, and the shortest step, in parts of the duration."""
 _FAR = 0.03
-"""By how much, in rad and m, Newton's method may move what was predicted: beyond, it may be on another branch."""
+"""The largest correction by Newton's method, in rad and m; a larger one may lead to another assembly."""
 _ARRIVED = 1e-6
-"""How far from a given position a motion may be that reaches it."""
+"""The largest distance from a given position that counts as reaching it."""
 
 
 class Closed(Trajectory):
-    """A motion of the tree of which the leaders are taken; loops tell the rest."""
+    """The motion of a robot with loops whose leading joints move as in a motion of the tree."""
 
     def __init__(self, tree: Trajectory, closing: Closing, t: Array, steps: Motion) -> None:
         self.tree, self.closing, self.t, self.steps = tree, closing, t, steps
@@ -35,7 +36,7 @@ class Closed(Trajectory):
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Those of the motion of the tree."""
+        """The breaks of the motion of the tree."""
         return self.tree.breaks
 
     def _motion(self, t: Array, left: bool) -> Motion:
@@ -47,7 +48,7 @@ class Closed(Trajectory):
 
 
 def closed(tree: Trajectory, times: Sequence[float], points: Sequence[Array], names: Sequence[str]) -> Trajectory:
-    """The motion of the tree, with its loops closed all along; it passes the points, which have names in errors."""
+    """Return the motion of the tree with its loops closed at every time; `names` name the points in errors."""
     robot = tree.robot
     if not robot.nc:
         return tree
@@ -66,15 +67,15 @@ def closed(tree: Trajectory, times: Sequence[float], points: Sequence[Array], na
         except (ArgumentError, LoopError) as e:
             why = why or e
     raise why or LoopError(
-        f"no joints of {robot.name!r} tell the motion of the others at {names[0]}: it is a singular position; start "
-        "from another one"
+        f"no joints of {robot.name!r} determine the motion of the others at {names[0]}, which is a singular position; "
+        "start from another one"
     )
 
 
 def _followed(
     tree: Trajectory, closing: Closing, times: Array, points: Array, names: Sequence[str]
 ) -> tuple[Array, Motion]:
-    """Times, and the motion at them, from the first point to the last."""
+    """Return times, and the motion at them, from the first point to the last."""
     grid = np.union1d(np.linspace(0.0, tree.duration, _STEPS + 1), np.concatenate([times, tree.breaks]))
     now = _at(tree, closing, 0.0, points[0])
     if now is None:
@@ -98,7 +99,7 @@ def _followed(
 
 
 def _at(tree: Trajectory, closing: Closing, t: float, guess: Array) -> Motion | None:
-    """The motion at one time, near a guess; None if the guess was not near enough."""
+    """Return the motion at one time, near a guess; None if the guess was not near enough."""
     time = np.array([t])
     wanted = tree._motion(time, False)
     q, off = closing.position(guess[None], wanted.q, time)
@@ -110,19 +111,18 @@ def _at(tree: Trajectory, closing: Closing, t: float, guess: Array) -> Motion | 
 
 
 def _ahead(tree: Trajectory, at: Motion, dt: Array) -> Array:
-    """Positions a little later, by velocity and acceleration."""
+    """Predict positions a little later from velocity and acceleration."""
     h = dt[:, None]
     return tree.space.integrate(at.q, h * (at.v + 0.5 * h * at.a))
 
 
 def _arrived(tree: Trajectory, q: Array, point: Array, name: str) -> None:
-    """Raise unless a motion has arrived where it should: there may be several ways to assemble the robot."""
+    """Raise unless a motion reaches its point: a robot may have several assemblies."""
     apart = tree.space.difference(q, point)
     worst = int(np.argmax(np.abs(apart)))
     if abs(apart[worst]) <= _ARRIVED:
         return
     robot = tree.robot
-    c = next(c for c in robot.independent if c.v_start <= worst < c.v_start + c.nv)
     turns = apart[worst] / (2.0 * np.pi)
     hint = (
         f"by full turns ({turns:+.0f}); let {name} count them"
@@ -131,6 +131,6 @@ def _arrived(tree: Trajectory, q: Array, point: Array, name: str) -> None:
         "between the two, or lead by other joints (`robot.with_actuated`)"
     )
     raise LoopError(
-        f"the motion that keeps the loops of {robot.name!r} closed does not arrive at {name}: joint {c.name!r} would "
-        f"be off by {apart[worst]:.3g}, {hint}"
+        f"the motion that keeps the loops of {robot.name!r} closed does not arrive at {name}: joint "
+        f"{freedom_name(robot, worst)!r} would be off by {apart[worst]:.3g}, {hint}"
     )

@@ -1,19 +1,19 @@
-"""Motions that keep loops closed: some joints lead, and the loops tell how the others move.
+"""Motions that keep loops closed: some joints lead, and the loops determine how the others, F, follow.
 
-A robot with loops has fewer freedoms than its tree has velocities. Of these as many lead, and move as they are told;
-the others, F, follow. Their positions are those of Newton's method from near ones, and with K_F the columns of the
-loops' matrix K that belong to them
+A robot with loops has fewer freedoms than its tree has velocities. As many velocities are prescribed as it has
+freedoms: those of the leading joints L. The positions of the others come from Newton's method, which starts from
+positions near by. With K_F the columns of the loops' Jacobian K that belong to the followers,
 
     r(q, t) = 0,    K_F v_F = -(K_L v_L + dr/dt),    K_F a_F = -(K_L a_L + k(q, v)).
 
-Joints with motors lead where they can. Where loops depend on each other, K_F has more rows than columns, and the least
-squares are exact.
+Joints with motors lead where possible. Where loops depend on each other, K_F has more rows than columns, and a
+least-squares solution is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,24 +27,36 @@ from .trajectory import Motion
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Closing", "Leaders", "closings", "require_closed_point", "require_kept"]
+__all__ = ["Closing", "Leaders", "closings", "loop_functions", "require_closed_point", "require_kept"]
 
 _ROUNDS = 12
 _CLOSED, _ENOUGH = 1e-13, 1e-10
 """Residuals, in rad and m, at which Newton's method stops, and those that count as closed."""
 _OPEN = 1e-6
-"""What given positions may be open by: digits that were not written."""
+"""The largest residual of given positions, which may be written with few digits."""
 _LEADS = 1e-3
-"""A joint leads if it moves by at least this in a motion of length one that those before it do not tell."""
+"""A joint leads if it moves by at least this in a motion of length one that the earlier leaders do not determine."""
 _SINGULAR = 1e-7
-"""Followers that move so much faster than leaders, inversely, are at a singular position."""
+"""A position is singular if the smallest singular value of K_F is below this part of the largest."""
 
 Leaders = Array
 """(nv,): which velocities lead."""
 
 
+def loop_functions(robot: Robot) -> Callable[..., Array]:
+    """Return a function that evaluates the loop equations by name; it passes the time on only if loops depend on it."""
+    ask = asking(robot)
+    if any(x.type.timed for x in robot.loop_table.loops):
+        return ask
+
+    def without_time(question: str, *arguments: Any, t: Any = None) -> Array:
+        return ask(question, *arguments)
+
+    return without_time
+
+
 class Closing:
-    """Positions, velocities and accelerations of followers, for given leaders."""
+    """Solves for positions, velocities and accelerations of the followers, given those of the leaders."""
 
     def __init__(self, robot: Robot, leads: Leaders) -> None:
         self.robot, self.leads, self.follows = robot, leads, np.flatnonzero(~leads)
@@ -55,29 +67,22 @@ class Closing:
                 self.leads_q[c.q] = True
             elif leads[c.v].any():
                 self.leads_q[c.q] = [rate >= 0 and leads[c.v_start + rate] for rate in own]
-        self.timed = any(x.type.timed for x in robot.loop_table.loops)
-        self.ask = asking(robot)
-
-    def times(self, t: Array) -> Array | None:
-        """The times, if loops depend on them."""
-        return t if self.timed else None
+        self.ask = loop_functions(robot)
 
     def position(self, guess: Array, wanted: Array, t: Array) -> tuple[Array, Array]:
-        """Closed positions (n, nq) near a guess, with leaders where they are wanted; and what is left open (n,)."""
+        """Return closed positions (n, nq) near a guess, with the leaders as `wanted`, and the residuals left (n,)."""
         q = np.where(self.leads_q, wanted, guess)
-        time = self.times(t)
-        r = self.ask("loop_residual", q, t=time)
+        r = self.ask("loop_residual", q, t=t)
         off, todo = _largest(r), np.arange(len(q))
         for _ in range(_ROUNDS):
             todo = todo[off[todo] > _CLOSED]
             if not todo.size:
                 break
-            at = None if time is None else time[todo]
-            K = self.ask("loop_jacobian", q[todo], t=at)
+            K = self.ask("loop_jacobian", q[todo], t=t[todo])
             x = np.zeros((len(todo), self.robot.nv))
             x[:, self.follows] = -self._solved(K, r[todo])
             new = np.where(self.leads_q, q[todo], self.robot.integrate(q[todo], x))
-            left = self.ask("loop_residual", new, t=at)
+            left = self.ask("loop_residual", new, t=t[todo])
             better = (now := _largest(left)) < off[todo]  # at the end rounding takes turns
             here = todo[better]
             q[here], r[here], off[here] = new[better], left[better], now[better]
@@ -85,17 +90,16 @@ class Closing:
         return q, off
 
     def rates(self, q: Array, v: Array, a: Array, t: Array) -> tuple[Array, Array]:
-        """Velocities and accelerations (n, nv) that keep loops closed, with those of the leaders as they are wanted."""
-        time = self.times(t)
-        K = self.ask("loop_jacobian", q, t=time)
+        """Return velocities and accelerations (n, nv) that keep loops closed, with those of the leaders as given."""
+        K = self.ask("loop_jacobian", q, t=t)
         v, a = np.where(self.leads, v, 0.0), np.where(self.leads, a, 0.0)
-        v[:, self.follows] = -self._solved(K, self.ask("loop_rate", q, v, t=time))
-        k = self.ask("loop_bias", q, v, t=time)
+        v[:, self.follows] = -self._solved(K, self.ask("loop_rate", q, v, t=t))
+        k = self.ask("loop_bias", q, v, t=t)
         a[:, self.follows] = -self._solved(K, (K @ a[..., None])[..., 0] + k)
         return v, a
 
     def motion(self, guess: Array, wanted: Motion, t: Array) -> Motion:
-        """The motion next to a guess (n, nq) in which the leaders move as they are wanted to."""
+        """Return the motion near a guess (n, nq) in which the leaders move as `wanted`."""
         q, off = self.position(guess, wanted.q, t)
         if off.size and not off.max() <= _ENOUGH:
             k = int(np.argmax(off))
@@ -103,20 +107,20 @@ class Closing:
         return Motion(q, *self.rates(q, wanted.v, wanted.a, t))
 
     def regular(self, q: Array, t: Array) -> Array:
-        """(n,): whether leaders tell the motion of followers in these positions."""
-        K = self.ask("loop_jacobian", q, t=self.times(t))[..., self.follows]
+        """Return (n,) whether the leaders determine the motion of the followers in these positions."""
+        K = self.ask("loop_jacobian", q, t=t)[..., self.follows]
         s = np.linalg.svd(K, compute_uv=False)
         m = len(self.follows)
         return np.ones(len(q), bool) if not m else np.asarray(s[:, m - 1] > _SINGULAR * s[:, 0])
 
     def complaint(self, q: Array, t: float) -> str:
-        """What to say of a time at which loops are not closed."""
-        name, off = worst_loop(self.robot, self.ask("loop_residual", q[None], t=self.times(np.array([t]))))
+        """Return the message for a time at which loops cannot be closed."""
+        name, off = worst_loop(self.robot, self.ask("loop_residual", q[None], t=np.array([t])))
         led = ", ".join(c.name for c in self.robot.independent if self.leads[c.v].any())
         if off <= _ENOUGH:
             return (
                 f"at t = {t:.6g} s {self.robot.name!r} is in a singular position: the joints that lead "
-                f"({led or 'none'}) do not tell how the others move; take another way, or lead by other joints "
+                f"({led or 'none'}) do not determine how the others move; take another way, or lead by other joints "
                 "(`robot.with_actuated`)"
             )
         return (
@@ -125,7 +129,7 @@ class Closing:
         )
 
     def _solved(self, K: Array, right: Array) -> Array:
-        """(n, m): K_F^+ right."""
+        """Return K_F^+ right, (n, m)."""
         F = K[..., self.follows]
         if F.shape[1] == F.shape[2]:
             try:
@@ -136,19 +140,18 @@ class Closing:
 
 
 def closings(robot: Robot, q: Array, t: Array, way: Array | None = None) -> Iterator[Closing]:
-    """Choices of leaders that tell all motions in closed positions q (n, nq), those with motors first.
+    """Yield choices of leaders that determine all motions in closed positions q (n, nq).
 
-    Joints with motors come first; of these, the ones that move most in the motions that loops allow, or that have most
-    of a `way` (nv,) to go.
+    Joints with motors come first; among them, the joints that move most in the motions that loops allow, or that have
+    the longest `way` (nv,) to go.
     """
     for name, rows in robot.loop_rows.items():
         if not all(robot.loop_holonomic[rows]):
             raise ArgumentError(
-                f"{name!r} of {robot.name!r} binds velocities only, as rolling does, so that positions do not tell a "
+                f"{name!r} of {robot.name!r} binds velocities only, as rolling does, so that positions do not define a "
                 "trajectory: simulate the robot, or open the loop (`robot.with_loops`)"
             )
-    time = t if any(x.type.timed for x in robot.loop_table.loops) else None
-    rank, motions = null_motions(asking(robot)("loop_jacobian", q, t=time))
+    rank, motions = null_motions(loop_functions(robot)("loop_jacobian", q, t=t))
     seen: list[bytes] = []
     weights = [np.ones(robot.nv)] if way is None else [np.ones(robot.nv), np.abs(way)]
     for weight in weights:
@@ -160,9 +163,9 @@ def closings(robot: Robot, q: Array, t: Array, way: Array | None = None) -> Iter
 
 
 def _leaders(robot: Robot, N: Array, weight: Array) -> Leaders | None:
-    """Velocities that tell all motions N (nv, f); None if there are no such joints."""
+    """Return (nv,) which velocities determine all motions N (nv, f); None if there are no such joints."""
     leads = np.zeros(robot.nv, bool)
-    Q = np.zeros((0, N.shape[1]))  # orthonormal rows: what leaders tell
+    Q = np.zeros((0, N.shape[1]))  # orthonormal rows: the motions that leaders determine
     driven = set(robot.actuated)
     single = {c.name for c in robot.independent if c.type.nq == c.type.nv and own_rates(c.type) == [*range(c.nv)]}
     for group in (
@@ -184,9 +187,8 @@ def _leaders(robot: Robot, N: Array, weight: Array) -> Leaders | None:
 
 
 def require_closed_point(robot: Robot, q: Array, t: float, what: str) -> None:
-    """Raise unless a given position is closed, but for digits that were not written."""
-    timed = any(x.type.timed for x in robot.loop_table.loops)
-    name, off = worst_loop(robot, asking(robot)("loop_residual", q[None], t=np.array([t]) if timed else None))
+    """Raise unless a given position is closed, up to the digits that users write."""
+    name, off = worst_loop(robot, loop_functions(robot)("loop_residual", q[None], t=np.array([t])))
     if not off <= _OPEN:
         raise LoopError(
             f"{what}: loop {name!r} of {robot.name!r} is open by {off:.3g} (rad, m) there; robot.assemble({what}).q is "
@@ -196,18 +198,17 @@ def require_closed_point(robot: Robot, q: Array, t: float, what: str) -> None:
 
 def require_kept(robot: Robot, what: str, q: Array, v: Array, a: Array | None, t: float) -> None:
     """Raise unless a velocity that was given, or an acceleration at it, keeps loops closed."""
-    ask, time = asking(robot), t if any(x.type.timed for x in robot.loop_table.loops) else None
+    ask = loop_functions(robot)
     if a is None:
-        opening, terms = ask("loop_rate", q, v, t=time), ask("loop_jacobian", q, t=time) * v
+        opening, terms = ask("loop_rate", q, v, t=t), ask("loop_jacobian", q, t=t) * v
     else:
-        terms = ask("loop_jacobian", q, t=time) * a
-        opening = terms.sum(axis=-1) + ask("loop_bias", q, v, t=time)
+        terms = ask("loop_jacobian", q, t=t) * a
+        opening = terms.sum(axis=-1) + ask("loop_bias", q, v, t=t)
     name, off = worst_loop(robot, opening)
     if off > _OPEN * (1.0 + np.abs(terms).max(initial=0.0)):
         hint = "project_velocity(q, v)" if a is None else "closed_dynamics(q, v, tau).a"
         raise ArgumentError(
-            f"{what} would open loop {name!r} of {robot.name!r} (by {off:.3g}); `robot.{hint}` gives such as keep it "
-            "closed"
+            f"{what} would open loop {name!r} of {robot.name!r} (by {off:.3g}); `robot.{hint}` keeps it closed"
         )
 
 

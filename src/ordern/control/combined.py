@@ -1,4 +1,4 @@
-"""Controllers made of others: sums, drives with limits, samples."""
+"""Controllers made of other controllers: sums, limited forces, samples."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, positive
+from ..arguments import Array, positive, real
 from ..errors import ArgumentError
 from ..records import dataclass
-from .arguments import freedoms, of_robot
+from .arguments import freedom_name, freedoms, of_robot
 from .controller import Controller, Modelled
 from .drives import Drives
 
@@ -42,33 +42,33 @@ class Sum(Controller):
         self.breaks = tuple(sorted({t for p in self.parts for t in getattr(p, "breaks", ())}))
 
     def start(self, robot: Robot) -> None:
-        """Start each."""
+        """Start every part."""
         for part in self.parts:
             _start(part, robot)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The joint forces."""
+        """Return the joint forces."""
         return np.asarray(sum(_real("Sum", part, part(t, q, v)) for part in self.parts))
 
 
 class Sampled(Controller):
-    """A controller, or a function of (t, q, v), that acts once in each period; its force holds until the next."""
+    """A controller, or a function of (t, q, v), called once in each period; its force holds until the next call."""
 
     def __init__(self, controller: Law, period: float) -> None:
         self.controller, self.period = _law(controller), positive(period, "period")
 
     def start(self, robot: Robot) -> None:
-        """Start it."""
+        """Start the controller."""
         _start(self.controller, robot)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The joint forces."""
+        """Return the joint forces."""
         return np.asarray(self.controller(t, q, v))
 
 
 @dataclass(frozen=True)
 class Saturation:
-    """A joint whose drive was asked for more than it has: the largest demand, when that was, and the limit."""
+    """A joint whose demanded force exceeded the limit: the largest demand, its time, and the limit."""
 
     joint: str
     time: float
@@ -76,14 +76,14 @@ class Saturation:
     limit: float
 
     def __str__(self) -> str:
-        return f"joint {self.joint!r}: {self.demand:.6g} asked for at t = {self.time:.6g} s, limit {self.limit:.6g}"
+        return f"joint {self.joint!r}: {self.demand:.6g} demanded at t = {self.time:.6g} s, limit {self.limit:.6g}"
 
 
 class Saturated(Modelled):
-    """A controller whose forces end at the effort limits of the model, or at those given; without a motor, at zero.
+    """A controller whose forces are clipped to the effort limits of the model, or to given ones; zero without a motor.
 
-    `report` lists the joints whose drives were asked for more, since the last `start`; an integrator also tries states
-    that it does not keep.
+    `report` lists the joints whose demand exceeded the limit since the last `start`. It includes demands at states that
+    the integrator tried and rejected.
     """
 
     def __init__(
@@ -101,13 +101,13 @@ class Saturated(Modelled):
         self._demand, self._time = np.zeros(self.robot.nv), np.zeros(self.robot.nv)
 
     def start(self, robot: Robot) -> None:
-        """Start the controller, and the report anew."""
+        """Start the controller, and reset the report."""
         super().start(robot)
         _start(self.controller, robot)
         self._forget()
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The joint forces."""
+        """Return the joint forces."""
         tau = _real("Saturated", self.controller, self.controller(t, q, v))
         over = np.abs(tau).reshape(-1, self.robot.nv).max(axis=0, initial=0.0)
         more = (over > self.limits) & (over > np.abs(self._demand))
@@ -119,15 +119,11 @@ class Saturated(Modelled):
 
     @property
     def report(self) -> tuple[Saturation, ...]:
-        """The joints that were asked for more than their limits, where it was worst."""
-        found = []
-        for c in self.robot.independent:
-            for k in range(c.v_start, c.v_start + c.nv):
-                if self._demand[k]:
-                    found.append(
-                        Saturation(c.name, float(self._time[k]), float(self._demand[k]), float(self.limits[k]))
-                    )
-        return tuple(found)
+        """The joints whose demand exceeded the limit, each at its worst."""
+        return tuple(
+            Saturation(freedom_name(self.robot, k), *(float(x[k]) for x in (self._time, self._demand, self.limits)))
+            for k in np.flatnonzero(self._demand).tolist()
+        )
 
 
 def _law(controller: Any) -> Law:
@@ -137,11 +133,8 @@ def _law(controller: Any) -> Law:
 
 
 def _real(whole: str, part: Law, answer: Any) -> Array:
-    """The forces of a part, as floats."""
-    if np.iscomplexobj(answer):
-        name = getattr(part, "__name__", type(part).__name__)
-        raise ArgumentError(f"{whole}: {name} returned complex forces, {answer!r}; give real ones")
-    return np.asarray(answer, float)
+    """Return the forces of a part as floats."""
+    return real(answer, f"{whole}: the forces of {getattr(part, '__name__', type(part).__name__)}")
 
 
 def _start(part: Law, robot: Robot) -> None:

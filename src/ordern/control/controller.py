@@ -1,4 +1,4 @@
-"""What a controller is: the protocol for one's own, and what the library's have in common."""
+"""The protocol of controllers, and the base of those in the library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..arguments import Array, array, positive
 from ..errors import ArgumentError
-from .arguments import freedoms, position, unlike
+from .arguments import freedoms, position, require_same_joints
 from .spaces import Configurations
 from .trajectory import Motion, Trajectory
 
@@ -27,10 +27,10 @@ Target = ArrayLike | Trajectory | Callable[[float], Any]
 class Controller(ABC):
     """Joint forces from time and state: `controller(t, q, v)` returns tau, of shape (..., nv).
 
-    A controller of your own is a class with this one function; `robot.simulate(tau=controller)` calls `start` first,
-    and then the function, as often as the integrator asks: also for states that it rejects later, and not in the order
-    of time. A controller that keeps a state of its own (an integral, a filter) must therefore be sampled: with a
-    `period`, it is called once at each multiple of it, in order, and its force holds until the next.
+    A controller of your own is a class with this one function. `robot.simulate(tau=controller)` first calls `start`,
+    then the function, whenever the integrator needs a force: not in the order of time, and also for states that the
+    integrator rejects later. A controller with a state of its own (an integral, a filter) must therefore be sampled:
+    with a `period`, it is called once at each multiple of the period, in order, and its force holds until the next.
 
     >>> import numpy as np, ordern as on
     >>> class Brake(on.controllers.Controller):
@@ -46,39 +46,35 @@ class Controller(ABC):
     """Times at which the forces jump, if they are known: no step of an integrator crosses one."""
 
     def start(self, robot: Robot) -> None:  # noqa: B027, most have nothing to prepare
-        """Called before a simulation of the robot: raise if it is not one to be controlled, and forget the past."""
+        """Prepare for a simulation of the robot: raise if the robot does not fit, and reset the controller."""
 
     @abstractmethod
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The joint forces tau at a time and a state."""
+        """Return the joint forces tau at a time and a state."""
 
 
 class Modelled(Controller):
-    """A controller that knows a model of the robot; the robot that it controls may be a little different."""
+    """A controller with a model of the robot; the controlled robot may have other masses, but has the same joints."""
 
     robot: Robot
 
     def start(self, robot: Robot) -> None:
         """Raise unless the robot has the model's joints."""
-        why = unlike(self.robot, robot)
-        if why:
-            raise ArgumentError(f"{type(self).__name__} was made for another robot: {why}")
+        require_same_joints(self.robot, robot, f"{type(self).__name__} was made for another robot")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.robot.name!r}>"
 
 
 class Goal:
-    """Where a robot should be: position, velocity and acceleration at each time."""
+    """The desired position, velocity and acceleration at each time."""
 
     def __init__(self, robot: Robot, target: Target) -> None:
         self.space = Configurations(robot)
         self.robot, self.nq, self.nv = robot, robot.nq, robot.nv
         self.fixed: Motion | None = None
         if isinstance(target, Trajectory):
-            why = unlike(robot, target.robot)
-            if why:
-                raise ArgumentError(f"the target is a trajectory of another robot: {why}")
+            require_same_joints(robot, target.robot, "the target is a trajectory of another robot")
         elif not callable(target):
             zero = np.zeros(self.nv)
             self.fixed = Motion(position(robot, target, "target"), zero, zero)
@@ -86,11 +82,11 @@ class Goal:
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Times at which the wanted acceleration may jump."""
+        """The times at which the desired acceleration may jump."""
         return (*self.target.breaks, self.target.duration) if isinstance(self.target, Trajectory) else ()
 
     def __call__(self, t: float) -> Motion:
-        """The wanted position, velocity and acceleration."""
+        """Return the desired position, velocity and acceleration."""
         if self.fixed is not None:
             return self.fixed
         found = self.target(t)
@@ -104,7 +100,7 @@ class Goal:
         return Motion(*(array(x, (n,), f"{name} of the target at t = {t:g}") for name, x, n in each))
 
     def error(self, motion: Motion, q: Array, v: Array) -> tuple[Array, Array]:
-        """From the state to the wanted one: difference of positions, and of velocities in the axes of where it is."""
+        """Return the errors of position and of velocity, in the axes of the actual position."""
         e = self.space.difference(q, motion.q)
         return e, self.space.carried(e, motion.v) - v
 
@@ -112,7 +108,7 @@ class Goal:
 def gains(
     robot: Robot, kp: ArrayLike | Mapping[str, ArrayLike], kd: ArrayLike | Mapping[str, ArrayLike] | None, inertia: bool
 ) -> tuple[Array, Array]:
-    """Gains for each freedom; a missing kd is critical for a unit of inertia."""
+    """Return kp and kd for each velocity; a missing kd gives critical damping for a unit of inertia."""
     stiff = freedoms(robot, kp, "kp")
     if kd is None:
         if not inertia:
@@ -122,5 +118,5 @@ def gains(
 
 
 def sampled(period: float | None) -> float | None:
-    """A period, checked."""
+    """Return a period, checked; None stays None."""
     return None if period is None else positive(period, "period")

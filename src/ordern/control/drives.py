@@ -1,7 +1,7 @@
-"""Forces of the joints that have motors: what controllers may use, and what they do where others would be needed.
+"""Forces of the motors: the only joint forces that a controller may use.
 
-Of the joint forces g that a motion needs, a robot with loops bears a part by itself. The forces tau of the motors,
-which are zero at all other joints, do the same as g if N^T tau = N^T g for all motions N that the loops allow.
+Let g be the joint forces that a motion needs. In a robot with loops, forces tau of the motors, which are zero at all
+other joints, have the same effect as g if N^T tau = N^T g for all motions N that the loops allow.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ..arguments import Array
 from ..errors import ArgumentError, LoopError
 from ..joints import Free
 from ..loops.inverse import actuation
-from ..loops.kernels import asking
 from ..loops.mobility import joint_parts, null_motions
 from ..model import BASE
 from .arguments import of_robot
+from .closing import loop_functions
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -26,7 +26,7 @@ __all__ = ["Drives"]
 
 
 class Drives:
-    """The motors of a robot."""
+    """The motors of a robot, and the joint forces that they can produce."""
 
     def __init__(self, robot: Robot) -> None:
         of_robot(robot)
@@ -39,10 +39,11 @@ class Drives:
         """Whether every joint has a motor, and no loop binds them."""
         self.passive_loops = any(x.active and x.is_passive for x in robot.loops)
         self.timed = any(x.type.timed for x in robot.loop_table.loops)
+        self.ask = loop_functions(robot)
         self.held = self._floating()
 
     def _floating(self) -> Array:
-        """(nv,): the velocities of floating bases: of free joints without motors that no loop binds to the ground."""
+        """Return (nv,) which velocities are of floating bases: free joints without motors that no loop constrains."""
         robot = self.robot
         found = np.zeros(robot.nv, bool)
         loose = [
@@ -50,22 +51,22 @@ class Drives:
         ]
         if not loose or not self.looped:
             return found
-        K = asking(robot)("loop_jacobian", robot.random(0), t=0.0 if self.timed else None)
+        K = self.ask("loop_jacobian", robot.random(0), t=0.0)
         for c in loose:
             found[c.v] = not np.abs(K[:, c.v]).max(initial=0.0) > 1e-9
         return found
 
     @property
     def without(self) -> list[str]:
-        """The joints that have no motor."""
+        """The names of the joints that have no motor."""
         return [c.name for c in self.robot.independent if c.nv and not self.at[c.v].any()]
 
     def only(self, tau: Array) -> Array:
-        """Joint forces, without those of joints that have no motor."""
+        """Return joint forces with zeros at joints without a motor."""
         return tau if self.everywhere else np.where(self.at, tau, 0.0)
 
     def require(self, who: str, q: Array | None = None) -> None:
-        """Raise unless the motors can cause every motion; of a robot with loops, in the position q."""
+        """Raise unless the motors can cause every motion; in a robot with loops, at the position q."""
         robot = self.robot
         if not self.looped and not self.whole:
             raise ArgumentError(self._refusal(who, f"a motor at every joint, but {_some(self.without)}"))
@@ -74,7 +75,7 @@ class Drives:
             raise ArgumentError(self._refusal(who, f"motors for all freedoms, but {_some(base)}"))
         if q is None or not self.looped:
             return
-        K = asking(robot)("loop_jacobian", q[None], t=np.zeros(1) if self.timed else None)
+        K = self.ask("loop_jacobian", q[None], t=np.zeros(1))
         N = null_motions(K)[1][0]
         U, s, _ = np.linalg.svd(N[self.at].T, full_matrices=True)
         r = int((s > 1e-9).sum())
@@ -103,9 +104,9 @@ class Drives:
         check: bool = False,
         held: Array | None = None,
     ) -> Array:
-        """The forces of the motors that cause a motion; an error names what they cannot move.
+        """Return the forces of the motors that cause a motion; raise, with the joints, if they cannot.
 
-        Velocities (nv,) that are `held` are those of something else, such as the ground under a floating base.
+        Velocities that are `held` (nv,) are those of a floating base, on which external forces act.
         """
         if self.whole:
             tau = self.robot.inverse_dynamics(q, v, a)
@@ -114,21 +115,21 @@ class Drives:
         return actuation(self.robot, q, v, a, self.robot.actuated, t=time, check=check, given=passive, held=held).tau
 
     def passive(self, q: Array, v: Array, smoothing: float) -> Array:
-        """The joint forces of damping, friction and springs, those in loops included."""
+        """Return the joint forces of damping, friction and springs, those in loops included."""
         tau = self.robot.passive_force(q, v, smoothing)
         return tau + self.robot.loop_passive_force(q, v, smoothing) if self.passive_loops else tau
 
     def gravity(self, q: Array, t: float = 0.0) -> Array:
-        """The forces of the motors that hold the robot at rest; a floating base is held by something else."""
+        """Return the forces of the motors that hold the robot at rest; external forces hold a floating base."""
         if not self.looped:
             return self.only(self.robot.gravity_force(q))
         still = np.zeros(self.robot.nv)
         return self.forces(q, still, still, t, None, held=self.held)
 
     def reached(self, q: Array, v: Array, wanted: Array, t: float) -> Array:
-        """The accelerations that keep loops closed, with those of the motors as wanted.
+        """Return the accelerations that keep loops closed, with those of the motorised joints as wanted.
 
-        With more motors than freedoms they are as near as can be, in the least squares.
+        With more motors than freedoms, the accelerations are the closest ones, in least squares.
         """
         if not self.looped:
             return wanted
@@ -141,15 +142,14 @@ class Drives:
                 raise LoopError(
                     f"{self.robot.name!r} is in a position in which its actuated joints "
                     f"({', '.join(self.robot.actuated)}) move {rank} of its {n.shape[1]} freedoms: their accelerations "
-                    "do not tell those of the others"
+                    "do not determine those of the others"
                 )
             a[i] += n @ x
         return a
 
     def allowed(self, q: Array, v: Array, t: float) -> tuple[Array, Any]:
-        """Some accelerations (..., nv) that keep loops closed, and an array of matrices N of the motions to add."""
-        ask, time = asking(self.robot), t if self.timed else None
-        K, k = ask("loop_jacobian", q, t=time), ask("loop_bias", q, v, t=time)
+        """Return accelerations (..., nv) that keep loops closed, and an array of matrices N of allowed motions."""
+        K, k = self.ask("loop_jacobian", q, t=t), self.ask("loop_bias", q, v, t=t)
         a = np.array(-(np.linalg.pinv(K, rcond=1e-9) @ k[..., None])[..., 0])
         N = np.empty(a.shape[:-1], object)
         found = null_motions(np.broadcast_to(K, (*a.shape[:-1], *K.shape[-2:])).reshape(-1, *K.shape[-2:]))[1]

@@ -1,13 +1,13 @@
 """Inverse kinematics: positions in which frames have given poses.
 
-The residual of a frame is (rotation vector to the target, way to the target in its axes), times weights. Its squares
-are made least by the Levenberg-Marquardt method on the configuration manifold: the step is
+The residual of a frame is (rotation vector to the target, displacement to the target in its axes), times weights. The
+Levenberg-Marquardt method minimises its squares on the configuration manifold: the step is
 
     x = J^T (J J^T + mu)^-1 r,    q <- integrate(q, x),
 
-with J restricted to the joints that are free to move: a joint that stands at a limit and would be pushed beyond it is
-left out, and a step ends at the limits. mu follows how well the linear model predicted the gain (Nielsen's rule). All
-targets of a batch take their steps together; those that are done leave.
+with J restricted to the joints that can move: a joint at a limit that the step would exceed is left out, and a step
+ends at the limits. mu is adapted to how well the linear model predicted the gain (Nielsen's rule). All targets of a
+batch take their steps together; converged targets leave the batch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, positive
+from ..arguments import Array, array, positive
 from ..errors import ArgumentError
 from ..joints import Revolute
 from ..model import Frame
@@ -34,30 +34,30 @@ if TYPE_CHECKING:
 __all__ = ["Reach", "inverse_kinematics"]
 
 _STALLED = 1e-13
-"""A target is given up when a step gains less than this part of the squared residual."""
+"""The search for a target ends when a step gains less than this part of the squared residual."""
 _TURN = 2.0 * np.pi
 _FLAT = 1e-5
-"""The part of a unit residual that free joints can change, below which a position counts as singular for it."""
+"""A position is singular for a residual if the free joints change less than this part of it."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How near the targets the robot came; each array has the shape of the batch."""
+    """The result of inverse kinematics; each array has the shape of the batch."""
 
     robot: Robot
     reached: Array
     """Whether all residuals are within the tolerance."""
     angle: Array
-    """The largest angle, in rad, by which a frame misses its target; of the axes that have a weight."""
+    """The largest angle, in rad, by which a frame misses its target, about axes with a weight."""
     distance: Array
     """The same for the distance, in m."""
     steps: Array
     """Steps taken, those of restarts included."""
     why: Array
-    """"reached"; "limit": joint limits stand in the way; "singular": nothing that the joints can do leads nearer (the
-    target is out of reach, or the arm started in a bad place); "steps": it was still coming nearer."""
+    """"reached"; "limit": joint limits prevent it; "singular": stuck in a local minimum (the target is out of reach, or
+    the start was poor); "steps": still converging when the steps were used up."""
     stops: Array
-    """(..., nv): the joints that stand at a limit and are held by it."""
+    """(..., nv): the joints that a limit holds."""
 
     def __str__(self) -> str:
         reached, total = int(np.sum(self.reached)), int(np.size(self.reached))
@@ -79,21 +79,21 @@ class Reach:
 
 _TEXTS = {
     "limit": "held by joint limits",
-    "singular": "where no joint leads nearer: out of reach, or a poor start",
-    "steps": "still coming nearer when the steps were used up",
+    "singular": "stuck in a local minimum: out of reach, or a poor start",
+    "steps": "still converging when the steps were used up",
 }
 
 
 @dataclass
 class _State:
-    """The batch on its way."""
+    """The positions of the batch, and their progress."""
 
     q: Array
     steps: Array
     done: Array
 
     def take(self, which: Array, other: _State) -> None:
-        """Replace some."""
+        """Replace a part of the batch."""
         self.q[which], self.done[which] = other.q, other.done
         self.steps[which] += other.steps
 
@@ -140,19 +140,13 @@ def inverse_kinematics(
 
 
 def _positions(robot: Robot, q: ArrayLike, what: str) -> Array:
-    try:
-        a = np.asarray(q, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what} must be positions of shape (..., {robot.nq}), not {q!r}") from None
-    if a.shape[-1:] != (robot.nq,) or not np.isfinite(a).all():
-        raise ArgumentError(f"{what} must be finite positions of shape (..., {robot.nq}); its shape is {a.shape}")
-    return a
+    return array(q, (..., robot.nq), what)
 
 
 def _middle(robot: Robot) -> Array:
-    """The neutral position, but the middle of the range where that is outside or at its edge.
+    """Return the neutral position; where it is outside the limits or near one, the middle of the range.
 
-    A stretched arm has a singular Jacobian: a little off is a better place to start.
+    A stretched arm has a singular Jacobian, which is a bad start.
     """
     q, (lower, upper) = robot.neutral(), limits(robot)
     finite = np.isfinite(lower) & np.isfinite(upper)
@@ -175,18 +169,18 @@ class _Solver:
                 raise ArgumentError(f"joint {c.name!r} has no position within its limits {lower} and {upper}")
 
     def of(self, which: Array) -> _Solver:
-        """For some of the batch."""
+        """Return the solver of a part of the batch."""
         return _Solver(self.goal.of(which), self.tolerance, self.damping, self.bounded)
 
     def within(self, q: Array) -> Array:
-        """Positions, moved to the nearest limits where they are beyond them."""
+        """Return positions clipped to the limits."""
         if self.bounded:
             q = q.copy()
             q[:, self.flat_q] = np.clip(q[:, self.flat_q], self.lower[self.flat_q], self.upper[self.flat_q])
         return q
 
     def held(self, q: Array, pushed: Array) -> Array:
-        """(n, nv): the joints at a limit that a step `pushed` would take beyond it."""
+        """Return (n, nv) which joints are at a limit that a step `pushed` would exceed."""
         held = np.zeros(pushed.shape, bool)
         if self.bounded:
             at, way = q[:, self.flat_q], pushed[:, self.flat_v]
@@ -195,13 +189,13 @@ class _Solver:
         return held
 
     def reached(self, r: Array) -> Array:
-        """Whether residuals are within the tolerance."""
+        """Return whether residuals are within the tolerance."""
         return np.asarray(np.linalg.norm(r, axis=1) <= self.tolerance)
 
     def step(self, q: Array, r: Array, J: Array, mu: Array) -> tuple[Array, Array]:
-        """The step of least squares with the damping mu, and the gain in r . r / 2 that the linear model predicts.
+        """Return the damped least-squares step, and the gain in r . r / 2 that the linear model predicts.
 
-        Joints that it would push beyond their limits are left out, and the rest is solved again.
+        Joints that the step would push beyond their limits are left out, and the rest is solved again.
         """
         held = self.held(q, -(J.swapaxes(1, 2) @ r[..., None])[..., 0])
         size = np.maximum((J * J).sum(axis=(1, 2)), 1e-12)
@@ -218,10 +212,10 @@ class _Solver:
         return x, 0.5 * ((r * r).sum(axis=1) - (linear * linear).sum(axis=1))
 
     def restarted(self, q: Array, steps: int, through: bool) -> _State:
-        """From other positions; on the way `through` all limits, if so wanted, and then back within them.
+        """Solve from other positions; with `through`, first without limits, and from there within them.
 
-        Limits cut the space into chambers, of which some are small and seldom hit by chance: the way without limits
-        ends in others.
+        Limits cut the space into regions, some of which are small and seldom hit by chance. A search without limits
+        ends in other regions.
         """
         if not (through and self.bounded):
             return self.solve(self.within(q), steps)
@@ -231,7 +225,7 @@ class _Solver:
         return found
 
     def turned(self, q: Array) -> Array:
-        """The same position with angles turned by whole turns into their limits, where that is possible."""
+        """Return the same position with angles shifted by whole turns into their limits, where possible."""
         q = q.copy()
         for c in self.robot.independent:
             if isinstance(c.type, Revolute):
@@ -242,7 +236,7 @@ class _Solver:
         return q
 
     def solve(self, q: Array, steps: int) -> _State:
-        """From positions q, at most so many steps for each target."""
+        """Solve from positions q, with at most `steps` steps for each target."""
         n = len(q)
         state = _State(q.copy(), np.zeros(n, int), np.zeros(n, bool))
         on, goal = np.arange(n), self.goal
@@ -279,7 +273,7 @@ def _keep(stay: Array, on: Array, q: Array, r: Array, goal: Targets) -> tuple[Ar
 
 
 def _flat(robot: Robot) -> tuple[Array, Array]:
-    """Indices in q and in v of the coordinates whose rates are velocities: those that limits can hold."""
+    """Return the indices in q and in v of the coordinates whose rates are velocities, which limits can hold."""
     curved = np.zeros(robot.nv, bool)
     space = Configurations(robot)
     for at, _ in space.curved:
@@ -294,9 +288,9 @@ def _flat(robot: Robot) -> tuple[Array, Array]:
 
 
 def prefer(solver: _Solver, state: _State, rest: Array, steps: int) -> None:
-    """Move positions that reach their targets as near to `rest` as those let them, along the free directions.
+    """Move positions that reach their targets as close to `rest` as the targets allow.
 
-    Each step goes along the null space of J towards rest, and then back to the target; it is kept if it came nearer.
+    Each step moves along the null space of J towards rest, and then back to the target; it is kept if it is closer.
     """
     robot, n = solver.robot, len(state.q)
     rest = np.broadcast_to(rest, (*solver.goal.shape, robot.nq)).reshape(n, robot.nq)
@@ -319,7 +313,7 @@ def prefer(solver: _Solver, state: _State, rest: Array, steps: int) -> None:
 
 
 def _along(solver: _Solver, q: Array, wish: Array) -> Array:
-    """What the targets let through of a wish: projected onto the null space of J, joints at limits held."""
+    """Return a displacement projected onto the null space of J, with joints at limits held."""
     J = solver.goal.derivatives(q)
     held = solver.held(q, wish)
     for _ in range(4):
@@ -336,7 +330,7 @@ def _along(solver: _Solver, q: Array, wish: Array) -> Array:
 
 def _report(solver: _Solver, state: _State) -> tuple[Array, Reach]:
     goal, shape = solver.goal, solver.goal.shape
-    if goal.robot.nc:  # as near as it comes, but with closed loops
+    if goal.robot.nc:  # the closest position with closed loops
         state.q, _ = goal.robot.close(state.q)
     angle, distance = goal.distances(state.q)
     why, stops = np.full(len(state.q), "reached", dtype="<U8"), np.zeros((len(state.q), goal.robot.nv), bool)

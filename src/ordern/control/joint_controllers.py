@@ -1,6 +1,6 @@
 """Controllers of positions: PD, gravity compensation, computed torque, feed-forward.
 
-All of them push the joints that have motors, `robot.actuated`, and no others.
+All of them act only on the joints that have motors, `robot.actuated`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["PD", "ComputedTorque", "FeedForward", "GravityCompensation"]
 
 Gains = ArrayLike | Mapping[str, ArrayLike]
-"""A number, nv numbers, or a dictionary from names of joints; joints that are not named get zero."""
+"""A number, nv numbers, or a dictionary by joint names; joints without an entry get zero."""
 
 
 class PD(Modelled):
-    """tau = kp e + kd e', with e the difference to a position or a trajectory, and e' that of velocities.
+    """tau = kp e + kd e', with e the error of position to a target or a trajectory, and e' the error of velocity.
 
-    With `gravity`, the forces that hold the robot where it is come on top: see `GravityCompensation`. Joints without
-    motors are not pushed.
+    `gravity` adds the forces that hold the robot where it is: see `GravityCompensation`. Joints without motors get no
+    force.
     """
 
     def __init__(
@@ -47,18 +47,18 @@ class PD(Modelled):
         self.breaks, self.drives = self.goal.breaks, Drives(robot)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The joint forces."""
+        """Return the joint forces."""
         e, rate = self.goal.error(self.goal(t), q, v)
         tau = self.drives.only(self.kp * e + self.kd * rate)
         return np.asarray(tau + self.drives.gravity(q, t) if self.gravity else tau)
 
 
 class GravityCompensation(Modelled):
-    """tau = gravity_force(q) - damping v: the robot rests wherever it is, and can be led by hand.
+    """tau = gravity_force(q) - damping v: the robot rests in any position, and can be moved by hand.
 
-    Of a robot with loops, tau are the forces of the motors alone that hold it. If some joints have no motors, tau are
-    the entries of the others: the robot rests if something else holds the joints without motors, as the ground holds
-    the floating base of a legged robot.
+    In a robot with loops, tau are the forces of the motors alone. If some joints have no motors, tau are the entries of
+    the other joints: the robot rests if external forces hold the joints without motors, as the ground holds the
+    floating base of a legged robot.
     """
 
     def __init__(self, robot: Robot, damping: Gains = 0.0, *, period: float | None = None) -> None:
@@ -66,21 +66,20 @@ class GravityCompensation(Modelled):
         self.robot, self.damping, self.period = robot, freedoms(robot, damping, "damping"), sampled(period)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The joint forces."""
+        """Return the joint forces."""
         return np.asarray(self.drives.gravity(q, t) - self.drives.only(self.damping * v))
 
 
 class ComputedTorque(Modelled):
-    """Inverse dynamics with feedback: the error obeys e'' + kd e' + kp e = 0, whatever the robot.
+    """Inverse dynamics with feedback: the error obeys e'' + kd e' + kp e = 0 for any robot.
 
-    tau = inverse_dynamics(q, v, a) less the passive forces of damping, friction and springs, with the acceleration that
-    this needs: a_d + kd (v_d - v) + kp e where positions are plain numbers. For spherical, free and planar joints e is
-    the rotation vector (or screw) to the target in the axes of the body, and the equation holds for it exactly, up to
-    half a turn. Without kd the damping is critical: kd = 2 sqrt(kp).
+    tau = inverse_dynamics(q, v, a) minus the passive forces of damping, friction and springs. The acceleration is
+    a = a_d + kd (v_d - v) + kp e where positions are plain numbers. For spherical, free and planar joints, e is the
+    rotation vector (or screw) to the target in the axes of the body, and the equation holds exactly, up to half a turn.
+    Without kd the damping is critical: kd = 2 sqrt(kp).
 
-    Every freedom needs a motor, so that a floating base is an error. Of a robot with loops the equation holds for the
-    errors of the joints that have motors; their forces alone cause the accelerations, and the loops move the others.
-    With more motors than freedoms it holds in the least squares.
+    Every freedom needs a motor; a floating base is an error. In a robot with loops, the equation holds for the joints
+    with motors, and the loops move the others. With more motors than freedoms, it holds in least squares.
     """
 
     def __init__(
@@ -102,7 +101,7 @@ class ComputedTorque(Modelled):
         self.passive, self.smoothing = passive, smoothing
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The joint forces."""
+        """Return the joint forces."""
         goal, space = self.goal(t), self.goal.space
         e = space.difference(q, goal.q)
         a = space.feedback(e, np.asarray(v, float), goal.v, goal.a, self.kp, self.kd)
@@ -111,10 +110,10 @@ class ComputedTorque(Modelled):
 
 
 class FeedForward(Modelled):
-    """The forces that the wanted motion needs, by inverse dynamics, and a PD for what is left.
+    """The forces of the desired motion, by inverse dynamics, plus a PD controller of the remaining error.
 
-    They depend on the trajectory alone, and could be computed before: nothing but the PD's part uses the state. They
-    are forces of the motors; a motion that these cannot cause is an error.
+    The inverse dynamics depends on the trajectory alone, not on the state. It gives forces of the motors; a motion that
+    the motors cannot cause is an error.
     """
 
     def __init__(
@@ -133,15 +132,15 @@ class FeedForward(Modelled):
         self.breaks, self.drives = self.goal.breaks, Drives(robot)
         self.passive, self.smoothing = passive, smoothing
         if not self.drives.whole:
-            self._forward(0.0)  # a motion that the motors cannot cause is found before it begins
+            self._forward(0.0)  # refuse a motion that the motors cannot cause before it begins
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The joint forces."""
+        """Return the joint forces."""
         e, rate = self.goal.error(self.goal(t), q, v)
         return np.asarray(self._forward(t) + self.drives.only(self.kp * e + self.kd * rate))
 
     def _forward(self, t: float) -> Array:
-        """The forces of the wanted motion."""
+        """Return the forces of the desired motion."""
         goal = self.goal(t)
         passive = self.drives.passive(goal.q, goal.v, self.smoothing) if self.passive else None
         return self.drives.forces(*goal, t, passive, check=True)

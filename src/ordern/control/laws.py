@@ -1,4 +1,4 @@
-"""Time laws: how far along its way, from 0 to 1, a motion is at each time."""
+"""Time laws: the fraction s(t) of a motion, from 0 to 1, that is done at the time t."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Motion = tuple[Array, Array, Array]
 
 @dataclass(frozen=True)
 class Law:
-    """How far, how fast, and with what acceleration, for times from 0 to `duration`."""
+    """A function s(t) with its first and second derivatives, for times from 0 to `duration`."""
 
     duration: float
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Times, between the ends, at which the acceleration jumps."""
+        """The times, between the ends, at which the acceleration jumps."""
         return ()
 
     def __call__(self, t: Array, left: bool = False) -> Motion:
-        """s, s', s'' at the times t; where s'' jumps, after the jump, or with `left` before it."""
+        """Return s, s', s'' at the times t; at a jump of s'', after it, or with `left` before it."""
         raise NotImplementedError
 
 
@@ -34,17 +34,17 @@ class Cycloidal(Law):
     """Saha (38)-(39): s = (2 pi t / T - sin(2 pi t / T)) / (2 pi); velocity and acceleration vanish at both ends."""
 
     def __call__(self, t: Array, left: bool = False) -> Motion:
-        """s, s', s'' at the times t."""
+        """Return s, s', s'' at the times t."""
         w = 2.0 * math.pi / self.duration
         s = (w * t - np.sin(w * t)) / (2.0 * math.pi)
         return s, 2.0 * np.sin(0.5 * w * t) ** 2 / self.duration, w * np.sin(w * t) / self.duration
 
 
 class MinimumJerk(Law):
-    """The polynomial of fifth degree that rests at both ends: of all laws, the least integral of squared jerk."""
+    """The polynomial of fifth degree that rests at both ends; it has the least integral of squared jerk."""
 
     def __call__(self, t: Array, left: bool = False) -> Motion:
-        """s, s', s'' at the times t."""
+        """Return s, s', s'' at the times t."""
         T = self.duration
         x = t / T
         s = x**3 * (10.0 + x * (6.0 * x - 15.0))
@@ -59,7 +59,7 @@ class Trapezoidal(Law):
 
     @staticmethod
     def fastest(velocity: float, acceleration: float) -> Trapezoidal:
-        """The law that takes the shortest time within these limits of s' and s''."""
+        """Return the law of the shortest time within these limits of s' and s''."""
         if velocity * velocity >= acceleration:
             ramp = 1.0 / math.sqrt(acceleration)
             return Trapezoidal(2.0 * ramp, ramp)
@@ -68,7 +68,7 @@ class Trapezoidal(Law):
 
     @staticmethod
     def lasting(duration: float, acceleration: float) -> Trapezoidal:
-        """The law with this acceleration that takes this time, which is no shorter than the shortest."""
+        """Return the law with this acceleration and duration, which must not be shorter than the shortest."""
         root = math.sqrt(max(0.0, 1.0 - 4.0 / (acceleration * duration * duration)))
         return Trapezoidal(duration, 2.0 / (acceleration * duration * (1.0 + root)))
 
@@ -78,7 +78,7 @@ class Trapezoidal(Law):
         return tuple(sorted({self.ramp, self.duration - self.ramp}))
 
     def __call__(self, t: Array, left: bool = False) -> Motion:
-        """s, s', s'' at the times t."""
+        """Return s, s', s'' at the times t."""
         T, r = self.duration, self.ramp
         v = 1.0 / (T - r)
         a = v / r
@@ -90,4 +90,4 @@ class Trapezoidal(Law):
 
 
 LAWS = {"cycloidal": Cycloidal, "minimum-jerk": MinimumJerk}
-"""Laws that need nothing but a duration, by name."""
+"""The laws that need only a duration, by name."""

@@ -1,36 +1,31 @@
-"""Motions between points of any space: what trajectories of robots and of poses are made of."""
+"""Motions between points of any space, from which trajectories of robots and of poses are made."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, array, positive
-from ..errors import ArgumentError, unknown_name
+from ..arguments import Array, array, choice, positive
+from ..errors import ArgumentError
 from . import splines
 from .laws import LAWS, Law
 from .spaces import Configurations, Space
 from .trajectory import Segments, Straight, Trajectory
 from .trajectory import Sequence as InTurn
 
-if TYPE_CHECKING:
-    from ..robot import Robot
-
-__all__ = ["freedom_name", "meet", "points_of", "spline_in", "straight", "through_in", "vector", "way"]
+__all__ = ["meet", "points_of", "spline_in", "straight", "through_in", "vector", "way"]
 
 
 def straight(space: Space, q0: ArrayLike, q1: ArrayLike, law: Law) -> Trajectory:
-    """From point to point in any space, by a time law."""
+    """Return the motion from point to point of any space by a time law."""
     return Straight(space, *way(space, q0, q1), law)
 
 
 def through_in(space: Space, points: ArrayLike, durations: ArrayLike, law: str) -> Trajectory:
-    """Through points of any space, resting at each."""
-    if law not in LAWS:
-        raise unknown_name("time law", law, LAWS)
+    """Return the motion through points of any space that rests at each."""
+    choice("time law", law, LAWS)
     at = points_of(space, points)
     n = len(at) - 1
     times = array(durations, () if np.ndim(durations) == 0 else (n,), "durations")
@@ -48,9 +43,8 @@ def spline_in(
     v: Sequence[ArrayLike | None],
     a: Sequence[ArrayLike | None],
 ) -> Trajectory:
-    """A spline in any space."""
-    if ends not in ("natural", "clamped", "periodic"):
-        raise unknown_name("kind of ends", ends, ("clamped", "natural", "periodic"))
+    """Return a spline through points of any space."""
+    choice("kind of ends", ends, ("clamped", "natural", "periodic"))
     if degree not in (3, 5):
         raise ArgumentError(f"degree must be 3 or 5, not {degree!r}")
     q = points_of(space, points)
@@ -87,14 +81,14 @@ def points_of(space: Space, points: ArrayLike) -> Array:
 
 
 def way(space: Space, q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
-    """The start, and the velocity that leads to the end in a unit of time."""
+    """Return the start, and the velocity that leads to the end in a unit of time."""
     a, b = space.point(q0, "q0"), space.point(q1, "q1")
     meet(space, np.stack([a, b]))
     return a, space.difference(a, b)
 
 
 def meet(space: Space, q: Array) -> None:
-    """Raise unless constant velocities lead from each point to the next: of a rolling disc they need not."""
+    """Raise unless a constant velocity leads from each point to the next; for a rolling disc it may not."""
     reached = space.integrate(q[:-1], space.difference(q[:-1], q[1:]))
     if not isinstance(space, Configurations):
         return
@@ -117,10 +111,5 @@ def _other_sign(there: Array, wanted: Array) -> Array:
 
 
 def vector(space: Space, x: ArrayLike | None, what: str) -> Array:
-    """A velocity or acceleration; zero if not given."""
+    """Return a velocity or acceleration; zero if it is not given."""
     return np.zeros(space.nv) if x is None else array(x, (space.nv,), what)
-
-
-def freedom_name(robot: Robot, freedom: int) -> str:
-    """The joint that a velocity belongs to."""
-    return next(c.name for c in robot.independent if c.v_start <= freedom < c.v_start + c.nv)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, array, pose
-from ..errors import ArgumentError, unknown_name
+from ..arguments import Array, array, choice, pose
+from ..errors import ArgumentError
 from ..model import Frame
 from .arguments import position
 from .controller import Modelled, gains, sampled
@@ -25,21 +25,21 @@ __all__ = ["OperationalSpace"]
 
 
 class OperationalSpace(Modelled):
-    """Moves a frame as if it were a unit mass on springs and dampers, in every direction on its own.
+    """Move a frame as if it were a unit mass on springs and dampers, with all directions decoupled.
 
     With J the Jacobian of the task in the world's axes and L = (J M^-1 J^T)^-1 its inertia,
 
         tau = J^T L (x'' - J' v) + N^T (M u) + C(q, v),    N = 1 - M^-1 J^T L J,
 
-    so that the frame has exactly the acceleration x'' = x_d'' + kd e' + kp e, and what is free besides (the null space
-    of J) the acceleration N u, u = null_kp (posture - q) - null_kd v. `target` is a pose, a tip trajectory or its
-    `path`, or a function of time that returns (pose, velocity, acceleration), both (angular, linear) in the world's
-    axes. `task` is "pose", "position" or "orientation"; gains are a number, or
-    six, (angular, linear). The rotation's error is the rotation vector to the target, for which the equation holds
-    exactly. In singular positions, where L does not exist, directions with an inertia above `heaviest` are let go.
+    so that the frame has exactly the acceleration x'' = x_d'' + kd e' + kp e. In the null space of J, the robot has the
+    acceleration N u, u = null_kp (posture - q) - null_kd v. `target` is a pose, a tip trajectory or its `path`, or a
+    function of time that returns (pose, velocity, acceleration), the last two (angular, linear) in the world's axes.
+    `task` is "pose", "position" or "orientation"; gains are one number, or six, (angular, linear). The error of
+    rotation is the rotation vector to the target, for which the equation holds exactly. In singular positions, where L
+    does not exist, directions with an inertia above `heaviest` are not controlled.
 
-    Every freedom needs a motor, so that a floating base is an error. Of a robot with loops J and M are those of the
-    motions that its loops allow, and tau are forces of the motors alone.
+    Every freedom needs a motor; a floating base is an error. In a robot with loops, J and M are those of the motions
+    that the loops allow, and tau are forces of the motors alone.
     """
 
     def __init__(
@@ -61,9 +61,8 @@ class OperationalSpace(Modelled):
     ) -> None:
         self.drives = Drives(robot)
         self.drives.require("OperationalSpace")
-        if task not in TASKS:
-            raise unknown_name("task", task, TASKS)
-        self.robot, self.frame, self.rows, self.period = robot, robot.frame(frame), TASKS[task], sampled(period)
+        self.robot, self.frame, self.period = robot, robot.frame(frame), sampled(period)
+        self.rows = TASKS[choice("task", task, TASKS)]
         self.target = _path(target)
         if isinstance(self.target, PosePath):
             self.breaks = tuple(t for t in (*self.target.breaks, self.target.duration) if np.isfinite(t))
@@ -79,7 +78,7 @@ class OperationalSpace(Modelled):
         self.heaviest, self.passive, self.smoothing = heaviest, passive, smoothing
 
     def wanted(self, t: float, q: Array, v: Array) -> Array:
-        """The acceleration (angular, linear) that the frame should have, in the world's axes."""
+        """Return the desired acceleration (angular, linear) of the frame, in the world's axes."""
         robot = self.robot
         T, V = robot.pose(q, self.frame), robot.velocity(q, v, self.frame, axes="world")
         goal = self.target if isinstance(self.target, np.ndarray) else self.target(t)
@@ -89,7 +88,7 @@ class OperationalSpace(Modelled):
         return self.poses.world(T, self.poses.feedback(e, own(T, V), own(Td, Vd), own(Td, Ad), self.kp, self.kd))
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The joint forces."""
+        """Return the joint forces."""
         robot, rows = self.robot, self.rows
         q, v = np.asarray(q, float), np.asarray(v, float)
         u = -self.null_kd * v
@@ -99,7 +98,7 @@ class OperationalSpace(Modelled):
             passive = self.drives.passive(q, v, self.smoothing) if self.passive else None
             return self.drives.forces(q, v, self._closed(t, q, v, u), t, passive)
         bent = robot.acceleration(q, v, u, self.frame, axes="world")
-        rest = (self.wanted(t, q, v) - bent)[..., rows]  # what the null space's wish does not give by itself
+        rest = (self.wanted(t, q, v) - bent)[..., rows]  # the null-space motion gives the rest
         J = robot.jacobian(q, self.frame, axes="world")[..., rows, :]
         soft = robot.operational_inertia_inverse(q, self.frame, axes="world")[..., rows, rows]
         force = self._inertia(soft) @ rest[..., None]
@@ -107,7 +106,7 @@ class OperationalSpace(Modelled):
         return np.asarray(tau - robot.passive_force(q, v, self.smoothing) if self.passive else tau)
 
     def _closed(self, t: float, q: Array, v: Array, u: Array) -> Array:
-        """The accelerations of a robot with loops: of those that move the frame so, the nearest to u in energy."""
+        """Return accelerations of a robot with loops that move the frame as wanted, the closest to u in energy."""
         robot, rows = self.robot, self.rows
         a, motions = self.drives.allowed(q, v, t)
         J = robot.jacobian(q, self.frame, axes="world")[..., rows, :]
@@ -123,7 +122,7 @@ class OperationalSpace(Modelled):
         return a
 
     def _inertia(self, soft: Array) -> Array:
-        """The inverse of J M^-1 J^T, without the directions that are too heavy to be moved."""
+        """Return the inverse of J M^-1 J^T, without the directions whose inertia is above `heaviest`."""
         light, U = np.linalg.eigh(soft)
         heavy = light * self.heaviest <= 1.0
         inverse = np.where(heavy, 0.0, 1.0 / np.where(heavy, 1.0, light))

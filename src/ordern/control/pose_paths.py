@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, array, pose, positive
-from ..errors import ArgumentError, unknown_name
+from ..arguments import Array, array, choice, pose, positive
+from ..errors import ArgumentError
 from .laws import LAWS, Trapezoidal
 from .motions import spline_in, straight, through_in, way
 from .spaces import Lines, Screws
@@ -19,9 +19,10 @@ __all__ = ["Function", "PosePath", "pose_path"]
 
 
 class PosePath:
-    """A motion of a frame. `path(t)` is (pose, velocity, acceleration), both (angular, linear) in the world's axes.
+    """A motion of a frame: `path(t)` is (pose, velocity, acceleration), the last two (angular, linear) in world axes.
 
-    The velocity is that of the frame's origin, the acceleration its derivative. Before and after it, the frame rests.
+    The velocity is of the frame's origin, and the acceleration its derivative. Before and after the motion, the frame
+    rests.
     """
 
     def __init__(self, trajectory: Trajectory) -> None:
@@ -30,11 +31,11 @@ class PosePath:
         self.breaks = trajectory.breaks
 
     def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """Pose, velocity and acceleration at the time t, or at an array of times."""
+        """Return pose, velocity and acceleration at the time t, or at an array of times."""
         return self._world(self.trajectory(t))
 
     def at(self, t: Array, left: bool = False) -> tuple[Array, Array, Array]:
-        """The same at times (n,) within the duration; where the acceleration jumps, after or before the jump."""
+        """Return the same at times (n,) within the duration; at a jump, after it or, with `left`, before it."""
         return self._world(self.trajectory._motion(t, left))
 
     def _world(self, motion: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
@@ -43,13 +44,13 @@ class PosePath:
 
 
 class Function(PosePath):
-    """A motion of a frame from a user's function of time, which returns what a `PosePath` does."""
+    """A motion of a frame given by a function of time, which returns (pose, velocity, acceleration)."""
 
     def __init__(self, function: Callable[[float], Any], duration: float) -> None:
         self.function, self.duration, self.breaks = function, duration, ()
 
     def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """Pose, velocity and acceleration at the time t, or at an array of times."""
+        """Return pose, velocity and acceleration at the time t, or at an array of times."""
         times = np.asarray(t, float)
         T, V, A = self.at(np.clip(times.reshape(-1), 0.0, self.duration))
         outside = ((times < 0.0) | (times > self.duration)).reshape(-1)
@@ -57,7 +58,7 @@ class Function(PosePath):
         return T.reshape(*times.shape, 4, 4), V.reshape(*times.shape, 6), A.reshape(*times.shape, 6)
 
     def at(self, t: Array, left: bool = False) -> tuple[Array, Array, Array]:
-        """The same at times (n,) within the duration."""
+        """Return the same at times (n,) within the duration."""
         found = [self._once(float(x)) for x in t]
         T, V, A = (np.stack([f[k] for f in found]) if found else np.zeros((0, *s)) for k, s in enumerate(_SHAPES))
         return T, V, A
@@ -88,13 +89,12 @@ def pose_path(
     velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
 ) -> PosePath:
-    """The path that `tip` follows; see there."""
+    """Return the path of poses from the arguments of `tip`."""
     if isinstance(poses, PosePath):
         return poses
     if callable(poses):
         return Function(poses, positive(duration, "duration"))
-    if path not in ("line", "screw", "spline"):
-        raise unknown_name("kind of path", path, ("line", "screw", "spline"))
+    choice("kind of path", path, ("line", "screw", "spline"))
     if path == "spline":
         if times is None or duration is not None:
             raise ArgumentError("a spline of poses needs `times`, one for each pose, and no duration")
@@ -103,8 +103,7 @@ def pose_path(
         raise ArgumentError("`times` belong to path='spline'; lines and screws have a `duration`")
     space = Lines() if path == "line" else Screws()
     if law != "trapezoidal":
-        if law not in LAWS:
-            raise unknown_name("time law", law, (*LAWS, "trapezoidal"))
+        choice("time law", law, (*LAWS, "trapezoidal"))
         if duration is None:
             raise ArgumentError("give the duration of the motion, or law='trapezoidal' with velocity and acceleration")
         return PosePath(through_in(space, poses, duration, law))

@@ -1,11 +1,11 @@
-"""Velocities of turning and moving bodies in exponential coordinates.
+"""Velocities of rigid bodies in exponential coordinates.
 
-A position near q0 is written q0 exp(x), with x a rotation vector and a translation (six numbers): the constant velocity
-that leads there in a unit of time. Along a curve x(t) the velocity, in the moving axes, is
+A pose near q0 is q0 exp(x), with x = (angular, linear) the constant velocity, in the moving axes, that reaches it in a
+unit of time. Along a curve x(t) the velocity, in the moving axes, is
 
     v = B(x) x',    B(x) = sum over k of (-ad x)^k / (k + 1)!,
 
-and velocities in the axes of q0 exp(x) are in those of q0 after Ad(x) = sum of (ad x)^k / k!. Since (ad x)^5 =
+and Ad(x) = sum of (ad x)^k / k! takes velocities from the axes of q0 exp(x) to those of q0. Since (ad x)^5 =
 -2 t (ad x)^3 - t^2 ad x with t the square of the angle, both are polynomials of degree four in ad x, whose coefficients
 are entire functions of t: their power series need no case for small angles.
 """
@@ -28,7 +28,7 @@ _EXPONENTS = np.arange(_TERMS)
 
 
 def _structure() -> Array:
-    """The matrices `ad e_i` of the six unit velocities."""
+    """Return the matrices `ad e_i` of the six unit velocities."""
     turn = np.zeros((3, 3, 3))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         turn[i, k, j], turn[i, j, k] = 1.0, -1.0
@@ -41,12 +41,12 @@ _STRUCTURE = _structure().reshape(6, 36)
 
 
 def ad(x: Array) -> Array:
-    """The matrix, (..., 6, 6), that takes y to the commutator of x and y."""
+    """Return the matrix (..., 6, 6) that takes y to the commutator of x and y."""
     return (x @ _STRUCTURE).reshape(*x.shape[:-1], 6, 6)
 
 
 def _series(first: int, sign: float) -> Array:
-    """Coefficients, by powers of t, of (ad x)^1 ... (ad x)^4 in the sum of (sign ad x)^k / (k + first)!."""
+    """Return the coefficients, by powers of t, of (ad x)^1 ... (ad x)^4 in the sum of (sign ad x)^k / (k + first)!."""
     c = np.zeros((_TERMS, 4))
     for m in range(_TERMS):
         # (ad x)^(2 m + 1) = r t^m ad x + p t^(m - 1) (ad x)^3
@@ -81,12 +81,12 @@ def _combine(series: Array, x: Array) -> Array:
 
 
 def rates(x: Array) -> Array:
-    """B(x), (..., 6, 6): takes x' to the velocity in the moving axes."""
+    """Return B(x) (..., 6, 6), which takes x' to the velocity in the moving axes."""
     return _combine(_RATES, x)
 
 
 def carry(x: Array) -> Array:
-    """Ad(x), (..., 6, 6): takes a velocity in the axes of q0 exp(x) to those of q0."""
+    """Return Ad(x) (..., 6, 6), which takes a velocity from the axes of q0 exp(x) to those of q0."""
     return _combine(_CARRY, x)
 
 
@@ -94,7 +94,7 @@ _RATES_BY_T = np.arange(1, _TERMS)[:, None] * _RATES[1:]
 
 
 def rates_derivative(x: Array, dx: Array) -> Array:
-    """The derivative of B(x) along x', (..., 6, 6)."""
+    """Return the derivative of B(x) along x', (..., 6, 6)."""
     t = (x[..., :3] ** 2).sum(axis=-1)
     dt = 2.0 * (x[..., :3] * dx[..., :3]).sum(axis=-1)
     c, dc = _evaluate(_RATES, t), _evaluate(_RATES_BY_T, t) * dt[..., None]

@@ -1,9 +1,9 @@
-"""Spaces in which things move: the configurations of a robot, and the poses of a frame.
+"""Configuration spaces of motions: positions of a robot, and poses of a frame.
 
-A space has points, and velocities of nv numbers. `difference` and `integrate` go from points to velocities and back
-along motions of constant velocity. Coordinates x about a point are those of exponential charts: the point that is
-reached at the velocity x in a unit of time. Most joints are flat: there x' is the velocity. For joints that turn a
-body in space or in a plane, `screws` has what is needed.
+A space has points, and velocities of nv numbers. `difference` and `integrate` convert between points and velocities
+along motions of constant velocity. The coordinates x of a point near another are those of the exponential chart: the
+constant velocity that reaches the point in a unit of time. Most joints are flat: x' is the velocity. For joints that
+rotate a body in space or in a plane, `screws` relates x' to the velocity.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ _CURVED: dict[Any, tuple[int, ...]] = {
     Free.integrate: (0, 1, 2, 3, 4, 5),
     Planar.integrate: (2, 3, 4),
 }
-"""How joints integrate, and the places of their velocities among the six of a body."""
+"""The functions by which curved joints integrate, and the places of their velocities among the six of a body."""
 
 
 class Space(ABC):
-    """Points and velocities; `curved` lists where velocities are those of turning bodies, with their six places."""
+    """Points and velocities. `curved` lists the velocities of rotating bodies, with their places among the six."""
 
     nv: int
     curved: tuple[tuple[slice, tuple[int, ...]], ...] = ()
 
     @abstractmethod
     def point(self, x: ArrayLike, what: str) -> Array:
-        """A point from what the user gave, checked."""
+        """Return a point given by the user, checked."""
 
     @abstractmethod
     def integrate(self, point: Array, x: Array) -> Array:
-        """The points reached at the velocities x in a unit of time."""
+        """Return the points reached at the velocities x in a unit of time."""
 
     @abstractmethod
     def difference(self, a: Array, b: Array) -> Array:
-        """The velocities that lead from points a to points b in a unit of time."""
+        """Return the velocities that lead from points a to points b in a unit of time."""
 
-    def known(self) -> None:  # noqa: B027, nothing is unknown in most spaces
-        """Raise if there are joints whose charts are not known."""
+    def known(self) -> None:  # noqa: B027, most spaces have only known charts
+        """Raise if the chart of a joint is not known."""
 
     def motion(self, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
-        """Velocity and acceleration of a curve with coordinates x(t) in a chart."""
+        """Return velocity and acceleration of a curve with coordinates x(t) in a chart."""
         v, a = dx.copy(), ddx.copy()
         for at, places in self.curved:
             X, dX, ddX = (_six(y[..., at], places) for y in (x, dx, ddx))
@@ -67,7 +67,7 @@ class Space(ABC):
         return v, a
 
     def coordinates(self, x: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """The rates x' and x'' in a chart, at x, of a curve with this velocity and acceleration."""
+        """Return x' and x'' at x, in a chart, of a curve with this velocity and acceleration."""
         dx, ddx = v.copy(), a.copy()
         for at, places in self.curved:
             X, V, A = (_six(y[..., at], places) for y in (x, v, a))
@@ -78,7 +78,7 @@ class Space(ABC):
         return dx, ddx
 
     def carried(self, e: Array, v: Array) -> Array:
-        """Velocities at the point that is e away, as the point here would have to move to keep up."""
+        """Transport velocities v from the point at the coordinates e to the origin of the chart."""
         out = np.array(np.broadcast_to(v, np.broadcast_shapes(e.shape, v.shape)))
         for at, places in self.curved:
             E, V = (_six(np.broadcast_to(y, out.shape)[..., at], places) for y in (e, v))
@@ -86,10 +86,10 @@ class Space(ABC):
         return out
 
     def feedback(self, e: Array, v: Array, goal_v: Array, goal_a: Array, kp: Array, kd: Array) -> Array:
-        """The acceleration with which e'' + kd e' + kp e = 0, for e = difference(here, goal), exactly.
+        """Return the acceleration for which e'' + kd e' + kp e = 0 holds exactly, with e = difference(here, goal).
 
-        With goal = here exp(e), the goal's velocity is Ad(-e) v + B(e) e'. This and its derivative give e' and the
-        acceleration that e'' needs.
+        With goal = here exp(e), the goal's velocity is Ad(-e) v + B(e) e'. Its derivative gives the
+        acceleration.
         """
         out: Array = goal_a + kd * (goal_v - v) + kp * e
         for at, places in self.curved:
@@ -127,7 +127,7 @@ class Configurations(Space):
         self.unknown = [name for _, places, name in parts if places == ()]
 
     def known(self) -> None:
-        """Raise if there are joints whose charts are not known."""
+        """Raise if the chart of a joint is not known."""
         if self.unknown:
             raise ModelError(
                 f"joint {self.unknown[0]!r} integrates in a way of its own, for which the accelerations of a general "
@@ -135,20 +135,20 @@ class Configurations(Space):
             )
 
     def point(self, x: ArrayLike, what: str) -> Array:
-        """A position of the robot."""
+        """Return a position of the robot, checked."""
         return position(self.robot, x, what)
 
     def integrate(self, point: Array, x: Array) -> Array:
-        """Along constant velocities."""
+        """Return the positions reached at constant velocities."""
         return self.robot.integrate(point, x)
 
     def difference(self, a: Array, b: Array) -> Array:
-        """The constant velocities from a to b; a spherical joint takes the short way."""
+        """Return the constant velocities from a to b; a spherical joint takes the short way."""
         return self.robot.difference(a, b)
 
 
 def _parts(joint: Joint, start: int, name: str) -> Iterator[tuple[slice, tuple[int, ...] | None, str]]:
-    """Where the velocities of a joint are, with their places among six: None if it is flat, () if it is unknown."""
+    """Yield the velocities of a joint with their places among six: None if it is flat, () if its chart is not known."""
     if isinstance(joint, Composite):
         for _, part, _, at in joint._slices():
             yield from _parts(part, start + at.start, name)
@@ -159,65 +159,65 @@ def _parts(joint: Joint, start: int, name: str) -> Iterator[tuple[slice, tuple[i
 
 
 class Screws(Space):
-    """Poses, along screws: a body that keeps its velocity in its own axes. Velocities are (angular, linear) in them."""
+    """Poses that move along screws: the velocity (angular, linear) is constant in the body's own axes."""
 
     nv = 6
     curved = ((slice(0, 6), (0, 1, 2, 3, 4, 5)),)
 
     def point(self, x: ArrayLike, what: str) -> Array:
-        """A pose."""
+        """Return a pose, checked."""
         return pose(x, what)
 
     def integrate(self, point: Array, x: Array) -> Array:
-        """Along screws."""
+        """Return the poses reached along screws."""
         return np.asarray(point @ rotations.exp_pose(x))
 
     def difference(self, a: Array, b: Array) -> Array:
-        """The velocities of the screws from a to b."""
+        """Return the velocities of the screws from a to b."""
         return rotations.log_pose(rotations.inverse(a) @ b)
 
     def frame_motion(self, T: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
+        """Return velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
         classical = np.concatenate([a[..., :3], a[..., 3:] + np.cross(v[..., :3], v[..., 3:])], axis=-1)
         R = T[..., :3, :3]
         return rotations.rotate(R, v), rotations.rotate(R, classical)
 
 
 class Lines(Space):
-    """Poses whose origin goes along straight lines while they turn about a fixed axis.
+    """Poses whose origin moves along a straight line while they rotate about a fixed axis.
 
-    Velocities are (angular in the frame's axes, linear in the world's).
+    Velocities are (angular in the frame's axes, linear in the world's axes).
     """
 
     nv = 6
     curved = ((slice(0, 3), (0, 1, 2)),)
 
     def point(self, x: ArrayLike, what: str) -> Array:
-        """A pose."""
+        """Return a pose, checked."""
         return pose(x, what)
 
     def integrate(self, point: Array, x: Array) -> Array:
-        """Straight on, and turning about an axis."""
+        """Return the poses reached along lines and rotations."""
         T = np.array(np.broadcast_to(point, (*np.broadcast_shapes(point.shape[:-2], x.shape[:-1]), 4, 4)))
         T[..., :3, :3] = T[..., :3, :3] @ rotations.exp(x[..., :3])
         T[..., :3, 3] += x[..., 3:]
         return T
 
     def difference(self, a: Array, b: Array) -> Array:
-        """How the frame turns, and how its origin moves."""
+        """Return the rotation vectors from a to b, and the displacements of the origin."""
         turn = rotations.log(a[..., :3, :3].swapaxes(-1, -2) @ b[..., :3, :3])
         return np.concatenate([turn, b[..., :3, 3] - a[..., :3, 3]], axis=-1)
 
     def frame_motion(self, T: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
+        """Return velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
         return self.world(T, v), self.world(T, a)
 
     @staticmethod
     def world(T: Array, x: Array) -> Array:
-        """Velocities of this space at poses T as (angular, linear) in the world's axes."""
+        """Convert velocities of this space at poses T to (angular, linear) in the world's axes."""
         return np.concatenate([_times(T[..., :3, :3], x[..., :3]), x[..., 3:]], axis=-1)
 
     @staticmethod
     def own(T: Array, x: Array) -> Array:
-        """Velocities (angular, linear) in the world's axes as velocities of this space at poses T."""
+        """Convert velocities (angular, linear) in the world's axes to velocities of this space at poses T."""
         return np.concatenate([_times(T[..., :3, :3].swapaxes(-1, -2), x[..., :3]), x[..., 3:]], axis=-1)

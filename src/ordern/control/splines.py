@@ -1,7 +1,7 @@
 """Velocities and accelerations at the knots of splines.
 
-All is written for the steps d_i from knot to knot, so that it serves on curved spaces too: there d_i is the velocity
-that leads from one knot to the next, which has the same components at both.
+The equations use only the steps d_i from knot to knot, so that they also hold on curved spaces: there d_i is the
+constant velocity that leads from one knot to the next, which has the same components at both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["cubic", "quintic"]
 
 
 def cubic(h: Array, d: Array, ends: str, v: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Velocities and accelerations (n + 1, nv) of the cubic spline with steps d (n, nv) in the times h (n,).
+    """Return velocities and accelerations (n + 1, nv) of the cubic spline with steps d (n, nv) in the times h (n,).
 
     `ends` is "natural" (no acceleration), "clamped" (the velocities v) or "periodic".
     """
@@ -45,7 +45,7 @@ def cubic(h: Array, d: Array, ends: str, v: tuple[Array, Array]) -> tuple[Array,
 
 
 def quintic(h: Array, d: Array, ends: str, v: tuple[Array, Array], a: tuple[Array, Array]) -> tuple[Array, Array]:
-    """The same of the quintic spline, whose derivatives up to the fourth are continuous.
+    """Return the same for the quintic spline, whose derivatives up to the fourth are continuous.
 
     At "natural" ends the third and fourth derivatives vanish, at "clamped" ones velocities v and accelerations a are
     given.
@@ -76,9 +76,9 @@ def quintic(h: Array, d: Array, ends: str, v: tuple[Array, Array], a: tuple[Arra
 
 
 def _derivatives(h: float, d: Array) -> tuple[Array, Array, Array]:
-    """Third and fourth derivatives of the quintic from 0 to d at its start (index 0) and end (index 1).
+    """Return the third and fourth derivatives of the quintic from 0 to d at its start (index 0) and end (index 1).
 
-    As matrices on (v, a) at the start, on (v, a) at the end, and what comes of d.
+    They are linear: matrices on (v, a) at the start and on (v, a) at the end, and the terms of d.
     """
     start = np.array(
         [[[-36 / h**2, -9 / h], [192 / h**3, 36 / h**2]], [[-24 / h**2, -3 / h], [-168 / h**3, -24 / h**2]]]
@@ -93,7 +93,7 @@ def _empty(n: int, size: int, width: int) -> tuple[Array, Array]:
 
 
 def _solve(rows: Array, right: Array) -> Array:
-    """A system whose rows have blocks before, on and after the diagonal, by elimination."""
+    """Solve a block-tridiagonal system by elimination."""
     diagonal: Array = rows[:, 1].copy()
     x: Array = right.copy()
     for i in range(1, len(rows)):
@@ -107,7 +107,7 @@ def _solve(rows: Array, right: Array) -> Array:
 
 
 def _cyclic(rows: Array, right: Array) -> Array:
-    """The same where the first row's block before the diagonal is in the last column, and so on; closed at the end."""
+    """Solve a cyclic block-tridiagonal system; the first solution is repeated at the end."""
     n, size = len(rows), rows.shape[-1]
     if n < 3:
         return _close(_dense_cyclic(rows, right))

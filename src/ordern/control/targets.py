@@ -1,6 +1,6 @@
-"""What inverse kinematics is asked to reach: poses of frames, with weights, and how far a robot is from them.
+"""Targets of inverse kinematics: poses of frames, with weights, and the residuals of a robot to them.
 
-Loops are to be closed as well: what is open of them are residuals like the others.
+The residuals of loops are appended, so that solutions are closed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, array, pose
+from ..arguments import Array, array, broadcast_shapes, pose
 from ..errors import ArgumentError
 from ..model import Frame
 from ..records import dataclass
@@ -33,13 +33,13 @@ class Target:
 
     @property
     def rows(self) -> Array:
-        """Which of the six count."""
+        """The indices of the residuals with a weight."""
         return np.flatnonzero(self.weights)
 
 
 @dataclass(frozen=True)
 class Targets:
-    """The targets of a batch, for one or several frames; `shape` is that of the batch before it was made flat."""
+    """The targets of a batch, for one or several frames; `shape` is the shape of the batch before it was flattened."""
 
     robot: Robot
     each: tuple[Target, ...]
@@ -54,12 +54,12 @@ class Targets:
         return sum(len(t.rows) for t in self.each) + self.robot.nc
 
     def of(self, which: Array) -> Targets:
-        """Some of the batch."""
+        """Return the targets of a part of the batch."""
         some = tuple(Target(t.frame, t.poses[which], t.weights) for t in self.each)
         return Targets(self.robot, some, (len(some[0].poses),))
 
     def distances(self, q: Array) -> tuple[Array, Array]:
-        """The largest angle (rad) and distance (m) of any frame from its target, of all that has a weight."""
+        """Return the largest angle (rad) and distance (m) of any frame from its target, along axes with a weight."""
         angle, distance = np.zeros(len(q)), np.zeros(len(q))
         for t in self.each:
             r = np.where(t.weights > 0.0, _residual(self.robot.pose(q, t.frame), t.poses), 0.0)
@@ -68,14 +68,14 @@ class Targets:
         return angle, distance
 
     def residuals(self, q: Array) -> Array:
-        """Weighted residuals (n, count)."""
+        """Return the weighted residuals (n, count)."""
         found = [(t.weights * _residual(self.robot.pose(q, t.frame), t.poses))[:, t.rows] for t in self.each]
         if self.robot.nc:
             found.append(self.robot.loop_residual(q))
         return np.concatenate(found, axis=1)
 
     def derivatives(self, q: Array) -> Array:
-        """How the weighted residuals change with the velocities of the joints, (n, count, nv)."""
+        """Return the derivatives of the weighted residuals by the velocities of the joints, (n, count, nv)."""
         found = [self._derivative(q, t) for t in self.each]
         if self.robot.nc:
             found.append(self.robot.loop_jacobian(q))
@@ -90,10 +90,10 @@ class Targets:
 
 
 def _residual(T: Array, goal: Array) -> Array:
-    """The rotation vector to the goal (the same in the axes of either), and the way to it in the goal's axes."""
+    """Return the rotation vector to the goal (equal in both frames), and the displacement to it in the goal's axes."""
     Rt, Gt = T[:, :3, :3].swapaxes(1, 2), goal[:, :3, :3].swapaxes(1, 2)
     apart = goal[:, :3, 3] - T[:, :3, 3]
-    return np.concatenate([log(Rt @ goal[:, :3, :3]), rotate(Gt, apart)], axis=1)
+    return np.concatenate([log(Rt @ goal[:, :3, :3], check=False), rotate(Gt, apart)], axis=1)
 
 
 def targets(
@@ -103,7 +103,7 @@ def targets(
     weights: ArrayLike | Mapping[str, ArrayLike] | None,
     batch: tuple[int, ...],
 ) -> Targets:
-    """Targets from what the user gave; `batch` is the shape of the positions to start from."""
+    """Return the targets from the user's arguments; `batch` is the shape of the initial positions."""
     if isinstance(pose_or_poses, Mapping):
         if frame is not None:
             raise ArgumentError("poses by names of frames already say which frames; leave `frame` out")
@@ -118,11 +118,7 @@ def targets(
         name = sorted(set(weights) - set(given), key=str)[0]
         raise ArgumentError(f"weights: there is no pose for the frame {name!r}")
     found = [(robot.frame(name), pose(T, f"the pose for {name!r}", batch=True)) for name, T in given.items()]
-    try:
-        shape = np.broadcast_shapes(batch, *(T.shape[:-2] for _, T in found))
-    except ValueError:
-        shapes = ", ".join(str(T.shape[:-2]) for _, T in found)
-        raise ArgumentError(f"batches of poses {shapes} and of q0 {batch} do not broadcast") from None
+    shape = broadcast_shapes("poses and q0", batch, *(T.shape[:-2] for _, T in found))
     each = []
     for (name, _), (f, T) in zip(given.items(), found, strict=True):
         w = weights.get(name) if isinstance(weights, Mapping) else weights

@@ -1,17 +1,16 @@
-"""Trajectories of a frame, turned into motions of the joints.
+"""Motions of the joints that move a frame along a path of poses.
 
-The joints follow the frame at the least velocity that does it: v = J^+ V, with J the Jacobian of the task in the
-world's axes. This is integrated from knot to knot by the classical Runge-Kutta method, and each knot is put onto the
-path by inverse kinematics. Its derivative, with J^+ = J^T (J J^T)^-1,
+The joints have the least velocity that moves the frame: v = J^+ V, with J the Jacobian of the task in the world's axes.
+The classical Runge-Kutta method integrates v from knot to knot, and inverse kinematics corrects each knot. The
+acceleration at the knots is the derivative of v, with J^+ = J^T (J J^T)^-1:
 
-    a = J^+ (A - J' v) + (1 - J^+ J) J'^T (J J^T)^-1 V,
+    a = J^+ (A - J' v) + (1 - J^+ J) J'^T (J J^T)^-1 V.
 
-is the acceleration at the knots; between them the motion is that of `Segments`. Knots are added until the frame is on
-its path between them, too.
+Between the knots, the motion is that of `Segments`. Knots are added until the frame is accurate between them, too.
 
-Of a robot with loops, the rows K of the loops stand below those of the task: K v = 0, K a = -k. Rows may depend on
-others, so the inverse is that of a rank which is known from the start; the formula above holds for it all the same, as
-long as the rank stays. Between the knots leaders move as in `Segments`, and loops are closed.
+In a robot with loops, the rows K of the loops are appended to those of the task: K v = 0, K a = -k. Rows may depend on
+each other, so the pseudo-inverse is of the rank at the start; the formula above still holds while the rank does not
+change. Between the knots, leading joints move as in `Segments`, and loops are closed.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, pose, positive
-from ..errors import ArgumentError, unknown_name
+from ..arguments import Array, choice, pose, positive
+from ..errors import ArgumentError
 from ..model import Frame
 from .arguments import of_robot
 from .closing import Closing, closings
@@ -38,27 +37,27 @@ if TYPE_CHECKING:
 __all__ = ["TASKS", "TipTrajectory", "tip"]
 
 TASKS = {"pose": slice(0, 6), "orientation": slice(0, 3), "position": slice(3, 6)}
-"""What of a frame's six velocities a task is about."""
+"""The rows of a frame's six velocities that each task controls."""
 _MOST = 20_000
-"""Knots, beyond which a path counts as one that cannot be followed as accurately as asked for."""
+"""The largest number of knots; a path that needs more is refused."""
 _DEPENDENT, _SINGULAR = 1e-9, 1e-7
-"""Parts of the largest singular value: rows with less depend on others, and one that comes to less gets lost."""
+"""Singular values below these parts of the largest: rows that depend on others, and a position that is singular."""
 _CONSISTENT = 1e-6
-"""What loops may take away of a velocity that a path asks for, relative to it."""
+"""The largest part of the path's velocity that loops may prevent."""
 
 
 class TipTrajectory(Segments):
     """A motion of the joints in which a frame follows a path of poses.
 
-    `path` is that of the frame, `error` the largest angle (rad) and distance (m) from it, midway between the knots. If
-    a loop is open by more than this distance, in rad or m, it is that instead.
+    `path` is the path of the frame, `error` the largest angle (rad) and distance (m) from it, midway between the knots.
+    The distance is at least the largest residual of a loop, in rad or m.
     """
 
     frame: Frame
     path: PosePath
     error: tuple[float, float]
     closing: Closing | None = None
-    """Of a robot with loops, what closes them."""
+    """The solver that closes the loops; None without loops."""
 
     def _motion(self, t: Array, left: bool) -> Motion:
         tree = super()._motion(t, left)
@@ -81,20 +80,19 @@ def tip(
     limits: bool = True,
     accuracy: float = 1e-6,
 ) -> TipTrajectory:
-    """Move a frame along poses: the joint motion by inverse kinematics, v and a from the Jacobian's equations.
+    """Move a frame along poses: return the joint motion, by inverse kinematics and the Jacobian.
 
     `poses` is one pose (4, 4), to be reached from the position q0; or several (n, 4, 4), the first of them the start,
     which inverse kinematics finds near q0; or a function of time that returns (pose, velocity, acceleration) of the
     frame, (angular, linear) in the world's axes. `path` is "line" (straight, turning about one axis) or "screw", with a
     rest at each pose and a `duration` for each piece or for all; or "spline", which passes the poses at `times`. `law`
     is "cycloidal", "minimum-jerk", or "trapezoidal" (with `velocity` and `acceleration` as limits (angular, linear)).
-    With `task` "position" or "orientation" the rest of the pose is free. Redundant arms move as little as possible.
-    Limits of position are kept, or the error says where they stand in the way; so it does at singular positions. Loops
-    are closed all along.
+    With `task` "position" or "orientation" the rest of the pose is free. Redundant arms move as little as possible. The
+    motion keeps limits of position, unless `limits` is False; an error says where it cannot, or where it meets a
+    singular position. Loops stay closed.
     """
     of_robot(robot)
-    if task not in TASKS:
-        raise unknown_name("task", task, TASKS)
+    choice("task", task, TASKS)
     driven = [x.loop.name for x in robot.loop_table.loops if x.type.timed]
     if driven:
         raise ArgumentError(
@@ -124,7 +122,7 @@ def tip(
 
 
 class _Follower:
-    """Joints that follow a path."""
+    """The joint motion along a path, knot by knot."""
 
     def __init__(self, robot: Robot, frame: Frame, path: PosePath, rows: slice, limits: bool, accuracy: float) -> None:
         self.robot, self.frame, self.path, self.rows, self.limits = robot, frame, path, rows, limits
@@ -135,14 +133,14 @@ class _Follower:
         self.rank = 0
 
     def reach(self, T: Array, q0: ArrayLike | None, restarts: int = 0, steps: int = 30) -> tuple[Array, Reach]:
-        """The position in which the frame has the pose T."""
+        """Return the position in which the frame has the pose T."""
         return inverse_kinematics(
             self.robot, T, self.frame, q0, limits=self.limits, damping=1e-3, tolerance=self.tolerance, steps=steps,
             weights=self.weights, restarts=restarts, null=None, rng=0,
         )  # fmt: skip
 
     def start(self, q0: ArrayLike | None) -> Array:
-        """The position at the start of the path."""
+        """Return the position at the start of the path."""
         q, info = self.reach(self.path.at(np.zeros(1))[0][0], q0, 20 if q0 is None else 0, 100)
         if not info.reached:
             raise ArgumentError(f"the start of the path is not reached: {info}".replace("\n", "; "))
@@ -156,26 +154,26 @@ class _Follower:
         return q
 
     def closed(self, q: Array) -> Array:
-        """The position with its loops closed to rounding; leaders stay."""
+        """Return the position with its loops closed to rounding; leading joints stay."""
         if self.closing is None:
             return q
         return np.asarray(self.closing.position(q[None], q[None], np.zeros(1))[0][0])
 
     def jacobian(self, q: Array) -> Array:
-        """Of the task, in the world's axes."""
+        """Return the Jacobian of the task, in the world's axes."""
         return self.robot.jacobian(q, self.frame, axes="world")[..., self.rows, :]
 
     def system(self, q: Array) -> Array:
-        """The Jacobian of the task, and that of the loops below it."""
+        """Return the Jacobian of the task, with the Jacobian of the loops below it."""
         J = self.jacobian(q)
         return J if self.closing is None else np.concatenate([J, self.robot.loop_jacobian(q)], axis=-2)
 
     def wanted(self, V: Array) -> Array:
-        """What the system times the velocity should be: that of the frame; and loops stay closed."""
+        """Return the right-hand side of the system: the frame's velocity, and zeros for the loops."""
         return np.concatenate([V, np.zeros((*V.shape[:-1], self.robot.nc))], axis=-1)
 
     def inverse(self, A: Array) -> Array:
-        """A^+: of the velocities that give the same, the least."""
+        """Return the pseudo-inverse A^+, which gives the least velocities."""
         if self.closing is None:
             return np.asarray(np.linalg.solve(A @ A.swapaxes(-1, -2), A).swapaxes(-1, -2))
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
@@ -186,11 +184,11 @@ class _Follower:
         return np.asarray(Vs @ U[..., :r].swapaxes(-1, -2))
 
     def velocity(self, q: Array, V: Array) -> Array:
-        """The least velocity that moves the frame so."""
+        """Return the least velocity of the joints that moves the frame at V."""
         return np.asarray(self.inverse(self.system(q)) @ self.wanted(V))
 
     def step(self, t0: float, t1: float, q: Array) -> Array:
-        """The position at t1, from that at t0, by a step of Runge and Kutta, brought onto the path."""
+        """Return the position at t1 from the position at t0: a Runge-Kutta step, then inverse kinematics."""
         h = t1 - t0
         T, V, _ = self.path.at(np.array([t0, 0.5 * (t0 + t1), t1]))
         V = V[:, self.rows]
@@ -207,7 +205,7 @@ class _Follower:
         return self.closed(after)
 
     def follow(self, q: Array, count: int) -> TipTrajectory:
-        """The motion with so many knots at equal times, and one at each break."""
+        """Return the motion with `count` knots at equal times, and one at each break."""
         t = np.union1d(np.linspace(0.0, self.path.duration, count + 1), self.path.breaks)
         t = t[np.concatenate([[True], np.diff(t) > 1e-9 * self.path.duration])]
         t[-1] = self.path.duration
@@ -228,7 +226,7 @@ class _Follower:
         return found
 
     def rates(self, q: Array, t: Array) -> tuple[Array, list[Array]]:
-        """Velocities at the knots, and the accelerations after and before each."""
+        """Return velocities at the knots, and the accelerations after and before each."""
         robot, A = self.robot, self.system(q)
         P = self.inverse(A)
         _, V, after = self.path.at(t)
@@ -249,12 +247,12 @@ class _Follower:
         return v, [(P @ x[..., None] + free)[..., 0] for x in asked]
 
     def require_kept(self, A: Array, v: Array, b: Array, t: Array) -> None:
-        """Raise unless velocities move the frame as the path asks, with all loops closed."""
+        """Raise unless velocities move the frame along its path with all loops closed."""
         off = np.linalg.norm((A @ v[..., None])[..., 0] - b, axis=-1)
         k = int(np.argmax(off))
         if self.closing is not None and off[k] > _CONSISTENT * (1.0 + np.linalg.norm(b[k])):
             raise ArgumentError(
-                f"at t = {t[k]:.6g} s the loops of {self.robot.name!r} do not let frame {self.frame.name!r} move as "
-                f"the path asks (off by {off[k]:.3g}); ask for a path that they allow, or for a part of the pose "
+                f"at t = {t[k]:.6g} s the loops of {self.robot.name!r} do not let frame {self.frame.name!r} "
+                f"follow the path (off by {off[k]:.3g}); use a path that they allow, or control a part of the pose "
                 "(`task`)"
             )

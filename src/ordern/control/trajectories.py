@@ -1,8 +1,9 @@
 """Trajectories: motions of a robot over time.
 
-Each function returns a `Trajectory`, whose `trajectory(t)` is (q, v, a) and which rests before and after. They move on
-the configuration manifold: between two positions, joints go along the motion of constant velocity, a spherical or free
-joint along its short rotation or screw, and v and a are those of the joints: in the body's axes.
+Each function returns a `Trajectory`: `trajectory(t)` is (q, v, a), and the robot rests before and after. Motions are on
+the configuration manifold: between two positions, each joint moves along the motion of constant velocity, which for a
+spherical or free joint is the shortest rotation or screw. v and a are velocity and acceleration of the joints, in the
+body's axes.
 
 | function | motion |
 |---|---|
@@ -14,8 +15,8 @@ joint along its short rotation or screw, and v and a are those of the joints: in
 | `hold`, `sequence` | rest; one after the other |
 | `tip` | a frame along straight lines, screws or a spline of poses, by inverse kinematics |
 
-Of a robot with loops, all positions that are given must be closed ones. As many joints lead as it has freedoms, those
-with motors first: these move as they would without loops. The others are where the loops put them, at every time.
+For a robot with loops, all given positions must be closed. As many joints lead as the robot has freedoms, those with
+motors first; they move as they would without loops. The loops determine the positions of the other joints.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from numpy.typing import ArrayLike
 
 from ..arguments import Array, positive
 from ..errors import ArgumentError
-from .arguments import freedoms
+from .arguments import freedom_name, freedoms
 from .checks import Exceeded
 from .closed_trajectory import closed
 from .closing import require_kept
 from .laws import Cycloidal, MinimumJerk, Trapezoidal
-from .motions import freedom_name, meet, spline_in, straight, through_in, vector
+from .motions import meet, spline_in, straight, through_in, vector
 from .motions import way as way_between
 from .spaces import Configurations
 from .tip import TipTrajectory, tip
@@ -92,8 +93,9 @@ def trapezoidal(
 ) -> Trajectory:
     """From rest to rest with constant acceleration, constant velocity, constant deceleration; joints synchronised.
 
-    As fast as the limits of all joints let it, or in the given `duration`. `velocity` and `acceleration` are limits for
-    each freedom: a number, nv numbers, or a dictionary by joints; velocities are the model's limits unless given.
+    The motion is as fast as the limits of all joints allow, or takes the given `duration`. `velocity` and
+    `acceleration` are limits for each velocity: a number, nv numbers, or a dictionary by joints. The limits of velocity
+    are by default those of the model.
     """
     space = Configurations(robot)
     start, way = way_between(space, q0, q1)
@@ -192,7 +194,7 @@ def hold(robot: Robot, q: ArrayLike, duration: float) -> Trajectory:
 
 
 def _between(tree: Trajectory, q0: ArrayLike, q1: ArrayLike) -> Trajectory:
-    """The motion of the tree from one position to another, with loops closed all along."""
+    """Return the motion of the tree from one position to another, with loops closed at every time."""
     return closed(tree, [0.0, tree.duration], [np.asarray(q0, float), np.asarray(q1, float)], ["q0", "q1"])
 
 
@@ -203,7 +205,7 @@ def _keep_loops(
     a: Sequence[ArrayLike | None],
     times: Sequence[float],
 ) -> None:
-    """Raise unless velocities and accelerations that were given at the ends keep loops closed."""
+    """Raise unless the given velocities and accelerations at the ends keep loops closed."""
     for k in (0, 1) if robot.nc else ():
         rate = np.zeros(robot.nv) if v[k] is None else np.asarray(v[k], float)
         if v[k] is not None:
@@ -213,7 +215,7 @@ def _keep_loops(
 
 
 def sequence(*parts: Trajectory | Iterable[Trajectory]) -> Trajectory:
-    """One trajectory after the other. Each must start where the one before ended, at the same velocity."""
+    """Join trajectories. Each must start where the one before ended, at the same velocity."""
     flat: list[Trajectory] = []
     for part in parts:
         flat.extend(part if isinstance(part, Iterable) else [part])

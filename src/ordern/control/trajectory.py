@@ -1,8 +1,8 @@
-"""What a trajectory is, and the two kinds that all others are made of.
+"""Trajectories: the base class, and the two kinds from which all others are made.
 
-A `Straight` follows one motion of constant velocity by a time law. `Segments` pass through knots with given positions,
-velocities and accelerations; between two of them the coordinates, in the chart about the first, are polynomials of
-fifth degree. So the acceleration is continuous, whatever the joints.
+`Straight` follows one motion of constant velocity by a time law. `Segments` passes through knots with given positions,
+velocities and accelerations; between two knots the coordinates, in the chart about the first, are polynomials of fifth
+degree. So the acceleration is continuous for all joints.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, positive
+from ..arguments import Array, finite, positive, real
 from ..errors import ArgumentError
 from .laws import Law
 from .spaces import Configurations, Space
@@ -45,9 +45,9 @@ class Samples(NamedTuple):
 class Trajectory(ABC):
     """A motion over the times from 0 to `duration`; before and after it, the robot rests.
 
-    `trajectory(t)` is (q, v, a) at a time or at an array of times: v is the velocity in the sense of the robot's joints
-    (of a spherical joint, the angular velocity in the body's axes) and a its derivative. At the two ends they are those
-    of the motion, beyond the ends zero.
+    `trajectory(t)` is (q, v, a) at a time or at an array of times: v is the velocity of the robot's joints (for a
+    spherical joint, the angular velocity in the body's axes), and a is its derivative. Both are zero before the start
+    and after the end.
     """
 
     space: Space
@@ -55,11 +55,11 @@ class Trajectory(ABC):
 
     @abstractmethod
     def _motion(self, t: Array, left: bool) -> Motion:
-        """The motion at times (n,) within the duration; where it jumps, after the jump or, with `left`, before it."""
+        """Return the motion at times (n,) within the duration; at a jump, after it or, with `left`, before it."""
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Times, between the ends, at which the acceleration jumps."""
+        """The times, between the ends, at which the acceleration jumps."""
         return ()
 
     @property
@@ -69,13 +69,8 @@ class Trajectory(ABC):
         return self.space.robot
 
     def __call__(self, t: ArrayLike) -> Motion:
-        """Position, velocity and acceleration at the time t, or at an array of times."""
-        try:
-            times = np.asarray(t, float)
-        except (TypeError, ValueError):
-            raise ArgumentError(f"t must be a time or an array of times, not {t!r}") from None
-        if not np.isfinite(times).all():
-            raise ArgumentError("t must be finite")
+        """Return position, velocity and acceleration at the time t, or at an array of times."""
+        times = finite(real(t, "t"), "t")
         flat = times.reshape(-1)
         q, v, a = self._motion(np.clip(flat, 0.0, self.duration), False)
         outside = (flat < 0.0) | (flat > self.duration)
@@ -83,7 +78,7 @@ class Trajectory(ABC):
         return Motion(*(x.reshape(*times.shape, *x.shape[1:]) for x in (q, v, a)))
 
     def sample(self, rate: float) -> Samples:
-        """The motion at `rate` times per second, from the start; the end is always there, as the last sample."""
+        """Return the motion at `rate` times per second, from the start; the last sample is always the end."""
         count = self.duration * positive(rate, "rate")
         if count > 1e8:
             raise ArgumentError(f"a rate of {rate:g} per second would give {count:.3g} samples; use a lower rate")
@@ -92,12 +87,12 @@ class Trajectory(ABC):
         return Samples(t, *self(t))
 
     def check(self, robot: Robot | None = None, samples: int = 1000) -> tuple[Exceeded, ...]:
-        """The limits of position, velocity and effort that the motion exceeds: joint by joint, where it is worst.
+        """Return the limits of position, velocity and effort that the motion exceeds, each at its worst time.
 
-        The effort is what the drives must give besides damping, friction and springs; of a robot with loops, what its
-        motors must. Loops that open are told as well, and velocities that are not the rates of positions. An empty
-        tuple says that all is well, at so many times. Another robot of the same joints may be given, with other limits
-        or a load.
+        The effort is the force of the drives, without damping, friction and springs; in a robot with loops, the force
+        of the motors. Loops that open are reported as well, and velocities that are not the rates of positions. The
+        result is empty if the motion passes all checks at `samples` equal times. `robot` may be another robot with the
+        same joints, and with other limits or a load.
         """
         from .checks import check
 
@@ -108,7 +103,7 @@ class Trajectory(ABC):
 
 
 class Straight(Trajectory):
-    """From one point to another at velocities of constant direction, by a time law."""
+    """A motion from one point to another at a velocity of constant direction, by a time law."""
 
     def __init__(self, space: Space, start: Array, way: Array, law: Law) -> None:
         self.space, self.start, self.way, self.law = space, start, way, law
@@ -116,7 +111,7 @@ class Straight(Trajectory):
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Those of the time law."""
+        """The breaks of the time law."""
         return self.law.breaks
 
     def _motion(self, t: Array, left: bool) -> Motion:
@@ -126,7 +121,7 @@ class Straight(Trajectory):
 
 
 class Segments(Trajectory):
-    """Through knots with positions, velocities and accelerations; the acceleration before a knot may be another one."""
+    """A motion through knots with given positions, velocities and accelerations, which may jump at a knot."""
 
     def __init__(self, space: Space, t: Array, q: Array, v: Array, a: Array, before: Array | None = None) -> None:
         space.known()
@@ -153,7 +148,7 @@ class Segments(Trajectory):
 
 
 def hermite(h: Array, x1: Array, v0: Array, v1: Array, a0: Array, a1: Array) -> Array:
-    """Coefficients, from the first power to the fifth, of polynomials from 0 to x1 with these rates at both ends."""
+    """Return the coefficients, first to fifth power, of polynomials from 0 to x1 with these rates at both ends."""
     p = (x1 - h * v0 - 0.5 * h * h * a0) / h**3
     dp = (v1 - v0 - h * a0) / h**2
     ddp = (a1 - a0) / h
@@ -178,7 +173,7 @@ class Sequence(Trajectory):
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Those of the parts, and where they meet."""
+        """The breaks of the parts, and the times at which the parts meet."""
         inner = [float(s) + b for s, p in zip(self.starts[:-1], self.parts, strict=True) for b in p.breaks]
         return tuple(sorted({*inner, *(float(s) for s in self.starts[1:-1])}))
 

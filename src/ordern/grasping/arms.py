@@ -1,7 +1,7 @@
 """The arms of a grasp, and groups of arms that are computed together.
 
 Arms with the same robot, the same tips and contacts of the same shapes form a group: one call of a compiled function
-computes all of them, as a batch. Where they stand is put in afterwards, by turning results to the world's axes.
+computes all of them, as a batch, in the axes of their bases. The results are then rotated to the world's axes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..algorithms.method_limits import no_couplings
 from ..algorithms.operational import filtering  # noqa: F401 - declares the questions that are asked here
+from ..arguments import Array
 from ..errors import ArgumentError, ModelError, OrdernError
 from ..joints import Placement, placement
 from ..model import BASE, Frame, Model
@@ -28,23 +29,21 @@ from .contacts import Contact
 
 __all__ = ["Arm", "Group", "arms_of", "grouped"]
 
-Array = NDArray[Any]
-
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """One arm: a robot, the frames by which it holds the object, and where its base stands."""
+    """One arm: a robot, the frames by which it holds the object, and the placement of its base."""
 
     name: str
     robot: Robot
-    """With gravity as it is in the axes of its base."""
+    """The robot, with gravity in the axes of its base."""
     tips: tuple[Frame, ...]
     base: Placement
     q: slice
-    """Where its positions are among those of all arms."""
+    """The slice of its positions in those of all arms."""
     v: slice
     contacts: slice
-    """Which contacts are its own."""
+    """The slice of its contacts in those of all arms."""
 
     def __repr__(self) -> str:
         tips = ", ".join(repr(t.name) for t in self.tips)
@@ -52,7 +51,7 @@ class Arm:
 
 
 def arms_of(given: Any, bases: Any, gravity: Array) -> tuple[Arm, ...]:
-    """The arms from what users write: robots, or pairs of a robot and a frame or frames."""
+    """Return the arms from the user's list of robots, or of pairs of a robot and a frame or frames."""
     if isinstance(given, Model) or not isinstance(given, Sequence) or not given:
         raise ArgumentError(f"grasp: arms must be a list of robots or of pairs (robot, frame), not {given!r}")
     if bases is None:
@@ -96,7 +95,7 @@ def _names(given: Sequence[Any]) -> list[str]:
 
 
 def _robot(given: Any, name: str) -> tuple[Robot, tuple[Frame, ...]]:
-    """A robot and its tips. A robot alone is held by the end of its only branch."""
+    """Return a robot and its tips. Without frames, the tip is the last body of its only branch."""
     robot, tip = given if isinstance(given, (tuple, list)) and len(given) == 2 else (given, None)
     if not isinstance(robot, Robot):
         raise ArgumentError(f"grasp: arm {name!r} must be a robot or a pair (robot, frame), not {given!r}")
@@ -129,7 +128,7 @@ def _robot(given: Any, name: str) -> tuple[Robot, tuple[Frame, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """m arms with one robot and k tips each, whose contacts bind c rows."""
+    """m arms with the same robot and k tips each, whose contacts have c constraint rows."""
 
     robot: Robot
     tips: tuple[Frame, ...]
@@ -139,13 +138,13 @@ class Group:
     shift: Array
     """(m, 3): the bases' positions."""
     contacts: NDArray[np.intp]
-    """(m, k): which contacts the tips have."""
+    """(m, k): the contacts of the tips."""
     rows: NDArray[np.intp]
-    """(m, c): which rows of all constraints are theirs."""
+    """(m, c): their rows among all constraints."""
     bound: Array
     """(m, k, 6, c): forces of each contact by the group's rows, in the contact's axes."""
     holonomic: NDArray[np.bool_]
-    """(c,): rows that keep positions."""
+    """(c,): True for rows that constrain positions, not only velocities."""
 
     @cached_property
     def weightless(self) -> Robot:
@@ -154,21 +153,21 @@ class Group:
 
     @cached_property
     def coupled(self) -> str:
-        """Why recursions over single joints do not do; empty if they do."""
+        """The reason why recursions over single joints do not apply; empty if they apply."""
         if self.looped:
             return f"it has closed loops or couplings of its own ({', '.join(list(self.robot.loop_rows)[:5])})"
         return no_couplings(self.robot)
 
     @property
     def looped(self) -> bool:
-        """Whether the arms have loops or couplings of their own that are closed."""
+        """True if the arms have closed loops or couplings of their own."""
         return self.robot.nc > 0
 
     def structure(self, q: Array) -> Constraints:
         """Return the constraints of the arms' own loops, of the rank that these have at the first positions given.
 
-        The rank is kept, for away from closed positions, as the stages of an integrator are, redundant constraints seem
-        not to be.
+        The rank is kept, because redundant constraints appear independent away from closed positions, as in the stages
+        of an integrator.
         """
         found: Constraints | None = self.__dict__.get("_structure")
         if found is None:
@@ -182,20 +181,20 @@ class Group:
         return np.kron(np.eye(2), self.turn)
 
     def world(self, x: Array) -> Array:
-        """Motions or forces (..., m, 6) from the base's axes to the world's."""
+        """Rotate motions or forces (..., m, 6) from the base's axes to the world's."""
         return rotate(self.turn, x)
 
     def base(self, x: Array) -> Array:
-        """Motions or forces (..., m, 6) from the world's axes to the base's."""
+        """Rotate motions or forces (..., m, 6) from the world's axes to the base's."""
         return rotate(np.swapaxes(self.turn, -1, -2), x)
 
     def tipwise(self, function: Callable[[Frame], Array]) -> Array:
-        """Motions (..., m, k, 6) in the world's axes, from those of each tip in the base's."""
+        """Return `function(tip)` of all tips, rotated to the world's axes: (..., m, k, 6)."""
         return np.stack([self.world(function(tip)) for tip in self.tips], axis=-2)
 
 
 def grouped(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Group, ...]:
-    """The arms in groups of equals."""
+    """Group equal arms."""
     bounds = [c.bound for c in contacts]
     starts = np.concatenate([[0], np.cumsum([b.shape[1] for b in bounds])])
     found: dict[Any, list[int]] = {}

@@ -1,13 +1,13 @@
-"""Arms and object as one robot, without the contacts; loops of the arms' own are in it."""
+"""Arms and object as one robot, without the contacts, but with the arms' own loops."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..joints import Free
 from ..model import BASE, Body, Connection, Coupling, Frame, Loop, Mimic, Model, Placement, Shape
 from ..robot import Robot
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["from_whole", "joined", "split", "to_whole", "whole_robot"]
 
-Array = NDArray[Any]
-
 
 def whole_robot(grasp: Grasp) -> Robot:
-    """One model of all parts. Names of an arm's parts have the arm's before them, with a slash."""
+    """Return one robot of all parts. The name of an arm and a slash precede the names of its parts."""
     bodies: list[Body] = []
     joints: list[Connection] = []
     frames: list[Frame] = []
@@ -113,7 +111,7 @@ def _free(name: str, q: int, v: int) -> Connection:
 
 
 def to_whole(state: GraspState) -> tuple[Array, Array]:
-    """q and v of the whole robot, of a state."""
+    """Return q and v of the whole robot at a state."""
     q, v = np.concatenate(state.q, axis=-1), np.concatenate(state.v, axis=-1)
     if state.grasp.object is None:
         return q, v
@@ -126,7 +124,7 @@ def to_whole(state: GraspState) -> tuple[Array, Array]:
 
 
 def from_whole(grasp: Grasp, q: Array, v: Array) -> GraspState:
-    """The state of a grasp, from q and v of the whole robot."""
+    """Return the state of a grasp, from q and v of the whole robot."""
     from .state import GraspState
 
     qs, vs = grasp._split(q, "q"), grasp._split(v, "v")
@@ -138,13 +136,13 @@ def from_whole(grasp: Grasp, q: Array, v: Array) -> GraspState:
 
 
 def split(state: GraspState, x: Array) -> tuple[tuple[Array, ...], Array | None]:
-    """Forces on the joints of each arm, and that on the object in the world's axes, from those of the whole robot."""
+    """Split forces of the whole robot into joint forces of each arm and the wrench on the object, in world axes."""
     grasp = state.grasp
     return grasp._split(x), None if grasp.object is None else rotate(state.R, x[..., grasp.nv :])
 
 
 def joined(state: GraspState, arms: tuple[Array, ...], shift: Array) -> Array:
-    """Velocities of the whole robot, from those of the arms and of the object in the world's axes."""
+    """Return velocities of the whole robot, from those of the arms and of the object in the world's axes."""
     if state.grasp.object is None:
         return np.concatenate(arms, axis=-1)
     return np.concatenate([*arms, rotate(np.swapaxes(state.R, -1, -2), shift)], axis=-1)

@@ -1,4 +1,4 @@
-"""Making a grasp from what users write."""
+"""`on.grasp`: makes a grasp from its arguments."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..arguments import array
+from ..arguments import Array, array
 from ..errors import ArgumentError, LoopError, ModelError
 from ..joints import Placement, placement
 from ..loops.kernels import require_closed
@@ -23,8 +23,6 @@ from .mechanism import Grasp
 
 __all__ = ["grasp"]
 
-Array = NDArray[Any]
-
 
 def grasp(
     arms: Sequence[Any],
@@ -37,15 +35,15 @@ def grasp(
     gravity: ArrayLike | None = None,
     name: str = "grasp",
 ) -> Grasp:
-    """Several arms that hold one object, or legs that stand on something that does not move.
+    """Return several arms that hold one object, or legs that stand on a fixed object.
 
-    `arms` are robots of any size, or pairs (robot, frame) where a robot has several ends; one robot that holds with
-    several frames is (robot, [frame, frame, ...]). Robots with a floating base are mobile. `bases` place them in the
-    world. `object` is a `Body` or (mass, com, inertia) in the object's frame, or None for one that stands still.
-    `contacts`, one for each tip in the order of the arms (or one for all; rigid if not given), say what is bound. Those
-    without a place of their own (`at`) are where the tips are when the arms are at the positions `q` (neutral unless
-    given, and with their own loops closed) and the object is at `pose` (the world's frame unless given). `gravity` is
-    that of the robots, along the world's axes, unless given.
+    `arms` are robots of any size, or pairs (robot, frame) where a robot has several ends; a robot that holds the object
+    with several frames is (robot, [frame, frame, ...]). Robots with a floating base are mobile. `bases` place them in
+    the world. `object` is a `Body` or (mass, com, inertia) in the object's frame, or None for a fixed object.
+    `contacts` has one contact for each tip in the order of the arms, or is one contact for all tips; rigid by default.
+    A contact without a placement (`at`) is where the tip is when the arms are at the positions `q` (by default neutral,
+    with their own loops closed) and the object is at `pose` (by default the world's frame). `gravity`, in the world's
+    axes, is by default that of the robots.
 
     >>> import ordern as on
     >>> arm = on.load("puma560")
@@ -77,7 +75,7 @@ def grasp(
 
 
 def _gravity(arms: Any, given: ArrayLike | None) -> Array:
-    """Gravity in the world's axes."""
+    """Return gravity in the world's axes."""
     if given is not None:
         return array(given, (3,), "grasp: gravity")
     robots = [
@@ -113,7 +111,7 @@ def _contacts(given: Any, arms: Sequence[Arm]) -> list[Contact]:
 
 
 def _contact_names(arms: Sequence[Arm], contacts: Sequence[Contact]) -> list[str]:
-    """The given names, else those of the arms, with the tip's where an arm has several."""
+    """Return the given names of contacts, or the names of the arms, with the tip's name if an arm has several."""
     own = [a.name if len(a.tips) == 1 else f"{a.name}/{t.name}" for a in arms for t in a.tips]
     names = [c.name or usual for c, usual in zip(contacts, own, strict=True)]
     twice = sorted({n for n in names if names.count(n) > 1})
@@ -123,7 +121,7 @@ def _contact_names(arms: Sequence[Arm], contacts: Sequence[Contact]) -> list[str
 
 
 def _with_tips(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Arm, ...]:
-    """The arms with their tips where the contacts are on them."""
+    """Return the arms with their tips moved to the contacts."""
     found = []
     for arm in arms:
         own = contacts[arm.contacts]
@@ -136,7 +134,7 @@ def _with_tips(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Arm, .
 
 
 def _tips_at(arms: Sequence[Arm], q: Any) -> list[Placement]:
-    """Where the tips are at a position."""
+    """Return the placements of the tips at a position of the arms."""
     positions = per_arm(arms, np.concatenate([assembled(a.robot) for a in arms]) if q is None else q, "q")
     if any(x.ndim != 1 for x in positions):
         raise ArgumentError("grasp: `q`, in which the contacts are closed, must be one position of each arm")

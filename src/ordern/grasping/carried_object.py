@@ -1,4 +1,4 @@
-"""The object that is held: a rigid body, its inertia and forces about the origin C of its frame, in the world's axes.
+"""Inertia and forces of the object, about the origin C of its frame, in the world's axes.
 
     M(C) = [[I_C, m p~], [-m p~, m 1]],    b(C) = (w x I_C w; m w x (w x p))
 
@@ -12,19 +12,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ArgumentError, ModelError
 from ..model import Body, ModelBuilder
 from ..rotations import skew
 
 __all__ = ["gyroscopic", "held_body", "spatial_inertia", "weight"]
 
-Array = NDArray[np.float64]
-
 
 def held_body(given: Any) -> Body | None:
-    """A body with a regular inertia from what users write; None for what does not move."""
+    """Return the object as a body with a regular inertia; None for an object that does not move."""
     if given is None:
         return None
     if isinstance(given, Body):
@@ -52,7 +50,7 @@ def held_body(given: Any) -> Body | None:
 
 
 def spatial_inertia(body: Body, R: Array) -> Array:
-    """M(C) of shape (..., 6, 6) for rotations R of the object."""
+    """Return M(C), (..., 6, 6), for rotations R of the object."""
     c = np.array(body.com)
     I = body.inertia_matrix + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
     p = skew(body.mass * (R @ c))
@@ -64,14 +62,14 @@ def spatial_inertia(body: Body, R: Array) -> Array:
 
 
 def gyroscopic(body: Body, R: Array, w: Array, M: Array) -> Array:
-    """b(C) of shape (..., 6) at the angular velocities w."""
+    """Return b(C), (..., 6), at the angular velocities w."""
     p = R @ np.array(body.com)
     turning = np.cross(w, (M[..., :3, :3] @ w[..., None])[..., 0])
     return np.concatenate([turning, body.mass * np.cross(w, np.cross(w, p))], axis=-1)
 
 
 def weight(body: Body, R: Array, gravity: Array) -> Array:
-    """The pull of gravity at C, (..., 6)."""
+    """Return the wrench of gravity at C, (..., 6)."""
     p = R @ np.array(body.com)
     force = np.broadcast_to(body.mass * gravity, p.shape)
     return np.concatenate([np.cross(p, force), force], axis=-1)

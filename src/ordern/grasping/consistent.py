@@ -1,11 +1,11 @@
 """Refuse states that a grasp cannot have: tips off the object or moving against it, and open loops of the arms.
 
-Of a contact, with the length s of its arm and of its lever on the object,
+The misfit of a contact, with s the length of its arm plus the lever on the object, is
 
     gap^2 = |turned|^2 + |apart|^2 / s^2,    slip^2 = (|w|^2 + |u|^2 / s^2) / (1 + |v|^2),    misfit^2 = gap^2 + slip^2
 
-where w and u are the velocities of the object against the tip that the contact forbids, and v those of the arm's joints
-and of the object, translations divided by s. The tolerance and how to change it are those of robots with loops: see
+where w and u are the velocities of the object relative to the tip that the contact forbids, and v the velocities of the
+arm's joints and of the object, with translations divided by s. The tolerance is that of robots with loops: see
 `ordern.loops.consistent`.
 """
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms.closed_loop.misfit import norms
+from ..arguments import Array
 from ..errors import InconsistentStateError
 from ..loops.consistent import require_consistent, tolerance_of, whose
 from ..model import BASE
@@ -31,33 +32,31 @@ if TYPE_CHECKING:
 
 __all__ = ["ContactSizes", "contact_sizes", "require_fitting", "tolerance_for"]
 
-Array = NDArray[Any]
-
 
 @dataclass(frozen=True, slots=True)
 class ContactSizes:
-    """What the misfits of contacts are made of, for all contacts of a grasp."""
+    """Lengths and matrices from which the misfits of all contacts of a grasp are computed."""
 
     length: Array
-    """(l,): of the arm and the lever, in metres."""
+    """(l,): the length of the arm plus the lever, in metres."""
     frames: Array
-    """(l, 4, 4): where the contacts are on the object."""
+    """(l, 4, 4): the contacts' frames on the object."""
     kept: Array
-    """(l, 4, 4): takes differences of poses to what a contact forbids of them; distances, divided by the length."""
+    """(l, 4, 4): projects differences of poses onto the part that the contact forbids; distances over the length."""
     still: Array
-    """(l, 3, 3): takes angular velocities in the contact's axes to those that it forbids."""
+    """(l, 3, 3): projects angular velocities, in the contact's axes, onto those that the contact forbids."""
     share: Array
-    """(l, 1): what distances are multiplied with: one over the length, or 0 for contacts that are gone."""
+    """(l, 1): the factor of distances: one over the length, or 0 for released contacts."""
     arm: NDArray[np.intp]
-    """(l,): which arm it is of."""
+    """(l,): the index of the contact's arm."""
     over: Array
-    """(nv,): what velocities of joints are divided by."""
+    """(nv,): the divisors of joint velocities."""
     counts: NDArray[np.intp]
-    """How many of them each arm has."""
+    """The number of joint velocities of each arm."""
 
 
 def contact_sizes(grasp: Grasp) -> ContactSizes:
-    """The sizes of a grasp's contacts."""
+    """Return the sizes of a grasp's contacts."""
     found = [_reach(a, k) for a in grasp.arms for k in range(len(a.tips))]
     reach = np.array(found) + np.linalg.norm(grasp.places, axis=-1)
     usual = float(reach.max()) or 1.0
@@ -81,7 +80,7 @@ def contact_sizes(grasp: Grasp) -> ContactSizes:
 
 
 def _reach(arm: Arm, k: int) -> float:
-    """The way along an arm from its base to a tip."""
+    """Return the length of the path along an arm from its base to a tip."""
     tip, robot = arm.tips[k], arm.robot
     total, body = float(np.linalg.norm(tip.placement.p)), tip.body
     while body != BASE:
@@ -96,7 +95,7 @@ def _divisors(arm: Arm, length: float) -> Array:
 
 
 def tolerance_for(check: Any, *given: Any) -> float | None:
-    """The tolerance that `check` asks for; the usual one depends on the precision of what is given."""
+    """Return the tolerance given by `check`; the default depends on the precision of the arguments."""
     parts: list[Any] = []
     for x in given:
         parts += x if isinstance(x, (list, tuple)) else [x]
@@ -104,9 +103,9 @@ def tolerance_for(check: Any, *given: Any) -> float | None:
 
 
 def require_fitting(state: GraspState, tolerance: float | None, what: str, moving: bool = True) -> None:
-    """Raise if tips and object do not fit, or do not move together, by more than a tolerance; None is for none.
+    """Raise if tips and object do not fit, or do not move together, within a tolerance; None checks nothing.
 
-    The same for loops of the arms' own. Without `moving` it is about positions alone.
+    Loops of the arms are checked as well. Without `moving`, only positions are checked.
     """
     if tolerance is None:
         return
@@ -119,7 +118,7 @@ def require_fitting(state: GraspState, tolerance: float | None, what: str, movin
         gap = _gaps(state)
         slip = _slips(state) if moving else None
         if (gap if slip is None else gap + slip).max(initial=0.0) <= tolerance**2:
-            return  # whatever the velocities are compared with
+            return  # the reference of velocities is at least 1
         slip = np.zeros_like(gap) if slip is None else slip / _speeds(state)
         bad = gap + slip > tolerance**2
     if bad.any():
@@ -127,14 +126,14 @@ def require_fitting(state: GraspState, tolerance: float | None, what: str, movin
 
 
 def _gaps(state: GraspState) -> Array:
-    """(..., l): the squares of the contacts' gaps."""
+    """Return the squares of the contacts' gaps, (..., l)."""
     s = state.grasp.sizes
     off = (state.pose[..., None, :, :] @ s.frames - state.tip_poses) @ s.kept
     return np.asarray(np.einsum("...ij,...ij->...", off, off))
 
 
 def _slips(state: GraspState) -> Array:
-    """(..., l): the squares of how fast tips move against the object."""
+    """Return the squares of the forbidden velocities between tips and object, (..., l)."""
     s = state.grasp.sizes
     across = (state.A @ state.velocity[..., None, :, None])[..., 0] - state.tip_velocities
     w = s.still @ (np.swapaxes(state.axes, -1, -2) @ across[..., :3, None])
@@ -143,7 +142,7 @@ def _slips(state: GraspState) -> Array:
 
 
 def _speeds(state: GraspState) -> Array:
-    """(..., l): what these are compared with: 1, and the squares of the velocities of the arm and of the object."""
+    """Return the reference of these squares, (..., l): 1 plus the squared velocities of the arm and of the object."""
     s, V = state.grasp.sizes, state.velocity
     arms = norms(np.concatenate(state.v, axis=-1) / s.over, s.counts)[..., s.arm]
     turning, moving = (np.einsum("...i,...i->...", x, x)[..., None] for x in (V[..., :3], V[..., 3:]))

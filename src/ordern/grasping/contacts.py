@@ -1,7 +1,7 @@
-"""Contacts between the tip of an arm and an object: what they leave free, and what they can take.
+"""Contacts between the tip of an arm and an object: their freedoms, and the forces that they can carry.
 
-A contact has a frame on the object, in which its axes are given. Tip and object touch in its origin, which does not
-move on the object. What is left free are rotations h W of the object relative to the tip, with W the contact's
+A contact has a frame on the object, whose axes are the contact's axes. Tip and object touch at its origin, which is
+fixed on the object. The free motions are rotations h W of the object relative to the tip, with W the contact's
 velocities; so the velocities on both sides obey
 
     V- = V+ + H^T W,    H^T = (h; 0),        and forces do no work on what is free:    H f = 0
@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import Array, array
 from ..errors import ArgumentError, ModelError
 from ..joints import Placement, placement
 from ..records import dataclass
@@ -26,18 +27,17 @@ from ..rotations import log
 
 __all__ = ["Contact", "Hinge", "Parted", "Point", "Rigid", "SoftFinger", "Surface"]
 
-Array = NDArray[np.float64]
 _HERE = Placement()
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """What makes a contact one-sided: the tip can push, but not pull, and friction holds it up to a point.
+    """The surface of a one-sided contact: the tip can push, but not pull, and friction is limited.
 
-    The normal points into the object, in the contact's axes. Forces along it must be positive; those across it at most
-    `friction` times as large, moments about it at most `spin` (in metres) times as large. An area of contact with the
-    half lengths `area` along two directions across the normal takes moments as long as the pressure's centre is in it;
-    for the normals z and -z these are x and y.
+    The normal points into the object, in the contact's axes. The normal force must be positive. The tangential force is
+    at most `friction` times the normal force, and the moment about the normal at most `spin` (in metres) times it. A
+    contact area with the half lengths `area` along two tangential directions carries moments while the centre of
+    pressure is inside it; for the normals z and -z, the directions are x and y.
     """
 
     friction: float = 0.5
@@ -59,16 +59,16 @@ class Surface:
 
     @property
     def axes(self) -> Array:
-        """Two directions across the normal, and the normal, as columns; one for the normal z."""
+        """Two tangential directions and the normal, as columns; the identity for the normal z."""
         return _completed(np.array(self.normal))
 
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact. `at` places its frame on the object, `on_tip` on the tip; where both meet, the grasp is closed.
+    """A contact. `at` places its frame on the object, `on_tip` on the tip; the grasp keeps both together.
 
-    Without `at` it is where the tip is in the position that `on.grasp` is given. Without a `surface` it is two-sided:
-    it can pull as well.
+    Without `at`, the contact is where the tip is in the position given to `on.grasp`. Without a `surface`, the contact
+    is two-sided: it can pull as well.
     """
 
     at: Any = None
@@ -77,7 +77,9 @@ class Contact:
     name: str = ""
 
     freedoms: ClassVar[int] = 0
-    """How many rotations it leaves free: n_g of the paper."""
+    """The number of free rotations: n_g of the paper."""
+    keeps_attitude: ClassVar[bool] = True
+    """True if the contact fixes the attitude of the object relative to the tip."""
 
     def __post_init__(self) -> None:
         what = f"{type(self).__name__} contact" + (f" {self.name!r}" if self.name else "")
@@ -94,12 +96,12 @@ class Contact:
 
     @property
     def free(self) -> Array:
-        """h: (3, freedoms), orthonormal columns in the contact's axes."""
+        """h: (3, freedoms), orthonormal axes of the free rotations, as columns in the contact's axes."""
         return np.zeros((3, 0))
 
     @property
     def bound(self) -> Array:
-        """E: (6, rows), orthonormal columns of the forces (moment, force) that it can exert, in its axes."""
+        """E: (6, rows), an orthonormal basis of the forces (moment, force) of the contact, in its axes."""
         N = _complement(self.free)
         E = np.zeros((6, N.shape[1] + 3))
         E[:3, : N.shape[1]], E[3:, N.shape[1] :] = N, np.eye(3)
@@ -107,20 +109,20 @@ class Contact:
 
     @property
     def holonomic(self) -> NDArray[np.bool_]:
-        """Of each column of `bound`, whether it keeps a position, not only a velocity."""
+        """(rows,): True for columns of `bound` that constrain positions, not only velocities."""
         return np.ones(self.bound.shape[1], dtype=bool)
 
     def turned(self, R: Array) -> Array:
-        """By how much the object is turned against the tip in directions that are bound: (..., 3), zero when it fits.
+        """Return the rotation vectors (..., 3) of the object relative to the tip in constrained directions.
 
         R are rotations (..., 3, 3) from the contact's axes on the object to those on the tip.
         """
-        return log(R, check=False)
+        return log(R, check=False) if self.keeps_attitude else np.zeros(R.shape[:-1])
 
 
 @dataclass(frozen=True)
 class Rigid(Contact):
-    """Tip and object are one: six forces. With a surface it is a flat foot or pad that can tip, slip and spin."""
+    """No motion is free: six forces. With a surface, it is a flat foot or pad that can tip, slip and spin."""
 
 
 @dataclass(frozen=True)
@@ -136,11 +138,11 @@ class Hinge(Contact):
 
     @property
     def free(self) -> Array:
-        """The axis."""
+        """The axis as a column."""
         return np.array(self.axis)[:, None]
 
     def turned(self, R: Array) -> Array:
-        """The rotation from the tip's axis to the object's."""
+        """Return the rotation vectors from the tip's axis to the object's."""
         a = np.array(self.axis)
         moved = R @ a  # the object's axis, in the tip's contact axes
         s = np.cross(a, moved)
@@ -155,26 +157,24 @@ class Point(Contact):
     """All rotations are free: a ball in its socket, or, with a surface, a point with friction."""
 
     freedoms: ClassVar[int] = 3
+    keeps_attitude: ClassVar[bool] = False
 
     @property
     def free(self) -> Array:
-        """Any."""
+        """All axes."""
         return np.eye(3)
-
-    def turned(self, R: Array) -> Array:
-        """Nothing is bound."""
-        return np.zeros(R.shape[:-1])
 
 
 @dataclass(frozen=True)
 class SoftFinger(Contact):
-    """A point that does not spin about the normal, given by the surface: two rotations are free.
+    """A point that does not spin about the normal of its surface: two rotations are free.
 
-    That there is no spin binds velocities, not positions: by rolling about, every attitude can be reached.
+    The constraint on the spin is nonholonomic: by rolling, the object can reach every attitude.
     """
 
     surface: Surface | None = field(default_factory=Surface)
     freedoms: ClassVar[int] = 2
+    keeps_attitude: ClassVar[bool] = False
 
     @property
     def _axes(self) -> Array:
@@ -182,47 +182,38 @@ class SoftFinger(Contact):
 
     @property
     def free(self) -> Array:
-        """Rotations about directions in the tangent plane."""
+        """The directions of the tangent plane."""
         return self._axes[:, :2]
 
     @property
     def holonomic(self) -> NDArray[np.bool_]:
-        """All but the spin, which comes first."""
+        """The spin, which comes first, constrains velocities only."""
         return np.array([False, True, True, True])
-
-    def turned(self, R: Array) -> Array:
-        """No attitude is bound."""
-        return np.zeros(R.shape[:-1])
 
 
 @dataclass(frozen=True)
 class Parted(Contact):
-    """No contact any more: what a released contact becomes."""
+    """A released contact: no force, and no constraint."""
+
+    keeps_attitude: ClassVar[bool] = False
 
     @property
     def bound(self) -> Array:
         """No force."""
         return np.zeros((6, 0))
 
-    def turned(self, R: Array) -> Array:
-        """Nothing is bound."""
-        return np.zeros(R.shape[:-1])
-
 
 def _unit(x: ArrayLike, what: str) -> tuple[float, float, float]:
-    try:
-        a = np.asarray(x, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what} must be three numbers, not {x!r}") from None
-    size = float(np.linalg.norm(a)) if a.shape == (3,) else 0.0
-    if not 0.0 < size < math.inf:
-        raise ArgumentError(f"{what} must be three numbers that are not all zero, not {x!r}")
+    a = array(x, (3,), what)
+    size = float(np.linalg.norm(a))
+    if not size:
+        raise ArgumentError(f"{what} must not be zero")
     first, second, third = (a / size).tolist()
     return (first, second, third)
 
 
 def _completed(n: Array) -> Array:
-    """A rotation whose third column is n; one if n is z, and about x if it is -z."""
+    """Return a rotation whose third column is n; the identity if n is z, and half a turn about x if n is -z."""
     if n[2] > 1.0 - 1e-12:
         return np.eye(3)
     if n[2] < -1.0 + 1e-12:
@@ -233,7 +224,7 @@ def _completed(n: Array) -> Array:
 
 
 def _complement(h: Array) -> Array:
-    """Orthonormal directions across the columns of h."""
+    """Return orthonormal directions perpendicular to the columns of h."""
     k = h.shape[1]
     if k in (0, 3):
         return np.eye(3)[:, k:]

@@ -1,4 +1,4 @@
-"""Forward dynamics of a grasp by matrices of all arms at once: the equations as they are first written down.
+"""Forward dynamics of a grasp by dense matrices of all arms: the equations in their first form.
 
     direct (2.11)          [ 0    -A    J ] [ f     ]   [ a(C) - Jdot th ]
                            [ -A^T M(C)  0 ] [ alpha ] = [ -b(C)          ]
@@ -10,9 +10,9 @@
     appendix-b (b.9)       f = Pi (J M^-1 T + G1),  Pi = Om^-1 - Om^-1 H^T [H Om^-1 H^T]^-1 H Om^-1,
                            dW/dt = -[H Om^-1 H^T]^-1 H Om^-1 (J M^-1 T + G1)
 
-All are of order n^3. The first two find which rows depend on others from the singular values of [J, -A], add the
-projector on what no motion feels to the upper left block, and so find the least f. The closed form takes the
-pseudo-inverse of Omega; appendix B, as in the paper, is for regular arms.
+All are of order n^3. The first two find dependent rows from the singular values of [J, -A], add the projector on
+forces without effect to the upper left block, and so find the least f. The closed form uses the pseudo-inverse of
+Omega; appendix B, as in the paper, is for regular arms.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (2.11)-(2.15), (3.4)-(3.6), (b.9).
 Differs: contacts bind only the rows E: J and A stand for E^T J and E^T A in the first three.
@@ -23,8 +23,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ArgumentError
 from .motion import GraspMotion, motion_of
 from .omega import Omega, Solved
@@ -33,11 +33,9 @@ from .state import GraspState
 
 __all__ = ["DENSE", "appendix_b", "closed_form", "direct", "reduced"]
 
-Array = NDArray[Any]
-
 
 class _Dense:
-    """All arms' matrices at a state."""
+    """The matrices of all arms at a state."""
 
     def __init__(self, state: GraspState, tau: tuple[Array, ...], wrench: Array | None) -> None:
         grasp, self.state = state.grasp, state
@@ -67,12 +65,12 @@ class _Dense:
         self.b = state.object_bias(wrench)
 
     def bound(self, omega: Omega) -> tuple[Array, Array, Array]:
-        """E^T J, E^T A and E^T (a(C) - Jdot th)."""
+        """Return E^T J, E^T A and E^T (a(C) - Jdot th)."""
         Et = np.swapaxes(omega._forces, -1, -2)
         return Et @ self.J, Et @ self.A, _times(Et, self.bias - self.convective)
 
     def motion(self, th: Array, omega: Omega, f: Array, alpha: Array, rank: Any, residual: Array) -> GraspMotion:
-        """The result from joint accelerations, rows of forces and the object's acceleration."""
+        """Return the result from joint accelerations, constraint forces and the object's acceleration."""
         grasp = self.state.grasp
         solved = Solved([f[..., g.rows] for g in grasp.groups], alpha, np.asarray(rank), residual)
         return motion_of(self.state, grasp._split(th), solved, self.state.forces(solved.multipliers))
@@ -86,8 +84,8 @@ def _t(A: Array) -> Array:
     return np.swapaxes(A, -1, -2)
 
 
-def _unfelt(K: Array, rcond: float) -> tuple[Array, Array]:
-    """The projector on forces that no motion feels, K^T f = 0, and the rank of K."""
+def _without_effect(K: Array, rcond: float) -> tuple[Array, Array]:
+    """Return the projector on forces without effect, K^T f = 0, and the rank of K."""
     if not K.shape[-2]:
         return np.zeros((*K.shape[:-2], 0, 0)), np.zeros(K.shape[:-2], int)
     U, d, _ = np.linalg.svd(K)
@@ -99,12 +97,12 @@ def _unfelt(K: Array, rcond: float) -> tuple[Array, Array]:
 
 
 def direct(state: GraspState, tau: tuple[Array, ...], wrench: Array | None, rcond: float) -> GraspMotion:
-    """All unknowns at once, (2.11)."""
+    """Solve for all unknowns at once, (2.11)."""
     d, omega = _Dense(state, tau, wrench), Omega(state, compliance(state), rcond)
     J, A, wanted = d.bound(omega)
     moves = state.inertia is not None
     K = np.concatenate([J, -A], axis=-1) if moves else J
-    P, rank = _unfelt(K, rcond)
+    P, rank = _without_effect(K, rcond)
     c, o, n = K.shape[-2], 6 * moves, J.shape[-1]
     S = np.zeros((*state.shape, c + o + n, c + o + n))
     S[..., :c, :c], S[..., :c, c + o :], S[..., c + o :, :c], S[..., c + o :, c + o :] = P, J, _t(J), d.M
@@ -114,16 +112,16 @@ def direct(state: GraspState, tau: tuple[Array, ...], wrench: Array | None, rcon
         S[..., :c, c : c + o], S[..., c : c + o, :c], S[..., c : c + o, c : c + o] = -A, -_t(A), state.inertia
         right[..., c : c + o] = -d.b
     x = np.linalg.solve(S, right[..., None])[..., 0]
-    unfelt = _times(P, x[..., :c])
+    ineffective = _times(P, x[..., :c])
     alpha = x[..., c : c + o] if moves else np.zeros((*state.shape, 6))
-    return d.motion(x[..., c + o :], omega, x[..., :c] - unfelt, alpha, rank, np.linalg.norm(unfelt, axis=-1))
+    return d.motion(x[..., c + o :], omega, x[..., :c] - ineffective, alpha, rank, np.linalg.norm(ineffective, axis=-1))
 
 
 def reduced(state: GraspState, tau: tuple[Array, ...], wrench: Array | None, rcond: float) -> GraspMotion:
-    """Without the object's acceleration, (2.14)."""
+    """Solve without the object's acceleration, (2.14)."""
     d, omega = _Dense(state, tau, wrench), Omega(state, compliance(state), rcond)
     J, A, wanted = d.bound(omega)
-    P, rank = _unfelt(J if state.inertia is None else np.concatenate([J, -A], axis=-1), rcond)
+    P, rank = _without_effect(J if state.inertia is None else np.concatenate([J, -A], axis=-1), rcond)
     n, c = J.shape[-1], J.shape[-2]
     S = np.zeros((*state.shape, n + c, n + c))
     S[..., :n, :n], S[..., :n, n:], S[..., n:, :n], S[..., n:, n:] = d.M, _t(J), J, P
@@ -132,13 +130,13 @@ def reduced(state: GraspState, tau: tuple[Array, ...], wrench: Array | None, rco
         wanted = wanted - _times(A, np.linalg.solve(state.inertia, d.b[..., None])[..., 0])  # a'(C)
     right = np.concatenate([d.T - d.C, wanted], axis=-1)
     x = np.linalg.solve(S, right[..., None])[..., 0]
-    unfelt = _times(P, x[..., n:])
-    f = x[..., n:] - unfelt
-    return d.motion(x[..., :n], omega, f, _object(state, A, f, d.b), rank, np.linalg.norm(unfelt, axis=-1))
+    ineffective = _times(P, x[..., n:])
+    f = x[..., n:] - ineffective
+    return d.motion(x[..., :n], omega, f, _object(state, A, f, d.b), rank, np.linalg.norm(ineffective, axis=-1))
 
 
 def closed_form(state: GraspState, tau: tuple[Array, ...], wrench: Array | None, rcond: float) -> GraspMotion:
-    """The analytical solution (3.6)."""
+    """Evaluate the analytical solution (3.6)."""
     d, omega = _Dense(state, tau, wrench), Omega(state, compliance(state), rcond)
     J, A, wanted = d.bound(omega)
     if state.inertia is not None:
@@ -154,7 +152,7 @@ def closed_form(state: GraspState, tau: tuple[Array, ...], wrench: Array | None,
 
 
 def appendix_b(state: GraspState, tau: tuple[Array, ...], wrench: Array | None, rcond: float) -> GraspMotion:
-    """Contacts that leave rotations free, (b.9), by Omega and H as the paper has them."""
+    """Solve (b.9), for contacts with free rotations, by Omega and H of the paper."""
     grasp = state.grasp
     d, omega = _Dense(state, tau, wrench), Omega(state, compliance(state), rcond)
     _require_regular(omega, rcond)
@@ -182,14 +180,14 @@ def appendix_b(state: GraspState, tau: tuple[Array, ...], wrench: Array | None, 
 
 
 def _object(state: GraspState, A: Array, f: Array, b: Array) -> Array:
-    """alpha(C), from M(C) alpha + b = A^T f."""
+    """Return alpha(C), from M(C) alpha + b = A^T f."""
     if state.inertia is None:
         return np.zeros((*state.shape, 6))
     return np.asarray(np.linalg.solve(state.inertia, (_times(_t(A), f) - b)[..., None])[..., 0])
 
 
 def _require_regular(omega: Omega, rcond: float) -> None:
-    """Raise unless every arm can move its tips in all ways, naming one that cannot."""
+    """Raise, with the name of an arm, unless every arm can move its tips in all directions."""
     grasp = omega.state.grasp
     for c in grasp.contacts:
         if not c.bound.shape[1]:

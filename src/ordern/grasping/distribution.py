@@ -1,11 +1,10 @@
-"""How a force on the object is shared between the contacts, and how they squeeze it.
+"""Distribution of a force on the object over the contacts, and internal forces, which squeeze the object.
 
 Contact forces f = E lambda put G lambda on the object, G = A^T E. Of all lambda with G lambda = w, the one of the least
-lambda^T Q lambda is Q^-1 G^T (G Q^-1 G^T)^+ w. What is left of given forces, lambda - Q^-1 G^T (G Q^-1 G^T)^+ G lambda,
-is in the null space of G: it squeezes the object and moves nothing.
+lambda^T Q lambda is Q^-1 G^T (G Q^-1 G^T)^+ w. The rest of given forces, lambda - Q^-1 G^T (G Q^-1 G^T)^+ G lambda,
+is in the null space of G: internal forces, which squeeze the object and do not move it.
 
-Moments and forces are added up in one sum of squares, in N m and N: with levers of about a metre that is fair, else
-weights say what a moment costs.
+The sum of squares adds moments in N m and forces in N, which suits levers of about a metre; otherwise, use weights.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ArgumentError
 from ..records import dataclass
 from .arguments import numbers
@@ -25,23 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Distribution", "distribute", "grasp_matrix", "internal_basis", "internal_forces"]
 
-Array = NDArray[Any]
-
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """Contact forces that carry a force on the object."""
+    """Contact forces that together exert a given wrench on the object."""
 
     forces: Array
     """(..., l, 6): (moment, force) of the tips on the object, at the contacts, in the world's axes."""
     residual: Array
-    """(...): the norm of what the contacts cannot carry; zero if they hold the object in every direction."""
+    """(...): the norm of the part that the contacts cannot exert; zero if they hold the object in every direction."""
     internal: int
-    """How many independent ways there are to squeeze besides."""
+    """The number of independent internal forces."""
 
 
 def grasp_matrix(grasp: Grasp, state: GraspState) -> Array:
-    """G: (..., 6, rows), rows in the order of the contacts."""
+    """Return G, (..., 6, rows), with rows in the order of the contacts."""
     count = sum(g.rows.size for g in grasp.groups)
     G = np.zeros((*state.shape, 6, count))
     for g, F in zip(grasp.groups, state.F, strict=True):
@@ -50,7 +47,7 @@ def grasp_matrix(grasp: Grasp, state: GraspState) -> Array:
 
 
 def distribute(grasp: Grasp, state: GraspState, wrench: Array, weights: Any = None) -> Distribution:
-    """The forces of the least weighted squares that put a wrench on the object."""
+    """Return the contact forces of the least weighted squares that exert a wrench on the object."""
     G = grasp_matrix(grasp, state)
     shared, rank = _inverse(G, _costs(grasp, weights))
     y = (shared @ wrench[..., None])[..., 0]
@@ -59,7 +56,7 @@ def distribute(grasp: Grasp, state: GraspState, wrench: Array, weights: Any = No
 
 
 def internal_forces(grasp: Grasp, state: GraspState, forces: Array, weights: Any = None) -> Array:
-    """What of the contact forces does not move the object."""
+    """Return the part of contact forces that does not move the object."""
     G = grasp_matrix(grasp, state)
     y = np.zeros((*np.broadcast_shapes(state.shape, forces.shape[:-2]), G.shape[-1]))
     for g, own in zip(grasp.groups, state.rows(forces), strict=True):
@@ -70,23 +67,21 @@ def internal_forces(grasp: Grasp, state: GraspState, forces: Array, weights: Any
 
 
 def internal_basis(grasp: Grasp, state: GraspState) -> Array:
-    """An orthonormal basis of the null space of G, as forces (..., k, l, 6)."""
+    """Return an orthonormal basis of the null space of G, as forces (..., k, l, 6)."""
     G = grasp_matrix(grasp, state)
     _, d, Vt = np.linalg.svd(G)
     ranks = np.sum(d > 1e-9 * d[..., :1], axis=-1)
     if np.ndim(ranks) and np.ptp(ranks):
-        raise ArgumentError("grasp: in this batch some states have more ways to squeeze than others; ask one by one")
+        raise ArgumentError("grasp: some states have more internal forces than others; call state by state")
     rank = int(np.min(ranks))
     null = Vt[..., rank:, :]
-    return (
-        np.stack([_forces(grasp, state, null[..., k, :]) for k in range(null.shape[-2])], axis=-3)
-        if (null.shape[-2])
-        else np.zeros((*state.shape, 0, len(grasp.contacts), 6))
-    )
+    if not null.shape[-2]:
+        return np.zeros((*state.shape, 0, len(grasp.contacts), 6))
+    return np.stack([_forces(grasp, state, null[..., k, :]) for k in range(null.shape[-2])], axis=-3)
 
 
 def _forces(grasp: Grasp, state: GraspState, y: Array) -> Array:
-    """E lambda, (..., l, 6)."""
+    """Return E lambda, (..., l, 6)."""
     if y.shape[:-1] != state.shape:
         state = state.spread(np.broadcast_shapes(y.shape[:-1], state.shape))
         y = np.broadcast_to(y, (*state.shape, y.shape[-1]))
@@ -94,7 +89,7 @@ def _forces(grasp: Grasp, state: GraspState, y: Array) -> Array:
 
 
 def _costs(grasp: Grasp, weights: Any) -> Array | None:
-    """Q: (rows, rows), what the squares cost, from weights of contacts or of components."""
+    """Return Q, (rows, rows), from weights of contacts or of components."""
     if weights is None:
         return None
     l = len(grasp.contacts)
@@ -115,7 +110,7 @@ def _costs(grasp: Grasp, weights: Any) -> Array | None:
 
 
 def _inverse(G: Array, Q: Array | None) -> tuple[Array, Array]:
-    """Q^-1 G^T (G Q^-1 G^T)^+, and the rank of G."""
+    """Return Q^-1 G^T (G Q^-1 G^T)^+ and the rank of G."""
     if not G.shape[-1]:
         return np.swapaxes(G, -1, -2), np.zeros(G.shape[:-2], int)
     if Q is None:

@@ -1,4 +1,4 @@
-"""Several arms that hold one object: the class that users hold."""
+"""`Grasp`: several arms that hold one object, as users see them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arguments import broadcast_shapes, choice, real_number
+from ..arguments import Array, broadcast_shapes, choice, real_number
 from ..errors import ArgumentError
 from ..joints import Placement
 from ..loops.consistent import Check
@@ -37,18 +36,17 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "SOLVERS", "Grasp"]
 
-Array = NDArray[Any]
 METHODS = (*RECURSIVE, *DENSE)
 SOLVERS = ("by-arms", "dense")
 
 
 class Grasp:
-    """Arms that hold an object, as one mechanism. Made by `on.grasp`; it does not change.
+    """Arms that hold an object, as one mechanism. Made by `on.grasp`; immutable.
 
     Positions q, velocities v and joint forces tau of all arms are one array (..., n), arm after arm, or a list with an
     array for each arm, all with any batch shape. The object's `pose` (4x4) and `velocity` (angular, linear; of its
-    origin, in the world's axes) follow from the tips, unless the contacts leave too much free: then they must be given.
-    Forces at contacts are those of the tips on the object, (moment, force) at the contact, in the world's axes.
+    origin, in the world's axes) follow from the tips, unless the contacts leave too much free: then give them.
+    Contact forces act from the tips on the object: (moment, force) at the contact, in the world's axes.
     """
 
     def __init__(
@@ -79,7 +77,7 @@ class Grasp:
     # ---- where everything is
 
     def state(self, q: Any, v: Any = None, pose: Any = None, velocity: Any = None) -> GraspState:
-        """All that follows from positions and velocities (at rest unless given): see `GraspState`."""
+        """Return the state at positions and velocities (zero by default): see `GraspState`."""
         qs = per_arm(self.arms, q, "q")
         finite(self.arms, qs, "q")
         vs = per_arm(self.arms, np.zeros(self.nv) if v is None else v, "v")
@@ -101,52 +99,52 @@ class Grasp:
 
     @cached_property
     def sizes(self) -> ContactSizes:
-        """How large contacts and arms are, by which states that do not fit are found out."""
+        """The sizes of contacts and arms, by which misfits are measured."""
         return contact_sizes(self)
 
     def object_pose(self, q: Any, *, check: Check = True) -> Array:
-        """Where the object is, (..., 4, 4), by where the tips are."""
+        """Return the object's pose, (..., 4, 4), from the positions of the arms."""
         return self._place(q, None, check, "grasp.object_pose").pose
 
     def object_velocity(self, q: Any, v: Any, pose: Any = None, *, check: Check = True) -> Array:
-        """V(C) of the object's origin, (..., 6), by how the tips move: the least squares of (2.8)."""
+        """Return the velocity V(C) of the object's origin, (..., 6), from those of the tips, in least squares (2.8)."""
         state = self.state(q, v, pose)
         require_fitting(state, tolerance_for(check, q, v, pose), "grasp.object_velocity")
         return state.velocity
 
     def contact_index(self, name: str | int) -> int:
-        """Which contact has this name."""
+        """Return the index of a contact, by its name."""
         names = [c.name for c in self.contacts]
         if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
             return int(name)
         return names.index(choice("contact", name, names, self.name))
 
     def arm_of(self, contact: int) -> Arm:
-        """The arm that a contact belongs to."""
+        """Return the arm of a contact."""
         return next(a for a in self.arms if a.contacts.start <= contact < a.contacts.stop)
 
     def released(self, *contacts: str | int) -> Grasp:
-        """The same without some contacts; their arms are there, but touch the object no more."""
+        """Return the grasp with some contacts released; their arms no longer touch the object."""
         gone = {self.contact_index(c) for c in contacts}
         left = tuple(Parted(c.at, c.on_tip, c.surface, c.name) if i in gone else c for i, c in enumerate(self.contacts))
         return Grasp(self.name, self.arms, self.object, left, self.gravity, self.stands)
 
     def _tip_poses(self, qs: tuple[Array, ...]) -> Array:
-        """Poses of the tips in the world, (..., l, 4, 4)."""
+        """Return the poses of the tips in the world, (..., l, 4, 4)."""
         return self._tips((4, 4), lambda g, tip, q: pose_of(g.turn, g.shift) @ g.robot.pose(q, tip), qs)
 
     def _tip_velocities(self, qs: tuple[Array, ...], vs: tuple[Array, ...]) -> Array:
-        """Velocities of the tips, (..., l, 6), in the world's axes."""
+        """Return the velocities of the tips, (..., l, 6), in the world's axes."""
         return self._tips((6,), lambda g, tip, q, v: g.world(g.robot.velocity(q, v, tip, axes="world")), qs, vs)
 
     def _tip_accelerations(self, qs: tuple[Array, ...], vs: tuple[Array, ...], accs: tuple[Array, ...]) -> Array:
-        """alpha(0) = J th'' + Jdot th', second derivatives of the tips, (..., l, 6)."""
+        """Return the tips' accelerations alpha(0) = J th'' + Jdot th', (..., l, 6), in the world's axes."""
         return self._tips(
             (6,), lambda g, tip, q, v, a: g.world(g.robot.acceleration(q, v, a, tip, axes="world")), qs, vs, accs
         )
 
     def _tips(self, core: tuple[int, ...], function: Callable[..., Array], *by_arm: tuple[Array, ...]) -> Array:
-        """`function(group, tip, *arrays)` of every tip, by contacts: (..., l, *core)."""
+        """Return `function(group, tip, *arrays)` of every tip, by contacts: (..., l, *core)."""
         found = np.empty((*by_arm[0][0].shape[:-1], len(self.contacts), *core))
         for g in self.groups:
             arrays = [np.stack([x[k] for k in g.arms], axis=-2) for x in by_arm]
@@ -175,19 +173,19 @@ class Grasp:
         rcond: float = RCOND,
         check: Check = True,
     ) -> GraspMotion:
-        """Accelerations of all joints and of the object, and the contact forces, that joint forces `tau` cause.
+        """Return the accelerations of all joints and of the object, and the contact forces, due to joint forces `tau`.
 
-        Methods: "rccfd1", "rccfd2" (the default), "rccfd3", "rccfd-fd4": recursions of order n; "general": four steps
-        with any method of forward dynamics for the arms, `arm_method` (the default with joints that follow others, and
-        with arms that have closed loops, for which it is the only one); of order n^3 "direct" (2.11), "reduced" (2.14),
-        "closed-form" (3.6) and "appendix-b" (b.9). The first five solve for contact forces "by-arms", of order l, or
-        "dense", of order l^3. `wrench` is a further force (moment, force) on the object at its origin, in the world's
-        axes. Springs and friction of joints are not in it, as in `Robot.forward_dynamics`. Singular values below
-        `rcond` times the largest count as zero.
+        Methods: "rccfd1", "rccfd2" (the default), "rccfd3" and "rccfd-fd4" are recursions of order n. "general" takes
+        four steps with any method of forward dynamics for the arms, `arm_method`; it is the default with mimic joints,
+        and the only method for arms with closed loops. "direct" (2.11), "reduced" (2.14), "closed-form" (3.6) and
+        "appendix-b" (b.9) are of order n^3. The first five solve for contact forces "by-arms", of order l, or "dense",
+        of order l^3. `wrench` is an additional (moment, force) on the object at its origin, in the world's axes. As in
+        `Robot.forward_dynamics`, springs and friction of joints are not included. Singular values below `rcond` times
+        the largest count as zero.
 
-        A state in which tips and object do not fit, or do not move together, is an `InconsistentStateError`: by more
-        than 1e-3 of the arm's length and of how fast it moves (2e-3 in single precision). `check` may be another
-        tolerance, or False for none. The same for loops of the arms' own.
+        A state in which tips and object do not fit, or do not move together, is an `InconsistentStateError`. The
+        tolerance is 1e-3 of the arm's length and speed (2e-3 in single precision). `check` may be another tolerance, or
+        False to skip the check. Loops of the arms are checked as well.
         """
         state = self.state(q, v, pose, velocity)
         most = tolerance_for(check, q, v, pose, velocity)
@@ -214,7 +212,7 @@ class Grasp:
         rcond: float = RCOND,
         check: Check = True,
     ) -> GraspMotion:
-        """The same for a state."""
+        """Return the same for a state."""
         method = self.usual_method(arm_method) if method is None else method
         choice("method", method, METHODS, "grasp")
         if arm_method is not None and method != "general":
@@ -235,21 +233,21 @@ class Grasp:
         return RECURSIVE[method](state, taus, load, _by_arms if solver == "by-arms" else _dense, arm_method, rcond)
 
     def usual_method(self, arm_method: str | None = None) -> str:
-        """The method of `forward_dynamics` that is used unless one is given."""
+        """Return the default method of `forward_dynamics`."""
         return "general" if arm_method is not None or any(g.coupled for g in self.groups) else "rccfd2"
 
     def omega(self, q: Any, pose: Any = None, rcond: float = RCOND, *, check: Check = True) -> Omega:
-        """Omega = J M^-1 J^T + A M(C)^-1 A^T at positions: `.full`, `.inverse`, `.rank`; see `Omega`.
+        """Return Omega = J M^-1 J^T + A M(C)^-1 A^T at positions: `.full`, `.inverse`, `.rank`; see `Omega`.
 
-        Its inverse is what the whole mechanism weighs at the contacts: forces there by accelerations that they must
-        not have against each other.
+        Its inverse is the inertia of the whole mechanism at the contacts: contact forces per relative acceleration of
+        tips and object.
         """
         state = self.state(q, None, pose)
         require_fitting(state, tolerance_for(check, q, pose), "grasp.omega", moving=False)
         return Omega(state, compliance(state), rcond)
 
     def joint_forces(self, q: Any, forces: Any, v: Any = None, a: Any = None) -> tuple[Array, ...]:
-        """Joint forces of each arm, (..., nv), for contact forces (..., l, 6) and a motion (at rest unless given)."""
+        """Return joint forces of each arm, (..., nv), for contact forces (..., l, 6) and a motion (rest by default)."""
         qs, f = per_arm(self.arms, q, "q"), numbers(forces, "`forces`", (len(self.contacts), 6))
         zero = np.zeros(self.nv)
         vs, accs = (per_arm(self.arms, zero if x is None else x, n) for x, n in ((v, "v"), (a, "a")))
@@ -265,9 +263,9 @@ class Grasp:
     # ---- forces
 
     def grasp_matrix(self, q: Any = None, pose: Any = None, *, check: Check = True) -> Array:
-        """A^T E, (..., 6, rows): contact forces, by rows, to the force on the object at its origin.
+        """Return A^T E, (..., 6, rows), from contact forces, by rows, to the wrench on the object at its origin.
 
-        Here and in what follows, positions q in which tips do not fit the object are errors, unless `check` is False.
+        Positions q in which tips do not fit the object are an error, unless `check` is False.
         """
         from .distribution import grasp_matrix
 
@@ -276,10 +274,10 @@ class Grasp:
     def distribute(
         self, wrench: Any, q: Any = None, pose: Any = None, weights: Any = None, *, check: Check = True
     ) -> Distribution:
-        """Contact forces that together put `wrench` (moment, force) on the object at its origin, in the world's axes.
+        """Return contact forces that exert `wrench` (moment, force) on the object at its origin, in the world's axes.
 
-        Of all such forces those of the least sum of squares, or of `weights` times squares: one weight for each
-        contact, (l,), or for each component (moment, force) in the contact's axes, (l, 6). See `Distribution`.
+        They have the least sum of squares, or of `weights` times squares, with one weight for each contact, (l,), or
+        for each component (moment, force) in the contact's axes, (l, 6). See `Distribution`.
         """
         from .distribution import distribute
 
@@ -290,20 +288,20 @@ class Grasp:
     def internal_forces(
         self, forces: Any, q: Any = None, pose: Any = None, weights: Any = None, *, check: Check = True
     ) -> Array:
-        """The part of contact forces (..., l, 6) that squeezes the object and does not move it, (..., l, 6)."""
+        """Return the part of contact forces (..., l, 6) that squeezes the object and does not move it, (..., l, 6)."""
         from .distribution import internal_forces
 
         f = numbers(forces, "`forces`", (len(self.contacts), 6))
         return internal_forces(self, self._place(q, pose, check, "grasp.internal_forces"), f, weights)
 
     def internal_basis(self, q: Any = None, pose: Any = None, *, check: Check = True) -> Array:
-        """All ways to squeeze: (..., k, l, 6), orthonormal contact forces whose sum on the object is zero."""
+        """Return a basis of internal forces: (..., k, l, 6), orthonormal, with no net wrench on the object."""
         from .distribution import internal_basis
 
         return internal_basis(self, self._place(q, pose, check, "grasp.internal_basis"))
 
     def _place(self, q: Any, pose: Any, check: Check, what: str) -> GraspState:
-        """A state of which only the object's pose counts."""
+        """Return a state of which only the object's pose is used."""
         if pose is None and q is None:
             raise ArgumentError("grasp: give the object's `pose`, or the arms' positions `q` from which it follows")
         if pose is None:
@@ -318,7 +316,7 @@ class Grasp:
     def monitor(
         self, forces: Any, q: Any = None, pose: Any = None, t: float = 0.0, *, check: Check = True
     ) -> tuple[Breach, ...]:
-        """One-sided contacts that these forces (l, 6) of one state would part, slip, spin or tip, and by how much."""
+        """Return the one-sided contacts that forces (l, 6) of one state would part, slip, spin or tip."""
         from .monitor import breaches
 
         f = numbers(forces, "`forces`", (len(self.contacts), 6))
@@ -330,7 +328,7 @@ class Grasp:
     # ---- motion
 
     def project(self, q: Any, v: Any = None, pose: Any = None, velocity: Any = None) -> GraspState:
-        """The state next to one whose tips are not quite on the object, or do not quite move with it."""
+        """Return the nearest state in which all tips are on the object and move with it."""
         from .projecting import projected
 
         return projected(self.state(q, v, pose, velocity))

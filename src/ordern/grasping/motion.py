@@ -1,4 +1,4 @@
-"""What forward dynamics of a grasp gives."""
+"""The result of forward dynamics of a grasp."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..records import dataclass
 from .omega import Solved
 from .state import GraspState
 
 __all__ = ["GraspMotion", "motion_of"]
 
-Array = NDArray[Any]
-
 
 @dataclass(frozen=True, eq=False)
 class GraspMotion:
-    """Accelerations and contact forces of a grasp, with any batch shape in front."""
+    """Accelerations and contact forces of a grasp, with any leading batch shape."""
 
     accelerations: tuple[Array, ...]
-    """Of the joints, for each arm, (..., nv)."""
+    """Joint accelerations of each arm, (..., nv)."""
     object_acceleration: Array
     """alpha(C) of the object's origin: (angular, linear), second derivatives in the world's axes, (..., 6)."""
     forces: Array
@@ -29,22 +28,22 @@ class GraspMotion:
     contact_accelerations: tuple[Array, ...]
     """dW/dt of each contact, (..., freedoms)."""
     rank: NDArray[np.intp]
-    """How many of the contacts' rows are independent, (...)."""
+    """The number of independent contact rows, (...)."""
     rows: int
-    """How many rows there are."""
+    """The number of contact rows."""
     residual: Array
-    """The norm of what the contacts ask for and no forces can bring about, (...): zero on every smooth motion."""
+    """The norm of the constraint accelerations that no forces can cause, (...): zero on every smooth motion."""
 
     @property
     def singular(self) -> Any:
-        """Whether rows depend on one another, so that contact forces are not unique: those of least norm are given."""
+        """True where rows depend on each other, so that contact forces are not unique; the least is given."""
         return self.rank < self.rows
 
 
 def motion_of(
     state: GraspState, accelerations: tuple[Array, ...], solved: Solved, forces: Array, alpha: Array | None = None
 ) -> GraspMotion:
-    """The result, with what follows from joint accelerations and the object's; `alpha` are those of the tips."""
+    """Return the result from accelerations of joints and object; `alpha` are those of the tips, if known."""
     grasp = state.grasp
     if alpha is None:
         alpha = grasp._tip_accelerations(state.q, state.v, accelerations)

@@ -1,4 +1,4 @@
-"""Omega, how contacts give way to the forces in them: block diagonal plus rank six, and solved in the order of l.
+"""Omega, the compliance of the contacts: block diagonal plus rank six, and solved in order l.
 
     Omega = J M^-1 J^T + A M(C)^-1 A^T = diag(Lambda_i) + A M(C)^-1 A^T
 
@@ -6,12 +6,12 @@ In the rows that contacts bind, with B_i = E_i^T Lambda_i E_i and F = E^T A, the
 B lambda + F alpha(C) = r and M(C) alpha(C) = F^T lambda + g. Dense, this is one system of all rows, of order l^3.
 Or the rows of each arm are eliminated by themselves, which leaves six equations for the object, of order l:
 
-    lambda_i = B_i^+ (r_i - F_i alpha) + N_i mu_i,         N_i: the null space of B_i, what arm i cannot give way to
+    lambda_i = B_i^+ (r_i - F_i alpha) + N_i mu_i,         N_i: the null space of B_i, where arm i does not yield
     (M(C) + sum F_i^T B_i^+ F_i) alpha = g + sum F_i^T B_i^+ r_i + C^T mu,    C alpha = N^T r,    C = N^T F
 
-While all B_i are regular there are no mu, and this is Woodbury's formula for Omega^-1. Singular arms and arms with few
-joints add the rows C; where those are dependent, mu is the least one. So lambda is the one of least norm, and alpha is
-right, whatever the rank is; the rank of all rows is that of all B_i plus that of C.
+If all B_i are regular, there is no mu, and this is Woodbury's formula for Omega^-1. Singular arms and arms with few
+joints add the rows C; where these are dependent, mu is the least one. So lambda has the least norm, and alpha is right,
+for any rank. The rank of all rows is the sum of the ranks of all B_i and of C.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (3.1), (4.7), (b.7), and the remark before (6.12) that less than
 order l^3 might do.
@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..records import dataclass
 from .arms import Group
 from .state import GraspState
 
 __all__ = ["RCOND", "Omega", "Solved"]
 
-Array = NDArray[Any]
 
 RCOND = 1e-11
 """Eigenvalues smaller than this part of the largest count as zero: rounding leaves about 1e-15, and a hand in a good
@@ -40,20 +40,20 @@ position has 1e-6, since it is a hundred times as easily turned as moved and mas
 
 @dataclass(frozen=True)
 class Solved:
-    """What the rows and the object come to."""
+    """The solution: constraint forces and the object's acceleration."""
 
     multipliers: list[Array]
     """lambda for each group, (..., m, c)."""
     acceleration: Array
     """alpha(C), (..., 6)."""
     rank: NDArray[np.intp]
-    """Of all rows, (...)."""
+    """The rank of all rows, (...)."""
     residual: Array
-    """The norm of what no forces can bring about, (...)."""
+    """The norm of the part of the right-hand side that no forces can cause, (...)."""
 
 
 class Omega:
-    """Omega at a state: its parts, itself, its inverse, and systems with it."""
+    """Omega at a state: its blocks, its inverse, and solutions of systems with it."""
 
     def __init__(self, state: GraspState, compliance: list[Array], rcond: float = RCOND) -> None:
         self.state, self.compliance, self.rcond = state, compliance, rcond
@@ -72,11 +72,11 @@ class Omega:
         """The number of rows."""
         return sum(g.rows.size for g in self._groups)
 
-    # ---- by arms, in the order of l
+    # ---- by arms, in order l
 
     @cached_property
     def _eigen(self) -> list[tuple[Array, Array, Array]]:
-        """For each group the eigenvectors of B, 1 / eigenvalue or 0, and 1 where it is zero."""
+        """For each group, the eigenvectors of B, the inverse eigenvalues or 0, and 1 where an eigenvalue is zero."""
         found = []
         for B in self.blocks:
             if not B.shape[-1]:
@@ -88,7 +88,7 @@ class Omega:
         return found
 
     def solve(self, r: list[Array], g: Array | None = None) -> Solved:
-        """lambda and alpha(C) by elimination arm by arm, for rows r and a force g on the object."""
+        """Return lambda and alpha(C), by elimination arm by arm, for rows r and a wrench g on the object."""
         state = self.state
         Q = np.zeros((*state.shape, 6, 6)) if state.inertia is None else state.inertia.copy()
         h = np.zeros((*state.shape, 6)) if g is None else np.array(g)
@@ -113,7 +113,7 @@ class Omega:
         return Solved(self._back(images, alpha, mu), alpha, np.asarray(rank), residual)
 
     def _back(self, images: list[tuple[Array, Array]], alpha: Array, mu: Array) -> list[Array]:
-        """lambda of each group, once the object's acceleration is known."""
+        """Return lambda of each group from the object's acceleration."""
         found, at = [], 0
         for (U, over, zero), (UF, Ux) in zip(self._eigen, images, strict=True):
             n = zero.shape[-2] * zero.shape[-1]
@@ -169,12 +169,12 @@ class Omega:
 
     @property
     def rank(self) -> NDArray[np.intp]:
-        """Of the matrix, (...)."""
+        """The rank of the matrix, (...)."""
         return np.asarray(np.sum(self._spectrum[1] > 0.0, axis=-1))
 
     @cached_property
     def inverse(self) -> Array:
-        """(..., 6 l, 6 l): from what contacts should accelerate by to the forces that do it; Omega^-1 of rigid grasps.
+        """(..., 6 l, 6 l): from accelerations of the contacts to the forces that cause them; Omega^-1 of rigid grasps.
 
         For other contacts it is Pi of (b.7), and where Omega is singular the pseudo-inverse.
         """
@@ -195,7 +195,7 @@ class Omega:
         return whole.reshape(*state.shape, 6 * l, self.size)
 
     def solve_dense(self, r: list[Array], g: Array | None = None) -> Solved:
-        """The same as `solve`, by the eigenvalues of all rows."""
+        """Return the same as `solve`, by the eigenvalues of all rows."""
         state = self.state
         x, F = np.zeros((*state.shape, self.size)), np.zeros((*state.shape, self.size, 6))
         for group, own, image in zip(self._groups, r, state.F, strict=True):
@@ -219,7 +219,7 @@ def _solved(M: Any, x: Array) -> Array:
 
 
 def _bound(Q: Array, h: Array, C: Array, s: Array, rcond: float) -> tuple[Array, Array, Array]:
-    """alpha with Q alpha = h + C^T mu and C alpha = s, the least mu, and the rank of C."""
+    """Return alpha with Q alpha = h + C^T mu and C alpha = s, the least mu, and the rank of C."""
     if not C.any():
         return _solved(Q, h), np.zeros_like(s), np.zeros(s.shape[:-1], int)
     U, d, Vt = np.linalg.svd(C, full_matrices=False)

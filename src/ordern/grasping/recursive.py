@@ -1,8 +1,8 @@
-"""Forward dynamics of a grasp, arm by arm: each arm free, the contact forces, what they add.
+"""Forward dynamics of a grasp, arm by arm: free accelerations, contact forces, corrections.
 
     general (4.9)      1  free accelerations M th_f = T - C,  alpha_f = J th_f + Jdot th
                        2  Omega f = alpha_f + A M(C)^-1 b(C) - a(C)
-                       3  what the contact forces add, M Dth = -J^T f        4  th = th_f + Dth
+                       3  corrections by contact forces, M Dth = -J^T f      4  th = th_f + Dth
     rccfd1 (6.11)      the same by recursions: X = 1 - H psi K,  th_f = X^T D^-1 X T',  Dth = -X^T D^-1 H psi B f
     rccfd2 (6.18)      f = Omega^-1 {B^T psi^T H^T D^-1 X T' - a'(C)},  th = X^T D^-1 {T' - H psi (K T' + B f)}
     rccfd3 (6.22)      th1 = X^T {D^-1 - D^-1 H psi B Omega^-1 B^T psi^T H^T D^-1} X T',
@@ -12,16 +12,16 @@
 
 with T' = T - C and a'(C) = a(C) - A M(C)^-1 b(C) - Jdot th. All need J M^-1 J^T: `general` by forward dynamics of unit
 forces, the others by the recursion (6.10). Cost: order n of all joints, and order l or l^3 by how Omega is solved.
-Arms with closed loops of their own are for `general`: their forward dynamics is that of the closed arm, and M^-1
-becomes M^-1 - M^-1 K^T (K M^-1 K^T)^+ K M^-1, what their loops K leave of it.
+For arms with closed loops, use `general`: their forward dynamics is that of the closed arm, and M^-1 becomes
+M^-1 - M^-1 K^T (K M^-1 K^T)^+ K M^-1, with K the Jacobian of their loops.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (4.9), (6.10), (6.11), (6.18), (6.22), read with their errata: the
 minus sign and the H in (6.11g), alpha(0) in (6.11j), the transpose in (6.18e), and all of (6.22d)-(6.22h). `rccfd-fd4`
 is the variation of the remark after (6.22), which "relaxes the need for the a priori determination of the bias-free
 moments T'" and finds "the tip acceleration in the same iteration which produces the joint accelerations"; its equations
 are those of Part I.
-Differs: contacts that leave rotations free bind only the rows E, for which f = E lambda stands in Omega's equation;
-arms may have several tips, whose forces are added.
+Differs: contacts with free rotations constrain only the rows E, so that f = E lambda in Omega's equation; arms may have
+several tips, whose forces are added.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..algorithms import methods as methods_of
+from ..arguments import Array
 from ..errors import ArgumentError
 from ..loops.dynamics import METHODS as LOOP_METHODS
 from ..model import Frame
@@ -44,17 +44,16 @@ from .state import GraspState
 
 __all__ = ["RECURSIVE", "compliance", "general", "jacobians", "rccfd1", "rccfd2", "rccfd3", "rccfd_fd4", "response"]
 
-Array = NDArray[Any]
 Solve = Callable[[Omega, list[Array], Array | None], Solved]
 
 ANY_METHOD = "articulated-body"
-"""The forward dynamics of single arms that are trees, unless another is asked for."""
+"""The default forward dynamics of single arms that are trees."""
 
 
 def compliance(state: GraspState) -> list[Array]:
-    """J M^-1 J^T for each group, (..., m, 6 k, 6 k) in the world's axes: the recursion (6.10) at every tip.
+    """Return J M^-1 J^T for each group, (..., m, 6 k, 6 k) in the world's axes, by the recursion (6.10) at every tip.
 
-    With loops of the arms' own, M^-1 stands for what these leave of it, here and in all that follows.
+    In arms with loops, M^-1 is the inverse mass matrix of the closed arm, here and below.
     """
     found = []
     for g in state.grasp.groups:
@@ -78,7 +77,7 @@ def compliance(state: GraspState) -> list[Array]:
 
 
 def response(state: GraspState, g: Group, forces: Array) -> Array:
-    """M^-1 J^T F of a group's arms, (..., m, nv), for forces (..., m, k, 6) on their tips, in the world's axes."""
+    """Return M^-1 J^T F of a group, (..., m, nv), for forces (..., m, k, 6) on the tips, in the world's axes."""
     q = state.stacked(state.q, g)
     if not g.coupled:
         return _joints(g, q, _filtered(g, q, None, forces))
@@ -92,7 +91,7 @@ def response(state: GraspState, g: Group, forces: Array) -> Array:
 
 
 def _pushed(g: Group, q: Array, x: Array, method: str | None = None) -> Array:
-    """Accelerations (..., m, k, nv) of arms at rest without gravity, by joint forces of the same shape."""
+    """Return accelerations (..., m, k, nv) of arms at rest without gravity, due to joint forces of the same shape."""
     if g.looped:
         return g.structure(q).solve(q[..., None, :], x, None, 0.0)
     return g.weightless.forward_dynamics(q[..., None, :], np.zeros((1, g.robot.nv)), x, method=method)
@@ -103,7 +102,7 @@ def _symmetric(x: Array) -> Array:
 
 
 def _arm_methods(state: GraspState, given: str | None) -> list[str | None]:
-    """The forward dynamics of each group: methods for loops are for arms that have some, others for trees."""
+    """Return the method of each group: some methods are for arms with loops, others for trees."""
     for_loops = given in LOOP_METHODS
     for_both = for_loops and any(m.name == given for m in methods_of("forward_dynamics"))
     if for_loops and not for_both and not any(g.looped for g in state.grasp.groups):
@@ -124,7 +123,7 @@ def _arm_methods(state: GraspState, given: str | None) -> list[str | None]:
 def general(
     state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
 ) -> GraspMotion:
-    """The four steps, with any forward dynamics of the arms, which is also asked what unit forces on the tips do."""
+    """Take the four steps with any forward dynamics of the arms, also for unit forces on the tips."""
     still = []
     free = []
     methods = _arm_methods(state, arm_method)
@@ -152,7 +151,7 @@ def general(
 def rccfd1(
     state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
 ) -> GraspMotion:
-    """Free accelerations, contact forces and corrections, by recursions."""
+    """Compute free accelerations, contact forces and corrections by recursions."""
     free = []
     for g in _simple(state):
         q, T = state.stacked(state.q, g), _bias_free(state, tau, g)
@@ -170,7 +169,7 @@ def rccfd1(
 def rccfd2(
     state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
 ) -> GraspMotion:
-    """Contact forces from the innovations of the joint forces; then joint and contact forces filtered as one."""
+    """Compute contact forces from the innovations of joint forces, then filter both kinds of forces together."""
     given, tips = [], []
     for g in _simple(state):
         q, T = state.stacked(state.q, g), _bias_free(state, tau, g)  # (6.18a)
@@ -189,7 +188,7 @@ def rccfd2(
 def rccfd3(
     state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
 ) -> GraspMotion:
-    """The closed form (3.6a) by sweeps: accelerations by joint forces, and by what contacts ask for, apart."""
+    """Evaluate the closed form (3.6a) by sweeps: accelerations due to joint forces and to contacts, separately."""
     given, tips = [], []
     for g in _simple(state):
         q = state.stacked(state.q, g)
@@ -218,7 +217,7 @@ def rccfd3(
 def rccfd_fd4(
     state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
 ) -> GraspMotion:
-    """Tips of the free arms, contact forces, and joints and tips of the arms that these push, by FD4: no T'."""
+    """Compute free tips, contact forces, and joints and tips under these forces, by FD4, without T'."""
     given, tips = [], []
     for g in _simple(state):
         q, v, T = (state.stacked(x, g) for x in (state.q, state.v, tau))
@@ -242,7 +241,7 @@ RECURSIVE = {"general": general, "rccfd1": rccfd1, "rccfd2": rccfd2, "rccfd3": r
 
 
 def _simple(state: GraspState) -> tuple[Group, ...]:
-    """The groups, if recursions over joints can do them."""
+    """Return the groups; raise if the recursions over joints do not apply to one."""
     for g in state.grasp.groups:
         if g.coupled:
             name = state.grasp.arms[g.arms[0]].name
@@ -264,13 +263,13 @@ def jacobians(g: Group, q: Array) -> Array:
 
 
 def _bias_free(state: GraspState, tau: tuple[Array, ...], g: Group) -> Array:
-    """T' = T - C, (6.1a)."""
+    """Return T' = T - C, (6.1a)."""
     q, v, T = (state.stacked(x, g) for x in (state.q, state.v, tau))
     return T - g.robot.bias_force(q, v)
 
 
 def _filtered(g: Group, q: Array, x: Array | None, forces: Array | None) -> Array:
-    """X (x + J^T F): joint forces and forces (..., m, k, 6) on the tips, filtered."""
+    """Return X (x + J^T F): filter joint forces x and forces F (..., m, k, 6) on the tips."""
     zero = np.zeros(g.robot.nv)
     e: Array | None = None
     for a, tip in enumerate(g.tips):
@@ -285,27 +284,27 @@ def _filtered(g: Group, q: Array, x: Array | None, forces: Array | None) -> Arra
 
 
 def _joints(g: Group, q: Array, e: Array) -> Array:
-    """X^T D^-1 e."""
+    """Return X^T D^-1 e."""
     return np.asarray(g.robot.kernel("joints_of_innovations")(q, e))
 
 
 def _tips(g: Group, q: Array, e: Array) -> Array:
-    """B^T psi^T H^T D^-1 e of all tips, (..., m, k, 6)."""
+    """Return B^T psi^T H^T D^-1 e of all tips, (..., m, k, 6)."""
     return g.tipwise(lambda tip: g.robot.kernel("frame_of_innovations", frame=tip, axes="world")(q, e))
 
 
 def _tip(g: Group, tip: Frame, *present: str) -> Any:
-    """The accelerations of a tip by joint forces, in the axes of the arm's base."""
+    """Return the kernel of a tip's acceleration due to joint forces, in the axes of the arm's base."""
     return g.robot.kernel("tip_acceleration", frame=tip, axes="world", present=present)
 
 
 def _free_tips(g: Group, q: Array, v: Array, T: Array) -> Array:
-    """alpha_f(0) of all tips, (..., m, k, 6), as (4.23) has it."""
+    """Return alpha_f(0) of all tips, (..., m, k, 6), by (4.23)."""
     return g.tipwise(lambda tip: _tip(g, tip)(q, v, T))
 
 
 def _on_bodies(g: Group, q: Array, forces: Array) -> Array:
-    """Forces (..., m, k, 6) on the tips, in the world's axes, as forces on bodies in their own, (..., m, n, 6)."""
+    """Convert forces (..., m, k, 6) on the tips, in world axes, to forces on bodies, in body axes, (..., m, n, 6)."""
     found = np.zeros((*q.shape[:-1], len(g.robot.bodies), 6))
     for a, tip in enumerate(g.tips):
         to_tip = np.swapaxes(g.robot.pose(q, tip)[..., :3, :3], -1, -2)
@@ -316,13 +315,13 @@ def _on_bodies(g: Group, q: Array, forces: Array) -> Array:
 
 
 def _convective(state: GraspState) -> Array:
-    """Jdot th of all tips, (..., l, 6)."""
+    """Return Jdot th of all tips, (..., l, 6)."""
     zeros = tuple(np.zeros_like(v) for v in state.v)
     return state.grasp._tip_accelerations(state.q, state.v, zeros)
 
 
 def _by_arms(state: GraspState, parts: list[Array]) -> tuple[Array, ...]:
-    """What groups have, (..., m, n) each, arm by arm."""
+    """Split arrays of groups, (..., m, n) each, into arrays of arms."""
     found: list[Array] = [np.empty(0)] * len(state.grasp.arms)
     for g, part in zip(state.grasp.groups, parts, strict=True):
         for m, k in enumerate(g.arms):

@@ -1,4 +1,4 @@
-"""Where everything is and how it moves: tips, contacts and object, in the world's axes.
+"""Kinematics of a grasp: tips, contacts and object, in the world's axes.
 
     V(0) = A V(C),    alpha(0) = A alpha(C) + a(C),    A_i = [[1, 0], [-r_i~, 1]],    a_i = (0; w x (w x r_i))
 
@@ -10,11 +10,11 @@ Reference: Rodriguez and Kreutz 1988, Part II, eqs. (2.5)-(2.9), (a.6), (a.8).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..records import dataclass
 from ..rotations import skew
 from . import carried_object
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GraspState"]
 
-Array = NDArray[Any]
 _NOT_BY_VELOCITY = ("levers", "axes", "A", "E", "F", "tip_poses", "tip_velocities", "attitudes", "inertia", "residual")
-"""What does not depend on the object's velocity."""
+"""The properties that do not depend on the object's velocity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,35 +39,35 @@ class GraspState:
     v: tuple[Array, ...]
     """Velocities of each arm, (..., nv)."""
     pose: Array
-    """Of the object in the world, (..., 4, 4)."""
+    """Pose of the object in the world, (..., 4, 4)."""
     velocity: Array
-    """Of the object's origin (angular, linear), in the world's axes, (..., 6)."""
+    """Velocity of the object's origin (angular, linear), in the world's axes, (..., 6)."""
     positions_only: bool = False
-    """Whether rows that bind velocities but no positions are left out: they are zero then."""
+    """True to set rows that constrain only velocities to zero."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the batch."""
+        """The shape of the batch."""
         return self.pose.shape[:-2]
 
     def spread(self, shape: tuple[int, ...]) -> GraspState:
-        """The same for a batch."""
+        """Return the state broadcast to a batch."""
         q, v = (tuple(np.broadcast_to(x, (*shape, x.shape[-1])) for x in xs) for xs in (self.q, self.v))
         pose, velocity = np.broadcast_to(self.pose, (*shape, 4, 4)), np.broadcast_to(self.velocity, (*shape, 6))
         return GraspState(self.grasp, q, v, pose, velocity)
 
     def moving_at(self, velocity: Array) -> GraspState:
-        """The same with another velocity of the object; what is known of all else is kept."""
+        """Return the state with another velocity of the object; cached properties that do not depend on it are kept."""
         other = GraspState(self.grasp, self.q, self.v, self.pose, velocity, self.positions_only)
         other.__dict__.update({name: x for name, x in self.__dict__.items() if name in _NOT_BY_VELOCITY})
         return other
 
     def stacked(self, xs: tuple[Array, ...], group: Group) -> Array:
-        """What the arms of a group have, as one array (..., m, n)."""
+        """Stack the arrays of a group's arms to (..., m, n)."""
         return np.stack([xs[k] for k in group.arms], axis=-2)
 
     def gathered(self, parts: list[Array]) -> Array:
-        """What the groups' contacts have, (..., m, k, 6) each, by contacts: (..., l, 6)."""
+        """Merge arrays of groups, (..., m, k, 6) each, to one by contacts, (..., l, 6)."""
         whole = np.empty((*self.shape, len(self.grasp.contacts), *parts[0].shape[len(self.shape) + 2 :]))
         for group, part in zip(self.grasp.groups, parts, strict=True):
             whole[..., group.contacts, :] = part
@@ -110,7 +109,7 @@ class GraspState:
 
     @cached_property
     def F(self) -> list[Array]:
-        """For each group (..., m, c, 6): E^T A, how the object's motion meets the rows."""
+        """For each group (..., m, c, 6): E^T A, from the object's velocity to constraint rows."""
         found = []
         for g, E in zip(self.grasp.groups, self.E, strict=True):
             A = self.A[..., g.contacts, :, :].reshape(*E.shape[:-1], 6)
@@ -134,7 +133,7 @@ class GraspState:
 
     @cached_property
     def rates(self) -> tuple[Array, ...]:
-        """W of each contact, (..., freedoms), in its axes on the object."""
+        """W of each contact, (..., freedoms), in the contact's axes on the object."""
         local = (np.swapaxes(self.axes, -1, -2) @ self.contact_velocities[..., None])[..., 0]
         return tuple(local[..., i, :] @ c.free for i, c in enumerate(self.grasp.contacts))
 
@@ -145,7 +144,7 @@ class GraspState:
 
     @cached_property
     def bias(self) -> Array:
-        """a(C) - (dH/dt)^T W: (..., l, 6), by which alpha- is more than A alpha(C) less alpha+ + H^T dW/dt."""
+        """a(C) - (dH/dt)^T W: (..., l, 6), the velocity-dependent part of alpha- = A alpha(C) + a(C)."""
         w = self.velocity[..., None, :3]
         turning = np.cross(w, self.contact_velocities)
         return np.concatenate([-turning, np.cross(w, np.cross(w, self.levers))], axis=-1)
@@ -157,7 +156,7 @@ class GraspState:
         return None if body is None else carried_object.spatial_inertia(body, self.R)
 
     def object_bias(self, wrench: Array | None) -> Array:
-        """b(C), with gravity and other forces on the object taken off: (..., 6)."""
+        """Return b(C) minus gravity and other wrenches on the object: (..., 6)."""
         body = self.grasp.object
         if body is None or self.inertia is None:
             return np.zeros((*self.shape, 6))
@@ -166,7 +165,7 @@ class GraspState:
         return b if wrench is None else b - wrench
 
     def rows(self, x: Array) -> list[Array]:
-        """E^T x for each group, (..., m, c), of vectors (..., l, 6)."""
+        """Return E^T x for each group, (..., m, c), of vectors (..., l, 6)."""
         found = []
         for g, E in zip(self.grasp.groups, self.E, strict=True):
             own = x[..., g.contacts, :]
@@ -174,7 +173,7 @@ class GraspState:
         return found
 
     def forces(self, multipliers: list[Array]) -> Array:
-        """f = E lambda: (..., l, 6), of the tips on the object."""
+        """Return the contact forces f = E lambda, (..., l, 6), of the tips on the object."""
         flat = [(E @ y[..., None])[..., 0] for E, y in zip(self.E, multipliers, strict=True)]
         return self.gathered([f.reshape(*f.shape[:-1], -1, 6) for f in flat])
 
@@ -186,7 +185,7 @@ class GraspState:
 
     @cached_property
     def residual(self) -> Array:
-        """How far the object is off the tips, (..., l, 6) of (rad, m), in the world's axes."""
+        """The misfit of object and tips, (..., l, 6) in (rad, m), in the world's axes."""
         tips = self.tip_poses
         angular = np.stack([c.turned(self.attitudes[..., i, :, :]) for i, c in enumerate(self.grasp.contacts)], axis=-2)
         angular = (tips[..., :3, :3] @ angular[..., None])[..., 0]
