@@ -36,11 +36,11 @@ COMMANDS = {
     "cache": "show or clear the compiled code that is kept on disk",
     "doctor": "tell what is installed here, and whether it works",
 }
-"""Names of commands, which are those of their modules, and what they do."""
+"""Commands, which are modules of the same names, and their help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status."""
+    """Run the command line, and return the exit status."""
     return guarded(lambda: _main(arguments))
 
 
@@ -65,7 +65,7 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Run a command; what the user can mend is one line, not a traceback."""
+    """Run a command. An error that the user can correct is one line, not a traceback."""
     from ..errors import OrdernError
     from ..io.source import UnreadableError
     from ..io.writing import UnwritableError
@@ -89,7 +89,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _parser(chosen: str) -> argparse.ArgumentParser:
-    """The parser, with the arguments of the chosen command only."""
+    """Return the parser, with the arguments of the chosen command only."""
     parser = _Parser(prog="ordern", description="Dynamics of robots: command-line tools.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
@@ -105,11 +105,11 @@ def _parser(chosen: str) -> argparse.ArgumentParser:
 
 
 class _Misunderstood(Exception):
-    """What argparse finds wrong with the arguments."""
+    """Arguments that argparse does not understand."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises what is wrong, instead of printing all options and leaving; its commands are such too."""
+    """A parser that raises its errors, instead of printing all options and exiting; so do its commands."""
 
     def error(self, message: str) -> NoReturn:
         raise _Misunderstood(message)

@@ -71,13 +71,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _quiet(robot: Robot) -> Robot:
-    """The robot without damping, friction and springs, which not every library knows in its dynamics."""
+    """Return the robot without damping, friction and springs, which not every library knows in its dynamics."""
     still = {"damping": 0.0, "friction": 0.0, "stiffness": 0.0}
     return replace(robot, joints=tuple(replace(c, **still) for c in robot.joints))  # type: ignore[arg-type]
 
 
 def _measured(robot: Robot, batch: int, rounds: int, show: Callable[[float], None]) -> dict[str, Any]:
-    """All figures of one robot, in seconds: per state of a batch, per call."""
+    """Return all figures of one robot, in seconds: per state of a batch, per call."""
     from ..compile import cores
     from .peers import AGREEMENT, difference, peers
 
@@ -167,7 +167,7 @@ def _race(contestants: dict[str, Call], rounds: int) -> dict[str, float]:
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    """One table: times of one state, and the ratios to others."""
+    """Return one table: times of one state, and the ratios to others."""
     rows = found["seconds"]
     columns = [("batch", "one core"), ("batch_all_cores", f"{found['cores']} cores"), ("call", "one call")]
     others = [key for key in dict.fromkeys(k for row in rows for k in row) if "." in key]

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def examine(source: str, *, floating: bool = False, loops: str | None = None) -> Report:
-    """The report on a file, or on the text of one; what keeps it from loading is a finding too."""
+    """Return the report on a file, or on the text of one. An error while loading is a finding too."""
     from .. import load
 
     name = "<string>" if source.lstrip("\ufeff \t\r\n").startswith("<") else source
@@ -105,5 +105,5 @@ def _lines(report: Report, most: int | None) -> list[str]:
 
 
 def _place(f: Finding) -> str:
-    """File and line; the path is in the headline."""
+    """Return file and line; the path is in the headline."""
     return PurePath(f.where).name

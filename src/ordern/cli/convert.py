@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(text: str) -> None:
-    """Write a document to standard output in UTF-8, which is what XML has unless it says otherwise."""
+    """Write a document to standard output in UTF-8, the default encoding of XML."""
     sys.stdout.flush()
     if hasattr(sys.stdout, "buffer"):
         sys.stdout.buffer.write(text.encode())
@@ -90,7 +90,7 @@ def _print(text: str) -> None:
 
 
 def _misuse(args: argparse.Namespace, out: Path, stdout: bool) -> str:
-    """What is wrong with the arguments, taken together."""
+    """Return the fault of a combination of arguments, or ""."""
     if stdout and args.to is None:
         return "to standard output (-), --to must tell the format: urdf or mjcf"
     if stdout and args.json:
@@ -103,7 +103,7 @@ def _misuse(args: argparse.Namespace, out: Path, stdout: bool) -> str:
 
 
 class _Lossy(OrdernError):
-    """What cannot be said, in the words of the command line."""
+    """A loss, in the words of the command line."""
 
     def __init__(self, message: str, where: str) -> None:
         super().__init__(f"{where}: {message}" if where else message)

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pieces(counts: PieceCounts) -> list[str]:
-    """A method that is made of other functions: how often each is computed, and what all of it costs."""
+    """Return the lines for a method that is made of other functions: the calls of each, and the total cost."""
     each = f"{counts.steps} steps in a random state" if counts.steps else "no steps"
     names = ("multiplications", "additions", "divisions", "negations", "other")
     rows: list[tuple[str, ...]] = [("function", "once", "each step", *names)]

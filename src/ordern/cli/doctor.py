@@ -30,12 +30,12 @@ _EXTRAS = {
 }
 _PEERS = {"pin": "Pinocchio, to compare with", "mujoco": "to compare with"}
 _SHOWN = ("avx", "avx2", "avx512f", "avx512dq", "fma", "neon", "sve", "asimd")
-"""Features of processors that matter to speed."""
+"""Processor features that affect speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing that was looked at: fine, missing (a choice), or broken (something to mend)."""
+    """One item of the report: fine, missing (optional), or broken."""
 
     section: str
     name: str
@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look at everything; 1 if something is broken."""
+    """Check everything; return 1 if something is broken."""
     lines = [*_versions(), *_machine(), *_gpu(), *_cache(), *_trial()]
     broken = [line for line in lines if line.state == "broken"]
     if args.json:
@@ -128,7 +128,7 @@ def _cache() -> list[Line]:
 
 
 def _gpu() -> list[Line]:
-    """NVIDIA's driver, asked directly: nothing needs to be installed for that."""
+    """Query NVIDIA's driver directly, which needs no further package."""
     import ctypes
 
     name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"

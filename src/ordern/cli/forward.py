@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _usual(robot: Robot) -> str:
-    """The method that is used unless one is given."""
+    """Return the default method."""
     if not robot.nc:
         return "articulated-body"
     from ..loops.dynamics import usual_method
@@ -130,7 +130,7 @@ def _many(robot: Robot, a: Array, out: str | None) -> list[str]:
 
 
 def _save(path: str, robot: Robot, t: Array | None, q: Array, v: Array, tau: Array, a: Array) -> None:
-    """As a motion where there are times; as a plain table or archive otherwise. Whole, or not at all."""
+    """Write a motion if there are times, else a plain table or archive. The file is whole, or not written."""
     import numpy as np
 
     from ..io.writing import replacing

@@ -92,7 +92,7 @@ def _limit(limits: Sequence[float]) -> str:
 
 
 def _described(m: Model) -> dict[str, Any]:
-    """The robot as JSON has it; limits that are not there are null."""
+    """Return the robot as JSON has it; limits that are not there are null."""
     names = {BASE: m.base, **{k: b.name for k, b in enumerate(m.bodies)}}
     return {
         "name": m.name,

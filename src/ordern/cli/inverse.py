@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _motion(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array, Array, list[str]]:
-    """Times, positions, velocities, accelerations, and what is to be noted."""
+    """Return times, positions, velocities, accelerations, and notes."""
     import numpy as np
 
     _consistent(args)
@@ -121,7 +121,7 @@ def _motion(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array
 
 
 def _consistent(args: argparse.Namespace) -> None:
-    """Raise if options do not go together."""
+    """Raise if options exclude each other."""
     spline = args.trajectory == "spline"
     if args.motion and args.trajectory not in (None, "spline"):
         raise UsageError(f"--motion is no part of a {args.trajectory} trajectory; leave out one of them")
@@ -173,7 +173,7 @@ def _exceeded(result: Result) -> list[Any]:
 
 
 def _summary(result: Result) -> list[dict[str, Any]]:
-    """Of each freedom: the largest force, when, the root of the mean square over the time, the limit."""
+    """Return for each freedom: the largest force and its time, the root mean square, the limit."""
     import numpy as np
 
     from ..plot.units import coordinate_units

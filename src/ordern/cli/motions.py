@@ -24,11 +24,11 @@ __all__ = ["Table", "differentiated", "motion", "played", "read", "saved"]
 Array = NDArray[np.float64]
 
 _STENCIL = 5
-"""Samples that a derivative is taken from."""
+"""Samples of each derivative."""
 
 
 def read(path: str, robot: Robot, bare: str, partial: tuple[str, ...] = ()) -> Table:
-    """Read a file: .csv, by the names of its columns, or what `Result.save` or `numpy.savez` wrote.
+    """Read a file: .csv, by the names of its columns, or a file of `Result.save` or `numpy.savez`.
 
     A joint's name alone is a column of the kind `bare`; of the kinds in `partial`, joints may be missing, and are zero.
     """
@@ -41,7 +41,7 @@ def read(path: str, robot: Robot, bare: str, partial: tuple[str, ...] = ()) -> T
 
 
 def saved(path: str, robot: Robot | None, how: str) -> Result:
-    """A motion with its robot: that in the file, or this one. Where it is needed, the error says `how` to give it."""
+    """Read a motion with its robot: this one, or the one in the file. `how` tells in errors how to give a robot."""
     from .. import load_result
 
     try:
@@ -53,7 +53,7 @@ def saved(path: str, robot: Robot | None, how: str) -> Result:
 
 
 def played(path: str, robot: Robot) -> tuple[Motion, tuple[str, ...]]:
-    """A motion to be shown, and what is to be noted of its file."""
+    """Read a motion to be shown, and notes on its file."""
     from ..view.motion import read_motion
 
     try:
@@ -70,7 +70,7 @@ def _archive(path: str, robot: Robot) -> Table:
 
 
 def motion(path: str, robot: Robot) -> Table:
-    """A motion with t, q, v and a; what is missing of v and a is found by differentiation, with a note."""
+    """Read a motion with t, q, v and a. Missing v and a are computed by differentiation, with a note."""
     table = read(path, robot, "q")
     if table.t is None or table.q is None:
         what = "a column t" if table.t is None else f"columns of positions, such as q.{(*names_of(robot, 'q'), '')[0]}"
@@ -91,7 +91,7 @@ def motion(path: str, robot: Robot) -> Table:
 
 
 def differentiated(robot: Robot, t: Array, q: Array, v: Array | None = None) -> tuple[Array, Array]:
-    """Velocities (unless known) and accelerations from samples, by polynomials through some neighbours of each.
+    """Return velocities (unless known) and accelerations of samples, by polynomials through neighbours.
 
     The polynomials are in the exponential chart about the sample itself, where the first two derivatives of the
     coordinates are the velocity and its derivative, for rotations too.

@@ -24,7 +24,7 @@ _NEEDS = {
     **dict.fromkeys(PAGES, ("a page", "viser", "view")),
     ".parquet": ("a Parquet file", "pyarrow", "data"),
 }
-"""By suffix: what is written, the package that it needs, and the extra that installs the package."""
+"""The kind of file, the package that it needs, and the extra that installs the package, by suffix."""
 
 
 def check_output(path: str | None, suffixes: Iterable[str]) -> None:

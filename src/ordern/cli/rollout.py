@@ -84,12 +84,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _every(args: argparse.Namespace) -> int:
-    """Which states are kept: the last alone where no file is written."""
+    """Return the interval between kept states; only the last one is kept if no file is written."""
     return int(min(args.every or 1, args.steps) if args.out else args.steps)
 
 
 def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
-    """The trajectories, and the seconds they took; in pieces, so that there is something to show."""
+    """Return the trajectories, and the seconds they took; in pieces, so that there is something to show."""
     import numpy as np
 
     from ..simulate.rollout import Rollout
@@ -135,7 +135,7 @@ def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
 
 
 def _statistics(robot: Robot, q: Any, v: Any) -> list[dict[str, Any]]:
-    """Of each coordinate at the end: mean, standard deviation, least, largest."""
+    """Return for each coordinate at the end: mean, standard deviation, least, largest."""
     named = [
         (f"{kind}.{name}", x)
         for kind, all in (("q", q), ("v", v))

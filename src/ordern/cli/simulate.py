@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_checkpoint(path: str | None) -> None:
-    """Raise if the checkpoint is for sure none: then the command was not meant."""
+    """Raise early if the checkpoint cannot be a file."""
     if path is not None and (Path(path).is_dir() or not Path(os.path.realpath(path)).parent.is_dir()):
         raise UnwritableError("a checkpoint is a file in a folder that exists", path)
 
@@ -147,7 +147,7 @@ def _fixed(method: str) -> bool:
 
 
 def _drive(args: argparse.Namespace, robot: Robot, q0: Any) -> Any:
-    """What `simulate` takes as tau."""
+    """Return the argument `tau` of `simulate`."""
     given = [option for option in ("tau", "tau_file", "pd") if getattr(args, option) is not None]
     if len(given) > 1 or (args.gravity_compensation and given and given != ["pd"]):
         both = [f"--{option.replace('_', '-')}" for option in given]
@@ -198,7 +198,7 @@ def _write(args: argparse.Namespace, result: Result) -> None:
 
 
 def _lines(result: Result) -> list[str]:
-    """The report, and where each coordinate went."""
+    """Return the report, and the range of each coordinate."""
     title, *report = str(result.report).split("\n")
     lines = [paint(title, "bold"), *report, ""]
     if len(result):

@@ -1,4 +1,4 @@
-"""Standard streams that take what commands print: any text, also where the terminal has few letters or has gone."""
+"""Standard streams that accept any text, also if the terminal has few letters or is closed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ERRORS = "ordern-plain"
 _CHOSEN = ("replace", "ignore", "backslashreplace", "xmlcharrefreplace", "namereplace")
 _PLAIN = {"└": "`", "├": "|", "─": "-", "│": "|", "█": "#", "░": ".", "²": "^2", "³": "^3"}
 _NO_READER = 141
-"""The status of a command whose output nobody reads any more: 128 and the number of SIGPIPE, as shells have it."""
+"""The status of a command whose output is no longer read: 128 plus the number of SIGPIPE, as in shells."""
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Run a command and return its status; a stream that fails is no traceback, but a status."""
+    """Run a command and return its status. A stream that fails gives a status, not a traceback."""
     _reopen()
     with _degrading():
         try:
@@ -43,12 +43,12 @@ def guarded(command: Callable[[], int]) -> int:
 
 
 def is_of_stream(e: OSError) -> bool:
-    """Whether an error is one of writing to a stream, of a full disk say: it names no file."""
+    """Return whether writing to a stream failed, for example on a full disk: such an error names no file."""
     return e.filename is None and e.errno in (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
 
 
 def _reopen() -> None:
-    """Open streams that were closed before the command began, on nothing.
+    """Open streams on nothing if they were closed before the command began.
 
     Python has None in their place. Their numbers would go to the next files that are opened.
     """
@@ -59,7 +59,7 @@ def _reopen() -> None:
 
 @contextlib.contextmanager
 def _degrading() -> Iterator[None]:
-    """Let both streams write letters that their encoding does not have, in letters that it has."""
+    """Make both streams replace letters that their encoding does not have."""
     codecs.register_error(_ERRORS, _plain)
     changed = []
     for stream in (sys.stdout, sys.stderr):
@@ -76,7 +76,7 @@ def _degrading() -> Iterator[None]:
 
 
 def _plain(e: UnicodeError) -> tuple[str, int]:
-    """What is written in place of letters that an encoding does not have."""
+    """Return the replacement of letters that an encoding does not have."""
     if not isinstance(e, UnicodeEncodeError):
         raise e
     return "".join(_PLAIN.get(x) or _escaped(ord(x)) for x in e.object[e.start : e.end]), e.end
@@ -87,7 +87,7 @@ def _escaped(code: int) -> str:
 
 
 def _silence(*streams: TextIO) -> None:
-    """Send what streams still hold nowhere, so that Python does not complain when it ends."""
+    """Discard the buffers of streams, so that Python does not fail when it exits."""
     for stream in streams or (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             target = os.open(os.devnull, os.O_WRONLY)

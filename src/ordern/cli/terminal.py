@@ -14,7 +14,7 @@ _COLOURS = {"red": "31", "yellow": "33", "blue": "34", "green": "32", "bold": "1
 
 
 def paint(text: str, colour: str, stream: TextIO | None = None) -> str:
-    """The text in a colour, if the stream (standard output) is a terminal and NO_COLOR is not set."""
+    """Return the text in a colour, if the stream (standard output) is a terminal and NO_COLOR is not set."""
     stream = stream or sys.stdout
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty()
     return text if plain else f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
@@ -42,13 +42,13 @@ def table(
 
 
 def to_json(data: Any, indent: int | None = None) -> str:
-    """JSON for standard output: with letters as they are where its encoding is one of Unicode, or else escaped."""
+    """Return JSON for standard output; letters are escaped unless its encoding is a Unicode one."""
     unicode = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
     return json.dumps(data, indent=indent, ensure_ascii=not unicode)
 
 
 def complain(message: str, where: str = "", *, as_json: bool = False) -> None:
-    """Say on standard error what is wrong; as JSON, on standard output too. The message may begin with the place."""
+    """Print an error to standard error, and as JSON to standard output. The message may begin with the place."""
     print(f"ordern: error: {message}", file=sys.stderr)
     if as_json:
         print(to_json({"error": message.removeprefix(f"{where}: "), "where": where}))

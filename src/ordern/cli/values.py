@@ -36,11 +36,11 @@ __all__ = [
 ]
 
 LIST = "X,X,...|NAME=X,...|@FILE"
-"""How lists of numbers are shown in the help."""
+"""Lists of numbers in the help."""
 
 
 class UsageError(ArgumentError):
-    """An argument of a command that cannot be meant: the command was not understood."""
+    """A wrong argument of a command."""
 
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(f"{where}: {message}" if where else message)
@@ -49,7 +49,7 @@ class UsageError(ArgumentError):
 
 @contextlib.contextmanager
 def asked() -> Iterator[None]:
-    """What the library finds wrong with its arguments, in here, is wrong with those of the command."""
+    """Turn errors about arguments of the library into errors about arguments of the command."""
     try:
         yield
     except UsageError:
@@ -59,12 +59,12 @@ def asked() -> Iterator[None]:
 
 
 def negative_lists(parser: argparse.ArgumentParser) -> None:
-    """Let values begin with a minus: `--q0 -1,0.5` is a list, no option."""
+    """Let values begin with a minus: `--q0 -1,0.5` is a list, not an option."""
     parser._negative_number_matcher = re.compile(r"-\.?\d")
 
 
 def positive(text: str) -> float:
-    """A positive number, for argparse."""
+    """Return a positive number, for argparse."""
     try:
         x = float(text)
     except ValueError:
@@ -75,7 +75,7 @@ def positive(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """A whole number above 0, for argparse; 1e6 is one."""
+    """Return a whole number above 0, for argparse; 1e6 is one."""
     try:
         x = float(text)
     except ValueError:
@@ -86,18 +86,18 @@ def count(text: str) -> int:
 
 
 def names_of(robot: Robot, kind: str) -> tuple[str, ...]:
-    """The names of positions ("q") or of velocities and what goes with them ("v", "a", "tau")."""
+    """Return the names of positions ("q") or of velocities, accelerations and forces ("v", "a", "tau")."""
     from ..simulate.results.series import labels
 
     return labels(robot)[kind != "q"]
 
 
 def vector(text: str | None, robot: Robot, kind: str, option: str, source: str = "") -> Array:
-    """The numbers for each coordinate, from what an option was given.
+    """Return the number for each coordinate, from the value of an option.
 
-    A list has one for each; names with values leave the others where they are without the option: at the neutral
-    position, or zero. `@file` has the same in a file. Positions may be that of a bundled robot (`source`) by its name.
-    Angles may be in degrees: "30deg".
+    A list has one number for each. Names with values leave the others at the neutral position, or zero. `@file` reads
+    either from a file. A position may be the name of one of a bundled robot (`source`). Angles may be in degrees:
+    "30deg".
     """
     import numpy as np
 
@@ -125,7 +125,7 @@ def vector(text: str | None, robot: Robot, kind: str, option: str, source: str =
 
 
 def gain(text: str, robot: Robot, option: str) -> Any:
-    """One number for all, or numbers as for a vector; what is not named gets zero."""
+    """Return one number for all, or numbers as for a vector; coordinates that are not named get zero."""
     try:
         return float(text)
     except ValueError:
@@ -133,7 +133,7 @@ def gain(text: str, robot: Robot, option: str) -> Any:
 
 
 def named(name: str, robot: Robot, source: str) -> Array:
-    """A position by its name: "neutral", or one of the bundled robot that was loaded by the name `source`."""
+    """Return a position by its name: "neutral", or a position of the bundled robot `source`."""
     from ..robots import known, positions
 
     found = {"neutral": robot.neutral()} | (positions(source) if known(source) else {})
@@ -144,7 +144,7 @@ def named(name: str, robot: Robot, source: str) -> Array:
 
 
 def _items(text: str, option: str) -> list[tuple[str, str]]:
-    """The parts of a list, and of those from a file their places."""
+    """Return the parts of a list, each with file and line if it is from a file."""
     if not text.startswith("@"):
         found = [(item, "") for item in re.split(r"[,\s]+", text.strip(" ,")) if item]
     else:
@@ -191,7 +191,7 @@ def _index(name: str, names: tuple[str, ...], robot: Robot, option: str, where: 
 
 
 def _on_the_manifold(x: Array, robot: Robot, option: str) -> Array:
-    """Quaternions become units."""
+    """Return a position with unit quaternions."""
     import numpy as np
 
     if robot.nq == robot.nv:

@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _loaded(args: argparse.Namespace) -> tuple[Robot, Any]:
-    """The robot, and its motion if there is one."""
+    """Return the robot, and its motion if there is one."""
     from .motions import played, saved
 
     if Path(args.robot).suffix.lower() in MOTIONS:

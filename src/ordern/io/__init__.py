@@ -20,17 +20,17 @@ _FORMATS = {
     "mujoco": ("MJCF (.xml, .mjcf)", "mjcf", "build_mjcf"),
     "sdf": ("SDF (.sdf, .world)", "sdf", "build_sdf"),
 }
-"""By root element: the format's name, its module, and what makes a robot of a document."""
+"""The formats, by root element: name, module, and the function that builds a robot from a document."""
 
 _SUFFIXES = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf", ".xml": ""}
 """The root element that a suffix promises, if any."""
 
 
 def load_builder(source: str | os.PathLike[str], names: Iterable[str] = (), *, cut: Sequence[str] = ()) -> ModelBuilder:
-    """A robot, ready to build, from a file; or from XML text: a string that starts with `<`.
+    """Read a robot, ready to build, from a file or from XML text, a string that starts with `<`.
 
-    `names` are those that could have been given in place of a file, for the hints of errors. `cut` are joints that are
-    to close loops, where a format lets joints connect links in any way.
+    `names` are the names of bundled robots, for hints in errors. `cut` names joints that close loops, in formats whose
+    joints may connect links in any way.
     """
     try:
         opened = open_source(source, _SUFFIXES)

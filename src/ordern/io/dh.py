@@ -46,11 +46,11 @@ class DHRow:
     a: float = 0.0
     alpha: float = 0.0
     d: float = 0.0
-    """Also called b. Nothing for a prismatic joint, whose variable it is."""
+    """Also called b. Leave it out for a prismatic joint, whose variable it is."""
     theta: float = 0.0
-    """Nothing for a revolute joint, whose variable it is."""
+    """Leave it out for a revolute joint, whose variable it is."""
     offset: float = 0.0
-    """What is added to the joint's position q to give theta, or d."""
+    """The difference of theta, or d, and the joint's position q."""
     initial: float = 0.0
     """The position q in which a motion begins; no part of the robot: see `initial_position`."""
     mass: float = 0.0
@@ -68,9 +68,9 @@ class DHRow:
     friction: float | None = None
     armature: float | None = None
     name: str = ""
-    """Of the link; "link1", "link2" ... if nothing is given."""
+    """The link's name; "link1", "link2" ... unless given."""
     joint_name: str = ""
-    """Of the joint; "joint1", "joint2" ... if nothing is given."""
+    """The joint's name; "joint1", "joint2" ... unless given."""
 
 
 Rows = Iterable[DHRow | Mapping[str, Any] | Sequence[Any]]
@@ -97,7 +97,7 @@ def dh_builder(
     name: str = "robot",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> ModelBuilder:
-    """A serial robot from a Denavit-Hartenberg table.
+    """Build a serial robot from a Denavit-Hartenberg table.
 
     A row is a `DHRow`, a mapping with its fields (`b` is another name of `d`), or, if `columns` names the fields, a
     sequence. Angles and angular speeds are in radians, or with `degrees` in degrees. Inertias are about the mass
@@ -130,7 +130,7 @@ def dh_builder(
 
 
 def initial_position(rows: Rows, *, degrees: bool = False, columns: Sequence[str] | None = None) -> Array:
-    """The position q of the column `initial`: theta_2(90) of a table means that theta_2 is 90 degrees at the start.
+    """Return the position q of the column `initial`: theta_2(90) in a table means that theta_2 starts at 90 degrees.
 
     Takes the same rows as `dh_builder`; angles of the result are in radians.
     """
@@ -196,7 +196,7 @@ def _limits(row: DHRow) -> dict[str, Any]:
 
 
 def _about_com(row: DHRow, where: str) -> Array:
-    """The inertia about the mass centre, where the table has that about the frame's origin."""
+    """Return the inertia about the mass centre, from the inertia about the frame's origin."""
     lone = ModelBuilder().body(row.name or "link", inertia=row.inertia, where=where)
     I = lone.build(floating=True).bodies[0].inertia_matrix
     c = np.zeros(3) if row.com is None else np.array(row.com)
@@ -240,7 +240,7 @@ def _row(given: DHRow | Mapping[str, Any] | Sequence[Any], columns: Sequence[str
 
 
 def _checked(row: DHRow, degrees: bool, where: str) -> DHRow:
-    """The row with its type spelled out, in radians, with a `com`."""
+    """Return the row with its type spelled out, in radians, with a `com`."""
     entries: dict[str, Any] = {"type": _type(row.type, where)}
     entries |= {f: _number(getattr(row, f), f, where) for f in _TABLE}
     entries |= {f: _number(x, f, where, infinite=True) for f in _LIMITS if (x := getattr(row, f)) is not None}
@@ -260,7 +260,7 @@ def _checked(row: DHRow, degrees: bool, where: str) -> DHRow:
 
 
 def _refuse_variable(entries: dict[str, Any], where: str) -> None:
-    """A number where the table has the variable can mean two things, of which one would be wrong."""
+    """Raise if the joint's variable has a value: it could mean an offset or a start."""
     kind = entries["type"]
     if kind == "fixed":
         moving = [f for f in ("offset", "initial", *_LIMITS) if entries.get(f)]

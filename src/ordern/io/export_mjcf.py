@@ -54,7 +54,7 @@ _MOST = 6
 _DEEPEST = 490
 """The XML parser in MuJoCo reads 500 levels."""
 _SCALAR = (Revolute, Continuous, Prismatic, Universal, Cylindrical)
-"""Joints that in MuJoCo slide or turn about one axis after the other."""
+"""Joints that are hinges and slides in MuJoCo."""
 _MESHES = (".stl", ".obj", ".msh")
 
 _SHAPES: dict[str, Callable[[tuple[float, ...]], tuple[float, ...]]] = {
@@ -70,7 +70,7 @@ _SHAPES: dict[str, Callable[[tuple[float, ...]], tuple[float, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A joint as MuJoCo knows them, with its places in the coordinates of the joint that it is a part of."""
+    """A joint of MuJoCo, with its slices in the coordinates of the joint that it belongs to."""
 
     kind: str
     axis: tuple[float, ...] | None
@@ -79,24 +79,24 @@ class _Part:
     v: slice
 
     def seen_from(self, at: Placement) -> _Part:
-        """The same joint, in the axes of a frame that is placed at `at` in its own."""
+        """Return the same joint, in the axes of a frame that is placed at `at` in its own."""
         R = at.R.T
         axis = None if self.axis is None else tuple((R @ np.array(self.axis)).tolist())
         return replace(self, axis=axis, position=tuple((R @ (np.array(self.position) - at.p)).tolist()))
 
 
 def to_mjcf(model: Model, *, lossy: bool = False) -> str:
-    """The text of an MJCF document from which the same robot is loaded.
+    """Return the text of an MJCF document from which the same robot is loaded.
 
-    What the format cannot say of the dynamics (a spring of a free joint, most loops ...) is an error that lists it
-    all, unless `lossy`: then it is left out, and listed in a comment. So are looks and velocity limits, always. A joint
-    that the format has no type for is an error.
+    Parts of the dynamics that the format cannot express (a spring of a free joint, most loops ...) raise an error that
+    lists them all. With `lossy`, they are left out and listed in a comment, as looks and velocity limits always are. A
+    joint without a type in the format is an error.
     """
     return mjcf_of(model, lossy=lossy)[0]
 
 
 def mjcf_of(model: Model, *, lossy: bool = False) -> tuple[str, Losses]:
-    """The text that `to_mjcf` makes, and what it leaves out."""
+    """Return the text of `to_mjcf`, and the parts that it leaves out."""
     losses = Losses("MJCF", lossy)
     root = Node("mujoco", {"model": model.name or "robot"})
     compiler = root.add("compiler", angle="radian", autolimits="true", inertiafromgeom="false")
@@ -120,7 +120,7 @@ def mjcf_of(model: Model, *, lossy: bool = False) -> tuple[str, Losses]:
 
 
 def _tree(model: Model, world: Node, losses: Losses) -> tuple[dict[int, Node], dict[int, list[str]]]:
-    """The elements of the bodies, one in the other, and the names of the joints of each."""
+    """Add the elements of the bodies, one in the other; return them, and the names of the joints of each."""
     nodes, depth = {BASE: world}, {BASE: 0}
     taken = {c.name for c in model.joints}
     names: dict[int, list[str]] = {}
@@ -162,7 +162,7 @@ def _tree(model: Model, world: Node, losses: Losses) -> tuple[dict[int, Node], d
 
 
 def _start(c: Connection) -> Placement:
-    """Where a free body starts from: in MJCF, where the body is placed, which is also its place in `qpos0`."""
+    """Return the start of a free body: in MJCF, its placement, which is also its position in `qpos0`."""
     if type(c.type) is not Free:
         return _HERE
     turn = np.array(c.rest[:4])
@@ -170,9 +170,9 @@ def _start(c: Connection) -> Placement:
 
 
 def _between_joints(model: Model) -> set[int]:
-    """Bodies that are only there to join two joints: in MJCF, one body has both.
+    """Return the bodies that only connect two joints: in MJCF, one body has both joints.
 
-    They have no mass, one child, and nothing fixed to them; and they slide or turn.
+    Such a body has no mass, one child, nothing fixed to it, and slides or turns.
     """
     children: dict[int, list[int]] = {}
     for k, c in enumerate(model.joints):
@@ -191,7 +191,7 @@ def _between_joints(model: Model) -> set[int]:
 
 
 def _parts(c: Connection, joint: Joint, at: Placement = _HERE, q: int = 0, v: int = 0) -> Iterator[_Part]:
-    """The joints of MuJoCo, from the parent to the child, that a joint consists of."""
+    """Yield the MuJoCo joints of a joint, from the parent to the child."""
     place = (at.position, slice(q, q + joint.nq), slice(v, v + joint.nv))
     kind = type(joint)
     if kind in (Revolute, Continuous, Prismatic):
@@ -272,7 +272,7 @@ def _joint(node: Node, name: str, part: _Part, c: Connection, losses: Losses) ->
 
 
 def _inertial(node: Node, body: Body, moves: bool, losses: Losses) -> None:
-    """Mass and inertia; what has none, or none in some direction, gets so little that it is lost in rounding."""
+    """Add mass and inertia. A body without them, in all or some directions, gets amounts below rounding."""
     if not moves and not body.mass and not any(body.inertia):
         return
     what = f"body {body.name!r}"
@@ -294,7 +294,7 @@ def _inertial(node: Node, body: Body, moves: bool, losses: Losses) -> None:
 
 
 class _Sites:
-    """The frames of a model as sites, and more where they are needed."""
+    """The frames of a model as sites, and further sites on demand."""
 
     def __init__(self, model: Model, nodes: dict[int, Node]) -> None:
         self.nodes = nodes
@@ -310,7 +310,7 @@ class _Sites:
         self.nodes[body].add("site", name=name, **_place(at))
 
     def at(self, body: int, at: Placement, name: str) -> str:
-        """The name of a site in this place; made, with this name or one like it, if there is none."""
+        """Return the name of a site in this place; add one, with this name or one like it, if there is none."""
         if (body, at) not in self.found:
             self._add(fresh(name, self.names), body, at)
         return self.found[body, at]
@@ -320,7 +320,7 @@ _CLOSING: dict[type[Closure], str] = {Spherical: "connect", Fixed: "weld"}
 
 
 def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sites: _Sites, losses: Losses) -> None:
-    """What is a constraint in MuJoCo: loops, couplings, and joints that follow others."""
+    """Add what MuJoCo treats as constraints: loops, couplings, and mimic joints."""
     taken: set[str] = set()
 
     def name(wanted: str) -> str:
@@ -365,7 +365,7 @@ def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sit
 
 
 def _motors(model: Model, actuators: Node, names: dict[int, list[str]], losses: Losses) -> None:
-    """Which joints have motors, if that was said: one for each freedom, which its gear picks."""
+    """Add a motor for each freedom of the joints that have motors; its gear selects the freedom."""
     if model.motors == () and model.joints:
         losses.remark("the word that no joint has a motor", "the robot")
     for k, c in enumerate(model.joints):

@@ -50,24 +50,24 @@ _INSTEAD = {
     "Cylindrical": "a revolute and a prismatic joint, or MJCF",
     "Composite": "its parts as joints of their own, or MJCF",
 }
-"""What can be said in place of what cannot; between the joints are bodies without mass."""
+"""Replacements for joint types that URDF does not have; between the joints are bodies without mass."""
 
 _GRAVITY = (0.0, 0.0, -9.81)
-"""What readers of URDF take: the format has no word for it."""
+"""The gravity that readers of URDF assume: the format does not store it."""
 
 
 def to_urdf(model: Model, *, lossy: bool = False) -> str:
-    """The text of a URDF document from which the same robot is loaded.
+    """Return the text of a URDF document from which the same robot is loaded.
 
-    What the format cannot say of the dynamics (armatures, springs, loops, a gravity of one's own ...) is an error that
-    lists it all, unless `lossy`: then it is left out, and listed in a comment. So are shapes that it does not have,
-    always. A joint that the format has no type for is an error.
+    Parts of the dynamics that the format cannot express (armatures, springs, loops, another gravity ...) raise an error
+    that lists them all. With `lossy`, they are left out and listed in a comment, as unknown shapes always are. A joint
+    without a type in the format is an error.
     """
     return urdf_of(model, lossy=lossy)[0]
 
 
 def urdf_of(model: Model, *, lossy: bool = False) -> tuple[str, Losses]:
-    """The text that `to_urdf` makes, and what it leaves out."""
+    """Return the text of `to_urdf`, and the parts that it leaves out."""
     losses = Losses("URDF", lossy)
     root = Node("robot", {"name": model.name or "robot"})
     links = [body.name for body in model.bodies]
@@ -160,7 +160,7 @@ def _joint(root: Node, c: Connection, parent: str, child: str, model: Model, los
 
 
 def _transmissions(root: Node, model: Model, losses: Losses) -> None:
-    """Which joints have motors, if that was said, as simple transmissions without a gear."""
+    """Add simple transmissions without a gear for the joints that have motors."""
     if model.motors == () and model.joints:
         losses.remark("the word that no joint has a motor", "the robot")
     for name in model.motors or ():
@@ -172,7 +172,7 @@ def _transmissions(root: Node, model: Model, losses: Losses) -> None:
 
 
 def _limit(joint: Node, c: Connection, kind: str) -> None:
-    """The <limit>, which all but continuous joints must have, with all its numbers."""
+    """Add the <limit>, which all but continuous joints must have, with all its numbers."""
     (lower,), (upper,), (velocity,), (effort,) = c.lower, c.upper, c.velocity_limit, c.effort_limit
     if kind == "continuous" and not (math.isfinite(velocity) or math.isfinite(effort)):
         return
@@ -182,7 +182,7 @@ def _limit(joint: Node, c: Connection, kind: str) -> None:
 
 
 def _fixed_joints(model: Model, frames: list[Frame], taken: set[str]) -> Iterator[tuple[Frame, str]]:
-    """Each frame that becomes a link, and the name of its joint.
+    """Yield each frame that becomes a link, and the name of its joint.
 
     A link behind a fixed joint leaves two frames in one place, named after the link and the joint: these become a link
     and its joint again.

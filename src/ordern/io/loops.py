@@ -1,10 +1,10 @@
-"""Loops that a robot's own file has no words for, from a JSON file beside it or from dictionaries.
+"""Loops that a robot's own format cannot express, from a JSON file beside it or from dictionaries.
 
     {"loops": [{"name": "rod", "type": "spherical", "parent": "arm", "child": "rod",
                 "at": [0, 0, 0.3], "child_at": {"xyz": [0, 0, 1], "rpy": [0, 0, 0]}, "damping": 0.1}],
      "couplings": [{"name": "gear", "joint": "wheel2", "other": "wheel1", "coefficients": [0, -2]}]}
 
-A list is that of the loops. Described in docs/formats/loops.md.
+A list has the loops alone. Described in docs/formats/loops.md.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _ENDS = ("parent", "child")
 _PLACES = ("at", "child_at")
 _TERMS = (*("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "stiffness", "rest", "active"),)
 _LARGEST = 10_000_000
-"""Bytes beyond which a file of loops is not believed."""
+"""The largest file of loops, in bytes."""
 
 
 def add_loops(builder: ModelBuilder, loops: Loops) -> None:
-    """Add loops and couplings to a robot that is being built: all of them, or, if one is wrong, an error."""
+    """Add loops and couplings to a robot that is being built; raise if one is wrong."""
     where = ""
     if isinstance(loops, (str, os.PathLike)):
         where = os.fspath(loops)
@@ -73,7 +73,7 @@ def _listed(x: Any, what: str, where: str) -> list[Mapping[str, Any]]:
 
 
 def _called(kind: str, given: Mapping[str, Any], number: int) -> str:
-    """What errors call a loop or a coupling: by its name, or by its place in the list."""
+    """Return how errors refer to a loop or a coupling: by its name, or by its place in the list."""
     return f"{kind} {given['name']!r}" if "name" in given else f"{kind} number {number}"
 
 
@@ -105,12 +105,12 @@ def _couple(builder: ModelBuilder, given: Mapping[str, Any], what: str, where: s
 
 
 def _fields(cls: type[Closure]) -> tuple[Field[Any], ...]:
-    """The words that a type of loop has besides those of all."""
+    """Return the fields of a type of loop, besides those that all types have."""
     return fields(cls)  # type: ignore[arg-type]
 
 
 def _spelled(cls: type[Closure]) -> str:
-    """A type as files write it: point_on_line."""
+    """Return the name of a type as files write it: point_on_line."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
@@ -127,7 +127,7 @@ def _key(kind: Any) -> str:
 
 
 def _joint_class(kind: Any, what: str, role: str, refused: Sequence[type[Closure]] = ()) -> type[Closure]:
-    """The type of a joint that is part of something; what is no joint is not among those that are listed."""
+    """Return the type of a joint that is part of something; errors list joints only."""
     possible = {key: cls for key, cls in _TYPES.items() if issubclass(cls, Joint) and cls not in refused}
     if _key(kind) in possible:
         return possible[_key(kind)]
@@ -138,7 +138,7 @@ def _joint_class(kind: Any, what: str, role: str, refused: Sequence[type[Closure
 
 
 def closure_of(given: Mapping[str, Any], what: str = "a loop") -> Closure:
-    """What closes a loop, from words: {"type": "revolute", "axis": [0, 1, 0]}."""
+    """Return a closure from its description: {"type": "revolute", "axis": [0, 1, 0]}."""
     cls: Any = _class(given.get("type"), what)
     own = _fields(cls)
     _only(given, ("type", *(f.name for f in own)), f"{what}: {_spelled(cls)}", "")
@@ -161,7 +161,7 @@ def closure_of(given: Mapping[str, Any], what: str = "a loop") -> Closure:
 
 
 def _part(given: Mapping[str, Any], what: str, refused: Sequence[type[Closure]]) -> tuple[Closure, Placement]:
-    """A joint of a composite one, and where it is in the child's frame at the neutral position."""
+    """Return a part of a composite joint, and its placement in the child's frame at the neutral position."""
     cls = _joint_class(given.get("type"), what, "a part of a composite joint", refused)
     _only(given, ("type", *(f.name for f in _fields(cls)), "at"), f"{what}: {_spelled(cls)}", "")
     joint = closure_of({key: x for key, x in given.items() if key != "at"}, what)
@@ -177,7 +177,7 @@ def _body(builder: ModelBuilder, name: Any, what: str) -> str:
 
 
 def _place(at: Any, what: str) -> Placement:
-    """A position, a 4x4 matrix, or a dictionary with xyz and rpy."""
+    """Return a placement from a position, a 4x4 matrix, or a dictionary with xyz and rpy."""
     if isinstance(at, Mapping):
         _only(at, ("xyz", "rpy"), f"{what}: a placement", "")
         return placement((tuple(at.get("xyz", (0.0, 0.0, 0.0))), tuple(at.get("rpy", (0.0, 0.0, 0.0)))), what)
@@ -197,7 +197,7 @@ def _needs(given: Mapping[str, Any], words: Sequence[str], what: str, where: str
 
 
 def _wrapped(what: str, where: str, call: Callable[[], Any]) -> None:
-    """Errors that say of what they are, and in which file."""
+    """Call a function; its errors name the loop or coupling, and the file."""
     try:
         call()
     except (TypeError, ValueError, OverflowError) as e:

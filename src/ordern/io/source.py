@@ -1,4 +1,4 @@
-"""What a robot is loaded from: a file, or text that is given in place of its name."""
+"""Sources of robots: a file, or a text that is given in place of its name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLANK = "\ufeff \t\r\n"
 
 
 class UnreadableError(ModelError):
-    """A source of which not a byte can be read: no file, a directory, no permission."""
+    """A source that cannot be read at all: no file, a directory, no permission."""
 
 
 class MissingFileError(UnreadableError, FileNotFoundError):
@@ -50,7 +50,7 @@ class Source:
 def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) -> Source:
     """Read a file, whole; or take a string that starts with `<` as the text itself.
 
-    `suffixes` are those of the files that would do, for the hints of errors.
+    `suffixes` are the suffixes of suitable files, for hints in errors.
     """
     if isinstance(source, str) and len(source) > MAX_BYTES:
         raise ModelError(f"the text has {len(source):,} characters; at most {MAX_BYTES:,} are read", "<string>")
@@ -86,7 +86,7 @@ def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) ->
 
 
 def _text(text: str) -> str:
-    """Text without what may precede it in Python, but not in XML; its lines keep their numbers."""
+    """Return a text without a byte order mark and XML declaration; its lines keep their numbers."""
     declaration, end, rest = text.partition("?>")
     if end and declaration.lstrip(_BLANK).startswith("<?xml"):
         return "\n" * declaration.count("\n") + rest  # it says nothing of a text that is decoded already
@@ -94,7 +94,7 @@ def _text(text: str) -> str:
 
 
 def _expanded(path: Path) -> Path:
-    """With ~ for a home, as shells do, unless there is a folder of this name or no home."""
+    """Expand ~ to the home directory, as shells do, unless there is a folder of this name."""
     try:
         return path if path.exists() else path.expanduser()
     except (OSError, RuntimeError, ValueError):
@@ -121,7 +121,7 @@ def _missing(path: Path, name: str, suffixes: Iterable[str]) -> str:
 
 
 def _choice(folder: Path, suffixes: Iterable[str], called: str) -> str:
-    """The files of a directory that could be meant."""
+    """List the files of a directory that could be meant."""
     wanted = tuple(suffixes)
     found = sorted(n for n in _names(folder) if n.lower().endswith(wanted)) if wanted else []
     return f"; {called} has {', '.join(found[:5])}{', ...' if len(found) > 5 else ''}" if found else ""

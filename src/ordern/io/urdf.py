@@ -90,13 +90,13 @@ _DRIVEN = ("joint", "rollJoint", "flexJoint", "gap_joint")
 
 
 def read_urdf(source: str | os.PathLike[str]) -> ModelBuilder:
-    """A robot from a URDF file, or from the text of one."""
+    """Read a robot from a URDF file, or from the text of one."""
     opened = open_source(source, [".urdf"])
     return build_urdf(parse_xml(opened.data, opened.name))
 
 
 def build_urdf(root: Element) -> ModelBuilder:
-    """A robot from the root element of a URDF document."""
+    """Build a robot from the root element of a URDF document."""
     if root.tag != "robot":
         raise ModelError(f"the root element is <{root.tag}>; that of a URDF document is <robot>", root.where)
     left = unread(root)
@@ -186,7 +186,7 @@ def _shape(
 def _color(
     material: Element, what: str, colors: dict[str, tuple[float, ...]], remarks: Remarks
 ) -> tuple[float, ...] | None:
-    """The color of a material: its own, or that of the first material of this name. `colors` learns new ones."""
+    """Return the color of a material: its own, or that of the first one of its name. New ones go to `colors`."""
     name = material.attributes.get("name", "")
     what = what or f"material {name!r}"
     try:
@@ -205,7 +205,7 @@ def _color(
 
 
 def _message(e: ModelError) -> str:
-    """What an error says, without the place."""
+    """Return the message of an error, without the file and line."""
     return str(e).removeprefix(f"{e.where}: ")
 
 
@@ -298,7 +298,7 @@ def _dynamics(joint: Element, what: str, remarks: Remarks) -> dict[str, Any]:
 
 
 def _motors(builder: ModelBuilder, root: Element, types: dict[str, str], remarks: Remarks) -> None:
-    """Tell the builder which joints transmissions name: those have motors."""
+    """Set the actuated joints of the builder: those that transmissions name."""
     named = [(name, element) for element in root.all("transmission") for name in _driven(element)]
     for name, element in named:
         if name not in types:
@@ -310,12 +310,12 @@ def _motors(builder: ModelBuilder, root: Element, types: dict[str, str], remarks
 
 
 def _driven(transmission: Element) -> list[str]:
-    """The joints that a transmission names."""
+    """Return the joints that a transmission names."""
     return [x.attributes["name"] for x in transmission.children if x.tag in _DRIVEN and x.attributes.get("name")]
 
 
 def _world(builder: ModelBuilder, root: Element, remarks: Remarks) -> None:
-    """Add the link `world` where joints hang on it and the file has none: to Drake it is always there."""
+    """Add the link `world` if joints name it as their parent and the file does not have it, as in Drake."""
     if any(link.attributes.get("name") == "world" for link in root.all("link")):
         return
     for joint in root.all("joint"):
@@ -326,13 +326,13 @@ def _world(builder: ModelBuilder, root: Element, remarks: Remarks) -> None:
 
 
 def _origin(element: Element, what: str) -> Placement:
-    """The <origin> of a joint, an inertial or a shape."""
+    """Return the <origin> of a joint, an inertial or a shape."""
     origin = element.only("origin", what)
     return _HERE if origin is None else _placement(origin, what)
 
 
 def _placement(origin: Element, what: str) -> Placement:
-    """From the attributes xyz, and rpy or quat_xyzw."""
+    """Return a placement from the attributes xyz, and rpy or quat_xyzw."""
     xyz = vector(origin, "xyz", 3, what, _ZERO)
     if "quat_xyzw" not in origin.attributes:
         return Placement.xyz_rpy(xyz, vector(origin, "rpy", 3, what, _ZERO))

@@ -27,7 +27,7 @@ def warn(message: str) -> None:
 
 
 def warn_of(model: Model) -> None:
-    """One warning of all that the loader noticed, if it noticed anything."""
+    """Issue one warning with all notes of the loader, if there are any."""
     if not model.notes:
         return
     shown = [str(note) for note in model.notes[:_MOST]]

@@ -1,4 +1,4 @@
-"""What the writers of robot descriptions share: XML text, numbers that lose nothing, and what a format cannot say."""
+"""Shared by the writers of robot descriptions: XML text, exact numbers, and parts that a format cannot express."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ __all__ = [
 ]
 
 _UNLIMITED = 1e308
-"""What stands for infinity in a limit: readers want a number, and most do not know `inf`."""
+"""The number for infinity in a limit: most readers do not know `inf`."""
 
 WRITERS = {
     ".urdf": ("export_urdf", "urdf_of"),
     ".xml": ("export_mjcf", "mjcf_of"),
     ".mjcf": ("export_mjcf", "mjcf_of"),
 }
-"""By suffix: the module, and what makes the text of a model, and tells what that leaves out."""
+"""The writers, by suffix: the module, and the function that returns a model's text and the parts it leaves out."""
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = str.maketrans(
@@ -62,15 +62,15 @@ _ESCAPES = str.maketrans(
 def save(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
     """Write a robot to a file: URDF if its name ends in .urdf, MJCF for .xml and .mjcf.
 
-    What the format cannot say of the dynamics is an error, unless `lossy`: then it is left out, and listed at the top
-    of the file. The file is replaced in one step: it is the old one or the new one, whatever happens meanwhile. Meshes
-    that have a relative path are looked for from where the robot came from, and get the path from where it goes.
+    Parts of the dynamics that the format cannot express raise an error. With `lossy`, they are left out and listed at
+    the top of the file. The file is replaced in one step: it is the old one or the new one, whatever happens meanwhile.
+    Relative paths of meshes start from the robot's own file, and are rewritten to start from the new one.
     """
     write(model, path, lossy=lossy)
 
 
 def write(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> Losses:
-    """Do what `save` does; what was left out."""
+    """Do what `save` does, and return the parts that were left out."""
     target = Path(path)
     if target.suffix.lower() not in WRITERS:
         raise ModelError(
@@ -83,7 +83,7 @@ def write(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) ->
 
 
 def written(model: Model, suffix: str, folder: Path, *, lossy: bool = False) -> tuple[str, Losses]:
-    """The text of a model in the format of a suffix, for a file in this folder; and what it leaves out."""
+    """Return the text of a model in the format of a suffix, for a file in this folder, and the parts it leaves out."""
     module, function = WRITERS[suffix]
     make: Callable[..., tuple[str, Losses]] = getattr(import_module(f".{module}", __package__), function)
     return make(replace(model, shapes=tuple(_moved(model, folder))), lossy=lossy)
@@ -115,7 +115,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _moved(model: Model, folder: Path) -> Iterator[Shape]:
-    """The shapes, their meshes' relative paths seen from another folder than the robot's own."""
+    """Yield the shapes, with the relative paths of their meshes rewritten for another folder."""
     home = Path(model.source).parent if model.source and not model.source.startswith("<") else None
     for shape in model.shapes:
         if home is not None and shape.file and "://" not in shape.file and not os.path.isabs(shape.file):
@@ -132,12 +132,12 @@ class UnwritableError(ModelError):
 
 
 class LossError(ModelError):
-    """A robot of which a format cannot say all."""
+    """A robot that a format cannot express completely."""
 
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(f"{message}. With lossy=True this is left out, and listed in a comment", where)
         self.message = message
-        """What cannot be said, without what to do about it."""
+        """The message without the advice."""
 
     def __reduce__(self) -> tuple[type[LossError], tuple[str, str]]:
         return type(self), (self.message, self.where)
@@ -145,46 +145,46 @@ class LossError(ModelError):
 
 @dataclass(slots=True)
 class Losses:
-    """What a format cannot say of a model. Without `lossy`, what enters the dynamics is an error."""
+    """The parts of a model that a format cannot express. Without `lossy`, losses of the dynamics are an error."""
 
     format: str
     lossy: bool
     lost: dict[str, list[str]] = field(default_factory=dict)
-    """What is left out though it enters the dynamics, and of which parts of the robot."""
+    """Omissions that affect the dynamics, and the parts of the robot that they concern."""
     unsaid: dict[str, list[str]] = field(default_factory=dict)
-    """What is left out and enters no dynamics: looks, velocity limits."""
+    """Omissions that do not affect the dynamics: looks, velocity limits."""
     notes: list[str] = field(default_factory=list)
-    """What is said in another way than it was meant."""
+    """Parts that the format expresses in another way."""
     where: str = ""
 
     def add(self, what: str, of: str, where: str = "") -> None:
-        """Something that is left out, and enters the dynamics."""
+        """Add an omission that affects the dynamics."""
         self.where = self.where or where
         self.lost.setdefault(what, []).append(of)
 
     def remark(self, what: str, of: str) -> None:
-        """Something that is left out, and enters no dynamics."""
+        """Add an omission that does not affect the dynamics."""
         self.unsaid.setdefault(what, []).append(of)
 
     def check(self) -> None:
-        """Raise if something is left out that must not be."""
+        """Raise if an omission is not allowed."""
         if self.lost and not self.lossy:
             listed = "; ".join(_some(what, of) for what, of in self.lost.items())
             raise LossError(f"{self.format} cannot say all of this robot: {listed}", self.where)
 
     @property
     def left_out(self) -> list[str]:
-        """All that is left out, whether it enters the dynamics or not."""
+        """All omissions."""
         return [f"{what} of {', '.join(of)}" for what, of in (*self.lost.items(), *self.unsaid.items())]
 
     @property
     def summary(self) -> list[str]:
-        """The same, long lists cut short."""
+        """All omissions, long lists cut short."""
         return [_some(what, of) for what, of in (*self.lost.items(), *self.unsaid.items())]
 
     @property
     def comments(self) -> list[str]:
-        """For the top of the document."""
+        """The comments at the top of the document."""
         return [*(f"left out: {what}" for what in self.left_out), *self.notes]
 
 
@@ -200,17 +200,17 @@ class Node:
     attributes: dict[str, str | None]
     children: list[Node] = field(default_factory=list)
     text: str = ""
-    """Inside of an element without children."""
+    """The text of an element without children."""
 
     def add(self, tag: str, **attributes: str | None) -> Node:
-        """A new child. An underscore at the end of a name is for Python's own words (class_)."""
+        """Add a child. An underscore at the end of a name is for Python's own words (class_)."""
         child = Node(tag, {name.rstrip("_"): value for name, value in attributes.items()})
         self.children.append(child)
         return child
 
 
 def document(root: Node, comments: Iterable[str] = ()) -> str:
-    """The text of an XML document. Deep nesting is no matter: nothing recurses."""
+    """Return the text of an XML document. It does not recurse, so that nesting may be deep."""
     lines = ['<?xml version="1.0" encoding="utf-8"?>']
     lines += [f"<!-- {_comment(text)} -->" for text in comments]
     stack: list[tuple[Node | str, int]] = [(root, 0)]
@@ -241,46 +241,46 @@ def _escaped(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text that a comment can have: no two hyphens in a row, none at the end, no control characters."""
+    """Return text for a comment: without two hyphens in a row, a hyphen at the end, or control characters."""
     return _NO_XML.sub("?", text).replace("--", "- -").replace("--", "- -")
 
 
 def number(x: float) -> str:
-    """The shortest text from which exactly this number is read."""
+    """Return the shortest text that is read back as exactly this number."""
     return repr(float(x) + 0.0).removesuffix(".0")
 
 
 def bound(x: float) -> float:
-    """A limit as it is written."""
+    """Return a limit as it is written."""
     return min(max(x, -_UNLIMITED), _UNLIMITED)
 
 
 def numbers(x: Iterable[float]) -> str:
-    """Numbers separated by spaces."""
+    """Return numbers separated by spaces."""
     return " ".join(map(number, x))
 
 
 def rpy(at: Placement) -> str | None:
-    """Roll, pitch and yaw of a placement; None if it does not turn."""
+    """Return roll, pitch and yaw of a placement; None without rotation."""
     R = _rotation(at)
     return None if np.array_equal(R, np.eye(3)) else numbers(rpy_from_matrix(R).tolist())
 
 
 def quaternion(at: Placement) -> str | None:
-    """The quaternion (w, x, y, z) of a placement; None if it does not turn."""
+    """Return the quaternion (w, x, y, z) of a placement; None without rotation."""
     R = _rotation(at)
     return None if np.array_equal(R, np.eye(3)) else numbers(quaternion_from_matrix(R).tolist())
 
 
 def _rotation(at: Placement) -> NDArray[np.float64]:
-    """The rotation, without what rounding left of quarter turns."""
+    """Return the rotation, quarter turns exact."""
     R = at.R
     near = np.round(R)
     return np.where(np.abs(R - near) < 4e-16, near, R) + 0.0
 
 
 def fresh(name: str, taken: Container[str]) -> str:
-    """The name, or the first of name_2, name_3 ... that is not taken."""
+    """Return the name, or the first of name_2, name_3 ... that is not taken."""
     k, free = 1, name
     while free in taken:
         k += 1
@@ -300,7 +300,7 @@ def check_name(name: str, what: str, where: str = "") -> None:
 
 
 def shapes_by_body(model: Model) -> dict[int, list[Shape]]:
-    """The shapes of each body, and those of the base."""
+    """Return the shapes of each body and of the base."""
     found: dict[int, list[Shape]] = {k: [] for k in range(BASE, len(model.bodies))}
     for shape in model.shapes:
         found[shape.body].append(shape)
@@ -308,7 +308,7 @@ def shapes_by_body(model: Model) -> dict[int, list[Shape]]:
 
 
 def extra_frames(model: Model) -> Iterator[Frame]:
-    """The frames that are more than the frame of a body; "world", which every robot has, is not among them."""
+    """Yield the frames that are not the frame of a body, without "world", which every robot has."""
     own = {body.name: k for k, body in enumerate(model.bodies)}
     for frame in model.frames:
         if own.get(frame.name) != frame.body and frame != Frame("world", BASE):

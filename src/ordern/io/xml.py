@@ -1,10 +1,10 @@
-"""Reading XML safely: a tree of elements with line numbers, and nothing that a file could do besides.
+"""Reading XML safely, into a tree of elements with line numbers.
 
 Loading never executes, fetches or expands anything. Document types, and with them all entity declarations,
 are refused; so are documents beyond the limits below. Whatever is wrong is a `ModelError` with file and line.
 
-Differs: space before the XML declaration and NUL bytes after the document are let pass, as other readers of robots
-do; files in the wild have them.
+Differs: space before the XML declaration and NUL bytes after the document are accepted, as in other readers of robots;
+files in the wild have them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..records import dataclass
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PARTS", "MAX_TAG_BYTES", "Element", "parse_xml"]
 
 MAX_BYTES = 20_000_000
-"""The longest document: a hundred times the longest robot that we know of."""
+"""The longest document: a hundred times the longest known robot."""
 MAX_DEPTH = 1000
-"""The deepest nesting of elements. Readers need not be ready for more."""
+"""The deepest nesting of elements."""
 MAX_PARTS = 200_000
-"""Elements and attributes in all: 25 times those of the largest robot that we know of, some 8,000 links."""
+"""Elements and attributes in all: 25 times those of the largest known robot, some 8,000 links."""
 MAX_TAG_BYTES = 4_000_000
 """The longest single tag or comment: expat keeps these whole, and scans them anew with every chunk."""
 _CHUNK = 1_000_000
@@ -48,13 +48,13 @@ class Element:
         return f"{self.source}:{self.line}"
 
     def all(self, tag: str) -> Iterator[Element]:
-        """The children with this tag."""
+        """Return the children with this tag."""
         return (child for child in self.children if child.tag == tag)
 
     def only(self, tag: str, what: str) -> Element | None:
-        """The one child with this tag, if there is any. `what` has it, for the message if there are more.
+        """Return the only child with this tag, or None; raise if there are several. `what` is the parent's name.
 
-        One that says the same again does no harm.
+        A child that repeats the first word for word is allowed.
         """
         found: Element | None = None
         for child in self.children:
@@ -70,7 +70,7 @@ class Element:
         return found
 
     def repeats(self, other: Element) -> bool:
-        """Whether it says the same as another: the same tag, attributes and text, and nothing inside."""
+        """Return whether it equals another element: the same tag, attributes and text, without children."""
         same = self.tag == other.tag and self.attributes == other.attributes and self.text == other.text
         return same and not self.children and not other.children
 
@@ -79,7 +79,7 @@ class Element:
 
 
 def parse_xml(data: bytes | str, source: str) -> Element:
-    """The root element of a document. `source` is the name of the file, for messages."""
+    """Return the root element of a document. `source` is the name of the file, for messages."""
     if len(data) > MAX_BYTES:
         unit = "bytes" if isinstance(data, bytes) else "characters"
         raise ModelError(f"the document has {len(data):,} {unit}; at most {MAX_BYTES:,} are read", source)
@@ -94,7 +94,7 @@ def parse_xml(data: bytes | str, source: str) -> Element:
 
 
 def _trimmed(data: bytes) -> tuple[bytes, int]:
-    """A document without what the wild puts around it, and the number of lines removed before it."""
+    """Return a document without space before and NUL bytes after it, and the number of lines removed before it."""
     wide = b"\0" in data[:4] or data[:2] in (b"\xff\xfe", b"\xfe\xff")  # UTF-16, in which a zero is half a character
     if data.endswith(b"\0") and not wide:
         data = data.rstrip(b"\0 \t\r\n")
@@ -162,7 +162,7 @@ class _Parser:
         return f"{self.source}:{self.line}"
 
     def still_open(self, code: int) -> str:
-        """The element whose end is missing, if that is what is wrong."""
+        """Return a hint about the element whose end is missing, if there is one."""
         element = self.stack[-1].element
         if code not in (_TAG_MISMATCH, _NO_ELEMENTS) or not element.tag:
             return ""
@@ -196,7 +196,7 @@ class _Parser:
 
 
 def _hint(error: expat.ExpatError, data: bytes, parser: expat.XMLParserType) -> str:
-    """What to do about a byte that cannot be there."""
+    """Return a hint about a byte that is not allowed."""
     if error.code != _INVALID_TOKEN:
         return ""
     byte = data[parser.ErrorByteIndex : parser.ErrorByteIndex + 1]

@@ -1,4 +1,4 @@
-"""How each named operator is made from the numbers of a state: between which spaces it acts, and its blocks."""
+"""The named operators of a state: the spaces between which each acts, and its blocks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Catalogue:
         self._made: dict[str, Source] = {}
 
     def find(self, name: str) -> Source:
-        """The operator of this name."""
+        """Return the operator of this name."""
         if name not in self._made:
             self._made[name] = self._new(name)
         return self._made[name]
@@ -87,7 +87,7 @@ class Catalogue:
     def _diagonal(
         self, domain: Space, codomain: Space, make: Make, *, symmetric: bool = False, invertible: bool = False
     ) -> Blocks:
-        """One block for each body."""
+        """Return one block for each body."""
 
         def entries() -> Iterable[Entry]:
             return ((k, k, block) for k, block in enumerate(make()))
@@ -96,7 +96,7 @@ class Catalogue:
         return Blocks(domain, codomain, entries, "memoryless", symmetric=symmetric, invertible=invertible)
 
     def _step(self, domain: Space, codomain: Space, make: Make) -> Blocks:
-        """One block from each body to its parent; those of bodies on the base lead nowhere."""
+        """Return an operator with one block from each body to its parent, unless that is the base."""
         parent = self.state.parent
 
         def entries() -> Iterable[Entry]:
@@ -108,7 +108,7 @@ class Catalogue:
         return [(i, 0, self.state.X[i]) for i, p in enumerate(self.state.parent) if p < 0]
 
     def _tip_entries(self) -> Iterable[Entry]:
-        """Each tip's frame relative to the coordinates of its body."""
+        """Yield the block of each tip's frame relative to the coordinates of its body."""
         for k, frame in enumerate(self.tips):
             if frame.body == BASE:
                 raise ArgumentError(f"operators: a tip is on a body, but frame {frame.name!r} is fixed to the base")
@@ -120,7 +120,7 @@ class Catalogue:
 
 
 def _gains(s: State) -> list[Array]:
-    """X_i^T G_i: the gain at the parent."""
+    """Return X_i^T G_i, the gain at the parent."""
     return [x.T @ g for x, g in zip(s.X, s.articulated.G, strict=True)]
 
 
@@ -129,7 +129,7 @@ def _tau(s: State) -> list[Array]:
 
 
 def _complement(S: Array) -> Array:
-    """An orthonormal basis of the forces that do no work along the columns of S."""
+    """Return an orthonormal basis of the forces that do no work along the columns of S."""
     nv = S.shape[1]
     if not nv:
         return np.eye(6, dtype=S.dtype)

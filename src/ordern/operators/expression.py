@@ -28,11 +28,11 @@ Array = NDArray[Any]
 
 
 class Context:
-    """What the operators of one state have in common: their precision, and the identities that hold between them."""
+    """The precision of the operators of one state, and the identities between them."""
 
     dtype: np.dtype[Any]
     spelling: Mapping[str, str]
-    """How names are printed, where not as they are."""
+    """Other spellings of names for printing."""
 
     @property
     def rules(self) -> Rules:
@@ -40,7 +40,7 @@ class Context:
         raise NotImplementedError
 
     def leaf(self, name: str) -> Leaf:
-        """The operator of this name."""
+        """Return the operator of this name."""
         raise NotImplementedError
 
 
@@ -55,7 +55,7 @@ class Operator(Linear):
     def __init__(self, context: Context, domain: Space, codomain: Space) -> None:
         self.context, self.domain, self.codomain = context, domain, codomain
 
-    # what each kind of expression says about itself
+    # to be defined by each kind of expression
 
     @property
     @abstractmethod
@@ -64,7 +64,7 @@ class Operator(Linear):
 
     @abstractmethod
     def text(self, inside: bool = False) -> str:
-        """The expression in the papers' symbols; `inside` a product, sums have parentheses."""
+        """Return the expression in the papers' symbols; `inside` a product, sums have parentheses."""
 
     @property
     @abstractmethod
@@ -74,24 +74,24 @@ class Operator(Linear):
     @property
     @abstractmethod
     def cost(self) -> Cost:
-        """What applying it to one vector takes."""
+        """The cost of applying it to one vector."""
 
     @property
     @abstractmethod
     def nature(self) -> str:
-        """Causal (towards the base), anticausal (towards the tips), memoryless (body by body), or mixed.
+        """Causal (towards the base), anticausal (towards the tips), memoryless (body by body), local, or mixed.
 
-        What leads to tips or from the base without passing a joint is called local.
+        Local operators lead to tips or from the base without passing a joint.
         """
 
     @property
     @abstractmethod
     def diagonal(self) -> bool:
-        """Whether it is known to have blocks on its diagonal alone, one for each body."""
+        """True if it is known to be block-diagonal, with one block for each body."""
 
     @abstractmethod
     def _inverse(self) -> Operator | None:
-        """The inverse, if the identities have one."""
+        """Return the inverse, if the identities give one."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -101,7 +101,7 @@ class Operator(Linear):
     # algebra
 
     def inv(self) -> Operator:
-        """The inverse, by the papers' identities; an error if they have none."""
+        """Return the inverse, by the papers' identities; raise if they do not give one."""
         found = self._inverse()
         if found is None:
             raise ArgumentError(
@@ -122,7 +122,7 @@ class Operator(Linear):
         return self.rmatvec(x) if x.ndim == 1 else self.T.matmat(x.T).T
 
     def __call__(self, x: ArrayLike) -> Array:
-        """The same as `self @ x`."""
+        """Return `self @ x`."""
         answer: Array = self @ np.asarray(x)
         return answer
 
@@ -152,7 +152,7 @@ class Operator(Linear):
             raise ArgumentError(f"{self} and {other} are of different robots, states or coordinates")
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same expression of the same state."""
+        """Return whether it is the same expression of the same state."""
         return isinstance(other, Operator) and self.context is other.context and self.key == other.key
 
     def __hash__(self) -> int:
@@ -199,7 +199,7 @@ class One(Operator):
 
 
 class Zero(Operator):
-    """Nothing."""
+    """The zero operator."""
 
     @property
     def key(self) -> str:
@@ -212,7 +212,7 @@ class Zero(Operator):
 
     @property
     def T(self) -> Operator:
-        """Nothing, the other way."""
+        """The zero operator between the dual spaces."""
         return Zero(self.context, self.codomain.T, self.domain.T)
 
     cost = Cost((), 0)
@@ -244,7 +244,7 @@ class Leaf(Operator):
         return f"{self.name}*" if self.star else self.name
 
     def text(self, inside: bool = False) -> str:
-        """The name as it is printed."""
+        """Return the name as it is printed."""
         return self.context.spelling.get(self.key, self.key)
 
     @property
@@ -262,7 +262,7 @@ class Leaf(Operator):
 
     @property
     def nature(self) -> str:
-        """That of its source."""
+        """The nature of its source, or of the transpose."""
         swap = {"causal": "anticausal", "anticausal": "causal"}
         return swap.get(self.source.nature, self.source.nature) if self.star else self.source.nature
 
@@ -272,7 +272,7 @@ class Leaf(Operator):
 
     @property
     def diagonal(self) -> bool:
-        """That of its source."""
+        """True if its source is block-diagonal."""
         return self.source.diagonal
 
     def _inverse(self) -> Operator | None:
@@ -297,7 +297,7 @@ class Product(Operator):
         return " ".join(f.key for f in self.factors)
 
     def text(self, inside: bool = False) -> str:
-        """The factors side by side."""
+        """Return the factors side by side."""
         return " ".join(f.text(inside=True) for f in self.factors)
 
     @property
@@ -307,17 +307,17 @@ class Product(Operator):
 
     @property
     def cost(self) -> Cost:
-        """That of all factors."""
+        """The cost of all factors."""
         return sum((f.cost for f in reversed(self.factors)), Cost((), 0))
 
     @property
     def nature(self) -> str:
-        """That of all factors together."""
+        """The nature of all factors together."""
         return _together(f.nature for f in self.factors)
 
     @property
     def diagonal(self) -> bool:
-        """Whether all factors are."""
+        """True if all factors are block-diagonal."""
         return all(f.diagonal for f in self.factors)
 
     def apply(self, x: Array) -> Array:
@@ -349,7 +349,7 @@ class Sum(Operator):
         return "(" + " + ".join(sorted(f"{c!r} {t.key}" for c, t in self.terms)) + ")"
 
     def text(self, inside: bool = False) -> str:
-        """The terms with their signs."""
+        """Return the terms with their signs."""
         shown = ""
         for c, t in self.terms:
             sign = (" - " if c < 0 else " + ") if shown else ("-" if c < 0 else "")
@@ -363,17 +363,17 @@ class Sum(Operator):
 
     @property
     def cost(self) -> Cost:
-        """That of all terms."""
+        """The cost of all terms."""
         return sum((t.cost for _, t in self.terms), Cost((), 0))
 
     @property
     def nature(self) -> str:
-        """That of all terms together."""
+        """The nature of all terms together."""
         return _together(t.nature for _, t in self.terms)
 
     @property
     def diagonal(self) -> bool:
-        """Whether all terms are."""
+        """True if all terms are block-diagonal."""
         return all(t.diagonal for _, t in self.terms)
 
     def apply(self, x: Array) -> Array:
@@ -392,7 +392,7 @@ class Sum(Operator):
 
 
 def _inverse_by_blocks(A: Operator) -> Operator | None:
-    """The inverse of an operator that has blocks on its diagonal alone. All blocks are found in one go."""
+    """Return the inverse of a block-diagonal operator. All blocks are computed at once."""
     if not A.diagonal or A.codomain not in (A.domain, A.domain.T):
         return None
 
@@ -417,7 +417,7 @@ def _together(natures: Iterable[str]) -> str:
 
 
 def product(factors: Sequence[Operator], simplify: bool = True) -> Operator:
-    """A product, made as short as the identities allow: A^-1 A = I, S L = K, G H = tau and so on."""
+    """Return a product, simplified by the identities: A^-1 A = I, S L = K, G H = tau and so on."""
     context, domain, codomain = factors[0].context, factors[-1].domain, factors[0].codomain
     for one, other in pairwise(factors):
         if not fits(one.domain, other.codomain):
@@ -448,7 +448,7 @@ def product(factors: Sequence[Operator], simplify: bool = True) -> Operator:
 
 
 def _undo(one: Operator, other: Operator) -> bool:
-    """Whether one of two operators is known as the inverse of the other."""
+    """Return whether one of two operators is known as the inverse of the other."""
     for a, b in ((one, other), (other, one)):
         found = None if isinstance(a, One) else a._inverse()
         if found is not None and found.key == b.key:
@@ -457,7 +457,7 @@ def _undo(one: Operator, other: Operator) -> bool:
 
 
 def total(terms: Iterable[tuple[float, Operator]], simplify: bool = True) -> Operator:
-    """A sum: equal terms are gathered, and what the identities know of is replaced, such as I - tau by tau_bar."""
+    """Return a sum: equal terms are collected, and simplified by the identities, such as I - tau = tau_bar."""
     gathered: dict[str, tuple[float, Operator]] = {}
     every = list(terms)
     like = next((t for _, t in every if t.domain is not ANY), every[0][1])

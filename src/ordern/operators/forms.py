@@ -1,4 +1,4 @@
-"""The same algebra as two other papers write it: Featherstone and Orin's incidence form, and Saha's DeNOC matrices.
+"""The algebra of two other papers: Featherstone and Orin's incidence form, and Saha's DeNOC matrices.
 
 Both are operators as all others, in the coordinates of their paper; only their names differ.
 """
@@ -38,7 +38,7 @@ class Incidence:
 
     @classmethod
     def of(cls, ops: Operators) -> Incidence:
-        """From operators in any coordinates of a state."""
+        """Return the form for operators in any coordinates of a state."""
         spelling = {"phi": "P^-T", "phi*": "P^-1", "H": "H^T", "H*": "H", "M": "I", "I": "1", "T_J*": "T_J^T"}
         o = ops.about("base", **spelling)
         return cls(o, o.I - o.E_phi.T, o.H.T, o.phi.T @ o.H.T, (o.I - o.E_phi) @ o.T_J, o.M)
@@ -66,6 +66,6 @@ class Decoupled:
 
     @classmethod
     def of(cls, ops: Operators) -> Decoupled:
-        """From operators in any coordinates of a state."""
+        """Return the form for operators in any coordinates of a state."""
         o = ops.about("mass centre", **{"phi": "N_l^T", "phi*": "N_l", "H": "N_d^T", "H*": "N_d"})
         return cls(o, o.phi.T, o.H.T, o.phi.T @ o.H.T, o.M, o.expression("I + H phi K"), o.D)

@@ -102,7 +102,7 @@ class Rules:
 
 
 def rules_of(context: Context, armature: bool) -> Rules:
-    """The identities between the operators of one state."""
+    """Return the identities between the operators of one state."""
     rules, groups = Rules(), ("always", "with armature" if armature else "without armature")
     for text in (t for g in groups for t in PRODUCTS[g]):
         left, right = sides(context, text)
@@ -123,7 +123,7 @@ def rules_of(context: Context, armature: bool) -> Rules:
 
 
 def sides(context: Context, text: str) -> tuple[Operator, Operator]:
-    """Both sides of an identity, as they are written."""
+    """Return both sides of an identity, as they are written."""
     left, right = (parse(context, side, simplify=False) for side in text.split("="))
     if isinstance(right, Zero):
         return left, Zero(context, left.domain, left.codomain)
@@ -131,13 +131,13 @@ def sides(context: Context, text: str) -> tuple[Operator, Operator]:
 
 
 def inverse_sides(context: Context, text: str) -> tuple[Operator, Operator]:
-    """What is inverted, and its inverse."""
+    """Return an operator and its inverse."""
     inverted, inverse = text.split("^-1 =", 1)
     return parse(context, inverted, simplify=False), parse(context, inverse, simplify=False)
 
 
 def parse(context: Context, text: str, simplify: bool = True) -> Operator:
-    """An expression from its text, such as "(I - H psi K)* D^-1 (I - H psi K)"."""
+    """Return an expression from its text, such as "(I - H psi K)* D^-1 (I - H psi K)"."""
     tokens = re.findall(r"\^-1|[A-Za-z]\w*~?|\d+(?:\.\d+)?(?:e[-+]?\d+)?|[-+*()]|\S", text)
     position = iter([*tokens, ""])
     found, last = _sum(context, next(position), position, simplify)

@@ -1,4 +1,4 @@
-"""What operators do to arrays: the protocol of SciPy's linear operators, with matrices only on request."""
+"""The protocol of SciPy's linear operators, with matrices only on request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Linear(ABC):
 
     @abstractmethod
     def apply(self, x: Array) -> Array:
-        """The product with a matrix of the right size, column by column."""
+        """Return the product with a matrix of the right size, column by column."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,16 +44,16 @@ class Linear(ABC):
         return self.codomain.size, self.domain.size
 
     def matvec(self, x: ArrayLike) -> Array:
-        """The product with a vector, which may also be one column."""
+        """Return the product with a vector, which may also be one column."""
         column = np.asarray(x, self.dtype)
         return self.matmat(column.reshape(-1, 1)).reshape(-1, *column.shape[1:])
 
     def rmatvec(self, x: ArrayLike) -> Array:
-        """The product of the transpose with a vector."""
+        """Return the product of the transpose with a vector."""
         return self.T.matvec(x)
 
     def matmat(self, x: ArrayLike) -> Array:
-        """The product with a matrix, all columns in one sweep."""
+        """Return the product with a matrix, all columns in one sweep."""
         columns = np.asarray(x, self.dtype)
         if columns.ndim != 2 or columns.shape[0] != self.shape[1]:
             raise ArgumentError(
@@ -62,11 +62,11 @@ class Linear(ABC):
         return self.apply(columns)
 
     def rmatmat(self, x: ArrayLike) -> Array:
-        """The product of the transpose with a matrix."""
+        """Return the product of the transpose with a matrix."""
         return self.T.matmat(x)
 
     def dense(self) -> Array:
-        """The matrix, which takes order n^2 numbers."""
+        """Return the matrix, which takes order n^2 numbers."""
         return self.matmat(np.eye(self.shape[1], dtype=self.dtype))
 
     def block(self, i: int, j: int) -> Array:

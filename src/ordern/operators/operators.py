@@ -34,7 +34,7 @@ POINTS = ("joint", "mass centre", "base")
 
 
 def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
-    """The spatial operators of a robot at position q and velocity v, one state; at rest if no velocity is given."""
+    """Return the spatial operators of a robot at position q and velocity v, one state; at rest without v."""
     reason = no_couplings(model)
     if reason:
         raise ArgumentError(f"operators: the algebra is that of a tree of free joints; {reason}")
@@ -123,7 +123,7 @@ class Operators(Context):
 
     @property
     def a(self) -> Array:
-        """What velocities add to the accelerations, body by body, stacked: Jain (14)."""
+        """Velocity-dependent accelerations of the bodies, stacked: Jain (14)."""
         return self.state.a.reshape(-1)
 
     @property
@@ -133,7 +133,7 @@ class Operators(Context):
 
     @property
     def gyration(self) -> Array:
-        """What the momenta of the drives take of the joint forces, to turn along: tau = H f + A qdd + gyration.
+        """The joint forces that turn the momenta of the drives: tau = H f + A qdd + gyration.
 
         It is zero without armature, and for joints whose velocities are the rates of their positions.
         """
@@ -146,12 +146,12 @@ class Operators(Context):
 
     @property
     def _bias(self) -> Array:
-        """Of velocities and gravity: a + E g, R-K (3.21)."""
+        """The bias of velocities and gravity: a + E g, R-K (3.21)."""
         bias: Array = self.a + self.E @ self.g
         return bias
 
     def alpha(self, qdd: ArrayLike) -> Array:
-        """Accelerations of the bodies, with that of the base for gravity: phi* (H* qdd + a + E g). Jain (21)."""
+        """Return accelerations of the bodies, with gravity as that of the base: phi* (H* qdd + a + E g). Jain (21)."""
         return self._to_motions(self.H.T @ qdd + self._bias)
 
     def _to_motions(self, relative: Array) -> Array:
@@ -159,17 +159,17 @@ class Operators(Context):
         return found
 
     def f(self, qdd: ArrayLike) -> Array:
-        """Forces through the joints: phi (M alpha + b). Jain (21)."""
+        """Return the forces through the joints: phi (M alpha + b). Jain (21)."""
         found: Array = self.phi @ (self.M @ self.alpha(qdd) + self.b)
         return found
 
     def y(self, qdd: ArrayLike) -> Array:
-        """What accelerations of the joints beyond add to R alpha: f = R alpha + y. Jain, Lemma 3.2, and velocities."""
+        """Return the force y of f = R alpha + y, due to accelerations of the joints beyond. Jain, Lemma 3.2."""
         found: Array = self.phi @ (self.b + self.E_phi @ (self.R @ (self.H.T @ qdd + self._bias)))
         return found
 
     def z(self, tau: ArrayLike) -> Array:
-        """What forces of the joints beyond add: f = P (alpha - a) + z. Jain (60): z = psi (K tau + b + P a).
+        """Return z of f = P (alpha - a) + z, due to forces of the joints beyond. Jain (60): z = psi (K tau + b + P a).
 
         Where drives have a `gyration`, it is taken off tau first.
         """
@@ -177,30 +177,30 @@ class Operators(Context):
         return found
 
     def epsilon(self, tau: ArrayLike) -> Array:
-        """The innovations tau - H z, which are what is left to accelerate each joint. Jain (46)."""
+        """Return the innovations tau - H z, the forces that accelerate each joint. Jain (46)."""
         found: Array = np.asarray(tau) - self.gyration - self.H @ self.z(tau)
         return found
 
     def nu(self, tau: ArrayLike) -> Array:
-        """D^-1 epsilon: the accelerations of the joints, if none of their parents accelerated. Jain (46)."""
+        """Return D^-1 epsilon: the accelerations of the joints if their parents did not accelerate. Jain (46)."""
         found: Array = self.D.inv() @ self.epsilon(tau)
         return found
 
     # other expressions, tips and coordinates
 
     def expression(self, text: str) -> Operator:
-        """An expression from its text: "(I - H psi K)* D^-1 (I - H psi K)"."""
+        """Return an expression from its text: "(I - H psi K)* D^-1 (I - H psi K)"."""
         try:
             return parse(self, text)
         except SyntaxError as e:
             raise ArgumentError(f"operators: {e}") from None
 
     def at(self, *frames: str | Frame) -> Operators:
-        """The same with these frames as tips, for B and J."""
+        """Return the operators with these frames as tips, for B and J."""
         return Operators(self.model, self.state, frames, dict(self.spelling))
 
     def about(self, point: str, **spelling: str) -> Operators:
-        """The same in the base's axes, each body about its "joint", its "mass centre", or the "base".
+        """Return the operators in the base's axes, each body about its "joint", its "mass centre", or the "base".
 
         About the joint is how Jain and Rodriguez-Kreutz write, the mass centre is Saha's point, and about the base's
         origin all transforms are ones. `spelling` has other names for printing.
@@ -223,7 +223,7 @@ class Operators(Context):
 
     @cached_property
     def rules(self) -> Rules:
-        """The identities that hold."""
+        """The identities of this state."""
         return rules_of(self, self._has_armature)
 
     @cached_property
@@ -231,7 +231,7 @@ class Operators(Context):
         return any(x.any() for x in self.state.armature)
 
     def leaf(self, name: str) -> Leaf:
-        """The operator of this name, as it is printed."""
+        """Return the operator of this name, as it is printed."""
         return Leaf(self, name, self._catalogue.find(name))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How named operators are applied: block by block, or as a sweep over the bodies. Their numbers are made on first use.
+"""Named operators: block by block, or as a sweep over the bodies. Their numbers are computed on first use.
 
 A block operator has a few blocks, at most one for each body: diagonal ones (memoryless operators such as M, H, P), or
 one from each body to its parent (E_phi, E_psi, K and S). A sweep is the inverse (I - E)^-1 of such a step: it never
@@ -27,19 +27,19 @@ Entry = tuple[int, int, Array]
 
 
 def times(block: Array, x: Array) -> Array:
-    """One block by some columns: all arithmetic of all operators is in here."""
+    """Multiply a block with columns: the only arithmetic of the operators."""
     y: Array = block @ x
     return y
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What applying an operator to one vector takes; all of it grows in proportion to the number of bodies."""
+    """The cost of applying an operator to one vector, which is proportional to the number of bodies."""
 
     sweeps: tuple[str, ...]
     """The recursions over the bodies in the order in which they run: "inward" or "outward"."""
     products: int
-    """How often a block is multiplied with a vector."""
+    """The number of products of a block and a vector."""
 
     def __add__(self, later: Cost) -> Cost:
         return Cost(self.sweeps + later.sweeps, self.products + later.products)
@@ -52,7 +52,7 @@ class Cost:
 
 
 class Source(ABC):
-    """What a named operator does, and what its transpose does."""
+    """The action of a named operator and of its transpose."""
 
     domain: Space
     codomain: Space
@@ -60,19 +60,19 @@ class Source(ABC):
     symmetric = False
     invertible = False
     diagonal = False
-    """Whether every block is on the diagonal."""
+    """True if every block is on the diagonal."""
 
     @abstractmethod
     def apply(self, x: Array) -> Array:
-        """The product with some columns."""
+        """Return the product with columns."""
 
     @abstractmethod
     def apply_transposed(self, x: Array) -> Array:
-        """The product of the transpose with some columns."""
+        """Return the product of the transpose with columns."""
 
     @abstractmethod
     def cost(self, star: bool) -> Cost:
-        """What applying it, or its transpose, takes."""
+        """Return the cost of applying it, or its transpose."""
 
 
 class Blocks(Source):
@@ -114,11 +114,11 @@ class Blocks(Source):
         return y
 
     def cost(self, star: bool) -> Cost:
-        """One product for each block."""
+        """Return one product for each block."""
         return Cost((), len(self.entries))
 
     def inverted(self, name: str) -> Blocks:
-        """The inverse of a block-diagonal operator."""
+        """Return the inverse of a block-diagonal operator."""
 
         def make() -> Iterable[Entry]:
             for r, c, block in self.entries:
@@ -160,12 +160,12 @@ class Sweep(Source):
         return y
 
     def cost(self, star: bool) -> Cost:
-        """One product for each body that has a parent."""
+        """Return one product for each body that has a parent."""
         return Cost(("outward",) if star else ("inward",), len(self.step.entries))
 
 
 def inverse(A: Array) -> Array:
-    """The inverse of a small matrix, in its own precision."""
+    """Return the inverse of a small matrix, in its own precision."""
     X: Array = np.linalg.inv(A.astype(np.float64)).astype(A.dtype)
     if A.dtype.itemsize > 8:
         for _ in range(2):  # each of Newton's steps doubles the digits

@@ -1,4 +1,4 @@
-"""What stacked vectors are made of: motions of the bodies, forces on them, joint velocities, joint forces.
+"""Spaces of stacked vectors: motions of the bodies, forces on them, joint velocities, joint forces.
 
 An operator takes vectors of one space to another, and its transpose takes the dual of the latter to the dual of the
 former, as power demands. That a motion is not a force is checked when operators are multiplied or added.
@@ -15,7 +15,7 @@ __all__ = ["ANY", "Space", "fits"]
 
 @dataclass(frozen=True)
 class Space:
-    """Stacked vectors: what they are, what their dual is, and how many numbers each of their blocks has."""
+    """A space of stacked vectors: its name, the name of its dual, and the sizes of its blocks."""
 
     name: str
     dual: str
@@ -30,7 +30,7 @@ class Space:
 
     @cached_property
     def slices(self) -> tuple[slice, ...]:
-        """Where each block is."""
+        """The slice of each block."""
         found, start = [], 0
         for size in self.sizes:
             found.append(slice(start, start + size))
@@ -39,7 +39,7 @@ class Space:
 
     @cached_property
     def size(self) -> int:
-        """How many numbers there are in all."""
+        """The number of entries."""
         return sum(self.sizes)
 
     def __str__(self) -> str:
@@ -47,9 +47,9 @@ class Space:
 
 
 ANY = Space("anything", "anything", ())
-"""The space of an identity, or of nothing, before it has met another operator."""
+"""The space of an identity, or of zero, before it is combined with another operator."""
 
 
 def fits(one: Space, other: Space) -> bool:
-    """Whether two spaces are the same, as far as is known."""
+    """Return whether two spaces are the same, as far as is known."""
     return one is ANY or other is ANY or one == other

@@ -1,4 +1,4 @@
-"""The numbers behind the operators: what each body is and has in one state, as NumPy arrays.
+"""The numbers of the operators: transforms, inertias and velocities of the bodies in one state.
 
 Everything is in each body's own frame, as users know it: `X[i]` takes motions from the parent's frame to the body's,
 so that phi(k+1, k) of the papers is X[i]^T, and `S[i]` is H*(k).
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Articulated:
-    """What letting the joints give way leaves: Jain (45)."""
+    """The articulated-body quantities: Jain (45)."""
 
     P: Array
     G: Sequence[Array]
@@ -45,22 +45,22 @@ class State:
     X: Array
     """(n, 6, 6): from motions of the parent's frame to motions of the body's."""
     S: Sequence[Array]
-    """(6, nv) for each body: the motions that its joint lets through."""
+    """(6, nv) for each body: the motion subspace of its joint."""
     M: Array
     """(n, 6, 6): the inertia of each body."""
     armature: Sequence[Array]
     gyration: Sequence[Array]
-    """What the momentum of each joint's drive takes of its force, to turn along with the joint."""
+    """The joint forces that turn the momenta of the drives."""
     V: Array
     """(n, 6): velocities of the bodies."""
     a: Array
-    """(n, 6): what velocities add to the acceleration from body to body, Jain (14)."""
+    """(n, 6): velocity-dependent accelerations from body to body, Jain (14)."""
     b: Array
     """(n, 6): gyroscopic forces, Jain (11)."""
     from_coordinates: Array
     """(n, 6, 6): from motions in these coordinates to motions of the bodies' own frames."""
     own: State | None = None
-    """The same in the bodies' own frames, if this is not."""
+    """The state in the bodies' own frames, if this one is in others."""
 
     @cached_property
     def R(self) -> Array:
@@ -108,7 +108,7 @@ class State:
         return found
 
     def moved(self, W: Array, n: Array) -> State:
-        """The same in other coordinates: motions are W times what they were, and accelerations have n added too."""
+        """Return the state in other coordinates: motions are multiplied by W, and n is added to accelerations."""
         back = rigid_inverse(W)
         X = W @ self.X @ _at_parents(back, self.parent)
         M = _congruent(back, self.M)
@@ -129,7 +129,7 @@ class State:
         )
 
     def about(self, point: str) -> State:
-        """The same in the base's axes, each body about its joint, about its mass centre, or about the base's origin."""
+        """Return the state in the base's axes, each body about its joint, its mass centre, or the base's origin."""
         if self.own is not None:
             return self.own.about(point)
         R = self.to_body[:, :3, :3].swapaxes(1, 2)
@@ -148,7 +148,7 @@ class State:
 
 
 def state_of(model: Model, position: ArrayLike, velocity: ArrayLike) -> State:
-    """The numbers of one state; its inertias of several bodies are computed when they are asked for."""
+    """Return the numbers of one state; composite and articulated inertias are computed on first use."""
     positions, velocities = np.asarray(position), np.asarray(velocity)
     x: Array
     for name, x, size in (("q", positions, model.nq), ("v", velocities, model.nv)):
@@ -204,7 +204,7 @@ def state_of(model: Model, position: ArrayLike, velocity: ArrayLike) -> State:
 
 
 def _transforms(pose: Array) -> Array:
-    """Transforms of motions from rotations and origins of the children in the parents."""
+    """Return transforms of motions from rotations and origins of the children in the parents."""
     E, r = pose[:, :3].swapaxes(1, 2), pose[:, 3]
     X = np.zeros((len(pose), 6, 6), pose.dtype)
     X[:, :3, :3] = X[:, 3:, 3:] = E
@@ -213,19 +213,19 @@ def _transforms(pose: Array) -> Array:
 
 
 def _at_parents(W: Array, parent: Sequence[int]) -> Array:
-    """Each body's parent's matrix, and the identity for the base."""
+    """Return the matrix of each body's parent, and the identity for the base."""
     base = np.eye(6, dtype=W.dtype)
     return np.array([base if p < 0 else W[p] for p in parent]).reshape(W.shape)
 
 
 def _each(A: Array, x: Array) -> Array:
-    """Matrix by vector, for each body."""
+    """Multiply matrix and vector, for each body."""
     y: Array = (A @ x[..., None])[..., 0]
     return y
 
 
 def _congruent(W: Array, A: Array) -> Array:
-    """W^T A W, kept symmetric."""
+    """Return W^T A W, kept symmetric."""
     return _symmetric(W.swapaxes(1, 2) @ A @ W)
 
 
@@ -235,7 +235,7 @@ def _symmetric(A: Array) -> Array:
 
 
 def rigid_inverse(W: Array) -> Array:
-    """The inverses of rigid transforms of motions [[E, 0], [A, E]]."""
+    """Return the inverses of rigid transforms of motions [[E, 0], [A, E]]."""
     back = np.zeros_like(W)
     T = W[:, :3, :3].swapaxes(1, 2)
     back[:, :3, :3] = back[:, 3:, 3:] = T

@@ -21,7 +21,7 @@ PAGES = {
     "saha": "Saha's Figures 5, 6, 8 and 9, checked, and his claim about steps, measured",
     "simulations": "simulations against motions that are known, and Yamane and Nakamura's Figures 4 and 5",
 }
-"""Pages, which are modules here, and what they show."""
+"""Pages, which are modules here, and their contents."""
 
 
 NEEDS = {
@@ -31,7 +31,7 @@ NEEDS = {
     "saha": ("matplotlib", "mpmath", "sympy"),
     "simulations": ("matplotlib", "mpmath"),
 }
-"""Packages that a page cannot be made without."""
+"""Packages that a page needs."""
 
 
 def generate(
@@ -41,10 +41,10 @@ def generate(
     progress: Callable[[str], object] | None = None,
     pause: float = 0.0,
 ) -> None:
-    """Write the pages into a folder; `say` hears the name of each that is written, `progress` what is being done.
+    """Write the pages into a folder. `say` is called with the name of each page, `progress` with the current step.
 
-    Of the steps within a page, `progress` hears those that begin at least `pause` seconds after it heard the last.
-    Packages that are missing are told before any work is done.
+    Within a page, `progress` is called for steps that begin at least `pause` seconds after its last call. Missing
+    packages raise an error before any work is done.
     """
     from .text import telling
 
@@ -65,7 +65,7 @@ def generate(
 
 
 class _Steps:
-    """Passes on what a page is doing, not too often."""
+    """Reports the steps of a page, not too often."""
 
     def __init__(self, tell: Callable[[str], object], place: str, pause: float) -> None:
         self._tell, self._place, self._pause = tell, place, pause
@@ -79,7 +79,7 @@ class _Steps:
 
 
 def _require(pages: Iterable[str], folder: Path) -> None:
-    """Raise if a package is missing that the pages need."""
+    """Raise if a package of the pages is missing."""
     from ..io.writing import UnwritableError
 
     wanting: dict[str, list[str]] = {}

@@ -23,7 +23,7 @@ STATES = 3
 
 
 def truth(robot: Robot, *given: Array, question: str = "forward_dynamics") -> Array:
-    """The answer, by the text of the usual method on numbers of 50 digits, as doubles."""
+    """Return the result of the default method's text on numbers of 50 digits, as doubles."""
     import mpmath
 
     with mpmath.workdps(50):
@@ -40,7 +40,7 @@ def errors(
     fold: float = 1.0,
     question: str = "forward_dynamics",
 ) -> list[float]:
-    """The median relative error of each method; NaN where it cannot be asked. `fold` scales the joint angles."""
+    """Return the median relative error of each method; NaN if it refuses the robot. `fold` scales the joint angles."""
     rng = np.random.default_rng(seed)
     kinds = [p.kind for p in find(question)[0].inputs if not p.optional]
     given = [rng.uniform(-1, 1, (STATES, *core_shape(robot, kind))).astype("float32").astype(float) for kind in kinds]
@@ -64,13 +64,13 @@ def errors(
 
 
 def _methods(question: str = "forward_dynamics") -> list[Algorithm]:
-    """All that the library has, but for other names of the same."""
+    """Return all methods of the library, without aliases."""
     mine = [m for m in methods(question) if m.function.__module__.startswith("ordern.")]
     return [m for m in mine if not m.alias_of]
 
 
 def heavy_tip(n: int, ratio: float) -> Robot:
-    """A chain whose last link weighs `ratio` times as much as the others."""
+    """Return a chain whose last link weighs `ratio` times as much as the others."""
     b = chain(n, Revolute, seed=1)
     robot = b.build()
     from dataclasses import replace
@@ -81,7 +81,7 @@ def heavy_tip(n: int, ratio: float) -> Robot:
 
 
 def page(folder: Path) -> str:
-    """The page, and its figure."""
+    """Make the page, and its figure."""
     lengths = (5, 10, 20, 40)
     text, series = tables(lengths)
     fig, axes = grid()
@@ -108,7 +108,7 @@ def tables(
     ratios: Sequence[float] = (1.0, 1e2, 1e4, 1e6),
     folds: Sequence[float] = (1.0, 1e-2, 1e-4, 1e-6),
 ) -> tuple[list[str], dict[str, list[float]]]:
-    """All tables, each with a row for every method that there is; and the errors in double precision by length."""
+    """Return all tables, each with a row for every method, and the errors in double precision by length."""
     names = [m.name for m in _methods()]
     text = [
         "# Accuracy\n",

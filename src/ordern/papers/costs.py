@@ -33,30 +33,30 @@ PUBLISHED_FORWARD = (
     ("Walker, Orin 1982", "n^3/6 + 23/2 n^2 + 115/3 n - 47", "n^3/6 + 7n^2 + 233/6 n - 46"),
 )
 SIZES = range(6, 13)
-"""The lengths that polynomials are fitted to. Shorter arms have special first joints."""
+"""The lengths for fitted polynomials. Shorter arms have special first joints."""
 
 
 @cache
 def revolute_arm(n: int) -> Robot:
-    """n revolute joints in series, all link parameters general: what the papers count."""
+    """Return an arm of n revolute joints with general link parameters, as papers count."""
     return generic(chain(n).build())
 
 
 @cache
 def counts_of(question: str, method: str, n: int) -> Counts:
-    """Of a general arm."""
+    """Count the operations of a method for a general arm."""
     return _whole(revolute_arm(n), question, method)
 
 
 def _whole(robot: Robot, question: str, method: str) -> Counts:
-    """Of a method that has one count for all of it."""
+    """Count the operations of a method that is not made of other functions."""
     found = count(robot, question, method)
     assert isinstance(found, Counts), f"{method!r} is counted by its pieces"
     return found
 
 
 def multiplications(c: Counts) -> int:
-    """As papers count them: with divisions."""
+    """Return multiplications as papers count them: with divisions."""
     return c.multiplications + c.divisions
 
 
@@ -77,7 +77,7 @@ def polynomial(values: Sequence[int], start: int) -> list[Fraction] | None:
 
 
 def formula(c: Sequence[Fraction] | None) -> str:
-    """A polynomial as papers write it."""
+    """Return a polynomial as papers write it."""
     if c is None:
         return "no polynomial"
     text = ""
@@ -92,7 +92,7 @@ def formula(c: Sequence[Fraction] | None) -> str:
 
 
 def _counted(question: str) -> list[Algorithm]:
-    """Methods that can be counted for a general arm."""
+    """Return the methods that can be counted for a general arm."""
     arm = revolute_arm(6)
     found = []
     for m in methods(question):
@@ -123,7 +123,7 @@ def _rows(question: str) -> list[tuple[str, ...]]:
 
 
 def _value(text: str, n: int) -> int:
-    """A published formula at n."""
+    """Evaluate a published formula at n."""
     total = Fraction(0)
     for term in text.replace(" - ", " + -").split(" + "):
         number, _, power = term.replace(" ", "").partition("n")
@@ -144,7 +144,7 @@ def _published(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, ...]]:
 
 
 def crossover(one: str, other: str, most: int = 16, question: str = "forward_dynamics") -> int | None:
-    """The first n from which one method takes fewer operations in all than another; None if that is beyond `most`."""
+    """Return the least n for which one method takes fewer operations than another; None if beyond `most`."""
     for n in range(2, most + 1):
         a, b = (counts_of(question, m, n) for m in (one, other))
         if a.total < b.total:
@@ -168,7 +168,7 @@ def _by_freedoms() -> str:
 
 
 def _freedoms_at_crossover(shape: str) -> int | None:
-    """The freedoms from which `virtual-work` takes fewer operations than `unit-acceleration`, of spherical joints."""
+    """Return the freedoms from which `virtual-work` is cheaper than `unit-acceleration`, for spherical joints."""
     for n in range(2, 14):
         robot = Robot.of(builder(f"spherical-{shape}-{n}").build())
         a, b = (_whole(robot, "forward_dynamics", m).total for m in ("virtual-work", "unit-acceleration"))
@@ -208,7 +208,7 @@ def _depths() -> str:
 
 
 def page(folder: Path) -> str:
-    """The page, and its figure."""
+    """Return the page, and its figure."""
     head = ("", "multiplications", "additions", "n = 6", "n = 12")
     text = [
         "# Operation counts\n",

@@ -1,4 +1,4 @@
-"""Where the operations of Saha's forward dynamics are: by class, beside the formula that he publishes.
+"""The operations of Saha's forward dynamics by class, beside his published formula.
 
 A text of forward dynamics is traced three times, for an arm of revolute joints with general parameters: as it is; at
 rest and without gravity, where its joint forces are phi = tau - C qd, as he has them for an input; and so for two
@@ -43,7 +43,7 @@ SAHA = "Saha 1999"
 
 @cache
 def classes(method: str, n: int) -> dict[str, tuple[int, int]]:
-    """Multiplications (with divisions) and additions of each class, and of the whole, for n revolute joints."""
+    """Count multiplications (with divisions) and additions of each class, and of the whole, for n revolute joints."""
     arm = revolute_arm(n)
     resting = Robot(**{**arm.__getstate__(), "gravity": (0.0, 0.0, 0.0)})
     text = find("forward_dynamics", method)[1].function
@@ -73,7 +73,7 @@ def _pair(c: Counts) -> tuple[int, int]:
 
 
 def formulas(method: str, name: str) -> tuple[str, str]:
-    """A class as functions of n."""
+    """Return the counts of a class as functions of n."""
     found = [classes(method, n)[name] for n in SIZES]
     M, A = (formula(polynomial([x[k] for x in found], SIZES[0])) for k in (0, 1))
     return M, A
@@ -86,7 +86,7 @@ def _beside(n: int, ours: tuple[int, int], *published: str) -> str:
 
 
 def one_link() -> dict[str, tuple[int, int]]:
-    """Of the class of articulated inertias, what one link takes: to eliminate its joint, and to move what is left.
+    """Count the articulated inertia of one link: the elimination of its joint, and the move to its parent.
 
     The inertia is any symmetric matrix; the joint and the link are from the middle of the arm, about mass centres.
     """
@@ -106,7 +106,7 @@ def _count(*values: Any) -> tuple[int, int]:
 
 
 def section() -> str:
-    """Why our count is not his."""
+    """Explain why our count differs from his."""
     ours, aba = "denoc", "articulated-body"
     forward, inverse = (
         next((M, A) for name, M, A in rows if name == SAHA) for rows in (PUBLISHED_FORWARD, PUBLISHED_INVERSE)

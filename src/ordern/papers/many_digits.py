@@ -30,7 +30,7 @@ def extrapolated(
     digits: int = 50,
     method: str | None = None,
 ) -> tuple[Array, float]:
-    """Positions and velocities (2 nv,) after a free fall from rest, and by how much the last two columns differ."""
+    """Return positions and velocities (2 nv,) after a free fall from rest, and the gap of the last two columns."""
     import mpmath
 
     with mpmath.workdps(digits):
@@ -62,7 +62,7 @@ def _step(rate: Callable[[Array], Array], y: Array, H: Any, columns: int) -> tup
 
 
 def _midpoint(rate: Callable[[Array], Array], y: Array, first: Array, H: Any, n: int) -> Array:
-    """Gragg's smoothed midpoint rule with n steps, which is even in their length."""
+    """Take n steps of Gragg's smoothed midpoint rule, which is even in their length."""
     h = H / n
     before, now = y, y + h * first
     for _ in range(n - 1):

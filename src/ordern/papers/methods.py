@@ -28,12 +28,12 @@ arm, or of the four-bar where loops are asked about. The page on times says how 
 
 @cache
 def robot_of(question: Question) -> Robot:
-    """The robot that costs are told of: the Stanford arm, or the four-bar where loops are asked about."""
+    """Return the robot for costs: the Stanford arm, or the four-bar for questions about loops."""
     return Robot.of(builder("four-bar" if question.loops else "stanford-arm").build())
 
 
 def page(folder: Path) -> str:
-    """The page."""
+    """Make the page."""
     robot = Robot.of(builder("yamane-serial-30").build())
     small = Robot.of(builder("stanford-arm").build())
     text = [_HEAD]
@@ -56,7 +56,7 @@ def page(folder: Path) -> str:
 
 
 def tabled() -> list[tuple[Question, list[Algorithm]]]:
-    """All questions with the methods of this library that answer them, the usual one first."""
+    """Return all questions with their methods in this library, the default first."""
     methods()  # some questions are declared by the modules that answer them
     found = []
     places = {name: k for k, name in enumerate(COMMON)}
@@ -68,7 +68,7 @@ def tabled() -> list[tuple[Question, list[Algorithm]]]:
 
 
 def _reach(m: Algorithm, long: Robot, arm: Robot) -> str:
-    """Which structures it treats, found by asking it."""
+    """Return the structures that a method accepts."""
     if m.refuses is None:
         return "all"
     zoo = {"trees": "yamane-branched-30", "spherical joints": "free-top"}
@@ -79,7 +79,7 @@ def _reach(m: Algorithm, long: Robot, arm: Robot) -> str:
 
 
 def example(m: Algorithm) -> Kernel | None:
-    """The method compiled for the robot that its cost is told of; None if it refuses that, or cannot be counted."""
+    """Return the method compiled for the robot of `robot_of`; None if it refuses the robot, or cannot be counted."""
     if m.pieces or m.alias_of:
         return None
     question = find(m.question, m.name)[0]

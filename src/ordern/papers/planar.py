@@ -42,7 +42,7 @@ class PlanarArm:
     gravity: float = 9.81
 
     def couplings(self) -> tuple[Array, Array]:
-        """The constants A and b."""
+        """Return the constants A and b."""
         n = len(self.masses)
         beyond = [sum(self.masses[k + 1 :]) for k in range(n)]
         b = np.array(
@@ -57,7 +57,7 @@ class PlanarArm:
         return A, b
 
     def torques(self, q: Array, v: Array, a: Array) -> Array:
-        """The joint torques (..., n) of a motion."""
+        """Return the joint torques (..., n) of a motion."""
         A, b = self.couplings()
         p, w, u = (np.cumsum(x, axis=-1) for x in (q, v, a))
         apart = p[..., :, None] - p[..., None, :]
@@ -83,11 +83,11 @@ DOUBLE_PENDULUM = PlanarArm((LENGTH,) * 2, (MASS,) * 2, (LENGTH / 2.0,) * 2, (_r
 
 
 def falling(arm: PlanarArm, start: Sequence[Any], times: Sequence[float], digits: int = 50) -> Array:
-    """Positions and velocities (N, 2 n) of the arm, let go at rest at the joint angles `start`, at increasing times.
+    """Return positions and velocities (N, 2 n) of the arm after release at rest at the angles `start`.
 
-    By Taylor series of 40 terms in arithmetic of `digits` digits, with steps so short that the last terms have half as
-    many digits behind the point. `start` may hold numbers of mpmath; the answers are of type `decimal.Decimal`, whose
-    arithmetic is faster.
+    `times` increase. By Taylor series of 40 terms in arithmetic of `digits` digits, with steps so short that the last
+    terms have half as many digits behind the point. `start` may hold numbers of mpmath; the answers are of type
+    `decimal.Decimal`, whose arithmetic is faster.
     """
     import mpmath
 
@@ -117,7 +117,7 @@ def _decimal(x: Any) -> Decimal:
 
 
 def _series(A: Array, gb: Array, p: Array, w: Array, terms: int = 40) -> list[Array]:
-    """The coefficients of the angles' Taylor series: each follows from those before, by the equations of motion."""
+    """Return the coefficients of the angles' Taylor series, one after the other, by the equations of motion."""
     import mpmath
 
     n = len(p)
@@ -148,12 +148,12 @@ def _rates(w: Array) -> Array:
 
 
 def _product(x: list[Array], y: list[Array]) -> Any:
-    """The last coefficient of the product of two series of the same length."""
+    """Return the last coefficient of the product of two series of the same length."""
     return sum(a * b for a, b in zip(x, y[::-1], strict=True))
 
 
 def _at(P: list[Array], h: Any) -> tuple[Array, Array]:
-    """Angles and rates at the time h, by Horner's scheme."""
+    """Return angles and rates at the time h, by Horner's scheme."""
     p, w = P[-1] * 0, P[-1] * 0
     for c in P[::-1]:
         w = w * h + p

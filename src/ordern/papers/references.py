@@ -1,4 +1,4 @@
-"""Motions that are known in closed form or to 25 digits, by nothing of the library: what simulations are held to."""
+"""Reference motions in closed form or to 25 digits, independent of the library."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DIGITS = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """A motion, and where it is known."""
+    """A reference motion."""
 
     name: str
     how: str
@@ -42,13 +42,13 @@ class Known:
     """Positions and velocities at the times, (N, nq + nv)."""
 
     def run(self, method: str, tolerance: float, **options: Any) -> Result:
-        """A simulation of it."""
+        """Simulate the motion."""
         return self.robot.simulate(
             self.q0, self.v0, until=self.times, method=method, rtol=tolerance, atol=tolerance, **options
         )
 
     def growth(self) -> float:
-        """How much an error of the initial state grows, in the norm of `error`: by central differences."""
+        """Return the growth of an error of the initial state, in the norm of `error`, by central differences."""
 
         def states(change: Array) -> Array:
             result = self.robot.simulate(
@@ -69,14 +69,14 @@ class Known:
 
 
 def error(known: Known, result: Result) -> float:
-    """The largest |y - exact| / (1 + |exact|): the number that a tolerance, absolute and relative, is about."""
+    """Return the largest |y - exact| / (1 + |exact|), which an absolute and relative tolerance bounds."""
     y = np.concatenate([result.q, result.v], axis=1)
     return float(np.max(np.abs(y - known.states) / (1.0 + np.abs(known.states))))
 
 
 @cache
 def double_pendulum() -> Known:
-    """The bundled double pendulum, let go at (2, -0.5) rad: Taylor series of its equations in 50 digits."""
+    """Return the bundled double pendulum, let go at (2, -0.5) rad: Taylor series of its equations in 50 digits."""
     import mpmath
 
     times = np.array([0.25, 0.5, 0.75, 1.0])
@@ -100,7 +100,7 @@ def planar_arm() -> Known:
 
 @cache
 def projectile() -> Known:
-    """A ball, thrown while it spins: its centre goes along a parabola, and it turns at a constant rate."""
+    """Return a ball, thrown while it spins: its centre goes along a parabola, and it turns at a constant rate."""
     spin, speed, start = np.array([0.5, -1.0, 2.0]), np.array([3.0, 1.0, 5.0]), np.array([1.0, 2.0, 3.0])
     made = Builder("ball").body("base")
     robot = made.body("ball", parent="base", joint=Free(), mass=2.0, inertia=(0.3, 0.3, 0.3)).build()
@@ -116,14 +116,16 @@ def projectile() -> Known:
 
 
 def _unturned(axis: Array, angles: Array, x: Array) -> Array:
-    """World vectors in the axes of a body that has turned, by Rodrigues' formula."""
+    """Return world vectors in the axes of a turned body, by Rodrigues' formula."""
     c, s = np.cos(angles)[:, None], -np.sin(angles)[:, None]
     return np.asarray(c * x + s * np.cross(axis, x) + (1.0 - c) * (x @ axis)[:, None] * axis)
 
 
 @cache
 def top() -> Known:
-    """The bundled heavy top, let go with its axis at rest at 0.5 rad while it spins at 40 rad/s, by elliptic functions.
+    """Return the bundled heavy top, released with its axis at rest at 0.5 rad and a spin of 40 rad/s.
+
+    Solved by elliptic functions.
 
     With the cosine u of the tilt, momenta p about the vertical and s about the axis, and inertia A about the point,
     u'^2 is a cubic with the roots u1 < u2 < u3, of which u2 is where the axis was at rest. Hence
@@ -173,7 +175,7 @@ def top() -> Known:
 
 
 def _of_euler(phi: Any, theta: Any, psi: Any, rate: Any, tilting: Any, spin: float) -> list[Any]:
-    """Quaternion of the turns phi about z, theta about x, psi about z, and the angular velocity in the body's axes."""
+    """Return the quaternion of turns phi about z, theta about x, psi about z, and the body's angular velocity."""
     import mpmath as mp
 
     c, s, plus, minus = mp.cos(theta / 2), mp.sin(theta / 2), (phi + psi) / 2, (phi - psi) / 2

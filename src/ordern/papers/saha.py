@@ -30,30 +30,30 @@ DURATION = 10.0
 
 
 def along(robot: Robot, q0: Array, q1: Array, n: int = 201) -> tuple[Array, tuple[Array, Array, Array], Array]:
-    """Times, motion and joint forces (by `denoc`, as in RIDIM) along the cycloid of (38) and (39)."""
+    """Return times, motion and joint forces (by `denoc`, as in RIDIM) along the cycloid of (38) and (39)."""
     t = np.linspace(0.0, DURATION, n)
     q, v, a = cycloidal(robot, q0, q1, DURATION)(t)
     return t, (q, v, a), robot.inverse_dynamics(q, v, a, method="denoc")
 
 
 def planar_torques(n: int = 201) -> tuple[Array, tuple[Array, Array, Array], Array]:
-    """Figure 5."""
+    """Return Figure 5."""
     return along(load("planar-3r"), np.zeros(3), np.full(3, np.pi), n)
 
 
 def stanford_torques(n: int = 201) -> tuple[Array, tuple[Array, Array, Array], Array]:
-    """Figure 8."""
+    """Return Figure 8."""
     at = positions("stanford-arm")
     return along(load("stanford-arm"), at["initial"], at["final"], n)
 
 
 def free_fall(name: str, until: float | Sequence[float]) -> Result:
-    """Figures 6 and 9, at the default settings: let go at rest where the trajectories begin."""
+    """Simulate Figures 6 and 9, at the default settings, from rest at the start of the trajectories."""
     return load(name).simulate(positions(name)["initial"], until=until)
 
 
 def page(folder: Path) -> str:
-    """The page, and its figures."""
+    """Make the page, and its figures."""
     return "\n".join(
         [
             "# Saha's examples: a planar arm and the Stanford arm\n",
@@ -183,7 +183,7 @@ def _fallen(model: Any, q0: Array, times: Sequence[float]) -> tuple[Array | None
 
 
 def _symbolic(q: Array, v: Array, a: Array) -> Array:
-    """The torques by the equations in closed form that `on.symbolic` writes down, with 30 digits."""
+    """Evaluate the closed-form torques of `on.symbolic`, with 30 digits."""
     from ..interop.symbolic import symbolic
 
     tau = symbolic(load("planar-3r"), "inverse_dynamics", "newton-euler", simplify=False)

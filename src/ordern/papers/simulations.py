@@ -1,4 +1,4 @@
-"""Simulations against motions that are known, and the chains of Yamane and Nakamura."""
+"""Simulations against reference motions, and the chains of Yamane and Nakamura."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOLERANCES = (1e-6, 1e-9, 1e-12)
 
 
 def page(folder: Path) -> str:
-    """The page, and its figure."""
+    """Make the page, and its figure."""
     return "\n".join(
         [
             "# Simulations, checked\n",

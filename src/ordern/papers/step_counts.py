@@ -27,7 +27,7 @@ TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one simulation took."""
+    """The steps and drift of one simulation."""
 
     steps: int
     rejected: int
@@ -38,7 +38,7 @@ class Run:
 
 
 def cases() -> dict[str, tuple[Robot, Array, float]]:
-    """Free falls: robots, where they begin, and how long they take."""
+    """Return free falls: robots, initial positions, and durations."""
     planar, stanford, heavy = load("planar-3r"), load("stanford-arm"), heavy_tip(10, 1e6)
     bent = np.random.default_rng(0).uniform(-0.5, 0.5, heavy.nq)
     return {
@@ -49,7 +49,7 @@ def cases() -> dict[str, tuple[Robot, Array, float]]:
 
 
 def step_counts(robot: Robot, q0: Array, until: float, method: str, tolerances: Sequence[float]) -> list[Run]:
-    """Steps of Cash and Karp's method, which is RFDSIM's, with accelerations by a method."""
+    """Count the steps of Cash and Karp's method, which RFDSIM uses, with accelerations by a method."""
     found = []
     for tolerance in tolerances:
         r = robot.simulate(
@@ -60,7 +60,7 @@ def step_counts(robot: Robot, q0: Array, until: float, method: str, tolerances: 
 
 
 def section() -> str:
-    """Tables, and what they say."""
+    """Return the tables and the verdict."""
     text, found = [], {}
     for name, (robot, q0, until) in cases().items():
         doing(f"steps, {name}")
@@ -81,7 +81,7 @@ _INTRODUCTION = (
 
 
 def verdict(found: Mapping[str, Mapping[str, Sequence[Run]]]) -> str:
-    """Say what runs show: by motion and method, one for each tolerance."""
+    """Return the verdict on runs, by motion and method, one for each tolerance."""
     ratios = []
     for name, runs in found.items():
         for k, tolerance in enumerate(TOLERANCES):

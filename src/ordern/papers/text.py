@@ -23,15 +23,15 @@ __all__ = [
 ]
 
 MEASURED = ("<!-- measured: depends on the machine -->", "<!-- end of what was measured -->")
-"""Marks around what another machine, or another day, would not repeat."""
+"""Marks around measured text, which depends on the machine and the day."""
 ROUNDING = ("<!-- rounding: depends on it -->", "<!-- end of what depends on rounding -->")
-"""Marks around numbers that rounding decides: another processor may have others, of about the same size."""
+"""Marks around numbers that depend on rounding: on another processor they differ, at about the same size."""
 _LISTENERS: list[Callable[[str], object]] = []
 
 
 @contextmanager
 def telling(listener: Callable[[str], object]) -> Iterator[None]:
-    """Let a function hear, as long as this lasts, what the pages are doing."""
+    """Call a function with the steps of the pages, within this context."""
     _LISTENERS.append(listener)
     try:
         yield
@@ -40,23 +40,23 @@ def telling(listener: Callable[[str], object]) -> Iterator[None]:
 
 
 def doing(what: str) -> None:
-    """Tell what comes next."""
+    """Report the next step."""
     for listener in _LISTENERS:
         listener(what)
 
 
 def measured(text: str) -> str:
-    """The text, marked as one that depends on the machine."""
+    """Return the text, marked as measured."""
     return f"{MEASURED[0]}\n\n{text.rstrip()}\n\n{MEASURED[1]}\n"
 
 
 def rounding(text: str) -> str:
-    """The text, marked as one whose numbers come from rounding."""
+    """Return the text, marked as dependent on rounding."""
     return f"{ROUNDING[0]}\n\n{text.rstrip()}\n\n{ROUNDING[1]}\n"
 
 
 def conditions() -> str:
-    """When and on what machine something is measured."""
+    """Return the date and the machine of a measurement."""
     from importlib.metadata import version
 
     from ..compile import cores
@@ -71,7 +71,7 @@ def conditions() -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines.extend("| " + " | ".join(str(x) for x in row) + " |" for row in rows)
     return "\n".join(lines) + "\n"
@@ -90,7 +90,7 @@ def grid(rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
 
 
 def save(figure: Any, folder: Path, name: str, caption: str) -> str:
-    """Write a figure; the line of Markdown that shows it."""
+    """Write a figure, and return the line of Markdown that shows it."""
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": name}):  # the same picture is the same file

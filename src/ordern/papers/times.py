@@ -49,7 +49,7 @@ COORDINATES = (
 def microseconds(
     robot: Robot, method: str, way: str | None = None, batch: int = BATCH, question: str = "forward_dynamics"
 ) -> float:
-    """The shortest time for one state in a batch; NaN if the method refuses the robot."""
+    """Return the shortest time for one state in a batch; NaN if the method refuses the robot."""
     rng = np.random.default_rng(0)
     try:
         kernel = robot.kernel(question, method, way=way)
@@ -99,7 +99,7 @@ def _crossover() -> str:
 
 
 def verdict(rows: Sequence[tuple[int, float, float]]) -> str:
-    """From which number of joints on the first of two methods is the faster one, of all that were measured."""
+    """Return the least measured number of joints from which the first of two methods is faster."""
     slower = [n for n, one, other in rows if one >= other]
     faster = [n for n, *_ in rows if not slower or n > slower[-1]]
     if not faster:
@@ -170,7 +170,7 @@ def _coordinates() -> str:
 
 
 def page(folder: Path) -> str:
-    """The page, and its figures. All of it is measured."""
+    """Return the page, and its figures. All of it is measured."""
     return "\n".join(
         [
             "# Times\n",
@@ -220,7 +220,7 @@ def _yamane(folder: Path) -> list[str]:
 
 
 def linear() -> list[str]:
-    """The methods of forward dynamics whose cost grows with the number of links, compiled as loops."""
+    """Return the methods of forward dynamics whose cost grows with the number of links, compiled as loops."""
     return [
         m.name
         for m in methods("forward_dynamics")

@@ -27,27 +27,27 @@ SNAPSHOTS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.9)
 
 
 def start(robot: Robot) -> Array:
-    """Lifted by 90 degrees about y at the ground, and bent by 0.1 rad about x at every other joint."""
+    """Return the start: lifted by 90 degrees about y at the ground, bent by 0.1 rad about x at every other joint."""
     turns = np.zeros((robot.nv // 3, 3))
     turns[0, 1], turns[1:, 0] = np.pi / 2.0, 0.1
     return robot.integrate(robot.neutral(), turns.ravel())
 
 
 def run(name: str, until: ArrayLike = UNTIL, dynamics: str = "virtual-work") -> Result:
-    """Let go at rest; accelerations by the paper's own method unless another is named."""
+    """Simulate from rest, with the paper's own method for accelerations unless another is given."""
     robot = load(name)
     return robot.simulate(start(robot), until=until, dynamics=dynamics)
 
 
 def theirs(name: str, times: Sequence[float]) -> Array:
-    """Positions at times, in our order, by SciPy around Pinocchio."""
+    """Return positions at times, in our order, by SciPy around Pinocchio."""
     quaternions = start(load(name)).reshape(-1, 4)
     q, _ = others.fall(others.yamane(name == "yamane-branched-30"), quaternions[:, [1, 2, 3, 0]].ravel(), times)
     return np.asarray(q.reshape(len(times), -1, 4)[:, :, [3, 0, 1, 2]].reshape(len(times), -1))
 
 
 def section(folder: Path) -> str:
-    """Text, snapshots, energies, and what they were checked against."""
+    """Return text, snapshots, energies and checks."""
     fig, axes = grid(1, 3)
     rows: list[tuple[Any, ...]] = []
     for k, (name, figure) in enumerate(ROBOTS.items()):
@@ -80,7 +80,7 @@ Accelerations are by the paper's method (`virtual-work`), motion by `dormand-pri
 
 
 def _snapshots(axes: Any, result: Result, title: str) -> None:
-    """Links as lines in the plane x-z, later ones darker."""
+    """Draw links as lines in the plane x-z, later ones darker."""
     robot = result.robot
     moving = [b for b in robot.bodies if b.name != "base"]
     for k, t in enumerate(SNAPSHOTS):

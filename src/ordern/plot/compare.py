@@ -29,7 +29,7 @@ def compare(
     width: float = WIDTH,
     save: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """A figure with axes for each series and a curve for each motion; `results` are motions by what they are called.
+    """Draw axes for each series with a curve for each motion; `results` are motions by name.
 
     `what` are series that are one number each ("q.shoulder", "position.tool.z", "energy"), and "drift": the error of
     the energy's balance relative to the largest kinetic energy, on a logarithmic scale.

@@ -1,4 +1,4 @@
-"""What methods cost, against the size of robots."""
+"""The cost of methods against the size of robots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def complexity(
     width: float = 5.6,
     save: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """Operations of methods for robots of growing size, on logarithmic scales, with lines of order n and n^3.
+    """Draw operations of methods for robots of growing size, on logarithmic scales, with lines of order n and n^3.
 
     Exact numbers, as `kernel.counts()` has them: `count` is "total", "multiplications", "additions" ... The robots are
     ordered by their freedoms. Methods are by name; without any, the first seven that can treat the robots.
@@ -88,7 +88,7 @@ def _operations(robot: Robot, question: str, method: str, count: str) -> int:
 
 
 def _growth(ax: Any, n: Any, start: float) -> None:
-    """Slopes to compare with: order n and order n cubed, from below the first point."""
+    """Draw slopes of order n and n cubed, from below the first point."""
     for power, name in ((1, "n"), (3, "n³")):
         y = 0.6 * start * (n / n[0]) ** power
         top = ax.get_ylim()[1]

@@ -1,4 +1,4 @@
-"""What is drawn of a motion: curves with names and units, on times that are close enough to look smooth."""
+"""The curves of a motion, with names and units, at times that are close enough to look smooth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _POINTS = 1500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """Numbers over time, with what they are called and measured in."""
+    """Numbers over time, with name and unit."""
 
     name: str
     unit: str
@@ -36,11 +36,11 @@ class Curve:
     group: str
     """The joint, or whatever else has several curves."""
     part: str
-    """What the curve is called within its group."""
+    """The name of the curve within its group."""
 
 
 def smooth(result: Result) -> Result:
-    """The motion with enough samples to be drawn, by its dense output; jumps stay jumps."""
+    """Return the motion with enough samples for a smooth curve, by its dense output; jumps stay jumps."""
     t = result.t
     if len(t) < 2 or len(t) >= _POINTS or t[0] == t[-1] or not all(np.isfinite(x).all() for _, x in result.arrays()):
         return result
@@ -51,7 +51,7 @@ def smooth(result: Result) -> Result:
 
 
 def chosen(robot: Robot, joints: str | Iterable[str] | None) -> frozenset[str] | None:
-    """The names of the joints that are to be drawn, once it is sure that they exist; None for all."""
+    """Return the names of the joints to draw, after a check that they exist; None for all."""
     if joints is None:
         return None
     wanted = (joints,) if isinstance(joints, str) else tuple(joints)
@@ -59,7 +59,7 @@ def chosen(robot: Robot, joints: str | Iterable[str] | None) -> frozenset[str] |
 
 
 def curves(result: Result, name: str, joints: frozenset[str] | None = None) -> list[Curve]:
-    """The columns of a series."""
+    """Return the columns of a series."""
     if name not in ("q", "v", "a", "tau"):
         return [_named(result, name, full, x) for full, x in columns(result, (name,)).items()]
     units, values = coordinate_units(result.robot, name), getattr(result, name)
@@ -76,7 +76,7 @@ def curves(result: Result, name: str, joints: frozenset[str] | None = None) -> l
 
 
 def _named(result: Result, series: str, full: str, values: Array) -> Curve:
-    """A column of a series: of the momentum, "angular.x" says enough."""
+    """Return a column of a series, without the name of the series."""
     short = full.removeprefix(f"{series}.")
     return Curve(short, _unit(result, full), values, short, short)
 
@@ -90,7 +90,7 @@ def _unit(result: Result, name: str) -> str:
 
 
 def balance(result: Result) -> Array:
-    """The error of the energy at the samples: what it changed by, less work, plus what was dissipated."""
+    """Return the energy error at the samples: the change of the energy, less work, plus losses."""
     error = result.energy - result.energy[:1]
     for sign, x in ((-1.0, result.work), (1.0, result.dissipated)):
         if x is not None:
@@ -99,7 +99,7 @@ def balance(result: Result) -> Array:
 
 
 def ends(robot: Robot) -> list[str]:
-    """A frame at the end of each branch: the one that is farthest out on a body that carries no other."""
+    """Return a frame at the end of each branch: the farthest one on a body without children."""
     carrying = {c.parent for c in robot.joints}
     found = []
     for k in range(len(robot.bodies)):

@@ -1,4 +1,4 @@
-"""The mass matrix as a picture: which freedoms it couples, and how much."""
+"""The mass matrix as a picture of coupled freedoms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mass_matrix(
     width: float = 4.6,
     save: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """The couplings M_ij / sqrt(M_ii M_jj) at a position (a random one if not given); what is always zero is grey.
+    """Draw M_ij / sqrt(M_ii M_jj) at a position (a random one if not given); entries that are always zero are grey.
 
     They have no units, and are between -1 and 1 whatever the joints. Freedoms of different branches are never coupled:
     what is grey costs nothing, to store or to eliminate.
@@ -67,7 +67,7 @@ def mass_matrix(
 
 
 def coupled(robot: Robot) -> NDArray[np.bool_]:
-    """Which entries of the mass matrix may be other than zero: those of freedoms that carry a common body."""
+    """Return which entries of the mass matrix may be nonzero: those of freedoms that carry a common body."""
     carries = np.zeros((robot.nv, len(robot.bodies)), dtype=bool)
     for k in range(len(robot.bodies)):
         body = k
@@ -79,7 +79,7 @@ def coupled(robot: Robot) -> NDArray[np.bool_]:
 
 
 def _names(ax: Any, names: tuple[str, ...]) -> None:
-    """The names of the freedoms, as large as there is room."""
+    """Write the names of the freedoms, as large as there is room."""
     if len(names) > _MOST_NAMES:
         return
     size = max(3.0, min(7.5, 190.0 / len(names)))

@@ -46,7 +46,7 @@ def mechanism(robot: Model, q: ArrayLike | None = None, *, title: str = "", name
 
 
 class _Drawing:
-    """Where everything is that is drawn."""
+    """The points of a drawing."""
 
     def __init__(self, robot: Model, q: Array) -> None:
         self.robot = robot
@@ -54,19 +54,19 @@ class _Drawing:
         self.on = {k: self._on(k) for k in range(BASE, len(robot.bodies))}
 
     def at(self, body: int, place: Placement) -> Array:
-        """A point of a body in the world."""
+        """Return a point of a body in the world."""
         return place.p if body == BASE else self._poses[body, :3, :3] @ place.p + self._poses[body, :3, 3]
 
     def origin(self, k: int) -> Array:
         return np.asarray(self._poses[k, :3, 3])
 
     def hinge(self, k: int) -> Array:
-        """Where the joint of body k is on its parent."""
+        """Return the position of body k's joint on its parent."""
         c = self.robot.joints[k]
         return self.at(c.parent, c.placement)
 
     def _on(self, k: int) -> Array:
-        """The points that a body reaches."""
+        """Return the joints, loops and frames of a body."""
         m = self.robot
         found = [] if k == BASE or isinstance(m.joints[k].type, Free) else [self.origin(k)]
         found += [self.at(k, c.placement) for c in m.joints if c.parent == k and not isinstance(c.type, Free)]
@@ -80,11 +80,11 @@ class _Drawing:
         return _different(found)
 
     def points(self) -> Array:
-        """All of them."""
+        """Return all points."""
         return np.concatenate([p for p in self.on.values() if len(p)])
 
     def plane(self) -> tuple[int, int] | None:
-        """The two axes of the world whose plane all points are in, if there is one."""
+        """Return the two world axes whose plane contains all points, or None."""
         spread = np.ptp(self.points(), axis=0)
         flat = [axis for axis in (1, 2, 0) if spread[axis] <= _NEAR * max(float(spread.max()), _NEAR)]
         return ((1, 2), (0, 2), (0, 1))[flat[0]] if flat else None
@@ -168,12 +168,12 @@ class _Solid:
 
 
 def _halo() -> list[Any]:
-    """White around letters, for names that lie on bars."""
+    """Return an effect with white around letters, for names on bars."""
     return [matplotlib("patheffects").withStroke(linewidth=2.0, foreground="white")]
 
 
 def _different(points: list[Array]) -> Array:
-    """Points without those that are there already."""
+    """Return points without duplicates."""
     found: list[Array] = []
     for p in points:
         if all(float(np.abs(p - x).max()) > _NEAR for x in found):
@@ -182,7 +182,7 @@ def _different(points: list[Array]) -> Array:
 
 
 def _hull(points: Array) -> Array:
-    """The corners of the convex hull of points, in order around it, in the plane that they are next to."""
+    """Return the corners of the convex hull of points, in order, in the plane that fits them best."""
     if len(points) < 3:
         return points
     centred = points - points.mean(axis=0)

@@ -34,7 +34,7 @@ PANELS = {
     "tip": "paths of frames, in the planes of the world's axes",
     "tip-3d": "paths of frames, in space",
 }
-"""What has panels of its own; all series of a motion can be drawn, too."""
+"""Names with their own panels; all series of a motion can be drawn, too."""
 
 _TITLES = {
     "q": "Position",
@@ -54,7 +54,7 @@ def motion(
     width: float = WIDTH,
     save: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """A figure with panels of a motion, one below the other, those over time on one axis.
+    """Draw panels of a motion, one below the other; panels over time share one axis.
 
     `what` are names of `PANELS` and of series ("q.shoulder", "position.tool.z", "work"); without any, positions,
     velocities, joint forces if there are some, and energies. `joints` chooses some. `frames` are those whose paths are
@@ -126,7 +126,7 @@ def _frames(result: Result, frames: Any) -> list[str]:
 
 
 def _composed(panels: Sequence[Panel], width: float) -> tuple[Any, Any]:
-    """All panels in one figure, and the first axes that are over time."""
+    """Return all panels in one figure, and the first axes over time."""
     heights = [p.height * p.rows for p in panels]
     made = figure(width, sum(heights) + 0.35 + 0.12 * sum(p.rows for p in panels))
     grid = made.add_gridspec(len(panels), 1, height_ratios=heights)
@@ -148,7 +148,7 @@ def _composed(panels: Sequence[Panel], width: float) -> tuple[Any, Any]:
 
 
 def _label_time(axes: Sequence[Any], panel: Panel, last: bool) -> None:
-    """The time's numbers are below the lowest axes of each column, its name below those of the lowest panel."""
+    """Write the time below the lowest axes of each column, and its name below the lowest panel."""
     for n, ax in enumerate(axes):
         lowest = n + panel.columns >= panel.count
         ax.margins(x=0.0)

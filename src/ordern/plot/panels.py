@@ -41,9 +41,9 @@ class Panel:
     columns: int = 1
     height: float = 1.75
     over_time: bool = True
-    """Whether the axes share the time with those of other panels."""
+    """True if the axes share the time with other panels."""
     solid: bool = False
-    """Whether they are axes in space."""
+    """True for axes in space."""
 
     @property
     def rows(self) -> int:
@@ -52,7 +52,7 @@ class Panel:
 
 
 def lines(result: Result, what: Sequence[Curve], title: str) -> list[Panel]:
-    """Curves over time: a panel for each unit, in the order in which the units appear."""
+    """Return panels of curves over time, one for each unit, in the order of the units."""
     units = list(dict.fromkeys(c.unit for c in what))
     panels = []
     for unit in units:
@@ -101,7 +101,7 @@ def _apart(result: Result, what: Sequence[Curve], title: str, unit: str) -> Pane
 
 
 def _rows(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel:
-    """An image with a row for each curve."""
+    """Return an image with a row for each curve."""
 
     def draw(axes: Sequence[Any]) -> None:
         (ax,) = axes
@@ -122,7 +122,7 @@ def _rows(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel
 
 
 def energy(result: Result, at_samples: Result) -> Panel:
-    """Kinetic and potential energy, their sum, and on a second scale by how much it is wrong."""
+    """Return a panel with kinetic, potential and total energy, and the energy error on a second scale."""
 
     def draw(axes: Sequence[Any]) -> None:
         (ax,) = axes
@@ -151,14 +151,14 @@ def energy(result: Result, at_samples: Result) -> Panel:
 
 
 def mark_events(ax: Any, result: Result) -> None:
-    """Thin lines at the times of events."""
+    """Draw thin lines at the times of events."""
     times = sorted({e.time for e in result.events})
     for time in times if len(times) <= _MARKED else ():
         ax.axvline(time, color=FAINT, linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=0.5)
 
 
 def name_events(ax: Any, result: Result) -> None:
-    """The names of events beside their lines, as far as there is room for them."""
+    """Write the names of events beside their lines, if there is room."""
     last = -math.inf
     for time, group in groupby(result.events, key=lambda e: e.time):
         if time - last < _APART * result.duration:

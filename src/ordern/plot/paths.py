@@ -27,7 +27,7 @@ _TIMES = "viridis_r"
 
 
 def phase(result: Result, q: Sequence[Curve], v: Sequence[Curve]) -> Panel:
-    """Velocities against positions, for coordinates whose rates the velocities are."""
+    """Return a panel of velocities against positions, for coordinates whose rates are velocities."""
     rates = {c.name: c for c in v}
     pairs = [(c, rates[c.name]) for c in q if c.name in rates and c.unit != "quaternion"]
     if not pairs:
@@ -47,7 +47,7 @@ def phase(result: Result, q: Sequence[Curve], v: Sequence[Curve]) -> Panel:
 
 
 def flat_paths(result: Result, frames: Sequence[str]) -> Panel:
-    """Paths of frames in the planes of the world's axes; only in their own if they stay in one."""
+    """Return a panel with paths of frames in the planes of the world's axes, or in the only plane they stay in."""
     paths = {frame: result.position(frame) for frame in frames}
     moving = _extent(paths) > 1e-9 * max(float(_extent(paths).max()), 1e-9)
     planes = [(i, j) for i, j in combinations(range(3), 2) if moving[i] or moving[j]]
@@ -67,7 +67,7 @@ def flat_paths(result: Result, frames: Sequence[str]) -> Panel:
 
 
 def solid_paths(result: Result, frames: Sequence[str]) -> Panel:
-    """Paths of frames in space, and their shadows."""
+    """Return a panel with paths of frames in space, and their shadows."""
     paths = {frame: result.position(frame) for frame in frames}
 
     def draw(axes: Sequence[Any]) -> None:
@@ -102,7 +102,7 @@ def _extent(paths: Mapping[str, Array]) -> Array:
 
 
 def _draw_paths(ax: Any, t: Array, paths: Mapping[str, Array]) -> list[Any]:
-    """One path with the time as its colour, several with a colour for each; what a legend needs."""
+    """Draw one path with the time as its colour, or several with a colour each; return the handles of a legend."""
     if len(paths) == 1:
         _in_time(ax, t, next(iter(paths.values())))
         return []
@@ -114,7 +114,7 @@ def _draw_paths(ax: Any, t: Array, paths: Mapping[str, Array]) -> list[Any]:
 
 
 def _in_time(ax: Any, t: Array, points: Array) -> None:
-    """A path, paler at its start: a ring there, a dot at its end."""
+    """Draw a path, paler at its start, with a ring at the start and a dot at the end."""
     colours = map_of(_TIMES)
     share = (t - t[0]) / (t[-1] - t[0] or 1.0)
     pieces = np.stack([points[:-1], points[1:]], axis=1)

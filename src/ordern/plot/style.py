@@ -40,7 +40,7 @@ _IN_A_LINE = 46
 
 
 def matplotlib(module: str) -> Any:
-    """A module of matplotlib, or what to do to have it."""
+    """Import a module of matplotlib; the error says how to install it."""
     try:
         return import_module(f"matplotlib.{module}")
     except ImportError:
@@ -48,12 +48,12 @@ def matplotlib(module: str) -> Any:
 
 
 def figure(width: float, height: float) -> Any:
-    """An empty figure, of no window."""
+    """Return an empty figure without a window."""
     return matplotlib("figure").Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
 def map_of(name: str) -> Any:
-    """A colour map by its name."""
+    """Return a colour map by its name."""
     return matplotlib("cm").ScalarMappable(cmap=name).get_cmap()
 
 
@@ -76,7 +76,7 @@ def dress(axes: Any, title: str = "", x: str = "", y: str = "") -> None:
 
 
 def curve(k: int) -> dict[str, Any]:
-    """The looks of the k-th curve: some are dashed, for print without colours."""
+    """Return the style of the k-th curve; some are dashed, for print without colours."""
     return {
         "color": COLOURS[k % len(COLOURS)],
         "linewidth": 1.2,
@@ -85,7 +85,7 @@ def curve(k: int) -> dict[str, Any]:
 
 
 def legend(axes: Any, handles: Sequence[Any], *, above: bool = True) -> None:
-    """Names of curves: above the axes, beside the title, or to the right where there is no room above them."""
+    """Add a legend: above the axes, beside the title, or to the right if there is no room above."""
     style = {"fontsize": _SMALL, "frameon": False, "handlelength": 1.6, "labelcolor": INK, "borderaxespad": 0.0}
     if above and sum(len(h.get_label()) + 4 for h in handles) <= _IN_A_LINE:
         style |= {"loc": "lower right", "bbox_to_anchor": (1.0, 1.02), "ncols": len(handles), "columnspacing": 1.2}

@@ -35,7 +35,7 @@ _KINDS: dict[type[Joint], tuple[tuple[str, ...], tuple[str, ...]]] = {
     Free: ((_PURE,) * 4 + (_SHIFT,) * 3, (_TURN,) * 3 + (_SHIFT,) * 3),
     RollingDisc: ((_TURN,) * 3 + (_SHIFT,) * 2, (_TURN,) * 3),
 }
-"""Of each joint's positions, and of its velocities: whether they are angles, lengths, or parts of a quaternion."""
+"""The kinds of positions and of velocities, by joint type: angles, lengths, or parts of a quaternion."""
 
 _UNITS = {
     "q": {_TURN: "rad", _SHIFT: "m", _PURE: "quaternion"},
@@ -58,7 +58,7 @@ def _kinds(joint: Joint, which: int) -> tuple[str, ...]:
 
 
 def coordinate_units(robot: Model, series: str) -> tuple[str, ...]:
-    """The units of the columns of q, v, a or tau; empty where a joint's type is one of your own.
+    """Return the units of the columns of q, v, a or tau; empty for joint types of your own.
 
     >>> import ordern as on
     >>> coordinate_units(on.load("stanford-arm"), "tau")
@@ -69,7 +69,7 @@ def coordinate_units(robot: Model, series: str) -> tuple[str, ...]:
 
 
 def unit_of(series: str) -> str:
-    """The unit of a series that is not one of joints: "J" of energies, "m" of positions."""
+    """Return the unit of a series that does not belong to joints: "J" for energies, "m" for positions."""
     kind, _, rest = series.partition(".")
     if kind in ("momentum", "central_momentum") and rest:
         return "N m s" if rest.startswith("angular") else "N s"

@@ -36,7 +36,7 @@ _ROBOTS = {
     "yamane-serial-30": ("yamane", "serial_30"),
     **MECHANISMS,
 }
-"""By name: the module, imported when it is asked for, and its function that makes the builder."""
+"""The robots by name: the module, imported on demand, and its function that makes the builder."""
 
 _FAMILIES = {
     "spherical-chain-N": ("yamane", "spherical_chain"),
@@ -47,31 +47,31 @@ _FAMILIES = {
 
 
 def names() -> tuple[str, ...]:
-    """The names of all bundled robots; see also `families`."""
+    """Return the names of all bundled robots; see also `families`."""
     return tuple(_ROBOTS)
 
 
 def families() -> tuple[str, ...]:
-    """The names of robots of any size: N stands for a number, as in "spherical-chain-16"."""
+    """Return the names of robots of any size: N stands for a number, as in "spherical-chain-16"."""
     return tuple(_FAMILIES)
 
 
 def known(name: object) -> bool:
-    """Whether `builder` knows this name."""
+    """Return whether `builder` knows this name."""
     return isinstance(name, str) and (name in _ROBOTS or _member(name) is not None)
 
 
 def builder(name: str) -> ModelBuilder:
-    """The bundled robot of this name, ready to build. Every call makes a new builder, which may be added to."""
+    """Return the bundled robot of this name, ready to build. Every call makes a new builder, which may be added to."""
     module, function, arguments = _found(name)
     made: ModelBuilder = getattr(module, function)(*arguments)
     return made
 
 
 def positions(name: str) -> dict[str, Array]:
-    """The positions q of a bundled robot that have a name in its source, such as "initial" or "ready".
+    """Return the named positions q of a bundled robot, such as "initial" or "ready".
 
-    Mechanisms with closed loops have one in which their loops are closed, "assembled".
+    Mechanisms with closed loops have the position "assembled", in which their loops are closed.
     """
     module, _, arguments = _found(name)
     if (member := _member(name)) is not None:
@@ -83,7 +83,7 @@ def positions(name: str) -> dict[str, Array]:
 
 
 def _member(name: str) -> tuple[str, int] | None:
-    """The family of a name, and its N."""
+    """Return the family of a name, and its N."""
     match = re.fullmatch(r"([a-z-]+-)([1-9][0-9]{0,6})", name)
     family = f"{match[1]}N" if match else ""
     return (family, int(match[2])) if match and family in _FAMILIES else None

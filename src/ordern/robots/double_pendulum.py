@@ -18,7 +18,7 @@ RADIUS = 0.01
 
 
 def double_pendulum() -> ModelBuilder:
-    """The double pendulum: bodies "upper" and "lower", joints "shoulder" and "elbow", a frame "tip"."""
+    """Return the double pendulum: bodies "upper" and "lower", joints "shoulder" and "elbow", a frame "tip"."""
     link = rod(MASS, LENGTH, RADIUS)
     end, about_y = (0.0, 0.0, -LENGTH), Revolute((0.0, 1.0, 0.0))
     return (

@@ -14,7 +14,7 @@ __all__ = ["ACROSS", "ALONG", "HEIGHT", "MASS", "free_top"]
 
 MASS = 0.5
 HEIGHT = 0.06
-"""Of the mass centre above the point."""
+"""The height of the mass centre above the point."""
 _RADIUS, _THICKNESS = 0.04, 0.02
 ACROSS = MASS * (3.0 * _RADIUS**2 + _THICKNESS**2) / 12.0
 """Inertia about the mass centre and an axis across that of symmetry."""
@@ -23,7 +23,7 @@ ALONG = MASS * _RADIUS**2 / 2.0
 
 
 def free_top() -> ModelBuilder:
-    """The top: body "top", joint "point", a frame "crown" where its axis leaves the disc."""
+    """Return the top: body "top", joint "point", a frame "crown" where its axis leaves the disc."""
     return (
         ModelBuilder("free-top")
         .body("base")

@@ -36,7 +36,7 @@ def chain(
     name: str = "",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> ModelBuilder:
-    """n links in series: "link1", which hangs on "base", to "link<n>", with a frame "tip" at its end.
+    """Build n links in series: "link1", which hangs on "base", to "link<n>", with a frame "tip" at its end.
 
     `joint` is a joint, or a class of joints, or several of these, which are used in turn. Joints of a class with an
     axis have y and x alternately, so that the chain moves in space.
@@ -58,7 +58,7 @@ def tree(
     name: str = "",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> ModelBuilder:
-    """A tree of `depth` generations: one link hangs on "base", and each carries `branching` links at its end.
+    """Build a tree of `depth` generations: one link hangs on "base", and each carries `branching` links at its end.
 
     Links are numbered by generation: "link1" carries "link2", "link3" ... The links of one parent are fanned out evenly
     around it, 30 degrees from its direction. `joint` is as in `chain`, and goes by generation.
@@ -72,7 +72,7 @@ def tree(
 
 
 def rod(mass: float, length: float, radius: float) -> dict[str, Any]:
-    """Mass, mass centre and inertia of a uniform round rod from the origin along -z."""
+    """Return mass, mass centre and inertia of a uniform round rod from the origin along -z."""
     across = mass * (3.0 * radius**2 + length**2) / 12.0
     return {"mass": mass, "com": (0.0, 0.0, -length / 2.0), "inertia": (across, across, mass * radius**2 / 2.0)}
 
@@ -88,7 +88,7 @@ def _grown(
     name: str,
     gravity: Sequence[float],
 ) -> ModelBuilder:
-    """Link k (from 1) hangs on link parents[k-1], where 0 is the base; siblings have their places in the fan."""
+    """Build links: link k (from 1) hangs on link parents[k-1], where 0 is the base; the fan places siblings."""
     n = len(parents)
     sizes = {"length": length, "mass": mass, "radius": radius}
     for what, x in sizes.items():
@@ -149,11 +149,11 @@ def _made(kind: object, axis: Sequence[float]) -> Joint:
 
 
 def _fanned(k: int, of: int) -> Placement:
-    """The rotation of the k-th of some siblings: 30 degrees from the parent's direction, except for an only child."""
+    """Return the rotation of the k-th sibling: 30 degrees from the parent's direction, except for an only child."""
     return Placement.xyz_rpy((0.0, 0.0, 0.0), (math.pi / 6 if of > 1 else 0.0, 0.0, 2.0 * math.pi * k / of))
 
 
 def at_least_one(x: object, what: str) -> None:
-    """Raise unless a number of links is one."""
+    """Raise unless x is a whole number from 1 on."""
     if not isinstance(x, int) or isinstance(x, bool) or x < 1:
         raise ModelError(f"{what} must be a whole number from 1 on, not {x!r}")

@@ -29,10 +29,10 @@ _TABLE = (
 # fmt: on
 
 POSITIONS = {"kuka-kr5": {"initial": (0.0,) * 6, "final": (1.0471975511965976,) * 6}}
-"""Where the trajectory of ReDySim begins and ends."""
+"""The start and end of ReDySim's trajectory."""
 
 
 def kuka_kr5() -> ModelBuilder:
-    """The KUKA KR5 arc: bodies "link1" to "link6", and a frame "tool" at the flange, .115 m along the last axis."""
+    """Build the KUKA KR5 arc: bodies "link1" to "link6", and a frame "tool" at the flange, .115 m along its axis."""
     flange = Placement(position=(0.0, 0.0, 0.115))
     return dh_builder(_TABLE, columns=_COLUMNS, convention="modified", degrees=True, name="kuka-kr5", tool=flange)

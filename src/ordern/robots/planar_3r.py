@@ -19,11 +19,11 @@ MASSES = (0.5, 0.4, 0.3)
 _THICKNESS = 0.01
 
 POSITIONS = {"planar-3r": {"initial": (0.0, 0.0, 0.0)}}
-"""Where the free fall of section 6.1 begins: stretched along X."""
+"""The start of the free fall of section 6.1, stretched along X."""
 
 
 def planar_3r() -> ModelBuilder:
-    """The planar arm: bodies "link1" to "link3", whose frames are at their joints, and a frame "tool" at the tip."""
+    """Build the planar arm: bodies "link1" to "link3" with frames at their joints, and a frame "tool" at the tip."""
     rows = []
     for k, (l, m) in enumerate(zip(LENGTHS, MASSES, strict=True)):
         thick, long = m * _THICKNESS**2 / 12.0, m * l**2 / 12.0

@@ -65,14 +65,14 @@ POSITIONS = {
         "stretch": (0.0, 0.0, _HALF, 0.0, 0.0, 0.0),
     },
 }
-"""As the Robotics Toolbox names them: qz, qr, qs and qn."""
+"""The positions qz, qr, qs and qn of the Robotics Toolbox."""
 
 _LINK_1 = "link 1 has no mass, and an inertia about its axis only: more is not known, and a fixed base needs no more"
 _LINK_3 = "the inertias of link 3 are as measured; one of them is above the sum of the others, which no body can have"
 
 
 def puma560() -> ModelBuilder:
-    """The PUMA 560 of Corke and Armstrong-Helouvry: links "shoulder_link" to "flange", whose frames are the table's."""
+    """Build the PUMA 560 of Corke and Armstrong-Helouvry: links "shoulder_link" to "flange", in the table's frames."""
     rows = [
         dict(zip(_COLUMNS, row, strict=True)) | {"name": link, "joint_name": joint, "lower": lower, "upper": upper}
         for row, link, joint, (lower, upper) in zip(_STANDARD, _LINKS, _JOINTS, _LIMITS, strict=True)
@@ -81,6 +81,6 @@ def puma560() -> ModelBuilder:
 
 
 def puma560_akb() -> ModelBuilder:
-    """The PUMA 560 of Armstrong, Khatib and Burdick: links "link1" to "link6", whose frames are those of the paper."""
+    """Build the PUMA 560 of Armstrong, Khatib and Burdick: links "link1" to "link6", in the frames of the paper."""
     builder = dh_builder(_MODIFIED, columns=_COLUMNS, convention="modified", degrees=True, name="puma560-akb")
     return builder.note(_LINK_1).note(_LINK_3)

@@ -42,9 +42,9 @@ POSITIONS = {
         "final": (math.pi / 3, math.pi / 3, 0.1, math.pi / 3, math.pi / 3, math.pi / 3),
     }
 }
-"""Where the trajectory (39) begins and ends."""
+"""The start and end of the trajectory (39)."""
 
 
 def stanford_arm() -> ModelBuilder:
-    """The Stanford arm: bodies "link1" to "link6", whose frames are O_2 to O_7, and joints "joint1" to "joint6"."""
+    """Build the Stanford arm: bodies "link1" to "link6" with frames O_2 to O_7, and joints "joint1" to "joint6"."""
     return dh_builder(TABLE, convention="standard", degrees=True, name="stanford-arm")

@@ -27,12 +27,12 @@ _LENGTH, _MASS, _RADIUS, _CIRCLE = 0.2, 1.0, 0.02, 0.05
 
 
 def serial_30() -> ModelBuilder:
-    """The serial chain with 30 degrees of freedom of Figure 4."""
+    """Return the serial chain with 30 degrees of freedom of Figure 4."""
     return _series(10, "yamane-serial-30")
 
 
 def branched_30() -> ModelBuilder:
-    """The branched chain with 30 degrees of freedom of Figure 5: "hub", then "link1_1", "link1_2" ... "link3_3"."""
+    """Build the branched chain of Figure 5, 30 degrees of freedom: "hub", then "link1_1", "link1_2" ... "link3_3"."""
     builder = _hub("yamane-branched-30")
     for branch in range(3):
         _hang(builder, f"link{branch + 1}_1", "hub", _on_circle(branch, 3))
@@ -42,12 +42,12 @@ def branched_30() -> ModelBuilder:
 
 
 def spherical_chain(n: int) -> ModelBuilder:
-    """A serial chain of n spherical joints, as in Figure 6: "link1" to "link<n>"."""
+    """Return a serial chain of n spherical joints, as in Figure 6: "link1" to "link<n>"."""
     return _series(n, f"spherical-chain-{n}")
 
 
 def spherical_star(n: int) -> ModelBuilder:
-    """A star, as in Figure 7: n end links, "link1" to "link<n>", hang on "hub"; n + 1 spherical joints in all."""
+    """Build a star, as in Figure 7: n end links, "link1" to "link<n>", on "hub"; n + 1 spherical joints in all."""
     at_least_one(n, "n")
     builder = _hub(f"spherical-star-{n}")
     for k in range(n):

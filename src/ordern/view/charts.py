@@ -76,12 +76,12 @@ class Charts:
         self.sliders = tuple(chain.from_iterable(chart.sliders for chart in self.charts))
 
     def values(self, q: Array) -> Array:
-        """The numbers of all sliders at a position."""
+        """Return the numbers of all sliders at a position."""
         parts = [chart.of_q(q[self._model.joints[chart.joint].q]) for chart in self.charts]
         return np.concatenate([np.zeros(0), *parts])
 
     def position(self, values: Array) -> Array:
-        """The position at which all sliders have these numbers."""
+        """Return the position at which all sliders have these numbers."""
         q, start = np.zeros(self._model.nq), 0
         for chart in self.charts:
             n = len(chart.sliders)
@@ -90,7 +90,7 @@ class Charts:
         return q
 
     def start(self, joint: int) -> int:
-        """Where the sliders of a joint begin."""
+        """Return the index of a joint's first slider."""
         at = 0
         for chart in self.charts:
             if chart.joint == joint:
@@ -120,7 +120,7 @@ def _chart(k: int, c: Connection, size: float) -> Chart:
 
 
 def _range(lower: float, upper: float, reach: float) -> tuple[float, float]:
-    """The limits of a slider: those of the joint, where it has any that can be shown."""
+    """Return the limits of a slider: the joint's, if they can be shown."""
     far = 50 * reach  # limits beyond stand for none
     low = lower if -far < lower < far else (min(-reach, upper - 2 * reach) if abs(upper) < far else -reach)
     high = upper if -far < upper < far else max(reach, low + 2 * reach)
@@ -133,7 +133,7 @@ def _range(lower: float, upper: float, reach: float) -> tuple[float, float]:
 
 @cache
 def _maps(joint: Joint) -> Maps:
-    """From slider numbers to positions, and back."""
+    """Return the maps from slider numbers to positions, and back."""
     if isinstance(joint, Spherical):
         return quaternion_from_rpy, _angles
     if isinstance(joint, Free):
@@ -155,7 +155,7 @@ def _same(x: Array) -> Array:
 
 
 def _angles(q: Array) -> Array:
-    """Roll, pitch and yaw of a quaternion."""
+    """Return roll, pitch and yaw of a quaternion."""
     return rpy_from_matrix(matrix_from_quaternion(q if q.any() else np.array([1.0, 0.0, 0.0, 0.0])))
 
 
@@ -164,7 +164,7 @@ def _numbers(x: Sequence[object]) -> Array:
 
 
 def _any_numbers(joint: Joint) -> bool:
-    """Whether any numbers are a position: then shifting them never leaves the rotations."""
+    """Return whether any numbers are a valid position of the joint."""
     rng = np.random.default_rng(0)
     try:
         for _ in range(3):
@@ -175,12 +175,12 @@ def _any_numbers(joint: Joint) -> bool:
 
 
 def _turning(joint: Joint) -> list[bool]:
-    """Which sliders turn the child, rather than shift it."""
+    """Return for each slider whether it turns the child, rather than shifts it."""
     return [bool(np.linalg.norm(twist[:3]) > 1e-9) for twist in _twists(joint)]
 
 
 def _poses(joint: Joint, values: Array) -> Array:
-    """The pose of a joint's child for slider numbers."""
+    """Return the pose of a joint's child for slider numbers."""
     q = _maps(joint)[0](values)
     pose: Array = joint_poses(joint, q)
     return pose
@@ -188,7 +188,7 @@ def _poses(joint: Joint, values: Array) -> Array:
 
 @cache
 def _twists(joint: Joint) -> list[Array]:
-    """Along which twist each slider moves the child, the others being at rest."""
+    """Return the twist along which each slider moves the child, the others at rest."""
     at = _maps(joint)[1](np.array(joint.neutral()))
     home = np.linalg.inv(_poses(joint, at))
     step = 0.5
@@ -197,9 +197,9 @@ def _twists(joint: Joint) -> list[Array]:
 
 @cache
 def factors(joint: Joint) -> tuple[Factor, ...] | None:
-    """The joint's motion as a product of motions along constant twists, from the parent outward; None if it is none.
+    """Return the joint's motion as a product of motions along constant twists, from the parent outward, or None.
 
-    Then a page can move the robot without a word of Python.
+    With these a page can move the robot without Python.
     """
     twists = _twists(joint)
     at = _maps(joint)[1](np.array(joint.neutral()))
@@ -216,7 +216,7 @@ def factors(joint: Joint) -> tuple[Factor, ...] | None:
 
 
 def _orders(n: int) -> Iterator[tuple[int, ...]]:
-    """Orders of the sliders; likely ones first."""
+    """Yield orders of the sliders, likely ones first."""
     yield from {3: ((2, 1, 0),), 6: ((0, 1, 2, 5, 4, 3),)}.get(n, ())
     yield from permutations(range(n))
 

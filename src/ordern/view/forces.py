@@ -1,4 +1,4 @@
-"""Arrows for forces: what joints transmit, and what pushes from outside."""
+"""Arrows for forces: joint forces and external forces."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["arrows", "external_forces", "joint_forces"]
 
 
 def joint_forces(robot: Robot, motion: Motion, external: Array | None = None) -> Array:
-    """The forces (T, n, 3) that joints transmit to their bodies, in the bodies' frames.
+    """Return the forces (T, n, 3) that joints transmit to their bodies, in the bodies' frames.
 
-    Of the motion, as far as it is known: without velocities it is taken for rest, without accelerations or joint
-    forces for one of constant velocity.
+    A motion without velocities counts as rest, and one without accelerations or joint forces as one of constant
+    velocity.
     """
     v = np.zeros((len(motion.q), robot.nv)) if motion.v is None else motion.v
     known: dict[str, Any] = {"a": np.zeros_like(v)} if motion.v is None or motion.a is None else {"a": motion.a}
@@ -33,13 +33,13 @@ def joint_forces(robot: Robot, motion: Motion, external: Array | None = None) ->
 
 
 def external_forces(robot: Robot, external: Any, count: int) -> Array:
-    """External forces (T, n, 6) of what `forward_dynamics` takes as such."""
+    """Return external forces (T, n, 6) from the argument `external` of `forward_dynamics`."""
     forces = np.asarray(robot._forces(external), float)
     return np.broadcast_to(forces, (count, len(robot.bodies), 6))
 
 
 def arrows(poses: Array, forces: Array, scale: float, least: float) -> Array:
-    """Segments (N, 2, 3) from the origins of bodies along forces (n, 3) in their frames; those shorter are left out."""
+    """Return segments (N, 2, 3) from the bodies' origins along forces (n, 3) in their frames, without short ones."""
     start = poses[:, :3, 3]
     step = scale * np.einsum("nij,nj->ni", poses[:, :3, :3], forces)
     keep = np.linalg.norm(step, axis=1) > least

@@ -25,7 +25,7 @@ _SLOW = 0.12
 
 
 class Panel:
-    """What one sees and moves beside the robot. Its clock is a thread of its own."""
+    """The controls beside the robot. Their clock runs in a thread of its own."""
 
     def __init__(self, server: Any, stage: Stage) -> None:
         self._server, self._stage = server, stage
@@ -85,7 +85,7 @@ class Panel:
             self._draw()
 
     def _draw(self) -> None:
-        """A new plot, of what was chosen."""
+        """Draw a new plot of the chosen curves."""
         from viser import uplot
 
         curves: Curves = self._curves[self._choice.value]
@@ -109,7 +109,7 @@ class Panel:
                 )
 
     def _plotted(self, curves: Curves) -> tuple[Array, ...]:
-        """The curves, and an upright line where the time is."""
+        """Return the curves, and an upright line at the current time."""
         assert self._stage.motion is not None
         t = self._curve_times - self._stage.motion.t[0]
         now = np.full(len(t), float(curves.values.min()))
@@ -123,7 +123,7 @@ class Panel:
         self.seek(self._clock.value)
 
     def play(self) -> None:
-        """Let the time run."""
+        """Start the clock."""
         if self._frames is not None:
             if self._time >= self._frames.duration:
                 self._time = 0.0
@@ -131,7 +131,7 @@ class Panel:
             self._play_button.label, self._play_button.icon = "Pause", "player-pause"
 
     def pause(self) -> None:
-        """Stop the time."""
+        """Stop the clock."""
         self._playing = False
         if self._play_button is not None:
             self._play_button.label, self._play_button.icon = "Play", "player-play"
@@ -154,7 +154,7 @@ class Panel:
         self._put(self._poses[k], self._turns[k], self._frames.rows(slice(k, k + 1)))
 
     def _follow(self) -> None:
-        """Let the slider of time, those of the joints and the curves follow."""
+        """Update the sliders of time and joints, and the curves."""
         assert self._frames is not None
         self._clock.value = min(self._time, self._clock.max)
         self._set_sliders(self._frames.q[self._frame()])

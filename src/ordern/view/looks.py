@@ -1,4 +1,4 @@
-"""What is drawn of a robot: its own shapes where it has any, and a skeleton where not, in colours."""
+"""The parts that are drawn of a robot: its own shapes, or else a skeleton, in colours."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Part:
 
 
 def colours(n: int) -> list[Colour]:
-    """A colour for each of n bodies, which are also those of their joints' curves."""
+    """Return a colour for each of n bodies and for the curves of their joints."""
     found = []
     for k in range(n):
         hue = float(np.interp(k / max(n - 1, 1), *_HUES))
@@ -56,7 +56,7 @@ def colours(n: int) -> list[Colour]:
 
 
 def upward(model: Model) -> Array:
-    """Against gravity; z where there is none."""
+    """Return the direction against gravity; z without gravity."""
     g = np.array(model.gravity)
     size = float(np.linalg.norm(g))
     return -g / size + 0.0 if size > 0 else np.array([0.0, 0.0, 1.0])
@@ -82,7 +82,7 @@ class Looks:
         self.size = self._size()
 
     def _bones(self, shown: set[int]) -> Iterator[Part]:
-        """The skeleton: all of it, or the bodies that have mass but no shape."""
+        """Yield the skeleton: all of it, or the bodies with mass and without a shape."""
         m = self.model
         if not shown:
             for solid in self.skeleton.base():
@@ -133,7 +133,7 @@ class Looks:
         return extent if extent > 1e-6 else self.skeleton.size
 
     def corners(self, q: Array) -> Array:
-        """Corners (N, 3), in the world, of boxes around all parts at positions (T, nq)."""
+        """Return the corners (N, 3), in the world, of boxes around all parts at positions (T, nq)."""
         from ..model.poses import body_poses
 
         poses = body_poses(self.model, q)
@@ -150,7 +150,7 @@ class Looks:
 
     @property
     def floats(self) -> bool:
-        """Whether nothing holds the robot."""
+        """True if nothing holds the robot."""
         return all(isinstance(c.type, Free) for c in self.model.joints if c.parent == BASE) and bool(self.model.joints)
 
 

@@ -1,4 +1,4 @@
-"""Meshes that a robot's description names: where their files are, and what is in them."""
+"""The meshes of a robot's description: finding and reading their files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MeshError(Exception):
 
 
 def find_mesh(model: Model, shape: Shape) -> Path:
-    """The file of a mesh. Names of packages are looked for above the robot's own file, then where ROS and Gazebo do."""
+    """Return the file of a mesh. Packages are searched above the robot's file, then in the paths of ROS and Gazebo."""
     scheme, found, rest = shape.file.partition("://")
     if not found:
         candidates: Iterator[Path] = iter([_home(model) / shape.file])
@@ -47,7 +47,7 @@ def _home(model: Model) -> Path:
 
 
 def _packaged(model: Model, rest: str) -> Iterator[Path]:
-    """Where a file of a package may be: package/path in one of these folders, or path in the package's own."""
+    """Yield possible paths of a file in a package: package/path in several folders, or path in the package's own."""
     _, _, inner = rest.partition("/")
     home = Path(os.path.abspath(_home(model)))
     for folder in (home, *home.parents):
@@ -59,7 +59,7 @@ def _packaged(model: Model, rest: str) -> Iterator[Path]:
 
 
 def read_mesh(path: Path, scale: tuple[float, ...]) -> list[Coloured]:
-    """The surfaces in a file (STL, OBJ, DAE, GLB, PLY ...), with their colours (red, green, blue, opacity; 0 to 1)."""
+    """Read the surfaces in a file (STL, OBJ, DAE, GLB, PLY ...), with colours (red, green, blue, opacity; 0 to 1)."""
     import trimesh
 
     try:
@@ -82,7 +82,7 @@ def _coloured(part: Any, scale: tuple[float, ...]) -> Coloured:
 
 
 def _colour(visual: Any) -> tuple[float, float, float, float] | None:
-    """The main colour of a surface, if it has one of its own."""
+    """Return the main colour of a surface, if it has one of its own."""
     if not getattr(visual, "defined", False):
         return None
     material = getattr(visual, "material", None)
@@ -94,7 +94,7 @@ def _colour(visual: Any) -> tuple[float, float, float, float] | None:
 
 
 def creased(vertices: Array, faces: Array, angle: float = 0.6) -> Solid:
-    """A surface that is shaded smoothly, but has an edge wherever two faces meet at more than an angle.
+    """Return a surface that is shaded smoothly, but has an edge wherever two faces meet at more than an angle.
 
     Corners that share a place share a vertex if their faces point the same way, roughly.
     """

@@ -1,4 +1,4 @@
-"""A motion to be shown: times and positions, and what is known of velocities and forces."""
+"""A motion to be shown: times and positions, and velocities and forces if known."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Motion:
     a: Array | None = None
     tau: Array | None = None
     between: Between | None = None
-    """Positions and velocities at any times, where the motion knows them better than its samples tell."""
+    """Positions and velocities at any times, if the motion has more than its samples."""
 
     @property
     def duration(self) -> float:
-        """From the first time to the last."""
+        """The time from the first sample to the last."""
         return float(self.t[-1] - self.t[0])
 
     def at(self, robot: Robot, times: Array) -> Motion:
-        """The motion at other times, along the shortest way between its own positions."""
+        """Return the motion at other times, along the shortest way between its positions."""
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
         if len(self.t) == 1:
             return replace(self.rows(k), t=times)
@@ -62,13 +62,13 @@ class Motion:
         return Motion(self.t[which], self.q[which], v, a, tau)
 
     def frames(self, robot: Robot, rate: float) -> Motion:
-        """The motion at equal times, so many in a second, its last time included."""
+        """Return the motion at `rate` equal times per second, its last time included."""
         count = max(round(self.duration * rate), 1)
         return self.at(robot, np.linspace(self.t[0], self.t[-1], count + 1) if self.duration > 0 else self.t[:1])
 
 
 def motion_of(robot: Robot, motion: Any) -> Motion:
-    """A motion from what has `t` and `q` (a simulation's result, say), or from a pair (t, q)."""
+    """Return a motion from an object with `t` and `q` (a simulation's result, say), or from a pair (t, q)."""
     if isinstance(motion, Motion):
         return motion
     if isinstance(motion, (tuple, list)) and len(motion) == 2:
@@ -109,7 +109,7 @@ def _series(name: str, x: Any, length: int, label: str, size: int) -> Array | No
 
 
 def read_motion(robot: Robot, path: str | os.PathLike[str]) -> tuple[Motion, tuple[str, ...]]:
-    """A motion from a file, and notes on columns that were not read.
+    """Read a motion from a file, and notes on columns that were not read.
 
     A .csv file is read by the names of its columns: t, q.<joint>, v.<joint>, tau.<joint>. A .npz file has arrays t, q
     (v, a, tau) in the order of the robot, or is one that `Result.save` wrote, as a .parquet file is: that must be of
@@ -165,6 +165,6 @@ def _read_csv(robot: Robot, file: Path) -> _Found:
 
 
 def thinned(x: Sequence[Any] | Array, most: int) -> Array:
-    """Indices of at most so many rows, the first and the last among them."""
+    """Return the indices of at most `most` rows, the first and the last among them."""
     n = len(x)
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))

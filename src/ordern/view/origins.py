@@ -1,4 +1,4 @@
-"""Which pages may talk to the viewer's server: its own, and those that are named.
+"""The pages that may connect to the viewer's server: its own, and the named ones.
 
 A browser lets any page open a WebSocket to this machine, and tells in the header "Origin" which page it was. Without a
 look at it, every page that is open anywhere in the browser could see the robot and move it.
@@ -23,7 +23,7 @@ _LOCK = threading.Lock()
 
 
 def checked_origins(origins: Iterable[str]) -> frozenset[str]:
-    """The origins as browsers write them; ArgumentError for what is none."""
+    """Return the origins as browsers write them; `ArgumentError` for anything else."""
     if isinstance(origins, str):
         origins = (origins,)
     found = set()
@@ -39,7 +39,7 @@ def checked_origins(origins: Iterable[str]) -> frozenset[str]:
 
 
 def _plain(origin: str) -> str | None:
-    """An origin in one form: lower case, without the usual port; None if it is none."""
+    """Return an origin in lower case, without the default port; None if it is not an origin."""
     try:
         parts = urlsplit(origin.strip().rstrip("/"))
         port = parts.port
@@ -53,7 +53,7 @@ def _plain(origin: str) -> str | None:
 
 
 def allowed(origin: str | None, more: frozenset[str] = frozenset()) -> bool:
-    """Whether a page of this origin may connect; programs that are no browsers have none, and may.
+    """Return whether a page of this origin may connect; programs other than browsers have no origin, and may.
 
     What counts is the name in the header, not where it leads: a foreign name may be made to lead to this machine.
     """
@@ -65,9 +65,9 @@ def allowed(origin: str | None, more: frozenset[str] = frozenset()) -> bool:
 
 @contextlib.contextmanager
 def guarding(more: frozenset[str] = frozenset()) -> Iterator[None]:
-    """Let a viser server that starts in here refuse pages that are not allowed; an error if it cannot be made to.
+    """Make a viser server that starts in this context refuse pages that are not allowed; raise if that is impossible.
 
-    viser has no setting for it, but asks the library websockets to serve, and that asks a function about each request.
+    viser has no setting for it, but serves through the library websockets, which calls a function for each request.
     """
     from websockets.asyncio import server as websockets
 

@@ -34,9 +34,9 @@ __all__ = ["check_path", "page", "write"]
 _MOST_POSES = 40_000
 _MOST_SLIDERS = 100
 _MOST_NUMBERS = 200_000
-"""Of sliders, over a motion."""
+"""Slider numbers over a motion."""
 _CLOCK = "/clock"
-"""A node without looks, whose x is the time: so the panel knows it."""
+"""An invisible node whose x is the time, for the panel."""
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
@@ -46,14 +46,14 @@ def check_path(path: str | os.PathLike[str]) -> None:
 
 
 def write(stage: Stage, path: str | os.PathLike[str]) -> None:
-    """Write the page: whole, or not at all."""
+    """Write the page, whole or not at all."""
     text = page(stage)
     with replacing(path) as file:
         file.write(text.encode())
 
 
 def page(stage: Stage) -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     server = start(stage.robot.name)
     try:
         scene = stage.scene(server, collision=False)
@@ -79,7 +79,7 @@ def page(stage: Stage) -> str:
 
 
 def _forces(stage: Stage, scene: Scene) -> dict[str, Any]:
-    """The nodes of arrows."""
+    """Return the nodes of arrows."""
     if not stage.robot.bodies:
         return {}
     nodes = {kind: scene.arrows(kind) for kind in stage.force_kinds}
@@ -90,7 +90,7 @@ def _forces(stage: Stage, scene: Scene) -> dict[str, Any]:
 
 
 def _record(stage: Stage, scene: Scene, recording: Any, clock: Any, nodes: dict[str, Any]) -> None:
-    """Let the motion run once, for the recording."""
+    """Play the motion once, for the recording."""
     frames = stage.frames(_MOST_POSES)
     poses = body_poses(stage.robot, frames.q)
     turns = quaternion_from_matrix(poses[..., :3, :3], check=False)
@@ -105,7 +105,7 @@ def _record(stage: Stage, scene: Scene, recording: Any, clock: Any, nodes: dict[
 
 
 def _told(stage: Stage, scene: Scene) -> dict[str, Any]:
-    """What the panel needs to know."""
+    """Return the data of the panel."""
     robot, charts = stage.robot, stage.charts
     movable = all(factors(c.type) is not None for c in robot.joints)
     sliders = [
@@ -143,7 +143,7 @@ def _told(stage: Stage, scene: Scene) -> dict[str, Any]:
 
 
 def _body(stage: Stage, scene: Scene, k: int) -> dict[str, Any]:
-    """How a body hangs on its parent, and which sliders move it along which twists."""
+    """Return the placement of a body on its parent, and the sliders and twists that move it."""
     c = stage.robot.joints[k]
     ratio, offset, joint = (c.mimic.ratio, c.mimic.offset, c.mimic.joint) if c.mimic else (1.0, 0.0, k)
     start = stage.charts.start(joint) if stage.robot.joints[joint].nq else 0
@@ -156,10 +156,10 @@ def _body(stage: Stage, scene: Scene, k: int) -> dict[str, Any]:
 
 
 def _short(x: Any) -> list[float]:
-    """Numbers with five digits: enough for the eye."""
+    """Return numbers with five digits."""
     return [float(f"{v:.5g}") for v in np.asarray(x).tolist()]
 
 
 def _json(x: Any) -> str:
-    """JSON that can stand in a script of a page."""
+    """Return JSON that is safe in a script of a page."""
     return json.dumps(x, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")

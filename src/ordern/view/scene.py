@@ -32,17 +32,17 @@ TOGGLES = {
     "paths": True,
     "ground": True,
 }
-"""What can be shown, and whether it is at first."""
+"""The groups that can be shown, and whether each is shown at first."""
 
 _AXIS, _CENTRE, _INERTIA = (250, 176, 5), (30, 34, 42), (255, 160, 60)
 _FORCE, _PUSH, _PATH = (230, 57, 70), (42, 157, 80), (247, 127, 0)
 _FOV = 0.7
 _MOST_DETAILED = 250
-"""Bodies of a robot whose frames, axes, mass centres and inertias can be shown: more would be too much for a page."""
+"""Most bodies whose frames, axes, mass centres and inertias can be shown: more would be too much for a page."""
 
 
 def node_names(looks: Looks) -> list[str]:
-    """The names of the bodies' nodes."""
+    """Return the names of the bodies' nodes."""
     return [f"/robot/{k} {body.name.replace('/', '_')}" for k, body in enumerate(looks.model.bodies)]
 
 
@@ -53,11 +53,11 @@ class Scene:
     server: Any
     looks: Looks
     groups: dict[str, list[Any]] = field(default_factory=dict)
-    """By what is shown: the nodes that show it."""
+    """The nodes of each group."""
     bodies: list[Any] = field(default_factory=list)
 
     def build(self, *, collision: bool = True) -> None:
-        """All that moves with the robot."""
+        """Add all nodes that move with the robot."""
         scene, looks = self.server.scene, self.looks
         scene.set_up_direction(tuple(looks.up.tolist()))
         for name in node_names(looks):
@@ -87,7 +87,7 @@ class Scene:
         self.groups.setdefault(group, []).append(node)
 
     def _details(self, k: int, name: str) -> None:
-        """Frame, axis, mass centre and inertia of a body."""
+        """Add frame, axis, mass centre and inertia of a body."""
         looks, body = self.looks, self.looks.model.bodies[k]
         size = looks.size
         frame = self.server.scene.add_frame(
@@ -117,7 +117,7 @@ class Scene:
             node.wxyz = turn
 
     def surroundings(self, q: Array) -> None:
-        """Ground and camera for a robot that takes these positions (T, nq)."""
+        """Add ground and camera for a robot at these positions (T, nq)."""
         looks, scene = self.looks, self.server.scene
         corners = looks.corners(q)
         ground = self._ground(corners)
@@ -145,7 +145,7 @@ class Scene:
         self._camera(corners, q[0], ground)
 
     def _lights(self) -> None:
-        """A sky, a ground that shines back, and viser's sun. No picture of a room: drawing it takes a fast GPU."""
+        """Add a sky, a reflecting ground, and viser's sun. An image of a room would need a fast GPU."""
         scene = self.server.scene
         scene.configure_environment_map(None)
         scene.configure_default_lights(True, cast_shadow=True)
@@ -155,7 +155,7 @@ class Scene:
         )
 
     def _ground(self, corners: Array) -> float:
-        """The height of the ground: that of the base, unless the robot reaches below it or floats."""
+        """Return the height of the ground: the base's, unless the robot reaches below it or floats."""
         low = float((corners @ self.looks.up).min())
         size = self.looks.size
         return low if self.looks.floats else 0.0 if low > -0.06 * size else low - 0.02 * size
@@ -175,7 +175,7 @@ class Scene:
         camera.up = up
 
     def _direction(self, q: Array) -> Array:
-        """From where one sees most: the front, from above; a robot that moves in a plane, at a right angle to it."""
+        """Return the direction of the camera: from the front and above, or at a right angle to a planar robot."""
         up = self.looks.up
         x = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
         x = x - (x @ up) * up
@@ -195,7 +195,7 @@ class Scene:
         return np.asarray(usual / np.linalg.norm(usual))
 
     def path(self, name: str, points: Array) -> None:
-        """A line through points (T, 3)."""
+        """Add a line through points (T, 3)."""
         if len(points) < 2 or float(np.ptp(points, axis=0).max()) < 1e-9:
             return
         node = self.server.scene.add_line_segments(
@@ -208,7 +208,7 @@ class Scene:
         self.groups.setdefault("paths", []).append(node)
 
     def arrows(self, group: str) -> Any:
-        """A node for arrows, none of which are drawn yet."""
+        """Add a node for arrows, without arrows."""
         size = self.looks.size
         node = self.server.scene.add_arrows(
             f"/{group}",
@@ -224,7 +224,7 @@ class Scene:
 
 
 def drawable(segments: Array, size: float) -> Array:
-    """Arrows that a page can draw: at least one; where there is none, it is far below."""
+    """Return arrows that a page can draw: at least one, which is far below if there are none."""
     if not len(segments):
         far = -1e4 * size
         segments = np.array([[[0.0, 0.0, far], [0.0, 0.0, 1.001 * far]]])
@@ -232,6 +232,6 @@ def drawable(segments: Array, size: float) -> Array:
 
 
 def _round(x: float) -> float:
-    """A number with one digit, 1, 2 or 5, not above x."""
+    """Return a number with one digit, 1, 2 or 5, not above x."""
     power = 10.0 ** math.floor(math.log10(x))
     return power * max(d for d in (1, 2, 5) if d * power <= x * (1 + 1e-9))

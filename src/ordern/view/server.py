@@ -30,7 +30,7 @@ class PortError(OrdernError, OSError):
 
 
 def start(label: str, port: int | None = None, origins: Iterable[str] = ()) -> Any:
-    """A viser server on this port, or on the first from 8080 on that is free.
+    """Return a viser server on this port, or on the first from 8080 on that is free.
 
     Pages of this machine may connect to it, and those of other `origins`.
     """

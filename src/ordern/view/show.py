@@ -38,7 +38,7 @@ class Viewer:
 
     @property
     def port(self) -> int:
-        """Where the page is served."""
+        """The port of the server."""
         return int(self._server.get_port())
 
     @property
@@ -94,7 +94,7 @@ class Viewer:
         return f"<Viewer of {self._robot.name!r}: {'closed' if self._closed.is_set() else self.url}>"
 
     def _repr_html_(self) -> str:
-        """The page itself, in a notebook."""
+        """Return the page itself, for a notebook."""
         return f'<iframe src="{self.url}" width="100%" height="560" style="border:1px solid #ddd"></iframe>'
 
 

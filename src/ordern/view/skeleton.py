@@ -1,4 +1,4 @@
-"""What a robot without shapes looks like: tubes between its joints, hubs at them, solids made of its inertias."""
+"""The looks of a robot without shapes: tubes between its joints, hubs at them, solids made of its inertias."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Frame:
 
 
 def axis_of(joint: Joint) -> Frame | None:
-    """The axis of a joint with one freedom, in its child's frame."""
+    """Return the axis of a joint with one freedom, in its child's frame."""
     if joint.nv != 1:
         return None
     twist = joint_motions(joint, np.array(joint.neutral()))[:, 0]
@@ -40,7 +40,7 @@ def axis_of(joint: Joint) -> Frame | None:
 
 
 def principal(body: Body) -> tuple[Array, Array]:
-    """The principal moments of a body's inertia, and their axes as columns of a rotation."""
+    """Return the principal moments of a body's inertia, and their axes as columns of a rotation."""
     moments, axes = np.linalg.eigh(body.inertia_matrix)
     if np.linalg.det(axes) < 0:
         axes[:, 0] = -axes[:, 0]
@@ -48,7 +48,7 @@ def principal(body: Body) -> tuple[Array, Array]:
 
 
 def equivalent(body: Body) -> tuple[Array, Array] | None:
-    """The sides of the even box with a body's mass and inertia, and its 4x4 placement in the body's frame."""
+    """Return the sides of the uniform box with a body's mass and inertia, and its 4x4 placement in the body's frame."""
     if body.mass <= 0.0:
         return None
     moments, axes = principal(body)
@@ -83,7 +83,7 @@ class Skeleton:
         self._carried = self._masses()
 
     def _ends_of(self, k: int) -> list[Array]:
-        """The points of a body, in its frame, at which it ends: joints of children and loops, or frames fixed to it."""
+        """Return the end points of a body, in its frame: joints of children and loops, or frames fixed to it."""
         tied = [p for p in self._tied.get(k, ()) if np.linalg.norm(p) > 1e-6]
         ends = self._children.get(k, []) + tied
         ends = ends or [p for p in self._frames.get(k, ()) if np.linalg.norm(p) > 1e-6]
@@ -103,7 +103,7 @@ class Skeleton:
         return float(2.0 * max(boxes)) if boxes else 1.0
 
     def _masses(self) -> Array:
-        """The mass that each joint carries."""
+        """Return the mass that each joint carries."""
         m = self._model
         carried = np.array([b.mass for b in m.bodies])
         for k in reversed(range(len(carried))):
@@ -112,13 +112,13 @@ class Skeleton:
         return carried
 
     def thickness(self, k: int) -> float:
-        """The radius of a body's tubes: those that carry more are thicker."""
+        """Return the radius of a body's tubes: tubes that carry more are thicker."""
         whole = float(self._carried.max(initial=0.0))
         share = self._carried[k] / whole if whole > 0.0 else 1.0
         return self.radius * float(np.clip(1.15 * share ** (1 / 3), 0.55, 1.15))
 
     def tubes(self, k: int) -> list[Solid]:
-        """Between a body's joint and its ends; along the joint's axis first, as arms are built."""
+        """Return tubes between a body's joint and its ends, along the joint's axis first, as arms are built."""
         r, joint = self.thickness(k), self._model.joints[k].type
         axis = axis_of(joint)
         found = []
@@ -141,7 +141,7 @@ class Skeleton:
         return upper if 0.0 < upper < self.size else 0.3 * self.size
 
     def mass_solid(self, k: int) -> Solid | None:
-        """A box, or a disc, with the body's inertia, for bodies that no tube shows."""
+        """Return a box, or a disc, with the body's inertia, for bodies without tubes."""
         body = self._model.bodies[k]
         found = equivalent(body)
         if found is None or found[0].max() > 2.0 * self.size:
@@ -157,7 +157,7 @@ class Skeleton:
         return round_box(sides, 0.08 * float(sides.max())).at(T)
 
     def solids(self, k: int) -> list[Solid]:
-        """All of a body but its hub."""
+        """Return all solids of a body but its hub."""
         tubes = self.tubes(k)
         leaf = k not in self._children
         loose = leaf and isinstance(self._model.joints[k].type, _LOOSE) and len(self._model.bodies) == 1
@@ -167,7 +167,7 @@ class Skeleton:
         return tubes + ([solid] if solid is not None else [])
 
     def hub(self, k: int) -> Solid | None:
-        """The joint that carries a body."""
+        """Return the solid of the joint that carries a body."""
         joint, r = self._model.joints[k].type, self.thickness(k)
         if isinstance(joint, (Free, RollingDisc)) or not joint.nv:
             return None
@@ -180,7 +180,7 @@ class Skeleton:
         return round_box((2.5 * r, 2.5 * r, 2.9 * r), 0.3 * r).at(along(*ends))
 
     def tips(self) -> list[tuple[int, Array]]:
-        """The bodies that carry no other, those farthest out first, and where they end in their own frames."""
+        """Return the bodies without children, farthest out first, and their end points in their own frames."""
         leaves = [k for k in range(len(self._model.bodies)) if k not in self._children]
         depth = [0] * len(self._model.bodies)
         for k, c in enumerate(self._model.joints):
@@ -189,7 +189,7 @@ class Skeleton:
         return [(k, max(self._ends[k], key=lambda p: float(p @ p), default=np.zeros(3))) for k in leaves]
 
     def base(self) -> list[Solid]:
-        """A foot, and what reaches from it to the first joints."""
+        """Return a foot, and the solids from it to the first joints."""
         roots = [c for c in self._model.joints if c.parent == BASE]
         held = [c for c in roots if not isinstance(c.type, (Free, RollingDisc))]
         if not held:

@@ -24,15 +24,15 @@ class Solid:
     vertices: Array
     faces: Array
     flat: bool = False
-    """Whether its faces are shaded one by one, rather than smoothly."""
+    """True if its faces are shaded one by one, rather than smoothly."""
 
     def at(self, T: Array) -> Solid:
-        """The surface moved by a 4x4 matrix."""
+        """Return the surface moved by a 4x4 matrix."""
         return Solid(self.vertices @ T[:3, :3].T + T[:3, 3], self.faces, self.flat)
 
 
 def box(sides: Sequence[float] | Array) -> Solid:
-    """A box with these sides along x, y and z."""
+    """Return a box with these sides along x, y and z."""
     corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
     quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
     faces = np.array([(a, b, c) for a, b, c, _ in quads] + [(a, c, d) for a, _, c, d in quads])
@@ -40,7 +40,7 @@ def box(sides: Sequence[float] | Array) -> Solid:
 
 
 def round_box(sides: Sequence[float] | Array, bevel: float) -> Solid:
-    """A box whose edges are cut off by this much."""
+    """Return a box with bevelled edges."""
     half = np.asarray(sides, float) / 2
     cut = np.minimum(bevel, 0.45 * half)
     signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
@@ -64,7 +64,7 @@ def _quad(a: int, b: int, c: int, d: int) -> list[tuple[int, int, int]]:
 
 
 def _outward(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """The same convex surface, with the faces' corners in the order in which they are seen from outside."""
+    """Return the convex surface with the corners of faces in counter-clockwise order from outside."""
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     inward = np.einsum("ni,ni->n", np.cross(b - a, c - a), a + b + c) < 0
     faces = faces.copy()
@@ -73,9 +73,9 @@ def _outward(vertices: Array, faces: Array) -> tuple[Array, Array]:
 
 
 def turned(curves: Sequence[Points], around: int = _AROUND) -> Solid:
-    """The surface that curves of points (radius, z) sweep about z; smooth along a curve, with edges between them.
+    """Return the surface that curves of points (radius, z) sweep about z: smooth along a curve, with edges between.
 
-    Curves go up on the outside: then the surface's outside is outside.
+    Curves must go up on the outside, so that faces point outward.
     """
     angle = np.linspace(0, 2 * math.pi, around, endpoint=False)
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
@@ -96,7 +96,7 @@ def turned(curves: Sequence[Points], around: int = _AROUND) -> Solid:
 
 
 def cylinder(radius: float, length: float, bevel: float = 0.0) -> Solid:
-    """A cylinder along z."""
+    """Return a cylinder along z."""
     h = length / 2
     c = min(bevel, 0.4 * radius, 0.4 * h)
     if c <= 0:
@@ -114,7 +114,7 @@ def cylinder(radius: float, length: float, bevel: float = 0.0) -> Solid:
 
 
 def capsule(radius: float, length: float) -> Solid:
-    """A cylinder along z of this length, with half balls at its ends."""
+    """Return a cylinder along z of this length, with half balls at its ends."""
     arc = np.linspace(0, math.pi / 2, 8)
     h = length / 2
     low = [(radius * math.sin(a), -h - radius * math.cos(a)) for a in arc]
@@ -123,14 +123,14 @@ def capsule(radius: float, length: float) -> Solid:
 
 
 def ellipsoid(half: Sequence[float] | Array) -> Solid:
-    """An ellipsoid with these half axes; three equal ones are a ball."""
+    """Return an ellipsoid with these half axes."""
     arc = np.linspace(0, math.pi, 17)
     ball = turned([[(math.sin(a) if 0 < a < math.pi else 0.0, -math.cos(a)) for a in arc]])
     return Solid(ball.vertices * np.asarray(half, float), ball.faces)
 
 
 def along(a: Array, b: Array) -> Array:
-    """The 4x4 placement halfway between two points, whose z goes from a to b."""
+    """Return the 4x4 placement halfway between two points, whose z goes from a to b."""
     z = np.asarray(b, float) - a
     length = np.linalg.norm(z)
     z = z / length if length > 0 else np.array([0.0, 0.0, 1.0])

@@ -1,4 +1,4 @@
-"""All that a page shows of a robot, computed once: looks, sliders, frames of a motion, forces, curves."""
+"""The contents of a page, computed once: looks, sliders, frames of a motion, forces, curves."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Curves:
     labels: tuple[str, ...]
     colours: tuple[Colour, ...]
     values: Array
-    """Of shape (T, number of curves)."""
+    """The numbers, (T, number of curves)."""
 
 
 class Stage:
-    """A robot, perhaps its motion, and what is derived from them."""
+    """A robot, perhaps its motion, and everything that is derived from them."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Stage:
         self.warning = self._missing()
 
     def _position(self, q: Any) -> Array:
-        """Where the robot is at first: where it was put, where its motion begins, or neutral, within its limits."""
+        """Return the first position: the given one, the start of the motion, or neutral, within the limits."""
         if q is None:
             if self.motion is not None:
                 start: Array = self.motion.q[0]
@@ -80,7 +80,7 @@ class Stage:
         return position
 
     def _missing(self) -> str:
-        """One line about the meshes that are not shown."""
+        """Return one line about the meshes that are not shown."""
         missing = self.looks.missing
         if not missing:
             return ""
@@ -88,7 +88,7 @@ class Stage:
         return f"{self.robot.name}: meshes that are not shown: {listed}"
 
     def frames(self, most: int, rate: float = 60.0) -> Motion:
-        """The motion at equal times, at most so many bodies' poses in all."""
+        """Return the motion at equal times, with at most `most` poses of bodies in all."""
         assert self.motion is not None
         count = max(most // max(len(self.robot.bodies), 1), 2)
         return self.motion.frames(self.robot, min(rate, count / max(self.motion.duration, 1e-9)))
@@ -100,7 +100,7 @@ class Stage:
         return ["joint forces", *pushed] if self.robot.bodies else pushed
 
     def scene(self, server: Any, *, collision: bool) -> Scene:
-        """The nodes of a server, with the robot where it is at first."""
+        """Build the nodes of a server, with the robot at its first position."""
         scene = Scene(server, self.looks)
         scene.build(collision=collision)
         over = self.q[None] if self.motion is None else self.motion.q[thinned(self.motion.q, 40)]
@@ -112,12 +112,12 @@ class Stage:
         return scene
 
     def poses(self, q: Array) -> tuple[Array, Array]:
-        """The poses of all bodies at one position, and their quaternions."""
+        """Return the poses of all bodies at one position, and their quaternions."""
         poses = body_poses(self.robot, q[None])[0]
         return poses, quaternion_from_matrix(poses[:, :3, :3], check=False)
 
     def paths(self) -> dict[str, Array]:
-        """The ways of frames, or of the robot's ends, by name."""
+        """Return the paths of frames, or of the robot's ends, by name."""
         assert self.motion is not None
         count = int(np.clip(self.motion.duration * 60, 2, 1500))
         dense = self.motion.frames(self.robot, count / max(self.motion.duration, 1e-9))
@@ -130,7 +130,7 @@ class Stage:
 
     @cached_property
     def _weights(self) -> dict[str, float]:
-        """By kind of force: metres of an arrow for a newton."""
+        """Metres of an arrow for a newton, by kind of force."""
         sample = Motion(np.zeros(1), self.q[None])
         if self.motion is not None:
             sample = self.motion.rows(thinned(self.motion.q, 200))
@@ -150,7 +150,7 @@ class Stage:
         return found
 
     def arrows(self, motion: Motion) -> Mapping[str, list[Array]]:
-        """By kind of force: for each time, the segments of the arrows."""
+        """Return the segments of the arrows at each time, by kind of force."""
         poses = body_poses(self.robot, motion.q)
         least = 0.045 * self.looks.size
         return {
@@ -159,7 +159,7 @@ class Stage:
         }
 
     def curves(self) -> tuple[Array, dict[str, Curves]]:
-        """The times, and the curves of the motion by their name; of large robots, those of the first joints."""
+        """Return the times, and the curves of the motion by name; of large robots, only of the first joints."""
         assert self.motion is not None
         motion = self.motion
         if motion.between is not None and motion.duration > 0:
@@ -194,7 +194,7 @@ class Stage:
 
 
 def shades(colour: Colour, n: int) -> list[Colour]:
-    """Of one colour, a shade for each coordinate of a joint: each darker than the one before."""
+    """Return n shades of a colour, one for each coordinate of a joint, each darker than the one before."""
     r, g, b = colour
     dark = [1.0 - 0.6 * i / max(n, 2) for i in range(n)]
     return [(round(x * r), round(x * g), round(x * b)) for x in dark]

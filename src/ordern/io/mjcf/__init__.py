@@ -25,7 +25,7 @@ __all__ = ["build_mjcf"]
 
 
 def build_mjcf(root: Element) -> ModelBuilder:
-    """A robot from the root element of an MJCF document."""
+    """Build a robot from the root element of an MJCF document."""
     if root.tag != "mujoco":
         raise ModelError(f"the root element is <{root.tag}>; that of an MJCF document is <mujoco>", root.where)
     document = Document(assembled(root))

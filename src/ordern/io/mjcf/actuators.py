@@ -1,4 +1,4 @@
-"""What actuators say of joints: which are driven, and the armature and damping that is added to them.
+"""Actuators: the joints that they drive, and the armature and damping that they add.
 
 Nothing else of them is read.
 """
@@ -18,13 +18,13 @@ from .tree import Tree
 __all__ = ["add_motors", "drives_of"]
 
 _DRIVES_NOTHING = ("damper",)
-"""What only brakes a joint."""
+"""Actuators that only brake a joint."""
 _DRIVES_ALL = ("orientation",)
-"""What drives all freedoms of its joint."""
+"""Actuators that drive all freedoms of their joint."""
 
 
 def drives_of(document: Document, tree: Tree) -> dict[str, dict[str, float]]:
-    """By joint: the armature and damping that its actuators add, seen through their gears."""
+    """Return the armature and damping that actuators add through their gears, by joint."""
     joints, found = _joint_names(tree), dict[str, dict[str, float]]()
     for element in document.section("actuator"):
         if element.tag not in ACTUATORS:
@@ -47,10 +47,10 @@ def drives_of(document: Document, tree: Tree) -> dict[str, dict[str, float]]:
 
 
 def add_motors(builder: ModelBuilder, document: Document, tree: Tree) -> None:
-    """Tell the builder which joints actuators drive, if they name any.
+    """Set the actuated joints of the builder, if actuators name any.
 
-    An actuator of a ball or a free joint pushes along one direction of it, its gear: such a joint counts as driven if
-    its actuators push along all of its freedoms.
+    An actuator of a ball or a free joint pushes along one direction, its gear. Such a joint counts as actuated if its
+    actuators push along all of its freedoms.
     """
     joints, gears = _joint_names(tree), dict[str, list[tuple[float, ...]]]()
     whole: set[str] = set()
@@ -97,7 +97,7 @@ def _joint_names(tree: Tree) -> set[str]:
 
 
 def _joints_of(name: str, element: Element, tree: Tree, joints: set[str]) -> Iterator[str]:
-    """The joints that a name stands for: one, or one in each replica."""
+    """Yield the joints of a name: one, or one in each replica."""
     for suffix in [""] if name in joints else tree.suffixes.get(("joint", name), [""]):
         if name + suffix not in joints:
             raise ModelError(str(unknown_name("joint", name + suffix, joints, f"<{element.tag}>")), element.where)

@@ -57,7 +57,7 @@ def _add_site(builder: ModelBuilder, part: Part, body: BodyNode, document: Docum
 
 
 def site_placement(part: Part, document: Document) -> Placement:
-    """Where a site is in its body."""
+    """Return the placement of a site in its body."""
     what = f"site {part.name!r}"
     if "fromto" in part.element.attributes:
         return part.at @ fromto(part.element, what)[0]
@@ -72,7 +72,7 @@ def _add_body(
     tree: Tree,
     drives: dict[str, dict[str, float]],
 ) -> None:
-    """A body and its joints, in their order. `at` places what comes next in the body before it."""
+    """Add a body and its joints, in their order. `at` places the next body in the one before it."""
     assert body.parent is not None
     element, before, at = body.element, body.parent.name, body.at
     inertia = {"mass": mass.m, "com": mass.com.tolist(), "inertia": mass.I}
@@ -129,7 +129,7 @@ def _kind(element: Element, what: str) -> str:
 
 
 def _joint_type(part: Part, what: str) -> tuple[Joint, Array]:
-    """The type of a joint, its axis along those of the body, and the point of the body that it turns about."""
+    """Return the type of a joint, its axis in the axes of the body, and the point that it turns about."""
     e, R = part.element, part.at.R
     kind = _kind(e, what)
     if kind == "free":
@@ -149,14 +149,14 @@ def _joint_type(part: Part, what: str) -> tuple[Joint, Array]:
 
 
 def reference(part: Part, settings: Settings, what: str) -> float:
-    """The position of a joint in which the file has the robot; of a ball it is zero."""
+    """Return the position of a joint in the pose of the file; zero for a ball."""
     ref = number(part.element, "ref", what, 0.0)
     kind = _kind(part.element, what)
     return settings.angle(ref) if kind == "hinge" else ref if kind == "slide" else 0.0
 
 
 def _back(type: Joint, ref: float) -> Placement:
-    """The motion of a joint from its reference position to zero."""
+    """Return the motion of a joint from its reference position to zero."""
     if isinstance(type, Revolute) and ref:
         return Placement.of(about(type.axis, -ref), _ZERO)
     if isinstance(type, Prismatic) and ref:
@@ -165,7 +165,7 @@ def _back(type: Joint, ref: float) -> Placement:
 
 
 def _limits(e: Element, type: Joint, what: str, document: Document) -> dict[str, Any]:
-    """Limits and coefficients of a joint, as the builder calls them."""
+    """Return limits and coefficients of a joint, as arguments of the builder."""
     if e.tag == "freejoint":
         return {}
     settings, limits = document.settings, dict[str, Any]()
@@ -204,7 +204,7 @@ def _note_reversed(builder: ModelBuilder, e: Element, limits: dict[str, Any], wh
 
 
 def _limited(e: Element, attribute: str, switch: str, what: str, settings: Settings) -> bool:
-    """Whether a range holds: as the switch says or, if it leaves that open, if there is a range."""
+    """Return whether a range applies: as its switch says or, if that is "auto", if there is a range."""
     limited = keyword(e, switch, ("false", "true", "auto"), "auto", what)
     low, high = vector(e, attribute, 2, what, (0.0, 0.0))
     if limited == "auto" and not settings.autolimits and attribute in e.attributes:

@@ -22,17 +22,17 @@ __all__ = ["ORIENTATIONS", "Document", "Settings", "assembled", "flag", "found",
 T = TypeVar("T")
 
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
-"""The attributes that say how a frame is turned, of which an element has one at most."""
+"""The attributes for orientations, of which an element has one at most."""
 
 ACTUATORS = (
     *("general", "motor", "position", "velocity", "intvelocity", "orientation", "pid", "damper", "cylinder", "muscle"),
     *("dcmotor", "plugin"),
 )
-"""They have one set of defaults among them."""
+"""The elements of actuators, which share one set of defaults."""
 
 
 def assembled(root: Element) -> Element:
-    """The document with every <include> replaced by the contents of the file that it names."""
+    """Return the document with every <include> replaced by the contents of its file."""
     seen = {os.path.abspath(root.source): "as the main file"}
     stack = [_Open(root)]
     while True:
@@ -54,7 +54,7 @@ def assembled(root: Element) -> Element:
 
 
 class _Open:
-    """An element of which some children have been seen: nesting may be deeper than Python's own stack."""
+    """An element that is partly visited: nesting may be deeper than Python's own stack."""
 
     __slots__ = ("children", "element", "rest")
 
@@ -91,7 +91,7 @@ def _included(include: Element, root: Element, seen: dict[str, str]) -> Element:
 
 
 def keyword(element: Element, attribute: str, choices: Iterable[str], default: str, what: str) -> str:
-    """An attribute that is one of a few words."""
+    """Return an attribute that is one of a few words."""
     value = element.attributes.get(attribute, default)
     if value not in (known := tuple(choices)):
         raise ModelError(f"{what}: {unknown_name(attribute, value, known, f'<{element.tag}>')}", element.where)
@@ -112,7 +112,7 @@ def found(kind: str, name: str, table: Mapping[str, T], element: Element, what: 
 
 
 def numbers(element: Element, attribute: str, least: int, most: int, what: str) -> tuple[float, ...]:
-    """An attribute that is `least` to `most` numbers separated by spaces; none if it is not there."""
+    """Return an attribute that is `least` to `most` numbers separated by spaces; empty if it is missing."""
     if attribute not in element.attributes:
         return ()
     n = len(element.attributes[attribute].split())
@@ -126,12 +126,12 @@ def numbers(element: Element, attribute: str, least: int, most: int, what: str) 
 
 
 _MAIN = "main"
-"""The class of defaults at the top, which has this name besides any that a file gives it."""
+"""The name of the top class of defaults, besides any name that a file gives it."""
 
 
 @dataclass
 class Settings:
-    """What <compiler> and <option> say about the whole document."""
+    """The settings of the whole document, from <compiler> and <option>."""
 
     radians: bool = False
     eulerseq: str = "xyz"
@@ -150,11 +150,11 @@ class Settings:
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
 
     def angle(self, x: float) -> float:
-        """An angle of the file in radians."""
+        """Return an angle of the file in radians."""
         return x if self.radians else math.radians(x)
 
     def read_compiler(self, e: Element) -> None:
-        """Take over what a <compiler> sets; later ones override earlier ones."""
+        """Apply a <compiler>; later ones override earlier ones."""
         what, has = "compiler", e.attributes
         if keyword(e, "coordinate", ("local", "global"), "local", what) == "global":
             raise ModelError(
@@ -181,7 +181,7 @@ class Settings:
             raise ModelError(f'<compiler> has eulerseq="{self.eulerseq}"; expected three of x y z X Y Z', e.where)
 
     def read_option(self, e: Element) -> None:
-        """Take over the gravity of an <option>, or that there is none."""
+        """Apply the gravity of an <option>, or its flag that disables gravity."""
         self.gravity = vector(e, "gravity", 3, "option", self.gravity)
         for switch in e.all("flag"):
             if keyword(switch, "gravity", ("enable", "disable"), "enable", "option") == "disable":
@@ -189,7 +189,7 @@ class Settings:
 
 
 class Document:
-    """An MJCF document without includes: settings, classes of defaults, assets, and what was not read."""
+    """An MJCF document without includes: settings, classes of defaults, assets, and unread parts."""
 
     def __init__(self, root: Element) -> None:
         self.root = root
@@ -212,18 +212,18 @@ class Document:
         self.materials = self._assets("material")
 
     def section(self, tag: str) -> Iterator[Element]:
-        """The elements of a section, which a document may have several times."""
+        """Return the elements of a section, which a document may have several times."""
         return (element for section in self.root.all(tag) for element in section.children)
 
     def resolved(self, element: Element, inherited: str = "", tag: str = "") -> Element:
-        """An element with what its class of defaults adds. `inherited` is the class of its surroundings."""
+        """Return an element with the attributes of its class of defaults. `inherited` is the class of its parent."""
         self.unread.check(element, tag)
         name = element.attributes.get("class", inherited) or _MAIN
         defaults = found("class of defaults", name, self._classes, element).get(tag or element.tag, {})
         return replace(element, attributes=_merged(defaults, dict(element.attributes))) if defaults else element
 
     def known_class(self, element: Element, inherited: str) -> str:
-        """The class that the contents of a body or frame inherit."""
+        """Return the class that the contents of a body or frame inherit."""
         name = element.attributes.get("childclass", inherited)
         if name:
             found("class of defaults", name, self._classes, element)
@@ -264,7 +264,7 @@ class Document:
 
 
 def _merged(defaults: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-    """Own attributes before those of the class. A shorter list of sizes replaces the first of the class's."""
+    """Merge attributes with those of the class. A shorter list of sizes replaces the first sizes of the class."""
     both = {**defaults, **own}
     if any(name in own for name in ORIENTATIONS):
         for name in ORIENTATIONS:

@@ -21,7 +21,7 @@ _REFERENCES = {"body1": "body", "body2": "body", "site1": "site", "site2": "site
 
 
 def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> None:
-    """Add what <equality> says. What is switched off there is noted, and an open loop."""
+    """Add loops and couplings from <equality>. Inactive ones are noted, and are open."""
     adder = _Adder(builder, document, tree)
     given_names = [e.attributes["name"] for e in document.section("equality") if e.attributes.get("name")]
     count = 0
@@ -42,7 +42,7 @@ def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> Non
 
 
 def _suffixes(e: Element, tree: Tree) -> list[str]:
-    """The suffixes of the replicas that an element refers to: it is repeated for each."""
+    """Return the suffixes of the replicas that an element refers to: it is repeated for each."""
     for attribute, tag in _REFERENCES.items():
         suffixes = tree.suffixes.get((tag, e.attributes.get(attribute, "")))
         if suffixes:
@@ -59,7 +59,7 @@ class _Adder:
         self.world = tree.world
 
     def name(self, given: str, e: Element) -> str:
-        """The name of an equality. In MuJoCo it may be that of a joint, too; here joints and loops are told apart."""
+        """Return a name that no joint has. In MuJoCo an equality and a joint may have the same name."""
         name = given
         while name in self.builder.joints:
             name += "_"
@@ -83,7 +83,7 @@ class _Adder:
         return one, site_placement(part, self.document), other, site_placement(part2, self.document)
 
     def _bodies(self, e: Element, suffix: str, what: str) -> tuple[BodyNode, Placement, BodyNode, Placement]:
-        """The anchor on both bodies. Where it is on the second, the position of the file says, if nothing else does."""
+        """Return the anchor on both bodies. On the second body, the pose of the file places it, unless given."""
         one, other = found("body", required(e, "body1", what) + suffix, self.bodies, e, what), self.world
         if "body2" in e.attributes:
             other = found("body", e.attributes["body2"] + suffix, self.bodies, e, what)
@@ -99,7 +99,7 @@ class _Adder:
         return one, relative.inverse @ anchor, other, anchor
 
     def _couple(self, e: Element, name: str, suffix: str, what: str, active: bool) -> None:
-        """A polynomial of distances from the references of both joints, as one of their positions."""
+        """Couple two joints by a polynomial of their distances from their references."""
         settings = self.document.settings
         given = numbers(e, "polycoef", 1, 5, what)
         a = [*given, *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :]]

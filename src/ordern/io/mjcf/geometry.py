@@ -1,4 +1,4 @@
-"""Geoms: their masses and inertias, of which MuJoCo makes those of bodies, and their shapes."""
+"""Geoms: their shapes, and their masses and inertias, which MuJoCo sums up for bodies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Geom(NamedTuple):
 
 
 def geom_of(part: Part, body: BodyNode, document: Document) -> Geom:
-    """Type, size and place of a geom. The sizes of one that is fitted to a mesh are not known here."""
+    """Return type, size and placement of a geom. The sizes of a geom that is fitted to a mesh are not known here."""
     e = part.element
     what = f"geom {part.name!r} of {body.what}" if part.name else f"a geom of {body.what}"
     kind = keyword(e, "type", _TYPES, "sphere", what)
@@ -53,7 +53,7 @@ def geom_of(part: Part, body: BodyNode, document: Document) -> Geom:
 
 
 def mass_of(geom: Geom, document: Document) -> Mass:
-    """The mass of a geom, in the frame of its body: of its volume, or of its surface if it is a shell."""
+    """Return the mass of a geom, in the frame of its body: of its volume, or of its surface if it is a shell."""
     e, what = geom.element, geom.what
     m = number(e, "mass", what, -1.0) if "mass" in e.attributes else None
     density = number(e, "density", what, 1000.0)
@@ -95,7 +95,7 @@ def _mesh(geom: Geom, document: Document, shell: bool) -> Mesh:
 
 
 def _fitted(geom: Geom, mesh: Mesh, document: Document) -> tuple[Placement, tuple[float, ...]]:
-    """The place and half sizes of a shape with about the inertia of a mesh, along its principal axes."""
+    """Return placement and half sizes of a shape with about the inertia of a mesh, along its principal axes."""
     if document.settings.fit_aabb:
         raise ModelError(
             f"{geom.what} is fitted to the bounding box of a mesh, which is not read; give the body an <inertial>",
@@ -112,7 +112,7 @@ def _fitted(geom: Geom, mesh: Mesh, document: Document) -> tuple[Placement, tupl
 
 
 def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode, document: Document) -> None:
-    """What a geom looks like, and what it collides with: one shape, or one for each role."""
+    """Add the visual and the collision shape of a geom, as far as it has these roles."""
     e, kind = geom.element, geom.kind
     if kind in ("hfield", "sdf") or (kind in _SIZES and "mesh" in e.attributes):
         document.unread.add(f"shape of a geom of type {kind}{' fitted to a mesh' if 'mesh' in e.attributes else ''}")

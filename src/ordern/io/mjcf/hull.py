@@ -10,11 +10,11 @@ __all__ = ["convex_hull"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 _THIN = 1e-11
-"""What is this close to a face, relative to the size of the whole, lies on it."""
+"""Points closer to a face than this, relative to the size of the whole, lie on it."""
 
 
 def convex_hull(points: Array) -> Indices:
-    """The triangles of the hull, counter-clockwise from outside; none if all points lie in a plane."""
+    """Return the triangles of the hull, counter-clockwise from outside; empty if all points lie in a plane."""
     start = _simplex(points)
     if start is None:
         return np.zeros((0, 3), np.int64)
@@ -29,7 +29,7 @@ def _tolerance(points: Array) -> float:
 
 
 def _simplex(points: Array) -> list[int] | None:
-    """Four points that span space: each as far as can be from those before it."""
+    """Return four points that span space: each as far as possible from the ones before it."""
     a = int(points[:, 0].argmin())
     b = int(np.linalg.norm(points - points[a], axis=1).argmax())
     u = points[b] - points[a]
@@ -48,7 +48,7 @@ def _simplex(points: Array) -> list[int] | None:
 
 
 class _Hull:
-    """Faces, and for each the points above it that no other face has taken."""
+    """Faces, and for each the points above it that no other face has."""
 
     def __init__(self, points: Array, simplex: list[int]) -> None:
         self.points = points
@@ -60,7 +60,7 @@ class _Hull:
         self.add(faces, np.setdiff1d(np.arange(len(points)), simplex))
 
     def add(self, faces: list[tuple[int, int, int]], free: Indices) -> None:
-        """New faces, which share out the free points among them."""
+        """Add faces, and assign the free points to them."""
         for face in faces:
             p, q, r = self.points[list(face)]
             n = np.cross(q - p, r - p)
@@ -70,7 +70,7 @@ class _Hull:
             self.outside[face], free = free[above], free[~above]
 
     def grow(self) -> bool:
-        """Take in the farthest point above some face; false if there is none."""
+        """Extend the hull to the farthest point above some face; return False if there is no such point."""
         face = next((f for f, above in self.outside.items() if len(above)), None)
         if face is None:
             return False

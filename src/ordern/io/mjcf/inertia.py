@@ -1,4 +1,4 @@
-"""The masses and inertias of bodies: given, or those of their geoms, with what the compiler settings make of them."""
+"""The masses and inertias of bodies: given, or of their geoms, adjusted by the compiler settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["body_masses"]
 
 
 def body_masses(tree: Tree, document: Document) -> dict[str, Mass]:
-    """Mass, centre and inertia of every body but the world, by name."""
+    """Return mass, centre and inertia of every body but the world, by name."""
     settings = document.settings
     found = {body.name: _finite_mass(body, document) for body in tree.bodies if body is not tree.world}
     if settings.total_mass > 0.0:
@@ -58,7 +58,7 @@ def _body_mass(body: BodyNode, document: Document) -> Mass:
 
 
 def _given(part: Part, body: BodyNode, document: Document) -> Mass:
-    """What an <inertial> says."""
+    """Return the mass of an <inertial>."""
     e, what = part.element, body.what
     required(e, "pos", what)
     m = number(e, "mass", what)
@@ -74,7 +74,7 @@ def _given(part: Part, body: BodyNode, document: Document) -> Mass:
 
 
 def _bounded(mass: Mass, settings: Settings) -> Mass:
-    """With the least mass and moments that the settings allow, and moments that a body can have."""
+    """Return a mass with the least mass and moments that the settings allow, and physical moments."""
     if settings.bound_mass <= 0.0 and settings.bound_inertia <= 0.0 and not settings.balance:
         return mass
     moments, axes = np.linalg.eigh(mass.I)

@@ -42,7 +42,7 @@ class Mesh:
 
 
 def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mesh:
-    """The integrals over a mesh asset, in the frame of the geoms that use it; of its surface if it is a shell."""
+    """Return the integrals over a mesh asset, in the frame of its geoms; over the surface if it is a shell."""
     name = asset.attributes.get("name") or Path(asset.attributes.get("file", "")).stem
     what = f"mesh {name!r}"
     if any(child.tag == "plugin" for child in asset.children) or "builtin" in asset.attributes:
@@ -69,7 +69,7 @@ def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mes
 
 
 def mesh_file(asset: Element, document: Document, at: Placement) -> tuple[str, tuple[float, ...], Placement]:
-    """The file of a mesh, as seen from the document; the scale; and the place of the file's frame in a body."""
+    """Return the file of a mesh, relative to the document; the scale; the placement of the file's frame in a body."""
     what = "a mesh"
     position, R, scale = _transform(asset, what)
     if not np.array_equal(R, np.eye(3)) and len(set(scale.tolist())) > 1:
@@ -83,7 +83,7 @@ def mesh_file(asset: Element, document: Document, at: Placement) -> tuple[str, t
 
 
 def _transform(asset: Element, what: str) -> tuple[Array, Array, Array]:
-    """The origin and the axes that a mesh is seen from, and the scale along these axes."""
+    """Return the origin and the axes of the mesh's frame, and the scale along these axes."""
     q = np.array(vector(asset, "refquat", 4, what, (1.0, 0.0, 0.0, 0.0)))
     if np.linalg.norm(q) < 1e-14:
         raise ModelError(f"{what} has a refquat of zero", asset.where)
@@ -92,7 +92,7 @@ def _transform(asset: Element, what: str) -> tuple[Array, Array, Array]:
 
 
 def _located(file: str, document: Document) -> str:
-    """A file's name with the directory of meshes before it."""
+    """Return the path of a file in the directory of meshes."""
     settings = document.settings
     if settings.strip_path:
         file = PureWindowsPath(file).name
@@ -101,7 +101,7 @@ def _located(file: str, document: Document) -> str:
 
 
 def _given(asset: Element, what: str) -> tuple[Array, Indices]:
-    """Vertices and faces from the document itself."""
+    """Return vertices and faces from the document itself."""
     vertices = _single(_list(asset, "vertex", what))
     faces = _list(asset, "face", what) if "face" in asset.attributes else np.zeros((0, 3))
     if not np.array_equal(faces, np.rint(faces)):
@@ -136,13 +136,13 @@ def _from_file(asset: Element, document: Document, what: str) -> tuple[Array, In
 
 
 def _single(vertices: Array) -> Array:
-    """Rounded to single precision; what is too large for it becomes infinite."""
+    """Round vertices to single precision; numbers that are too large become infinite."""
     with np.errstate(over="ignore"):
         return vertices.astype(np.float32).astype(np.float64)
 
 
 def _stl(data: bytes) -> tuple[Array, Indices]:
-    """Binary STL: 80 bytes, the number of triangles, and for each a normal, three vertices and two bytes."""
+    """Read binary STL: 80 bytes, the number of triangles, and for each a normal, three vertices and two bytes."""
     n = int(np.frombuffer(data, "<u4", 1, 80)[0])
     if len(data) != 84 + 50 * n or not n:
         raise ValueError
@@ -151,7 +151,7 @@ def _stl(data: bytes) -> tuple[Array, Indices]:
 
 
 def _msh(data: bytes) -> tuple[Array, Indices]:
-    """MuJoCo's own: the numbers of vertices, normals, texture coordinates and faces, then each of these."""
+    """Read MuJoCo's own format: the numbers of vertices, normals, texture coordinates and faces, then each of these."""
     n, normals, textures, faces = (int(k) for k in np.frombuffer(data, "<i4", 4))
     start = 16 + 12 * n + 12 * normals + 8 * textures
     if min(n, normals, textures, faces) < 0 or len(data) != start + 12 * faces:
@@ -161,7 +161,7 @@ def _msh(data: bytes) -> tuple[Array, Indices]:
 
 
 def _integrals(vertices: Array, faces: Indices, kind: str) -> Mesh | None:
-    """The integrals over the pyramids from the triangles to a point: their mean for the centre, that for the inertia.
+    """Integrate over the pyramids from the triangles to a point: their mean for the centre, the centre for the inertia.
 
     In the kind "legacy" every pyramid counts as positive, also where the surface is dented.
     """

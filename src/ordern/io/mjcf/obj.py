@@ -26,9 +26,9 @@ _HALF = np.float32(0.5)
 
 
 def read_obj(data: bytes) -> tuple[Array, Indices]:
-    """The vertices of all groups, and the triangles of the first group that has any; ValueError if the text is broken.
+    """Return the vertices of all groups, and the triangles of the first group with any; `ValueError` for broken text.
 
-    Without any faces the triangles are none, and the mesh is the hull of the vertices.
+    Without faces there are no triangles, and the mesh is the hull of the vertices.
     """
     vertices: list[list[float]] = []
     group: list[list[int]] = []
@@ -60,14 +60,14 @@ def read_obj(data: bytes) -> tuple[Array, Indices]:
 
 
 def _index(k: int, count: int) -> int:
-    """Vertices are counted from 1, or backward from -1."""
+    """Return the index of a vertex; files count from 1, or backward from -1."""
     if k == 0 or k < -count:
         raise ValueError
     return k - 1 if k > 0 else count + k
 
 
 def _split(group: Sequence[Sequence[int]], vertices: Sequence[Sequence[float]]) -> list[Triangle]:
-    """The triangles of a group. Faces of two corners and less are nothing."""
+    """Return the triangles of a group. Faces of two corners and less are left out."""
     if not group:
         return []
     with np.errstate(all="ignore"):
@@ -84,14 +84,14 @@ def _split(group: Sequence[Sequence[int]], vertices: Sequence[Sequence[float]]) 
 
 
 def triangles(points: Single) -> list[Triangle]:
-    """The triangles that a polygon is split into, by the numbers of its corners (n, 3)."""
+    """Return the triangles of a polygon with corners (n, 3), by the numbers of the corners."""
     if len(points) == 4:
         return _quadrilateral(points)
     return _ears(*points.T[_plane(points)])
 
 
 def _quadrilateral(p: Single) -> list[Triangle]:
-    """Along the shorter diagonal; along that of the corners 1 and 3 if they are equally long."""
+    """Split a quadrilateral along its shorter diagonal; from corner 1 to 3 if both are equally long."""
     a, b = p[2] - p[0], p[3] - p[1]
     if a[0] * a[0] + a[1] * a[1] + a[2] * a[2] < b[0] * b[0] + b[1] * b[1] + b[2] * b[2]:
         return [(0, 1, 2), (0, 2, 3)]
@@ -113,8 +113,8 @@ def _plane(p: Single) -> list[int]:
 def _ears(x: Single, y: Single) -> list[Triangle]:
     """Cut off corner after corner, where no other corner is in the way.
 
-    Whether a corner points inward is told by the triangle of its first edge and the origin, which is right only for
-    polygons that the origin is inside of. Corners that cannot be cut off are left out of the mesh.
+    The triangle of a corner's first edge and the origin decides if the corner points inward, which is right only for
+    polygons around the origin. Corners that cannot be cut off are left out of the mesh.
     """
     left, found = list(range(len(x))), []
     at, tries, before = 0, len(left), len(left)
@@ -136,7 +136,7 @@ def _ears(x: Single, y: Single) -> list[Triangle]:
 
 
 def _inside(x: Single, y: Single, px: np.float32, py: np.float32) -> bool:
-    """Whether a point is in a triangle: a ray to the right crosses an odd number of its edges."""
+    """Return whether a point is in a triangle: a ray to the right crosses an odd number of its edges."""
     inside = False
     for i, j in ((0, 2), (1, 0), (2, 1)):
         if (y[i] > py) != (y[j] > py) and px < (x[j] - x[i]) * (py - y[i]) / (y[j] - y[i]) + x[i]:

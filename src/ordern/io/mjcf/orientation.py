@@ -1,4 +1,4 @@
-"""Where elements are: positions, and the five ways to write an orientation."""
+"""Placements of elements: positions, and the five ways to write an orientation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 def placed(element: Element, settings: Settings, what: str) -> Placement:
-    """Where an element is: its pos, and its quat, axisangle, euler, xyaxes or zaxis."""
+    """Return the placement of an element: its pos, and its quat, axisangle, euler, xyaxes or zaxis."""
     given = [name for name in ORIENTATIONS if name in element.attributes]
     if len(given) > 1:
         raise ModelError(f"{what}: <{element.tag}> has {' and '.join(given)}; expected one orientation", element.where)
@@ -69,12 +69,12 @@ def euler_rotation(angles: ArrayLike, settings: Settings) -> Array:
 
 
 def shifted(position: ArrayLike) -> Placement:
-    """A frame that is moved and not turned."""
+    """Return a placement without rotation."""
     return Placement(position=tuple((np.asarray(position, float) + 0.0).tolist()))
 
 
 def fromto(element: Element, what: str) -> tuple[Placement, float]:
-    """The frame in the middle of two points whose z points to the first, and half the distance between them."""
+    """Return the frame halfway between two points, whose z points to the first, and half their distance."""
     x = np.array(vector(element, "fromto", 6, what))
     length = math.hypot(*(x[:3] - x[3:]))
     axis = _unit(x[:3] - x[3:], element, "fromto", what)

@@ -29,7 +29,7 @@ class Mass(NamedTuple):
     I: Array
 
     def moved(self, at: Placement) -> Mass:
-        """The same in the frame in which this one is placed."""
+        """Return the mass in the frame that its own frame is placed in."""
         R = at.R
         return Mass(self.m, at.p + R @ self.com, R @ self.I @ R.T)
 
@@ -38,7 +38,7 @@ NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def combined(parts: Sequence[Mass]) -> Mass:
-    """Several masses as one."""
+    """Return several masses as one."""
     m = sum(part.m for part in parts)
     if len(parts) == 1 or m == 0.0:
         return parts[0] if parts else NOTHING
@@ -51,7 +51,7 @@ def combined(parts: Sequence[Mass]) -> Mass:
 
 
 def shape_mass(kind: str, size: tuple[float, ...], shell: bool) -> Mass:
-    """The mass of a shape of density one, about its centre; of a shell, of unit density per area."""
+    """Return the mass of a shape of density one, about its centre; of a shell, of unit density per area."""
     m, moments = (_SHELLS if shell else _SOLIDS)[kind](*size)
     return Mass(m, np.zeros(3), np.diag(moments))
 
@@ -92,7 +92,7 @@ def _sphere_shell(r: float) -> Moments:
 
 
 def _ellipsoid_shell(a: float, b: float, c: float) -> Moments:
-    """Thomsen's formula for the area; moments of the gap between two ellipsoids."""
+    """Use Thomsen's formula for the area, and the moments of the gap between two ellipsoids."""
     p = 1.6075
     m = 4.0 * math.pi * (((a * b) ** p + (b * c) ** p + (c * a) ** p) / 3.0) ** (1.0 / p)
     inner, outer = _ellipsoid(a, b, c), _ellipsoid(a + _SHELL, b + _SHELL, c + _SHELL)

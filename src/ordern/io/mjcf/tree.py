@@ -24,7 +24,7 @@ _INSTEAD = {
     "composite": "load it in MuJoCo, which makes its bodies, and save it",
     "flexcomp": "deformable bodies are not supported; remove them",
 }
-"""What makes bodies in ways that are not read, and the way out."""
+"""Elements that generate bodies and are not read, with a workaround."""
 
 
 @dataclass(slots=True)
@@ -33,9 +33,9 @@ class Part:
 
     element: Element
     at: Placement
-    """Of the frame that it is given in, in that of its body."""
+    """The placement of its frame in its body."""
     name: str
-    """With the suffix of its replica; geoms and sites may have none."""
+    """The name, with the suffix of its replica; geoms and sites may have no name."""
 
 
 @dataclass(slots=True)
@@ -56,22 +56,22 @@ class BodyNode:
 
     @property
     def what(self) -> str:
-        """For messages."""
+        """The body's name for messages."""
         return f"body {self.name!r}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """Where an element stands: its body, the frame in that, the class of defaults, the suffix of its replica."""
+    """The context of an element: its body, the frame in the body, the class of defaults, the suffix of its replica."""
 
     body: BodyNode
     at: Placement
     inherited: str
     suffix: str = ""
     copies: int = 1
-    """How often all this is repeated."""
+    """The number of copies of the context."""
     replica: bool = False
-    """Whether it is directly in a <replicate>."""
+    """True directly inside of a <replicate>."""
 
 
 class Tree:
@@ -82,7 +82,7 @@ class Tree:
         self.world = BodyNode(WORLD, document.root, None, Placement(), Placement())
         self.bodies = [self.world]
         self.suffixes: dict[tuple[str, str], list[str]] = {}
-        """By tag and name in the file: the suffixes of the replicas, where there are any."""
+        """The suffixes of replicas, by tag and name in the file."""
         self._names = {WORLD}
         self._joint_names: set[str] = set()
         stack: list[tuple[Element, _Context]] = []
@@ -98,15 +98,15 @@ class Tree:
         self._name_the_rest()
 
     def is_free(self, name: str) -> bool:
-        """Whether no body or frame has this name."""
+        """Return whether no body or frame has this name."""
         return name not in self._names
 
     def unique(self, name: str) -> str:
-        """A name for a body or frame that no other has, made from this one."""
+        """Return a name for a body or frame that no other has, made from this one."""
         return _unique(name, self._names)
 
     def unique_joint(self, name: str) -> str:
-        """A name for a joint that no other has, made from this one."""
+        """Return a name for a joint that no other has, made from this one."""
         return _unique(name, self._joint_names)
 
     def _inside(self, element: Element, context: _Context) -> Iterator[tuple[Element, _Context]]:
@@ -187,7 +187,7 @@ class Tree:
         return (pair for copy in reversed(copies) for pair in self._inside(element, copy))
 
     def _name_the_rest(self) -> None:
-        """Names for bodies that have none, by their number as MuJoCo counts; and for joints, after their bodies."""
+        """Name the unnamed bodies by their number, as MuJoCo counts, and unnamed joints after their bodies."""
         sites = {part.name for body in self.bodies for part in body.sites}
         for k, body in enumerate(self.bodies):
             body.name = body.name or _unique(f"body{k}", self._names, sites)

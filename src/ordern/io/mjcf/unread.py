@@ -1,4 +1,4 @@
-"""What a document has and the loader does not read: collected for one note; what looks misspelt is an error."""
+"""The parts of a document that are not read: collected for one note; names that look misspelt are errors."""
 
 from __future__ import annotations
 
@@ -74,22 +74,22 @@ _IN_BODY_WITHOUT_EFFECT = ("camera", "light")
 
 
 _MOST = 40
-"""Kinds of things that were not read, and that a note lists; more than any model that is known has."""
+"""Kinds of unread parts that a note lists; more than any known model has."""
 
 
 class Unread:
-    """A tally of what was not read."""
+    """A tally of unread parts."""
 
     def __init__(self) -> None:
         self._count: Counter[str] = Counter()
         self._known: dict[str, tuple[frozenset[str], frozenset[str], tuple[str, ...]]] = {}
 
     def add(self, what: str) -> None:
-        """Count one thing that was not read."""
+        """Count one unread part."""
         self._count[what] += 1
 
     def sections(self, root: Element) -> None:
-        """Go through the sections of a document."""
+        """Check the sections of a document."""
         self.check(root)
         for section in root.children:
             if section.tag in _SECTIONS.split():
@@ -102,14 +102,14 @@ class Unread:
                 self.add(section.tag)
 
     def child(self, element: Element) -> None:
-        """An element in a body that is none of those that are read."""
+        """Count an element in a body that is not read."""
         if element.tag in _IN_BODY_WITHOUT_EFFECT:
             return
         _refuse_misspelt(element.tag, _IN_BODY.split(), "element", element)
         self.add(f"<{element.tag}>")
 
     def check(self, element: Element, tag: str = "", *, default: bool = False) -> None:
-        """Go through the attributes of an element; `tag` is the name that it has in the tables above."""
+        """Check the attributes of an element; `tag` is its name in the tables above."""
         key = tag or element.tag
         if key not in self._known:
             read = _READ.get(key, "").split()
@@ -128,7 +128,7 @@ class Unread:
                     self.add(f"{attribute} of <{element.tag}>")
 
     def note(self, builder: ModelBuilder) -> None:
-        """One note of all."""
+        """Add one note about all unread parts."""
         if self._count:
             counts = [f"{what} ({n})" if n > 1 else what for what, n in self._count.items()]
             more = f", ... ({len(counts)} kinds in all)" if counts[_MOST:] else ""

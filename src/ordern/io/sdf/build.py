@@ -43,7 +43,7 @@ class _SdfBuilder(ModelBuilder):
         self.root_at = Placement()
 
     def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Model:
-        """The model; see `ModelBuilder.build`."""
+        """Return the model; see `ModelBuilder.build`."""
         if self.root is None:
             self.grounded = (
                 f"{self.name!r} cannot float as a whole: the file says what is connected to the world, and what is "
@@ -67,7 +67,7 @@ class _SdfBuilder(ModelBuilder):
 
 
 def build_sdf(root: Element, cut: Sequence[str] = ()) -> ModelBuilder:
-    """A robot from the root element of an SDF document; the joints named in `cut` close loops."""
+    """Return a robot from the root element of an SDF document; the joints named in `cut` close loops."""
     with np.errstate(over="ignore", invalid="ignore"):  # placements refuse what is not finite
         return _build(root, cut)
 
@@ -114,7 +114,7 @@ def _build(root: Element, cut: Sequence[str]) -> ModelBuilder:
 
 
 def _included(scope: Scope) -> Iterator[Element]:
-    """The models that come from other files."""
+    """Yield the models that come from other files."""
     for model in scope.models.values():
         if model.included:
             yield model.element
@@ -122,7 +122,7 @@ def _included(scope: Scope) -> Iterator[Element]:
 
 
 def _scopes(scope: Scope) -> Iterator[Scope]:
-    """A scope and all in it, outer ones first, each placed in the world."""
+    """Yield a scope and all scopes in it, outer ones first, each placed in the world."""
     yield scope
     for name, model in scope.models.items():
         model.at = scope.at @ scope.place(name, model.element, model.what)
@@ -130,7 +130,7 @@ def _scopes(scope: Scope) -> Iterator[Scope]:
 
 
 def _canonical_first(world: Scope, places: dict[str, Placement]) -> list[str]:
-    """All links, those that models are fixed to before the others."""
+    """Return all links, the canonical links of models first."""
     chosen = [
         m.link_of(MODEL, m.element, m.what) for m in world.models.values() if not m.static and (m.links or m.models)
     ]
@@ -138,7 +138,7 @@ def _canonical_first(world: Scope, places: dict[str, Placement]) -> list[str]:
 
 
 def _gravity(world: Scope) -> tuple[float, ...]:
-    """The world's gravity; up to version 1.4 it is a part of its physics."""
+    """Return the world's gravity; up to version 1.4 it is a part of <physics>."""
     for element in (world.element, *world.element.all("physics")):
         gravity = element.only("gravity", world.what)
         if gravity is not None and gravity.text:
@@ -152,7 +152,7 @@ def _refuse_extensions(scope: Scope) -> None:
 
 
 def _add_roots(builder: _SdfBuilder, tree: Tree, static: list[str], places: dict[str, Placement]) -> None:
-    """Fix to the world what is static, and let go of what nothing connects to it."""
+    """Fix static links to the world, and add free joints for roots that nothing connects to it."""
     for link in static:
         builder.joint(f"{link}_to_world", Fixed(), WORLD, link, at=places[link])
     if WORLD in places:

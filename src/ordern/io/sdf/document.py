@@ -20,7 +20,7 @@ MAX_INCLUDES = 1000
 
 
 def read_document(root: Element) -> Scope:
-    """The world of a document, with its models. Without a <world> it is the document itself."""
+    """Return the world of a document, with its models. Without a <world> it is the document itself."""
     worlds = list(root.all("world"))
     if len(worlds) > 1:
         listed = ", ".join(repr(w.attributes.get("name", "")) for w in worlds)
@@ -54,7 +54,7 @@ class _Reader:
         here = None if root.source == "<string>" else Path(root.source).resolve()
         self.open = [here]
         self.folder = here.parent if here else None
-        """What is included must be in here, or below."""
+        """The folder that included files must be in."""
 
     def read_models(self, scope: Scope, depth: int) -> None:
         """Give a scope the models that are in its element."""
@@ -80,7 +80,7 @@ class _Reader:
                 self.open.pop()
 
     def _included(self, include: Element) -> tuple[Element, tuple[int, int], Path]:
-        """The model of another file, that file's version, and which file it is."""
+        """Return the model of another file, that file's version, and which file it is."""
         uri = text_of(include, "uri", "<include>")
         if include.attributes.get("merge", "false").strip().lower() not in ("false", "0"):
             raise ModelError(f"<include merge=...> of {uri!r} is not read: {_INLINE}", include.where)
@@ -99,7 +99,7 @@ class _Reader:
         return models[0], version, path.resolve()
 
     def _path(self, uri: str, include: Element) -> Path:
-        """The file that is meant; it must be near the document, and nothing is fetched."""
+        """Return the path of an included file, which must be in the document's folder; nothing is fetched."""
         if "://" in uri:
             raise ModelError(f"{uri!r} is included from elsewhere, and nothing is fetched: {_INLINE}", include.where)
         if self.folder is None:
@@ -127,7 +127,7 @@ def _name(element: Element, model: Element) -> str:
 
 
 def _override(model: Scope, include: Element) -> None:
-    """What an <include> says about the model that it brings."""
+    """Apply the overrides of an <include> to its model."""
     what = f"<include> of model {model.name!r}"
     model.included = True
     model.static = model.static or flag(include, "static", what)

@@ -14,7 +14,7 @@ from .text import number, text_of
 __all__ = ["add_gearbox"]
 
 _PARALLEL = 1e-4
-"""How far from 1 the cosine of two axes may be that are meant to be one: files round theirs."""
+"""Largest difference from 1 of the cosine between two axes that count as one: files round their numbers."""
 
 
 def add_gearbox(builder: ModelBuilder, gearbox: SdfJoint, carrying: Iterable[SdfJoint]) -> None:

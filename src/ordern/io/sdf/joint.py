@@ -36,11 +36,11 @@ _AXES = {
 """The types of joints, and the axes that each has."""
 
 _UNLIMITED = 1e16
-"""Limits this large mean none."""
+"""Limits this large count as unlimited."""
 _ON_AXIS = 1e-12
-"""Metres that count as none between a joint's axis and the origin of a link."""
+"""Distances between a joint's axis and a link's origin, in m, that count as zero."""
 _PERPENDICULAR = 5e-7
-"""How large the cosine of the axes of a `Universal` may be; it refuses 1e-6 itself."""
+"""The largest cosine between the axes of a `Universal`, which itself refuses 1e-6."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,22 +52,22 @@ class SdfJoint:
     parent: str
     child: str
     at: Placement
-    """Where its frame is in the world."""
+    """The placement of its frame in the world."""
     axes: tuple[Array, ...]
     """Unit vectors in the world; the first is fixed to the parent, the last to the child."""
     pitch: float
-    """Of a screw: metres per turn."""
+    """The pitch of a screw, in metres per turn."""
     element: Element
     scope: Scope
 
     @property
     def what(self) -> str:
-        """How messages call it."""
+        """The joint's name for messages."""
         return f"joint {self.name!r}"
 
 
 def read_joint(scope: Scope, element: Element) -> SdfJoint:
-    """A joint from its element."""
+    """Read a joint from its element."""
     name = scope.prefix + required(element, "name", scope.what)
     what = f"joint {name!r}"
     kind = required(element, "type", what).lower()
@@ -83,9 +83,9 @@ def read_joint(scope: Scope, element: Element) -> SdfJoint:
 
 
 def joint_type(joint: SdfJoint, frame: Placement, *, reverse: bool = False) -> Joint:
-    """The motion that a joint allows, as a type that places the frame of what it carries at `frame` in the world.
+    """Return the type of a joint, for a child whose frame is at `frame` in the world.
 
-    If it is reversed, what it carries is its parent: axes change signs, so that coordinates keep theirs, and order.
+    A reversed joint carries its parent: its axes change their signs and order, so that its coordinates keep theirs.
     """
     here = frame.inverse @ joint.at
     sign = -1.0 if reverse else 1.0
@@ -116,7 +116,7 @@ def joint_type(joint: SdfJoint, frame: Placement, *, reverse: bool = False) -> J
 
 
 def coefficients(joint: SdfJoint, remarks: Remarks, *, reverse: bool = False) -> dict[str, Any]:
-    """Limits and dynamics of a joint, as the builder takes them."""
+    """Return limits and dynamics of a joint, as arguments of the builder."""
     if joint.kind == "fixed":
         return {}
     tags = _AXES[joint.kind] or ("axis",)
@@ -129,7 +129,7 @@ def coefficients(joint: SdfJoint, remarks: Remarks, *, reverse: bool = False) ->
 
 
 def mimic_of(joint: SdfJoint, leaders: set[str], remarks: Remarks) -> tuple[str, float, float] | None:
-    """The joint that is followed, with ratio and offset; follower = multiplier (leader - reference) + offset."""
+    """Return the leader of a mimic joint, ratio and offset; follower = multiplier (leader - reference) + offset."""
     what = joint.what
     for axis in (joint.element.only(tag, what) for tag in _AXES[joint.kind]):
         mimic = axis.only("mimic", what) if axis else None
@@ -147,7 +147,7 @@ def mimic_of(joint: SdfJoint, leaders: set[str], remarks: Remarks) -> tuple[str,
 
 
 def _end(scope: Scope, element: Element, role: str, what: str) -> str:
-    """The link at one end of a joint."""
+    """Return the link at one end of a joint."""
     name = text_of(element, role, what)
     if role == "child" and name == WORLD and WORLD not in scope.links:
         raise ModelError(f"{what} has the world as its child; swap its parent and child", element.where)
@@ -155,7 +155,7 @@ def _end(scope: Scope, element: Element, role: str, what: str) -> str:
 
 
 def _axis(scope: Scope, element: Element, tag: str, at: Placement, what: str) -> Array:
-    """A unit vector in the world."""
+    """Return the axis of a joint, a unit vector in the world."""
     axis = element.only(tag, what)
     if axis is None:
         raise ModelError(f"{what} has no <{tag}>; expected <{tag}><xyz>...</xyz></{tag}>", element.where)
@@ -174,7 +174,7 @@ def _axis(scope: Scope, element: Element, tag: str, at: Placement, what: str) ->
 
 
 def _pitch(element: Element, what: str) -> float:
-    """Metres per turn, positive for a right-handed thread."""
+    """Return the pitch in metres per turn, positive for a right-handed thread."""
     if element.only("screw_thread_pitch", what) is not None:
         return number(element, "screw_thread_pitch", what, 1.0)
     old = element.only("thread_pitch", what)
@@ -187,7 +187,7 @@ def _pitch(element: Element, what: str) -> float:
 
 
 def _of_axis(joint: SdfJoint, axis: Element | None, remarks: Remarks) -> dict[str, float]:
-    """Limits and dynamics of one axis."""
+    """Return limits and dynamics of one axis."""
     what, where = joint.what, (axis or joint.element).where
     limit = axis.only("limit", what) if axis else None
     dynamics = axis.only("dynamics", what) if axis else None

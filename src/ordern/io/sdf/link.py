@@ -92,7 +92,7 @@ def _size(form: Element, what: str) -> tuple[float, ...]:
 
 
 def _upright(plane: Element, what: str) -> Placement:
-    """The frame of a plane, whose z is the plane's normal."""
+    """Return the frame of a plane, whose z is the plane's normal."""
     normal = plane.only("normal", what)
     if normal is None:
         return Placement()

@@ -1,4 +1,4 @@
-"""The frames of a model, by name: where they are, and which link each is fixed to.
+"""The frames of a model, by name: their placements and the links that they are fixed to.
 
 A scope is a model or the world. Its names are those of its links, joints, frames and nested models; `a::b` is the name
 b in the nested model a, and `__model__` the model's own frame. See http://sdformat.org/tutorials?tut=pose_frame_semantics.
@@ -22,18 +22,18 @@ class Scope:
     """A model, or the world: its parts by name, and the scopes of the models in it."""
 
     def __init__(self, name: str, element: Element, version: tuple[int, int], prefix: str) -> None:
-        """A scope with the parts of `element`; `prefix` comes before their names outside of it."""
+        """Make a scope with the parts of `element`; `prefix` precedes their names outside of it."""
         self.name = name
         self.element = element
         self.version = version
         self.prefix = prefix
         self.what = f"{element.tag} {name!r}"
         self.at = Placement()
-        """Where the model's frame is in the world."""
+        """The placement of the model's frame in the world."""
         self.static = False
         self.included = False
         self.posed = element
-        """What has the model's <pose>: the model itself, or the <include> that brought it."""
+        """The element with the model's <pose>: the model itself, or its <include>."""
         self.placement_frame = element.attributes.get("placement_frame", "")
         self.models: dict[str, Scope] = {}
         self.links = self._named("link")
@@ -55,12 +55,12 @@ class Scope:
         return found
 
     def full(self, name: str) -> str:
-        """The name of a part outside of this scope."""
+        """Return the name of a part outside of this scope."""
         # Before version 1.7 a link may be called world; it then hides the world from its model.
         return f"{self.name}::{name}" if self.prefix + name == WORLD else self.prefix + name
 
     def place(self, name: str, user: Element, what: str) -> Placement:
-        """Where a frame is in the model's own frame. `user` is the element that names it, for messages."""
+        """Return the placement of a frame in the model's own frame. `user` is the element that names it."""
         chain: list[tuple[str, Placement]] = []
         seen: set[str] = set()
         while name not in self._placed:
@@ -77,12 +77,12 @@ class Scope:
         return at
 
     def place_element(self, element: Element, default: str, what: str) -> Placement:
-        """Where an element is in the model's own frame, by its <pose>; without relative_to that is in `default`."""
+        """Return the placement of an element in the model's frame; its <pose> is in `default` without relative_to."""
         step, pose = pose_of(element, what)
         return self.place(relative_to(pose) or default, pose or element, what) @ step
 
     def _step(self, name: str, user: Element, what: str) -> tuple[str, Placement, Element, str]:
-        """What the pose of a frame is relative to, that pose, the element that says so, and what that is."""
+        """Return the reference of a frame's pose, the pose, its element, and the name of that for messages."""
         kind, element = self._find(name)
         if element is None:
             if name in self.models:
@@ -107,7 +107,7 @@ class Scope:
         return relative_to(pose) or self._own, step, pose or model.posed, model.what
 
     def link_of(self, name: str, user: Element, what: str) -> str:
-        """The link that a frame is fixed to, with its name outside of this scope; or the world."""
+        """Return the link that a frame is fixed to, by its name outside of this scope; or the world."""
         seen: set[str] = set()
         while True:
             if (name == WORLD and WORLD not in self.links) or (name == MODEL and self.static):
@@ -135,7 +135,7 @@ class Scope:
                 return self.models[outer].link_of(inner, user, what)
 
     def canonical(self, user: Element, what: str) -> str:
-        """The link that the model's frame is fixed to, or the nested model that has it."""
+        """Return the link that the model's frame is fixed to, or the nested model that has it."""
         for name in (self.element.attributes.get("canonical_link"), *self.links, *self.models):
             if name:
                 return name
@@ -148,5 +148,5 @@ class Scope:
         return "", None
 
     def names(self) -> list[str]:
-        """All names of frames in this scope."""
+        """Return all names of frames in this scope."""
         return [*self.links, *self.frames, *self.joints, *self.models, self._own]

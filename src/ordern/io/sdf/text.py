@@ -19,7 +19,7 @@ _FALSE = ("0", "false")
 
 
 def text_of(element: Element, tag: str, what: str) -> str:
-    """The text of a child that must be there and not be empty."""
+    """Return the text of a child that must be there and not be empty."""
     child = element.only(tag, what)
     if child is None or not child.text:
         fault = f"has no <{tag}>" if child is None else f"has an empty <{tag}>"
@@ -28,7 +28,7 @@ def text_of(element: Element, tag: str, what: str) -> str:
 
 
 def number(element: Element | None, tag: str, what: str, default: float, *, infinite: bool = False) -> float:
-    """The number in a child, or the default where there is none. `infinite` allows inf and -inf."""
+    """Return the number in a child, or the default if there is no child. `infinite` allows inf and -inf."""
     child = element.only(tag, what) if element else None
     if child is None or not child.text:
         return default
@@ -36,7 +36,7 @@ def number(element: Element | None, tag: str, what: str, default: float, *, infi
 
 
 def numbers(element: Element, counts: tuple[int, ...], what: str, *, infinite: bool = False) -> tuple[float, ...]:
-    """The numbers in an element's text, as many as one of `counts`."""
+    """Return the numbers in an element's text, as many as one of `counts`."""
     try:
         return parsed(element.text, counts, infinite=infinite)
     except ValueError as e:
@@ -44,20 +44,20 @@ def numbers(element: Element, counts: tuple[int, ...], what: str, *, infinite: b
 
 
 def flag(element: Element, tag: str, what: str, default: bool = False) -> bool:
-    """Whether a child says true or 1."""
+    """Return whether a child says true or 1."""
     child = element.only(tag, what)
     return default if child is None or not child.text else _truth(child.text, f"<{tag}>", child, what)
 
 
 def relative_to(pose: Element | None) -> str:
-    """The frame that a pose is relative to, or nothing. Before version 1.7 the attribute is called frame."""
+    """Return the frame that a pose is relative to, or "". Before version 1.7 the attribute is called frame."""
     if pose is None:
         return ""
     return pose.attributes.get("relative_to") or pose.attributes.get("frame") or ""
 
 
 def pose_of(element: Element, what: str) -> tuple[Placement, Element | None]:
-    """The placement in an element's <pose>, and that element. Without one, or with an empty one, it is zero."""
+    """Return the placement in an element's <pose>, and the <pose>. Without one, or with an empty one, it is zero."""
     pose = element.only("pose", what)
     if pose is None or not pose.text:
         return Placement(), pose

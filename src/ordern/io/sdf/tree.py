@@ -1,8 +1,8 @@
-"""Which joints carry links, and which close loops.
+"""Chooses the joints that carry links; the others close loops.
 
-In SDF joints may connect links in any way. Here a link is carried by the first joint that names it as its child, if the
-chain of such joints leads to a root; by another that does, if not; and by one that names it as its parent, reversed, if
-nothing else reaches it. Joints that are left over close loops. Who wants others to close them names those.
+In SDF joints may connect links in any way. A link is carried by the first joint that names it as its child and whose
+parent is reached from a root; otherwise by another such joint; otherwise by a joint that names it as its parent,
+reversed. The remaining joints close loops. `cut` names joints that must close loops.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ __all__ = ["Tree", "span"]
 
 
 class Tree:
-    """The joints that carry links, with whether they are reversed, those that close loops, and the roots."""
+    """The joints that carry links, the joints that close loops, and the roots."""
 
     def __init__(self) -> None:
         self.carry: dict[int, bool] = {}
-        """By the joint's index: whether it is reversed."""
+        """True for reversed joints, by the joint's index."""
         self.loops: list[int] = []
         self.roots: list[str] = []
         """The first link of each piece that no joint connects to the world."""
         self.grounded = False
-        """Whether anything is connected to the world."""
+        """True if something is connected to the world."""
 
 
 def span(links: Sequence[str], static: Iterable[str], joints: Sequence[SdfJoint], cut: Sequence[str] = ()) -> Tree:
-    """The tree of all links. `static` are those that do not move; where no link is a root, the first of `links` is.
+    """Return the tree of all links. `static` links do not move; where no link is a root, the first of `links` is.
 
-    The joints named in `cut` carry nothing, but close loops.
+    The joints named in `cut` close loops.
     """
     tree = Tree()
     closing = _cut(cut, joints)
@@ -93,7 +93,7 @@ def _cut(names: Sequence[str], joints: Sequence[SdfJoint]) -> set[int]:
 
 
 def _check_cut(joint: SdfJoint, touching: dict[str, list[int]], joints: Sequence[SdfJoint], still: set[str]) -> None:
-    """Raise if nothing but this joint connects what it connects: then it is in no loop."""
+    """Raise if only this joint connects its parent and child: then it is in no loop."""
     found = _piece(joint.parent, touching, joints)
     if joint.child in found or (found & still and _piece(joint.child, touching, joints) & still):
         return
@@ -105,7 +105,7 @@ def _check_cut(joint: SdfJoint, touching: dict[str, list[int]], joints: Sequence
 
 
 def _piece(link: str, touching: dict[str, list[int]], joints: Sequence[SdfJoint]) -> set[str]:
-    """All links that joints connect with this one."""
+    """Return all links that joints connect with this one."""
     found, stack = {link}, [link]
     while stack:
         for k in touching.get(stack.pop(), []):

@@ -26,7 +26,7 @@ MECHANISMS = {
     "spatial-slider-crank": ("mechanisms.spatial_slider_crank", "spatial_slider_crank"),
     "stewart-platform": ("mechanisms.stewart_platform", "stewart_platform"),
 }
-"""By name: the module in `ordern.robots`, imported when it is asked for, and its function that makes the builder."""
+"""The mechanisms by name: the module in `ordern.robots`, imported on demand, and its function for the builder."""
 
 MECHANISM_FAMILIES = {"four-bar-chain-N": ("mechanisms.four_bar_chain", "four_bar_chain")}
 """Names in which N stands for a number, the argument of the function."""

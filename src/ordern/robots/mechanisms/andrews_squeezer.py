@@ -34,7 +34,7 @@ __all__ = ["LETTERS", "POSITIONS", "A", "B", "C", "andrews_squeezer", "assembled
 
 MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
 INERTIAS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
-"""Of K1 to K7, about their mass centres."""
+"""Inertias of K1 to K7, about their mass centres."""
 A, B, C = (-0.06934, -0.00227), (-0.03635, 0.03273), (0.014, 0.072)
 D, DA, E, EA, FA = 0.028, 0.0115, 0.02, 0.01421, 0.01421
 RR, RA, SS, SA, SB, SC, SD = 0.007, 0.00092, 0.035, 0.01874, 0.01043, 0.018, 0.02
@@ -78,12 +78,12 @@ def assembled_position() -> tuple[float, ...]:
 
 
 def in_order(numbers: ArrayLike) -> NDArray[np.float64]:
-    """Numbers (..., 7) in the order of q, as the source orders them."""
+    """Return numbers (..., 7) in the order of q, as the source orders them."""
     return np.asarray(numbers, float)[..., [_JOINTS.index(x) for x in LETTERS]]
 
 
 def forces(q: ArrayLike) -> NDArray[np.float64]:
-    """The joint forces (..., 7) of motor and spring at positions (..., 7)."""
+    """Return the joint forces (..., 7) of motor and spring at positions (..., 7)."""
     q = np.asarray(q, float)
     gamma = q[..., _JOINTS.index("gamma")]
     c, s = np.cos(gamma), np.sin(gamma)

@@ -32,9 +32,9 @@ __all__ = ["LENGTH", "MASS", "POSITIONS", "SECTION", "assembled_position", "bric
 LENGTH, MASS, SECTION = 1.0, 1.0, 0.1
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 _EDGES = ((0, 1.0), (1, -1.0), (2, 1.0), (0, -1.0), (1, 1.0))
-"""Of the rods in their order: the axis that each is along, and which way."""
+"""The axis and sense of each rod, in order."""
 _AXES = (_Y, _Z, _X, _Y, _Z)
-"""Of the hinges that carry them."""
+"""The axes of the hinges that carry them."""
 
 
 def bricard(
@@ -63,7 +63,7 @@ def assembled_position(drive: float = 0.0) -> tuple[float, float, float, float, 
 
 
 def _rod(mass: float, length: float, section: float, axis: int, way: float) -> tuple[dict[str, Any], Any]:
-    """A rod from the origin along an axis, for `ModelBuilder.body`, and where it ends."""
+    """Return a rod from the origin along an axis, for `ModelBuilder.body`, and where it ends."""
     across, along = mass * (length**2 + section**2) / 12.0, mass * section**2 / 6.0
     end = tuple(way * length if k == axis else 0.0 for k in range(3))
     inertia = tuple(along if k == axis else across for k in range(3))

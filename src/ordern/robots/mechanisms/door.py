@@ -15,7 +15,7 @@ __all__ = ["HEIGHT", "MASS", "POSITIONS", "THICKNESS", "WIDTH", "assembled_posit
 
 WIDTH, HEIGHT, THICKNESS, MASS = 0.8, 2.0, 0.04, 25.0
 _MARGIN = 0.2
-"""From the edges of the door to its hinges, as a share of its height's half."""
+"""The distance of the hinges from the edges of the door, as a share of half its height."""
 
 
 def door(
@@ -26,7 +26,7 @@ def door(
     mass: float = MASS,
     closure: Closure | None = None,
 ) -> ModelBuilder:
-    """The body "door" on the joint "upper_hinge", the loop "lower_hinge"; one freedom, at any angle."""
+    """Return the body "door" on the joint "upper_hinge", the loop "lower_hinge"; one freedom, at any angle."""
     sizes("door", width=width, height=height, thickness=thickness, mass=mass)
     up, down = height * (1.0 - _MARGIN / 2.0), height * _MARGIN / 2.0
     plate = {**block(mass, width, thickness, height), "com": (width / 2.0, 0.0, height / 2.0 - up)}

@@ -71,7 +71,7 @@ def assembled_position() -> tuple[float, float, float, float]:
 
 
 def _turned(x: float) -> float:
-    """The same angle within half a turn."""
+    """Return the same angle within half a turn."""
     return math.remainder(x, 2.0 * math.pi)
 
 

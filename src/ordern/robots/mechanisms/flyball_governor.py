@@ -123,12 +123,12 @@ def initial_velocity(spin: float = SPIN, *, rigid: bool = False) -> tuple[float,
 
 
 def _bar(mass: float, length: float, section: float, middle: float) -> dict[str, Any]:
-    """A square bar along x, with its middle there."""
+    """Return a square bar along x, with its middle there."""
     return {**block(mass, length, section, section), "com": (middle, 0.0, 0.0)}
 
 
 def _with_ball(mass: float, length: float, section: float, ball: float) -> dict[str, Any]:
-    """A bar along x from the origin, with a point mass at its end."""
+    """Return a bar along x from the origin, with a point mass at its end."""
     com = (mass * length / 2.0 + ball * length) / (mass + ball)
     more = mass * (com - length / 2.0) ** 2 + ball * (length - com) ** 2
     along, across, _ = block(mass, length, section, section)["inertia"]

@@ -51,4 +51,4 @@ def initial_velocity(n: int, speed: float = 1.0, length: float = LENGTH) -> tupl
 
 
 FAMILY_POSITIONS = {"four-bar-chain-N": {"assembled": assembled_position}}
-"""By name of the family: the named positions, as functions of N."""
+"""The named positions as functions of N, by name of the family."""

@@ -1,4 +1,4 @@
-"""What mechanisms are made of: bars, blocks, the plane that flat ones move in, and circles that meet.
+"""Parts of mechanisms: bars, blocks, the plane of flat mechanisms, and intersections of circles.
 
 Flat mechanisms move in the plane x-z, with z up. Their joints turn about -y, so that angles count from x towards z, as
 on paper. A point (x, z) of the plane is (x, 0, z) in space, which `flat` makes of it.
@@ -20,32 +20,32 @@ ABOUT = (0.0, -1.0, 0.0)
 """The axis of joints in the plane: turning about it leads from x to z."""
 
 _SLENDER = 50.0
-"""Bars are so many times as long as thick, where a source has no thickness for them."""
+"""The ratio of length to thickness of bars whose source gives no thickness."""
 
 
 def hinge() -> Revolute:
-    """A joint that turns in the plane."""
+    """Return a joint that turns in the plane."""
     return Revolute(ABOUT)
 
 
 def pin() -> Closure:
-    """What a pin that closes a loop of a flat mechanism forbids, and no more: two points to part in the plane.
+    """Return the closure of a pin in a flat mechanism: it keeps two points together in the plane.
 
-    A hinge in space forbids three motions more, those out of the plane, which the other joints of a flat mechanism
-    forbid already. Give `closure=Revolute(ABOUT)` for such a one; the mechanism moves just the same.
+    A hinge in space constrains three further motions, out of the plane, which the other joints of a flat mechanism
+    constrain already. `closure=Revolute(ABOUT)` gives such a hinge; the mechanism moves just the same.
     """
     return PointOnLine(ABOUT)
 
 
 def flat(point: Point) -> tuple[float, float, float]:
-    """A point of the plane, in space."""
+    """Return a point of the plane, in space."""
     return (point[0], 0.0, point[1])
 
 
 def bar(mass: float, length: float, along: str = "x", thickness: float | None = None) -> dict[str, Any]:
-    """Mass, mass centre and inertia of a thin uniform bar, which begins at the origin; for `ModelBuilder.body`.
+    """Return mass, mass centre and inertia of a thin uniform bar from the origin, for `ModelBuilder.body`.
 
-    Across it has m l^2 / 12, and along it what a round bar of this thickness has.
+    Its inertia across is m l^2 / 12, and along it that of a round bar of this thickness.
     """
     axis = "xyz".index(along)
     radius = 0.5 * (length / _SLENDER if thickness is None else thickness)
@@ -55,7 +55,7 @@ def bar(mass: float, length: float, along: str = "x", thickness: float | None = 
 
 
 def block(mass: float, x: float, y: float, z: float) -> dict[str, Any]:
-    """Mass and inertia of a uniform box around the origin, with these sides."""
+    """Return mass and inertia of a uniform box around the origin, with these sides."""
     xx, yy, zz = x * x, y * y, z * z
     return {"mass": mass, "inertia": tuple(mass / 12.0 * s for s in (yy + zz, xx + zz, xx + yy))}
 
@@ -72,17 +72,17 @@ def sizes(what: str, **given: float) -> None:
 
 
 def apart(a: Point, b: Point) -> float:
-    """The distance of two points."""
+    """Return the distance of two points."""
     return math.hypot(b[0] - a[0], b[1] - a[1])
 
 
 def angle(a: Point, b: Point) -> float:
-    """The direction from one point to another, from x towards z."""
+    """Return the direction from one point to another, from x towards z."""
     return math.atan2(b[1] - a[1], b[0] - a[0])
 
 
 def meeting(what: str, a: Point, from_a: float, b: Point, from_b: float, left: bool = True) -> Point:
-    """The point at these distances from two others: left of the way from a to b, or right of it."""
+    """Return the point at these distances from two others, left of the line from a to b, or right of it."""
     d = apart(a, b)
     along = (d * d + from_a**2 - from_b**2) / (2.0 * d) if d > 0.0 else math.inf
     if not abs(along) <= from_a:

@@ -67,7 +67,7 @@ def stewart_platform(
 def anchors(
     *, base_radius: float = BASE_RADIUS, platform_radius: float = PLATFORM_RADIUS
 ) -> tuple[list[tuple[float, float, float]], list[tuple[float, float, float]]]:
-    """Where the legs are held: on the ground, and on the platform in its own frame."""
+    """Return the ends of the legs: on the ground, and on the platform in its own frame."""
     feet: list[tuple[float, float, float]] = []
     hands: list[tuple[float, float, float]] = []
     for k in range(6):

@@ -1,4 +1,4 @@
-"""What follows from a motion and no kernel answers: energy of springs, the centre of all mass."""
+"""Series of a motion that no kernel computes: the energy of springs, the mass centre."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def elastic(robot: Robot, q: Array) -> Array:
-    """The energy of the springs of all joints at positions (..., nq): the sum of k (q - rest)^2 / 2.
+    """Return the energy of the springs of all joints at positions (..., nq): the sum of k (q - rest)^2 / 2.
 
     Joints that close loops are among them.
 
@@ -41,7 +41,7 @@ def elastic(robot: Robot, q: Array) -> Array:
 
 
 def _of_loops(robot: Robot, q: Array) -> Array:
-    """The energy of springs in joints that close loops; angles count from the turn that is nearest to their rest."""
+    """Return the energy of springs in joints that close loops; angles count from the turn nearest to their rest."""
     total = np.zeros(q.shape[:-1])
     sprung = [x for x in robot.loop_table.loops if any(x.loop.stiffness)]
     at = nearest_coordinates(robot, q) if sprung else total
@@ -58,13 +58,13 @@ def _of_loops(robot: Robot, q: Array) -> Array:
 
 
 def _positions(c: Connection, q: Array) -> list[Array]:
-    """The positions of a joint, also of one that follows another."""
+    """Return the positions of a joint, also of one that follows another."""
     own = [q[..., k] for k in range(c.q.start, c.q.stop)]
     return own if c.mimic is None else [c.mimic.ratio * x + c.mimic.offset for x in own]
 
 
 def mass_centre(robot: Robot, q: Array) -> Array:
-    """The centre of the mass of all moving bodies at positions (..., nq): (..., 3).
+    """Return the centre of the mass of all moving bodies at positions (..., nq): (..., 3).
 
     Read off the potential energy in three fields of unit strength, one along each axis.
     """

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 def located(t: Array, times: ArrayLike) -> tuple[Array, NDArray[np.intp]]:
-    """Times as an array, and for each the last sample that is not later; ArgumentError beyond the samples."""
+    """Return times as an array, and for each the last sample that is not later; `ArgumentError` beyond the samples."""
     try:
         at = np.asarray(times, dtype=float)
     except (TypeError, ValueError):
@@ -49,7 +49,7 @@ def located(t: Array, times: ArrayLike) -> tuple[Array, NDArray[np.intp]]:
 
 
 def _cubic(t: Array, at: Array, k: NDArray[np.intp], y0: Array, r0: Array, y1: Array, r1: Array) -> tuple[Array, Array]:
-    """Values and rates of the cubics with these values and rates at both ends of the intervals from sample k."""
+    """Return values and rates of cubics, given values and rates at both ends of the intervals from sample k."""
     h = (t[k + 1] - t[k])[..., None]
     s = np.where(h > 0.0, (at - t[k])[..., None], 1.0)  # of two samples at one time the later one counts
     h = np.where(h > 0.0, h, 1.0)
@@ -60,7 +60,7 @@ def _cubic(t: Array, at: Array, k: NDArray[np.intp], y0: Array, r0: Array, y1: A
 
 
 def _inner(t: Array, k: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Intervals: the last sample belongs to the one before it."""
+    """Return intervals: the last sample belongs to the interval before it."""
     return np.minimum(k, len(t) - 2)
 
 
@@ -75,7 +75,7 @@ class Hermite:
     a: Array
 
     def __call__(self, times: ArrayLike) -> tuple[Array, Array]:
-        """Positions and velocities at these times, (..., nq) and (..., nv)."""
+        """Return positions and velocities at these times, (..., nq) and (..., nv)."""
         at, k = located(self.t, times)
         if len(self.t) == 1:
             return self.q[k], self.v[k]
@@ -92,7 +92,7 @@ class Hermite:
         return self.robot.project(q), v
 
     def acceleration(self, times: ArrayLike) -> Array:
-        """The rates of the velocities' cubics, (..., nv)."""
+        """Return the rates of the velocities' cubics, (..., nv)."""
         at, k = located(self.t, times)
         if len(self.t) == 1:
             return self.a[k]
@@ -101,7 +101,7 @@ class Hermite:
 
 
 def _quaternions(robot: Model) -> list[int]:
-    """Where quaternions start in q."""
+    """Return the indices in q at which quaternions start."""
     return [c.q_start + k for c in robot.independent for k in _in_joint(c.type)]
 
 
@@ -120,15 +120,15 @@ class Spliced:
     """The motion of one run after another."""
 
     starts: Array
-    """When each begins."""
+    """The start of each run."""
     shifts: Array
-    """How much later each is than it thinks."""
+    """The shift of each run against its own time."""
     spans: Array
-    """From when to when each is known, in its own time, (k, 2)."""
+    """The first and last time of each run, in its own time, (k, 2)."""
     motions: tuple[Motion, ...]
 
     def __call__(self, times: ArrayLike) -> tuple[Array, Array]:
-        """Positions and velocities at these times, (..., nq) and (..., nv)."""
+        """Return positions and velocities at these times, (..., nq) and (..., nv)."""
         at = np.asarray(times, dtype=float)
         which = np.clip(np.searchsorted(self.starts, at, side="right") - 1, 0, None)
         q = v = None
@@ -144,7 +144,7 @@ class Spliced:
 
 
 def monotone(t: Array, y: Array, times: ArrayLike) -> Array:
-    """Samples y (N, ...) drawn through by cubics that do not overshoot; jumps between samples of one time stay."""
+    """Interpolate samples y (N, ...) by cubics that do not overshoot; jumps between samples of one time stay."""
     at, k = located(t, times)
     if len(t) == 1:
         return y[k]

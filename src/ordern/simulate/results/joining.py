@@ -25,7 +25,7 @@ _MOST = 1e9
 
 
 def resampled(result: Result, times: ArrayLike | None, rate: float | None) -> Result:
-    """The motion at other times, or at a rate in samples per second."""
+    """Return the motion at other times, or at a rate in samples per second."""
     if times is None and rate is not None:
         times = _ticks(result, rate)
     elif times is None or rate is not None:
@@ -57,7 +57,7 @@ def _ticks(result: Result, rate: float) -> Array:
 
 
 def joined(one: Result, other: Result, shift: bool) -> Result:
-    """One motion followed by another."""
+    """Return one motion followed by another."""
     if other.robot != one.robot:
         raise ArgumentError(f"the motions are of different robots, {one.robot.name!r} and {other.robot.name!r}")
     if not len(one) or not len(other):
@@ -82,7 +82,7 @@ def joined(one: Result, other: Result, shift: bool) -> Result:
 
 
 def _between(one: Result, other: Result, later: float, whole: Result) -> Motion | None:
-    """The motion between the samples of both, and between the last of one and the first of the other."""
+    """Return the motion between the samples of both, and between the last of one and the first of the other."""
     if one.dense is other.dense and not later:
         return one.dense  # parts of one run
     start, k = other.t[0] + later, len(one)

@@ -1,4 +1,4 @@
-"""What a run says about itself: how it ended, what it cost, and how well energy and momentum were kept."""
+"""The report of a run: how it ended, its cost, and the drift of energy and momentum."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Violation:
     time: float
     """The end of the first step that it was outside at: it left within that step. An `Event.limit` finds the moment."""
     most: float
-    """How far it went."""
+    """The largest excess over the limit."""
     when: float
-    """When it was farthest."""
+    """The time of the largest excess."""
 
     def __str__(self) -> str:
         return f"{self.joint} left its limits before {self.time:.6g} s, by up to {self.most:.3g} at {self.when:.6g} s"
@@ -49,7 +49,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How a simulation went; `print` it for a table."""
+    """The report of a simulation; `print` it for a table."""
 
     robot: str
     method: str
@@ -60,13 +60,13 @@ class Report:
     "not-converged", "bad-force", "not-closed" (a loop), "locked" (by its loops, where it starts), "blocked" (at a
     limit, by its loops), "max-steps", "interrupted"."""
     message: str
-    """The same in words, with names and the time."""
+    """The reason in words, with names and the time."""
     time: float
-    """Of the last state."""
+    """The time of the last state."""
     steps: int
     rejected: int
     evaluations: int
-    """Of the forward dynamics."""
+    """Evaluations of the forward dynamics."""
     work: float
     """Done by drives and external forces, in J."""
     dissipated: float
@@ -82,24 +82,24 @@ class Report:
     """Joints that went beyond their limits."""
     impacts: int
     native: bool
-    """Whether the time loop ran as machine code."""
+    """True if the time loop ran as machine code."""
     wall: float
     """Seconds on the clock, without those of compiling."""
     compiling: float = 0.0
-    """Seconds that it took before, to compile for this robot and method or to load what was compiled earlier."""
+    """Seconds before that, to compile for this robot and method, or to load compiled code."""
     loops: LoopReport | None = None
-    """How its loops were kept closed; None for a tree."""
+    """The report on closed loops; None for a tree."""
     potential: float = 0.0
-    """By how much the potential energy of gravity and springs changed: the largest less the smallest, in J."""
+    """The range of the potential energy of gravity and springs, largest less smallest, in J."""
 
     @property
     def ok(self) -> bool:
-        """Tell whether the run came to its end, or to an end that the user asked for."""
+        """True if the run came to its end, or to an event or limit that ends it."""
         return self.stopped in [x for x in Ending if x.planned]
 
     @property
     def energy_drift(self) -> float:
-        """The energy error relative to `energy_scale`; the error itself if nothing moved, but for rounding."""
+        """The energy error relative to `energy_scale`; the error itself if the robot did not move."""
         return self.energy_error / self.energy_scale if self.energy_scale > _NOTHING else self.energy_error
 
     @property
@@ -123,7 +123,7 @@ class Report:
         return max(known) if known else None
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as plain numbers and texts."""
+        """Return all fields as plain numbers and texts."""
         return {**asdict(self), "energy_drift": self.energy_drift, "momentum_drift": self.momentum_drift}
 
     def __str__(self) -> str:
@@ -151,9 +151,9 @@ class Report:
 
 
 _NOTHING = 1e-12
-"""Energies below this, in J, are those of what stands still."""
+"""Energies below this, in J, count as rest."""
 _MORE = 10.0
-"""Other energies are the scale of the error only if they are this much more than the kinetic one."""
+"""Other energies are the scale of the error only if they are this many times the kinetic energy."""
 
 _COMPONENTS = ("angular x", "angular y", "angular z", "linear x", "linear y", "linear z")
 

@@ -1,4 +1,4 @@
-"""What a simulation gives: a motion, sampled, with all that follows from it."""
+"""The result of a simulation: a sampled motion, with energies, momenta and paths."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     """A motion: samples of time, positions, velocities, accelerations and joint forces, and what follows from them.
 
     Made by `robot.simulate`, by `on.load_result`, or from arrays of your own. Arrays cannot be written to. Energies,
-    momenta and paths are computed when they are first asked for, all samples in one call.
+    momenta and paths are computed on first use, all samples in one call.
 
     >>> import numpy as np, ordern as on
     >>> robot = on.load("double-pendulum")
@@ -68,15 +68,15 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     tau: Array
     """Joint forces that were applied, (N, nv): without those of springs, dampers and friction."""
     work: Array | None = None
-    """Of the applied forces since the start of the run, (N,)."""
+    """Work of the applied forces since the start of the run, (N,)."""
     dissipated: Array | None = None
-    """What dampers and friction have taken since the start of the run, (N,)."""
+    """Energy lost to dampers and friction since the start of the run, (N,)."""
     events: tuple[Any, ...] = ()
-    """What happened, in the order of time."""
+    """Events, in the order of time."""
     report: Any = None
-    """How the run went: steps, energy balance, why it stopped. Parts of a result keep the report of the whole run."""
+    """The report of the run: steps, energy balance, why it stopped. Parts of a result have that of the whole run."""
     dense: Motion | None = None
-    """The motion between the samples, as the integrator knows it."""
+    """The motion between the samples: the integrator's dense output."""
     extra: Mapping[str, Array] = field(default_factory=dict)
     """Further series by name, each with one entry for each sample: readings of sensors; of robots with loops their
     "loop_force", (N, nv), what they do to the tree's joints, and if some open or close "loops_closed", 1 or 0 each."""
@@ -106,14 +106,14 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         return names(self)
 
     def series(self, name: str) -> Array:
-        """The series of this name: "q.shoulder", "tau.base.wx", "q", "energy", "position.tool", "position.tool.z".
+        """Return a series: "q.shoulder", "tau.base.wx", "q", "energy", "position.tool", "position.tool.z".
 
         (N,) for single numbers; (N, k) for a joint with several coordinates, for whole series, and for frames.
         """
         return series(self, name)
 
     def joint(self, name: str) -> JointSeries:
-        """The motion of one joint: its t, q, v, a and tau."""
+        """Return the motion of one joint: its t, q, v, a and tau."""
         return joint_series(self, name)
 
     @cached_property
@@ -165,15 +165,15 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         return _constant(np.concatenate([self.momentum[:, :3] - np.cross(self.mass_centre, p), p], axis=-1))
 
     def pose(self, frame: str | Frame) -> Array:
-        """The homogeneous matrices of a frame in the world, (N, 4, 4)."""
+        """Return the homogeneous matrices of a frame in the world, (N, 4, 4)."""
         return self._of_frame("pose", frame, lambda f: self.robot.pose(self.q, f))
 
     def position(self, frame: str | Frame) -> Array:
-        """The path of a frame's origin in the world, (N, 3)."""
+        """Return the path of a frame's origin in the world, (N, 3)."""
         return self.pose(frame)[:, :3, 3]
 
     def velocity(self, frame: str | Frame) -> Array:
-        """The velocity (angular, linear) of a frame's origin in the world's axes, (N, 6)."""
+        """Return the velocity (angular, linear) of a frame's origin in the world's axes, (N, 6)."""
         return self._of_frame("velocity", frame, lambda f: self.robot.velocity(self.q, self.v, f, axes="world"))
 
     def _of_frame(self, what: str, frame: str | Frame, compute: Callable[[Frame], Array]) -> Array:
@@ -189,7 +189,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     # ---- loops
 
     def _cut(self, name: str, kind: str) -> Array:
-        """Positions "q" or velocities "v" of a joint that closes a loop, (N, k)."""
+        """Return positions "q" or velocities "v" of a joint that closes a loop, (N, k)."""
         if (name, kind) not in self._cuts:
             from ..constraints.loop_series import coordinates
 
@@ -202,7 +202,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
 
     @cached_property
     def loop_residuals(self) -> Mapping[str, Array]:
-        """By how much each loop and coupling is open, by name: (N, rows), in m and rad."""
+        """The residuals of each loop and coupling, by name: (N, rows), in m and rad."""
         from ..constraints.loop_series import residuals
 
         return MappingProxyType({name: _constant(x) for name, x in residuals(self).items()})
@@ -215,9 +215,9 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         return MappingProxyType({name: _constant(x) for name, x in multipliers(self).items()})
 
     def loop_forces(self, name: str) -> Array:
-        """What a loop does to its child: (moment, force) at and in its frame there, (N, 6); of a coupling (N,).
+        """Return the constraint force of a loop on its child: (moment, force) at and in its frame there, (N, 6).
 
-        Where constraints are redundant these are the forces of the shortest multipliers.
+        The force of a coupling is (N,). If constraints are redundant, these are the forces of the shortest multipliers.
         """
         from ..constraints.loop_series import forces
 
@@ -226,7 +226,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     # ---- parts of a motion
 
     def __len__(self) -> int:
-        """The number of samples."""
+        """Return the number of samples."""
         return len(self.t)
 
     @property
@@ -251,7 +251,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         return frozenset(c.name for c in self.robot.joints)
 
     def __iter__(self) -> Iterator[Sample]:
-        """The samples, one after the other."""
+        """Return an iterator over the samples."""
         return (self[k] for k in range(len(self)))
 
     def _part(self, which: Any) -> Result:
@@ -269,25 +269,25 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         return replace(part, events=inside)
 
     def between(self, start: float, end: float) -> Result:
-        """The samples from one time to another, both included."""
+        """Return the samples from one time to another, both included."""
         return self._part((self.t >= start) & (self.t <= end))
 
     def arrays(self) -> list[tuple[str, Array]]:
-        """All series that are stored, those of `extra` by their own names."""
+        """Return all stored series, those of `extra` by their own names."""
         stored = [(name, getattr(self, name)) for name in ("t", "q", "v", "a", "tau", "work", "dissipated")]
         return [(name, x) for name, x in (*stored, *self.extra.items()) if x is not None]
 
     def with_arrays(self, arrays: dict[str, Array]) -> Result:
-        """The same with other samples."""
+        """Return the result with other samples."""
         extra = {name: arrays[name] for name in self.extra}
         stored: dict[str, Any] = {name: x for name, x in arrays.items() if name not in extra}
         return replace(self, **stored, extra=extra)
 
     def at(self, time: ArrayLike) -> tuple[Array, Array]:
-        """Position and velocity at any time of the motion, (..., nq) and (..., nv).
+        """Return position and velocity at any time of the motion, (..., nq) and (..., nv).
 
-        Through the integrator's dense output, of the order of its method; where there is none, by cubics between the
-        samples. At the time of a sample it is that sample; at a jump the one after it.
+        They come from the integrator's dense output, of the order of its method, or without one from cubics between
+        the samples. The time of a sample gives that sample; the time of a jump gives the sample after it.
         """
         at, k = located(self.t, time)
         exact = self.t[k] == at
@@ -299,24 +299,24 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
 
     @property
     def cubics(self) -> Hermite:
-        """The motion between the samples by cubics, whatever the integrator knows."""
+        """The motion between the samples by cubics, even if there is dense output."""
         return Hermite(self.robot, self.t, self.q, self.v, self.a)
 
     def resample(self, times: ArrayLike | None = None, *, rate: float | None = None) -> Result:
-        """The motion at other times, or at `rate` samples per second from its start.
+        """Return the motion at other times, or at `rate` samples per second from its start.
 
-        Positions and velocities are those of `at`; accelerations are rates of cubics through the velocities; forces
-        and all else are drawn through the samples without overshooting.
+        Positions and velocities are those of `at`. Accelerations are rates of cubics through the velocities. Forces
+        and all other series are interpolated without overshoot.
         """
         from .joining import resampled
 
         return resampled(self, times, rate)
 
     def then(self, other: Result, *, shift: bool = False) -> Result:
-        """This motion followed by another one of the same robot.
+        """Return this motion followed by another one of the same robot.
 
-        The other's times, work and losses go on from this one's as they are; with `shift` they are counted from this
-        one's end, as those of a run of its own. A first sample that repeats the last one is left out.
+        Times, work and losses of the other motion stay as they are; with `shift` they are counted from the end of this
+        motion. A first sample that repeats the last one is left out.
         """
         from .joining import joined
 
@@ -325,11 +325,11 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     # ---- views, files
 
     def view(self, **options: Any) -> Any:
-        """The robot in motion, in the browser or in an HTML file; `options` are those of `robot.view`."""
+        """Show the motion in the browser, or write it to an HTML file; `options` are those of `robot.view`."""
         return self.robot.view(motion=self, **options)
 
     def plot(self, *what: str, **options: Any) -> Any:
-        """A figure of the motion: `result.plot("q", "tau", "energy", joints=["elbow"], save="fall.pdf")`.
+        """Draw the motion: `result.plot("q", "tau", "energy", joints=["elbow"], save="fall.pdf")`.
 
         `what` are "q", "v", "a", "tau", "energy", "momentum", "phase", "tip", "tip-3d" and names of series; `options`
         are those of `ordern.plot.motion`: joints, frames, title, width, save. It needs matplotlib.
@@ -337,22 +337,22 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         return self.robot.plot(self, *what, **options)
 
     def to_pandas(self, *which: str) -> Any:
-        """A pandas DataFrame: a row for each sample, a column for each name, the time as index.
+        """Return a pandas DataFrame: a row for each sample, a column for each name, the time as index.
 
-        With all that is stored, or with the series that are named: `to_pandas("q", "energy", "position.tool")`.
+        It has all stored series, or the series that are named: `to_pandas("q", "energy", "position.tool")`.
         """
         from .tables import to_pandas
 
         return to_pandas(self, which)
 
     def to_xarray(self) -> Any:
-        """An xarray Dataset with the dimensions time and joint (and joint_q, where positions have other names)."""
+        """Return an xarray Dataset with the dimensions time and joint (and joint_q, if positions have other names)."""
         from .tables import to_xarray
 
         return to_xarray(self)
 
     def to_arrow(self, *which: str) -> Any:
-        """An Arrow table: a column for the time and for each name; the robot is in its metadata."""
+        """Return an Arrow table: a column for the time and for each name; the robot is in its metadata."""
         from .tables import to_arrow
 
         return to_arrow(self, which)
@@ -368,7 +368,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         save(self, path)
 
     def summary(self, most: int = 40) -> str:
-        """The motion as text: where each coordinate goes, energies, events."""
+        """Return the motion as text: the range of each coordinate, energies, events."""
         return described(self, most)
 
     def __repr__(self) -> str:
@@ -379,7 +379,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         return f"<Result of {self.robot.name!r}: {many}{span}{events}>"
 
     def __eq__(self, other: object) -> bool:
-        """Whether all samples and events are the same, to the last bit; how the runs went does not count."""
+        """Return whether all samples and events are the same, to the last bit; reports are not compared."""
         if not isinstance(other, Result):
             return NotImplemented
         mine, others = self.arrays(), other.arrays()
@@ -397,7 +397,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
 
 
 def _kept(x: Any, name: str, shape: tuple[int, ...]) -> Array:
-    """An array of this shape that cannot be written to through the result."""
+    """Return an array of this shape that cannot be written to through the result."""
     try:
         array = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):

@@ -42,21 +42,21 @@ _COORDINATES: dict[type[Joint], tuple[tuple[str, ...], tuple[str, ...]]] = {
     Free: ((*_TURN, *_PLACE), (*_SPIN, *_SPEED)),
     RollingDisc: (("heading", "lean", "roll", "x", "y"), _SPIN),
 }
-"""What the positions and velocities of joints with several are called; those of others are numbered."""
+"""The names of positions and velocities of joints with several; for other types they are numbered."""
 
 STORED = ("q", "v", "a", "tau", "work", "dissipated")
-"""The series that a run has, besides the time."""
+"""The series of a run, besides the time."""
 LOOP_FORCE, LOOPS_CLOSED = "loop_force", "loops_closed"
-"""Of robots with loops: joint forces of the loops, and 1 for each loop that was closed, 0 for others."""
+"""Series of robots with loops: joint forces of the loops, and 1 for each closed loop, 0 for each open one."""
 DERIVED = ("kinetic", "gravitational", "elastic", "potential", "energy", "momentum", "mass_centre", "central_momentum")
-"""Those that follow from them."""
+"""The series that are computed from the stored ones."""
 _SPATIAL = tuple(f"{kind}.{axis}" for kind in ("angular", "linear") for axis in _PLACE)
 _PARTS = {"momentum": _SPATIAL, "central_momentum": _SPATIAL, "mass_centre": _PLACE}
 _FRAMES = {"position": _PLACE, "velocity": _SPATIAL, "pose": tuple(f"{r}{c}" for r in range(4) for c in range(4))}
 
 
 def _parts(joint: Joint, which: int | bool) -> tuple[str, ...]:
-    """What the positions (0) or velocities (1) of a joint are called; one that has a single one needs no name."""
+    """Return the names of a joint's positions (0) or velocities (1); a single one has an empty name."""
     count = (joint.nq, joint.nv)[which]
     known = _COORDINATES.get(type(joint))
     if known is not None:
@@ -72,7 +72,7 @@ def _parts(joint: Joint, which: int | bool) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def labels(robot: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the entries of q, and of those of v, a and tau: the joint's, and its part's where it has several.
+    """Return the names of the entries of q, and of v, a and tau: the joint's name, and the part's if it has several.
 
     >>> import ordern as on
     >>> labels(on.load("puma560"))[0][:2]
@@ -94,7 +94,7 @@ def labels(robot: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _labels(result: Result, name: str) -> tuple[str, ...]:
-    """The names of the columns of a series; empty for one that is a single column."""
+    """Return the names of the columns of a series; empty for a single column."""
     if name in ("q", "v", "a", "tau"):
         return labels(result.robot)[name != "q"]
     if name in _PARTS:
@@ -109,12 +109,12 @@ def _labels(result: Result, name: str) -> tuple[str, ...]:
 
 
 def _loop(robot: Model, name: str) -> Joint | None:
-    """The joint of a loop, if there is a loop of this name whose joint has coordinates."""
+    """Return the joint of a loop, if a loop of this name has a joint with coordinates."""
     return next((x.type for x in robot.loops if x.name == name and x.nq and isinstance(x.type, Joint)), None)
 
 
 def names(result: Result) -> tuple[str, ...]:
-    """What can be asked for by `series`, besides frames: columns that were stored, and whole series."""
+    """Return the names that `series` takes, besides frames: stored columns, and whole series."""
     stored = ["t"]
     for name in ("q", "v", "a", "tau"):
         stored += [f"{name}.{label}" for label in _labels(result, name)]
@@ -124,7 +124,7 @@ def names(result: Result) -> tuple[str, ...]:
 
 
 def reserved(name: object) -> bool:
-    """Whether a further series cannot have this name: others have, or may have, it."""
+    """Return whether a name is taken by another series, or may be, so that no further series can have it."""
     if not isinstance(name, str) or not name:
         return True
     kind = name.partition(".")[0]
@@ -132,7 +132,7 @@ def reserved(name: object) -> bool:
 
 
 def series(result: Result, name: str) -> Array:
-    """The series of this name, (N,) or (N, k)."""
+    """Return the series of this name, (N,) or (N, k)."""
     if name == "t" or name in STORED or name in DERIVED:
         found: Array | None = getattr(result, name)
         if found is None:
@@ -159,7 +159,7 @@ def series(result: Result, name: str) -> Array:
 
 
 def _hint(result: Result, kind: str, rest: str) -> str:
-    """Of a loop that was asked for as a joint: what there is of it."""
+    """Return a hint for the name of a loop: the series that it has."""
     name = rest or kind
     if _loop(result.robot, name) is not None:
         return (
@@ -172,7 +172,7 @@ def _hint(result: Result, kind: str, rest: str) -> str:
 
 
 def _of_loop(result: Result, kind: str, rest: str) -> Array | None:
-    """Positions or velocities of a joint that closes a loop, `q.pin`, or one of several, `q.pin.angle`."""
+    """Return positions or velocities of a joint that closes a loop, `q.pin`, or one of several, `q.pin.angle`."""
     for x in result.robot.loops:
         joint = _loop(result.robot, x.name)
         if joint is None or not (rest == x.name or rest.startswith(f"{x.name}.")):
@@ -187,7 +187,7 @@ def _of_loop(result: Result, kind: str, rest: str) -> Array | None:
 
 
 def _of_frame(result: Result, kind: str, rest: str) -> Array:
-    """`position.tool`, or a part of it, `position.tool.x`; names of frames may have dots."""
+    """Return `position.tool`, or a part of it, `position.tool.x`; names of frames may have dots."""
     whole: Any = getattr(result, kind)
     if any(f.name == rest for f in result.robot.frames):
         return np.asarray(whole(rest))
@@ -204,7 +204,7 @@ def _column(array: Array, k: int) -> Array:
 
 
 def columns(result: Result, which: tuple[str, ...] | None = None) -> dict[str, Array]:
-    """Series as columns of numbers, each with its name; those that are stored, unless told which."""
+    """Return series as columns of numbers, by name: the series in `which`, or all stored ones."""
     if which is None:
         which = tuple(n for n in STORED if getattr(result, n) is not None) + tuple(result.extra)
     found: dict[str, Array] = {}
@@ -223,7 +223,7 @@ def columns(result: Result, which: tuple[str, ...] | None = None) -> dict[str, A
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointSeries:
-    """The motion of one joint. Of a joint with one coordinate each series is (N,), else (N, k)."""
+    """The motion of one joint. Each series is (N,) for a joint with one coordinate, else (N, k)."""
 
     name: str
     t: Array
@@ -231,14 +231,14 @@ class JointSeries:
     v: Array
     a: Array
     tau: Array | None
-    """None of a joint that follows another: what drives it is in the force of that one."""
+    """None for a mimic joint, whose force is part of the force of the joint that it follows."""
 
     def __repr__(self) -> str:
         return f"<JointSeries {self.name!r}: {len(self.t)} samples of t, q, v, a, tau>"
 
 
 def joint_series(result: Result, name: str) -> JointSeries:
-    """The series of one joint, also of one that follows another."""
+    """Return the series of one joint, also of a mimic joint."""
     c: Connection = result.robot.joint(name)
     q, v, a = result.q[:, c.q], result.v[:, c.v], result.a[:, c.v]
     tau: Array | None = result.tau[:, c.v]

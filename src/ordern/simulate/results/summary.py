@@ -1,4 +1,4 @@
-"""A motion in words: a short table for the terminal."""
+"""The summary of a motion: a short table for the terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["described"]
 
 
 def described(result: Result, most: int) -> str:
-    """Where each coordinate starts and ends, its least and largest value; the energies; what happened."""
+    """Return the start, end, least and largest value of each coordinate and energy, and the events."""
     n = len(result)
     lines = [repr(result)[1:-1]]
     if not n:

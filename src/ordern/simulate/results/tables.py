@@ -1,4 +1,4 @@
-"""A motion as other libraries' tables."""
+"""Motions as tables of other libraries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["library", "to_arrow", "to_pandas", "to_xarray"]
 
 
 def library(name: str, what: str) -> Any:
-    """A library of the extra `data`, or what to do to have it."""
+    """Import a library of the extra `data`; the error says how to install it."""
     try:
         return import_module(name)
     except ImportError:
@@ -24,7 +24,7 @@ def library(name: str, what: str) -> Any:
 
 
 def to_pandas(result: Result, which: tuple[str, ...] = ()) -> Any:
-    """A DataFrame with the time as index, and a column for each name."""
+    """Return a DataFrame with the time as index, and a column for each name."""
     pandas = library("pandas", "a pandas DataFrame")
     return pandas.DataFrame(_columns(result, which), index=pandas.Index(result.t, name="t"))
 
@@ -37,7 +37,7 @@ def _columns(result: Result, which: tuple[str, ...]) -> dict[str, Any]:
 
 
 def to_xarray(result: Result) -> Any:
-    """A Dataset over time and joints."""
+    """Return a Dataset over time and joints."""
     xarray = library("xarray", "an xarray Dataset")
     q, v = labels(result.robot)
     of_q = "joint" if q == v else "joint_q"
@@ -53,7 +53,7 @@ def to_xarray(result: Result) -> Any:
 
 
 def to_arrow(result: Result, which: tuple[str, ...] = ()) -> Any:
-    """A Table with the time and a column for each name; the metadata has the robot, events and report as JSON."""
+    """Return a Table with the time and a column for each name, and metadata with robot, events and report as JSON."""
     from .formats.header import header
 
     arrow = library("pyarrow", "an Arrow table")

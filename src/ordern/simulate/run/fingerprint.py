@@ -1,9 +1,9 @@
-"""What a user's function or controller is, as text: so that a checkpoint can tell whether it is the one of before.
+"""Fingerprints of the user's functions and controllers, by which a checkpoint recognises them.
 
-Of a function these count: its name (but not that of its module, which may be run or imported), code, constants and
-defaults, and the numbers, texts, arrays and functions that it finds in enclosing functions and in its module. Of an
-object: its class, and the same kinds of attributes. Lists, dictionaries and variables that a function sets itself are
-its memory, and do not count; nor do attributes that are computed on demand.
+The fingerprint of a function covers its name (not the name of its module, which may be run or imported), code,
+constants and defaults, and the numbers, texts, arrays and functions that it uses from enclosing functions and from its
+module. The fingerprint of an object covers its class, and attributes of the same kinds. Lists, dictionaries and
+variables that a function sets itself are its memory: they are left out, as are attributes that are computed on demand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SETS = {"STORE_DEREF", "STORE_GLOBAL", "DELETE_DEREF", "DELETE_GLOBAL"}
 
 
 def fingerprint(x: Any) -> str:
-    """The same text for the same function, in this process or another one with the same Python."""
+    """Return a text that is the same for the same function, also in another process of the same Python."""
     h = hashlib.sha256()
     for part in _parts(x, _DEPTH, set()):
         h.update(part.encode() + b"\0")
@@ -54,7 +54,7 @@ def _parts(x: Any, depth: int, seen: set[int]) -> Iterator[str]:
 
 
 def _compound(x: Any, depth: int, seen: set[int]) -> Iterator[str]:
-    """Functions and objects."""
+    """Yield the parts of a function or an object."""
     if isinstance(x, types.FunctionType):
         yield from _function(x, depth, seen)
     elif isinstance(x, types.MethodType):

@@ -25,9 +25,9 @@ __all__ = ["SUFFIXES", "load_result", "save"]
 R = TypeVar("R", bound="Robot")
 
 SUFFIXES = {".npz": "npz", ".csv": "comma", ".parquet": "parquet"}
-"""By suffix: the module of the format, which has `write(result, header, file)` and `read(file, size) -> Stored`."""
+"""The module of each format, with `write(result, header, file)` and `read(file, size) -> Stored`."""
 _TIMES = 4
-"""A file may be so many times larger than memory: numbers take fewer bytes there than as text."""
+"""A file may be this many times larger than memory: numbers take fewer bytes in memory than as text."""
 
 
 def _format(path: str | os.PathLike[str]) -> Any:
@@ -49,7 +49,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
 
 
 def _opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file that has an end: a pipe or a device may have none, or keep its reader waiting."""
+    """Open a regular file: a pipe or a device may have no end, or keep its reader waiting."""
     try:
         file: BinaryIO = open(path, "rb", opener=_at_once)  # noqa: SIM115
     except IsADirectoryError:
@@ -64,12 +64,12 @@ def _opened(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """Open a pipe, too, without waiting for somebody who writes to it."""
+    """Open a file; do not wait for the writer of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def load_result(path: str | os.PathLike[str], robot: R | None, cls: type[R]) -> Result:
-    """The motion in a file, of the robot in the file (made as a `cls`) or of the one that is given."""
+    """Return the motion in a file, with the given robot or with the one in the file (made as a `cls`)."""
     read: Callable[[BinaryIO, int], Stored] = _format(path).read
     where = os.fspath(path)
     try:

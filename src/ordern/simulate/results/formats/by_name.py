@@ -1,4 +1,4 @@
-"""Tables whose columns are named after joints: which column belongs to which coordinate of a robot.
+"""Tables whose columns are named after joints: finds the coordinate of each column.
 
 A column is "t" (or "time"), "q.<joint>", "v.<joint>", "a.<joint>" or "tau.<joint>", as `Result.save` writes them. A
 joint's name alone stands for the kind that the reader expects. The order of columns does not matter.
@@ -33,7 +33,7 @@ KINDS = ("q", "v", "a", "tau")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What a file has: times (N,), and rows for each kind; None where it has none."""
+    """The contents of a file: times (N,), and rows for each kind, or None."""
 
     t: Array | None
     q: Array | None
@@ -42,24 +42,24 @@ class Table:
     tau: Array | None
     count: int
     notes: tuple[str, ...] = ()
-    """Columns that were not read, and why, to be told to the user."""
+    """Columns that were not read, and why; for the user."""
     names: tuple[str, ...] = ()
-    """Of all columns; empty where the file has none."""
+    """The names of all columns; empty if the file has no names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a table has its numbers: the column of the time, and of each coordinate of each kind."""
+    """The column of the time, and of each coordinate of each kind."""
 
     t: int | None
     kinds: dict[str, dict[int, int]]
-    """For each kind: column by the number of the coordinate."""
+    """The column of each coordinate, by kind and number."""
     rest: tuple[str, ...] = ()
     """Columns that belong to no coordinate."""
     followers: dict[str, str] = field(default_factory=dict)
     """Columns of joints that follow others, and those others."""
     wrong: tuple[str, ...] = ()
-    """Columns that seem to be meant for a coordinate and are not, each with what is wrong."""
+    """Columns whose names look like a misspelt coordinate, each with the reason."""
 
 
 def read_table(path: str, robot: Model, bare: str = "q", partial: Iterable[str] = ()) -> Table:
@@ -140,7 +140,7 @@ def _told(name: str, known: Sequence[str]) -> bool:
 
 
 def missing_columns(kind: str, found: Places, robot: Model) -> list[str]:
-    """The names of columns that a table of this kind should have and has not."""
+    """Return the names of the missing columns of a kind."""
     names = labels(robot)[kind != "q"]
     return [f"{kind}.{name}" for k, name in enumerate(names) if k not in found.kinds[kind]]
 
@@ -164,7 +164,7 @@ def _notes(found: Places, path: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _assumed(width: int, path: str, robot: Model, bare: str) -> tuple[str, ...]:
-    """Names for columns without: the time, then all coordinates, of one kind or of several."""
+    """Return names for columns without names: the time, then all coordinates, of one kind or of several."""
     own = {kind: [f"{kind}.{name}" for name in labels(robot)[kind != "q"]] for kind in KINDS}
     for order in [(bare,)] if bare != "q" else [("q",), ("q", "v"), ("q", "v", "a")]:
         names = ("t", *(name for kind in order for name in own[kind]))
@@ -186,7 +186,7 @@ def _gathered(
     robot: Model,
     partial: bool,
 ) -> Array | None:
-    """The rows of one kind, in the order of the robot."""
+    """Return the rows of one kind, in the order of the robot."""
     names, own = labels(robot)[kind != "q"], found.kinds[kind]
     if not own and names:
         return None
@@ -209,6 +209,6 @@ def _gathered(
 
 
 def _likely(found: Places) -> str:
-    """The columns that were not read, one of which may be the one that is missing."""
+    """List the columns that were not read: one of them may be the missing one."""
     rest = [*found.rest, *found.followers]
     return f"; columns that belong to no coordinate: {', '.join(rest[:6])}" if rest else ""

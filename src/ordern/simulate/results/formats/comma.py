@@ -86,7 +86,7 @@ def grouped(about: dict[str, Any], found: dict[str, Array]) -> dict[str, Array]:
 
 
 def expected(about: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...], list[str]]]:
-    """The arrays that a header tells of: name, shape of one sample, names of columns."""
+    """Yield the arrays of a header: name, shape of one sample, names of columns."""
     for name in about["arrays"]:
         own = about["q" if name == "q" else "v"] if name in ("q", "v", "a", "tau") else None
         yield name, () if own is None else (len(own),), [name] if own is None else [f"{name}.{x}" for x in own]

@@ -1,4 +1,4 @@
-"""What a file says of a motion besides its numbers: the robot, the names of columns, events, the report. As JSON."""
+"""The header of a motion's file, in JSON: the robot, the names of columns, events, the report."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ ARRAYS = ("t", "q", "v", "a", "tau", "work", "dissipated")
 
 @dataclass(slots=True)
 class Stored:
-    """What a format read: the header, and arrays by name. Where a file has no header of ours, columns by name."""
+    """The contents of a file: its header, and arrays by name; or, without a header, columns by name."""
 
     about: dict[str, Any] | None
     arrays: dict[str, Array] = field(default_factory=dict)
     columns: dict[str, Array] = field(default_factory=dict)
     between: tuple[Array, Array] | None = None
-    """Times and coefficients of the dense output, in formats that have it."""
+    """Times and coefficients of the dense output, in formats that store it."""
 
 
 def header(result: Result) -> dict[str, Any]:
-    """All that is to be known of a motion besides its numbers."""
+    """Return the header of a motion."""
     q, v = labels(result.robot)
     foreign = foreign_joints(result.robot)
     return {
@@ -64,7 +64,7 @@ def header(result: Result) -> dict[str, Any]:
 
 
 def _plain(x: Any) -> Any:
-    """What JSON can say of numbers, arrays and dataclasses; what it cannot say becomes its text."""
+    """Return numbers, arrays and dataclasses in the types of JSON; anything else becomes its text."""
     if isinstance(x, (bool, np.bool_)):
         return bool(x)
     if isinstance(x, (float, np.floating)):
@@ -85,7 +85,7 @@ def _plain(x: Any) -> Any:
 
 
 def parsed(text: bytes | str) -> dict[str, Any]:
-    """The header from its JSON text, its main fields checked; ModelError where it is none."""
+    """Return the header from its JSON text, its main fields checked; `ModelError` if it is not a header."""
     try:
         about = json.loads(text)
     except (ValueError, RecursionError) as e:
@@ -121,7 +121,7 @@ def _extra(extra: Any) -> bool:
 
 
 def restored(stored: Stored, robot: R | None, cls: type[R], where: str) -> Result:
-    """The motion that a format read."""
+    """Return the motion that a format has read."""
     from ..result import Result
 
     about = stored.about
@@ -160,7 +160,7 @@ def _robot(about: dict[str, Any] | None, cls: type[R], where: str) -> R:
 
 
 def _bare(columns: dict[str, Array], robot: Robot, where: str) -> dict[str, Any]:
-    """The arrays from columns with names; accelerations and forces that are missing are unknown: not a number."""
+    """Return the arrays from columns with names. Missing accelerations and forces are NaN."""
     from .by_name import KINDS, missing_columns, places
 
     names, values = list(columns), list(columns.values())
@@ -205,7 +205,7 @@ def _report(about: dict[str, Any]) -> Any:
 
 
 def _made(cls: Any, data: Any) -> Any:
-    """A dataclass of texts, numbers, arrays and other such dataclasses, from what `_plain` made of it."""
+    """Return a dataclass of texts, numbers, arrays and other such dataclasses, from its JSON."""
     try:
         kinds = get_type_hints(cls)
         known = [f.name for f in fields(cls) if f.name in data or f.default is MISSING]
@@ -215,7 +215,7 @@ def _made(cls: Any, data: Any) -> Any:
 
 
 def _typed(kind: Any, x: Any) -> Any:
-    """A value of this type, or ValueError."""
+    """Return a value of this type, or raise `ValueError`."""
     if kind is float and x in ("inf", "-inf", "nan"):
         return float(x)
     if kind is float and type(x) is int:
@@ -237,6 +237,6 @@ def _typed(kind: Any, x: Any) -> Any:
 
 
 def _is_array(kind: Any) -> bool:
-    """Tell whether a type is that of arrays: newer versions of NumPy have an alias for it that is a type of its own."""
+    """Return whether a type is an array; newer versions of NumPy have an alias for it that is a type of its own."""
     origin: Any = get_origin(kind)
     return np.ndarray in (origin, get_origin(getattr(origin, "__value__", None)))

@@ -42,7 +42,7 @@ def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
 
 
 def read(file: BinaryIO, size: int) -> Stored:
-    """Read what `write` wrote, believing nothing."""
+    """Read a file of `write`, and check everything in it."""
     if size > machine_memory():
         raise ModelError(f"the file has {size:,} bytes, which do not fit into the memory of this machine")
     try:
@@ -67,7 +67,7 @@ def read(file: BinaryIO, size: int) -> Stored:
 
 
 def _between(archive: zipfile.ZipFile, width: int, most: int) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """The dense output: times of k + 1 ends of steps, and k polynomials (k, m, nq + nv) between them."""
+    """Return the dense output: times of k + 1 ends of steps, and k polynomials (k, m, nq + nv) between them."""
     if "dense.t.npy" not in archive.namelist():
         return None
     t, c = (_array(archive, f"dense.{name}", np.float64, most) for name in ("t", "coefficients"))
@@ -79,7 +79,7 @@ def _between(archive: zipfile.ZipFile, width: int, most: int) -> tuple[NDArray[A
 
 
 def _array(archive: zipfile.ZipFile, name: str, dtype: type, most: int) -> NDArray[Any]:
-    """One array; its header must fit what is there before memory is taken for it."""
+    """Return one array. Its header must fit the size of the file before memory is allocated for it."""
     try:
         info = archive.getinfo(f"{name}.npy")
     except KeyError:

@@ -19,9 +19,9 @@ __all__ = ["read", "write"]
 
 _WHAT = "a Parquet file"
 _RATIO = 64
-"""Snappy makes zeros about twenty times smaller; what claims to be much larger than its file is not believed."""
+"""Snappy makes zeros about twenty times smaller; a file that claims to hold much more is refused."""
 _ALWAYS = 1 << 24
-"""Bytes that any file may become."""
+"""Bytes in memory that every file may take."""
 
 
 def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
@@ -31,7 +31,7 @@ def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
 
 
 def read(file: BinaryIO, size: int) -> Stored:
-    """Read the columns, and the header if there is one of ours."""
+    """Read the columns, and the header if the file has one."""
     parquet, arrow = library("pyarrow.parquet", _WHAT), library("pyarrow", _WHAT)
     try:
         whole = parquet.ParquetFile(file, page_checksum_verification=True)

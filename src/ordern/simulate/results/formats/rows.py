@@ -18,7 +18,7 @@ __all__ = ["START", "Rows", "read_file", "read_rows"]
 Array = NDArray[np.float64]
 
 START = "# ordern "
-"""How the comment line begins that `Result.save` writes before the names of the columns."""
+"""The start of the comment line that `Result.save` writes above the names of the columns."""
 _BLOCK = 1024
 _MOST_COLUMNS = 1_000_000
 _LONGEST = 1 << 28
@@ -39,7 +39,7 @@ class Rows:
 
 
 def read_file(path: str) -> Rows:
-    """Read the rows of a file; what cannot be read is an error with the file and, where there is one, the line."""
+    """Read the rows of a file. Errors name the file and, if known, the line."""
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             return read_rows(file, path)
@@ -113,7 +113,7 @@ class _Lines:
 
 
 def _fault(row: list[str], names: tuple[str, ...]) -> str:
-    """What is wrong with a line that is no row of numbers."""
+    """Return the fault of a line that is not a row of numbers."""
     if len(row) != len(names):
         return f"the line has {len(row)} columns, those before {len(names)}"
     k, cell = next((k, cell) for k, cell in enumerate(row) if not _numeric(cell))
