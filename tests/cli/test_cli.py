@@ -264,7 +264,7 @@ def test_convert_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureF
     out = tmp_path / "puma.urdf"
     assert main(["convert", "puma560", str(out)]) == 1
     err = capsys.readouterr().err
-    assert "URDF cannot say all of this robot: armature of joint 'waist', " in err
+    assert "URDF cannot express all of this robot: armature of joint 'waist', " in err
     assert "with --lossy this is left out" in err
     assert "lossy=True" not in err
     assert not out.exists()

@@ -338,7 +338,7 @@ FILES = {
             "--to has 2 numbers, 'pendulum' needs 1: swing",
         ),
         (["inverse", "pendulum.urdf", "--to", "swong=1", "--duration", "1"], "Did you mean 'swing'?"),
-        (["inverse", "pendulum.urdf", "--to", "swing=abc"], "--to: 'abc' is no finite number"),
+        (["inverse", "pendulum.urdf", "--to", "swing=abc"], "--to: 'abc' is not a finite number"),
         (["inverse", "pendulum.urdf", "--to", "abc", "--trajectory", "trapezoidal"], "unknown position 'abc'"),
         (["inverse", "pendulum.urdf", "--to", "1,swing=2", "--duration", "1"], "'1' has no name"),
         (["inverse", "pendulum.urdf", "--to", "ready", "--duration", "1"], "unknown position 'ready'"),
@@ -349,7 +349,7 @@ FILES = {
         (["inverse", "pendulum.urdf", "--motion", "two.csv", "--to", "1"], "--to has no meaning with --motion"),
         (
             ["inverse", "pendulum.urdf", "--motion", "word.csv"],
-            "word.csv:3: 'x', in the column 'q.swing', is no number",
+            "word.csv:3: 'x', in the column 'q.swing', is not a number",
         ),
         (["inverse", "pendulum.urdf", "--motion", "short.csv"], "short.csv:3: the line has 1 columns"),
         (["inverse", "pendulum.urdf", "--motion", "name.csv"], "column 'q.swong': unknown joint 'swong'"),
@@ -365,7 +365,7 @@ FILES = {
         (["inverse", "pendulum.urdf", "--motion", "pendulum.urdf"], "a table is read from .csv"),
         (["inverse", "pendulum.urdf", "--to", "1", "--duration", "1", "--out", "x.doc"], "must end in one of .npz"),
         (["inverse", "pendulum.urdf", "--to", "1", "--duration", "1", "--plot", "no/x.png"], "there is no folder"),
-        (["forward", "pendulum.urdf", "--q", "@v.txt"], "v.txt:3: --q: 'half' is no finite number"),
+        (["forward", "pendulum.urdf", "--q", "@v.txt"], "v.txt:3: --q: 'half' is not a finite number"),
         (["forward", "pendulum.urdf", "--q", "@no.txt"], "no.txt: the file cannot be read"),
         (["forward", "pendulum.urdf", "--q", "inf"], "'inf' "),
         (["forward", "pendulum.urdf", "--states", "two.csv", "--v", "1"], "--v has no meaning with --states"),
@@ -412,7 +412,7 @@ def test_robots_that_nothing_holds_are_1(capsys: Capture) -> None:
 def test_errors_as_json(capsys: Capture) -> None:
     Path("bad.csv").write_text(FILES["word.csv"])
     found = told(capsys, ["inverse", "pendulum.urdf", "--motion", "bad.csv"], 2)
-    assert found == {"error": "'x', in the column 'q.swing', is no number", "where": "bad.csv:3"}
+    assert found == {"error": "'x', in the column 'q.swing', is not a number", "where": "bad.csv:3"}
 
 
 def test_quaternions_become_units(capsys: Capture) -> None:
@@ -449,4 +449,4 @@ def test_a_process_of_its_own() -> None:
     assert done.stdout.startswith("slider: ") and "\x1b" not in done.stdout
     done = subprocess.run([*command, "--pd", "x", "1"], capture_output=True, text=True, timeout=HUNG, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "ordern: error: --pd: 'x' is no finite number\n"
+    assert done.stderr == "ordern: error: --pd: 'x' is not a finite number\n"

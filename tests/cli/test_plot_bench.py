@@ -56,8 +56,8 @@ def test_a_bad_line_of_a_table_is_told_as_elsewhere(motion: str, capsys: Capture
     Path("word.csv").write_text(f"# a remark\n{head}1,x,1,1,1\n")
     Path("short.csv").write_text(f"{head}1,1\n")
     words = {
-        "own.csv": f"own.csv:5: 'x{lines[4].split(',')[1]}', in the column 'q.shoulder', is no number",
-        "word.csv": "word.csv:4: 'x', in the column 'q.shoulder', is no number",
+        "own.csv": f"own.csv:5: 'x{lines[4].split(',')[1]}', in the column 'q.shoulder', is not a number",
+        "word.csv": "word.csv:4: 'x', in the column 'q.shoulder', is not a number",
         "short.csv": "short.csv:3: the line has 2 columns, those before 5",
     }
     for name, told in words.items():
@@ -98,7 +98,7 @@ def test_a_table_from_elsewhere_needs_its_robot(motion: str, capsys: Capture) ->
         (["fall.npz", "--joint", "elbw"], "Did you mean 'elbow'?"),
         (["fall.npz", "--out", "p.docx"], "must end in one of .png"),
         (["fall.npz", "--out", "no/p.png"], "there is no folder"),
-        (["bad.npz"], "bad.npz: the file is no NPZ file"),
+        (["bad.npz"], "bad.npz: the file is not an NPZ file"),
         (["fall.txt"], "cannot tell the format"),
     ],
 )

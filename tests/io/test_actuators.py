@@ -139,4 +139,4 @@ def test_written_as_urdf_and_read_back() -> None:
     assert on.load(text) == robot and on.load(text).actuated == ("tilt",)
     usual = robot.with_actuated(None)
     assert "transmission" not in usual.to_urdf() and on.load(usual.to_urdf()) == usual
-    assert "left out: the word that no joint has a motor" in robot.with_actuated([]).to_urdf()
+    assert "left out: the statement that no joint has a motor" in robot.with_actuated([]).to_urdf()

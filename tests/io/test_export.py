@@ -221,7 +221,7 @@ class TestUrdf:
         robot = on.Robot.of(replace(arm(armature=0.1, stiffness=2.0), gravity=(0.0, 0.0, -1.62)))
         with pytest.raises(
             ModelError,
-            match=r"^URDF cannot say all of this robot: armature of joint 'elbow'; spring of joint 'elbow'; "
+            match=r"^URDF cannot express all of this robot: armature of joint 'elbow'; spring of joint 'elbow'; "
             r"gravity 0 0 -1.62 \(readers take 0 0 -9.81\) of the robot. With lossy=True",
         ):
             to_urdf(robot)

@@ -83,7 +83,7 @@ def test_loops_beside_a_urdf_file(tmp_path: Path) -> None:
         ([{"name": "d", "type": "distance", "parent": "two", "child": "three"}], r"loop 'd' needs 'length'"),
         ([{**CLOSED[1], "damping": 1.0}], r"damping needs a joint; a Distance has no coordinates"),
         ("[1, 2]", r"list with a dictionary for each"),
-        ("{", r"it is no JSON"),
+        ("{", r"it is not JSON"),
         ({"loop": []}, r"word 'loop'.*loops"),
     ],
 )

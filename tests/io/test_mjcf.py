@@ -273,7 +273,7 @@ class TestMeshes:
         ("asset", "message"),
         [
             ('<mesh name="m" file="m.stl"/>', "text has no directory to find 'm.stl' in"),
-            ('<mesh name="m" file="m.dae"/>', "'m.dae' is none of .stl, .obj, .msh"),
+            ('<mesh name="m" file="m.dae"/>', "'m.dae' must end in one of .stl, .obj, .msh"),
             ('<mesh name="m" vertex="0 0 0 1 0 0 0 1 0"/>', "mesh 'm' has 3 vertices"),
             ('<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 1 1 0"/>', "mesh 'm' has no volume"),
             ('<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1" face="0 1 4"/>', "vertices that do not exist"),

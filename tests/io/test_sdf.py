@@ -264,7 +264,7 @@ class TestInertia:
         text = model(link("a"), link("b").replace("<mass>", "<mass>1.0</mass>\n<mass>"), joint("j", "a", "b"))
         found = build(text)
         assert found.body("b").mass == 1.0
-        assert "said twice, and read once: <mass> of <inertial> in line 3" in [n.message for n in found.notes]
+        assert "repeated, and read once: <mass> of <inertial> in line 3" in [n.message for n in found.notes]
 
     def test_what_is_not_said_is_one_as_specified(self) -> None:
         found = build(model(link("a"), "<link name='b'/>", joint("j", "a", "b")))
@@ -717,7 +717,7 @@ class TestIncludes:
         assert message in str(caught.value)
 
     def test_text_has_no_neighbours(self) -> None:
-        with pytest.raises(ModelError, match=r"<string>:2: 'a\.sdf' is included, but the document is no file"):
+        with pytest.raises(ModelError, match=r"<string>:2: 'a\.sdf' is included, but the document is not a file"):
             build(model("<include><uri>a.sdf</uri></include>"))
 
 

@@ -43,7 +43,7 @@ class TestMeaning:
     def test_what_is_said_twice_in_the_same_words_is_read_once(self) -> None:
         model = build(arm('\n<axis xyz="1 0 0"/>\n<dynamics damping="2"/>\n<axis xyz="1 0 0"/>'))
         assert model.joints[0].type == Revolute((1, 0, 0))
-        assert [str(n) for n in model.notes] == ["<string>:6: said twice, and read once: <axis> of joint 'elbow'"]
+        assert [str(n) for n in model.notes] == ["<string>:6: repeated, and read once: <axis> of joint 'elbow'"]
 
     def test_an_inertia_is_turned_from_the_axes_of_the_inertial_to_those_of_the_link(self) -> None:
         turned = INERTIAL.replace('"1 2 3"', '"1 2 3" rpy="0.1 0.2 0.3"')
@@ -191,7 +191,7 @@ class TestMimic:
         assert model.joint("f").mimic is None
         assert model.joint("g").mimic is None
         assert [str(n) for n in model.notes] == [
-            "<string>:7: independent, because what it mimics is no joint that moves: joint 'f' ('elbow'), "
+            "<string>:7: independent, because it mimics no moving joint: joint 'f' ('elbow'), "
             "joint 'g' (there is no joint 'no')"
         ]
 

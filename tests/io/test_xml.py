@@ -133,7 +133,7 @@ def test_only_refuses_what_says_something_else_or_has_things_inside(one: str, ot
             r"column 7\): the byte 0xe9 is not in .* UTF-8 unless it begins with <\?xml",
         ),
         (b'\n\n<?xml version="1.0"?>\n<r>\n<a></r>', "f:5", "mismatched tag"),
-        ("<r>\n\ud800</r>", "f:2", r"the character '\\ud800', which is none"),
+        ("<r>\n\ud800</r>", "f:2", r"the invalid character '\\ud800'"),
         (BOMB, "f:1", "<!DOCTYPE r ...> is not allowed; remove it"),
         (EXTERNAL, "f:1", "<!DOCTYPE r ...> is not allowed; remove it"),
         ('<!DOCTYPE robot SYSTEM "http://example.com/x.dtd"><r/>', "f:1", "is not allowed; remove it"),

@@ -282,7 +282,7 @@ def test_save_errors(fall: on.Result, tmp_path: Path) -> None:
 def test_errors(fall: on.Result) -> None:
     with pytest.raises(on.UnknownNameError, match=r"unknown plot 'energies'.*Did you mean 'energy'"):
         fall.plot("energies")
-    with pytest.raises(on.ArgumentError, match="1 samples is no curve"):
+    with pytest.raises(on.ArgumentError, match="1 samples is not a curve"):
         fall[:1].plot("q")
     with pytest.raises(on.ArgumentError, match="width is in inches"):
         fall.plot("q", width=0.0)

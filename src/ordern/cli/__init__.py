@@ -20,21 +20,21 @@ from .streams import guarded, is_of_stream
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "check": "tell what is wrong, or suspicious, about robots",
+    "check": "check robots for errors and suspicious values",
     "info": "show a robot: its tree, masses, joints and limits",
     "convert": "write a robot in another format",
     "view": "look at a robot and its motion in the browser",
     "inverse": "joint forces along a trajectory, or along a motion from a file",
     "forward": "accelerations that joint forces cause",
-    "simulate": "let a robot move, and tell how it went",
+    "simulate": "simulate a robot, and report on the run",
     "rollout": "many trajectories at once: how fast, and where they end",
     "plot": "draw a motion from a file",
-    "methods": "list what can be asked of a robot, and the methods that answer",
+    "methods": "list the questions about a robot, and their methods",
     "count": "count the operations of a method for a robot",
     "papers": "make the papers' tables and figures again",
     "bench": "measure speed on this machine, beside other libraries",
     "cache": "show or clear the compiled code that is kept on disk",
-    "doctor": "tell what is installed here, and whether it works",
+    "doctor": "show what is installed here, and whether it works",
 }
 """Commands, which are modules of the same names, and their help."""
 

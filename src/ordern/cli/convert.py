@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "output", metavar="OUT", type=_output, help=f"file to write: {', '.join(_SUFFIXES)}; or - for stdout"
     )
-    parser.add_argument("--to", choices=_FORMATS, help="the format, if the name of the output does not tell")
+    parser.add_argument("--to", choices=_FORMATS, help="the format, if the output is -")
     robot_options(parser)
     parser.add_argument("--lossy", action="store_true", help="leave out what the format cannot say")
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
@@ -44,7 +44,7 @@ def _output(name: str) -> Path:
     path = Path(name)
     if name != "-" and path.suffix.lower() not in _SUFFIXES:
         known = ", ".join(_SUFFIXES)
-        raise argparse.ArgumentTypeError(f"{name!r} must end in one of {known}, which tells the format")
+        raise argparse.ArgumentTypeError(f"{name!r} must end in one of {known}, which selects the format")
     return path
 
 
@@ -92,11 +92,11 @@ def _print(text: str) -> None:
 def _misuse(args: argparse.Namespace, out: Path, stdout: bool) -> str:
     """Return the fault of a combination of arguments, or ""."""
     if stdout and args.to is None:
-        return "to standard output (-), --to must tell the format: urdf or mjcf"
+        return "to standard output (-), --to must name the format: urdf or mjcf"
     if stdout and args.json:
         return "--json is printed to standard output, and so would be the robot; give the name of a file"
     if not stdout and args.to is not None and (args.to == "urdf") != (out.suffix.lower() == ".urdf"):
-        return f"{out} is not the name of a file of the format that --to tells, {args.to}"
+        return f"{out} is not the name of a file of the format of --to, {args.to}"
     if not stdout and out.exists() and not args.force:
         return f"{out} exists already; --force overwrites it"
     return ""

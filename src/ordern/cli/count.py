@@ -27,7 +27,7 @@ __all__ = ["arguments", "run"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     robot_argument(parser)
-    parser.add_argument("question", help="what is asked, such as forward_dynamics; see `ordern methods`")
+    parser.add_argument("question", help="the question, such as forward_dynamics; see `ordern methods`")
     parser.add_argument("--method", help="the method; the usual one unless given")
     parser.add_argument("--general", action="store_true", help="with general link parameters, as papers count")
     parser.add_argument("--frame", help="the frame, for questions about one")

@@ -124,10 +124,10 @@ def _consistent(args: argparse.Namespace) -> None:
     """Raise if options exclude each other."""
     spline = args.trajectory == "spline"
     if args.motion and args.trajectory not in (None, "spline"):
-        raise UsageError(f"--motion is no part of a {args.trajectory} trajectory; leave out one of them")
+        raise UsageError(f"--motion does not go with a {args.trajectory} trajectory; leave out one of them")
     for option, value in (("--from", args.start), ("--to", args.end), ("--duration", args.duration)):
         if args.motion and value is not None:
-            raise UsageError(f"{option} has no meaning with --motion, which tells positions and times")
+            raise UsageError(f"{option} has no meaning with --motion, which has positions and times")
     if args.motion and not spline and args.samples:
         raise UsageError("--samples has no meaning with --motion alone; with --trajectory spline it has")
     if spline and not args.motion:

@@ -33,7 +33,7 @@ def check_output(path: str | None, suffixes: Iterable[str]) -> None:
         return
     target, known = Path(path), tuple(suffixes)
     if target.suffix.lower() not in known:
-        raise UsageError(f"the name must end in one of {', '.join(known)}, which tells the format", path)
+        raise UsageError(f"the name must end in one of {', '.join(known)}, which selects the format", path)
     folder = Path(os.path.realpath(target)).parent
     if not folder.is_dir():
         raise UnwritableError(f"the file cannot be written: there is no folder {str(folder)!r}", path)

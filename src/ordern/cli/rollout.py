@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_output(args.out, (".npz",))
     if args.every and not args.out:
-        raise UsageError("--every tells what to keep in --out: give a file")
+        raise UsageError("--every selects the states in --out: give a file")
     robot = loaded(args)
     with asked():
         if args.random is not None and args.q0 is not None:

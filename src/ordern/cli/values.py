@@ -154,7 +154,7 @@ def _items(text: str, option: str) -> list[tuple[str, str]]:
         except OSError as e:
             raise UnreadableError(f"the file cannot be read: {e.strerror or e}", path) from None
         except UnicodeDecodeError:
-            raise UnreadableError("this is no text in UTF-8", path) from None
+            raise UnreadableError("this is not UTF-8 text", path) from None
         found = [
             (item, f"{path}:{number}")
             for number, line in enumerate(lines, 1)
@@ -173,7 +173,7 @@ def _number(text: str, option: str, where: str) -> float:
     except ValueError:
         x = math.nan
     if not math.isfinite(x):
-        raise UsageError(f"{option}: {text!r} is no finite number", where)
+        raise UsageError(f"{option}: {text!r} is not a finite number", where)
     return math.radians(x) if degrees else x
 
 

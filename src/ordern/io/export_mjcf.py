@@ -367,7 +367,7 @@ def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sit
 def _motors(model: Model, actuators: Node, names: dict[int, list[str]], losses: Losses) -> None:
     """Add a motor for each freedom of the joints that have motors; its gear selects the freedom."""
     if model.motors == () and model.joints:
-        losses.remark("the word that no joint has a motor", "the robot")
+        losses.remark("the statement that no joint has a motor", "the robot")
     for k, c in enumerate(model.joints):
         if c.name not in (model.motors or ()):
             continue

@@ -162,7 +162,7 @@ def _joint(root: Node, c: Connection, parent: str, child: str, model: Model, los
 def _transmissions(root: Node, model: Model, losses: Losses) -> None:
     """Add simple transmissions without a gear for the joints that have motors."""
     if model.motors == () and model.joints:
-        losses.remark("the word that no joint has a motor", "the robot")
+        losses.remark("the statement that no joint has a motor", "the robot")
     for name in model.motors or ():
         transmission = root.add("transmission", name=f"{name}_transmission")
         transmission.add("type").text = "transmission_interface/SimpleTransmission"

@@ -78,7 +78,7 @@ class Grammar:
                 if one is not child and child.tag not in self._repeated and child.repeats(one):
                     name = element.attributes.get("name")
                     of = f"{element.tag} {name!r}" if name else f"<{element.tag}> in line {element.line}"
-                    remarks.add("said twice, and read once", f"<{child.tag}> of {of}", child.where)
+                    remarks.add("repeated, and read once", f"<{child.tag}> of {of}", child.where)
 
 
 def note_unread(builder: ModelBuilder, unread: Mapping[str, list[Element]]) -> None:

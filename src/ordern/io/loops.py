@@ -63,7 +63,7 @@ def _read(path: str) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as e:
-        raise ModelError(f"it is no JSON: {e}", path) from None
+        raise ModelError(f"it is not JSON: {e}", path) from None
 
 
 def _listed(x: Any, what: str, where: str) -> list[Mapping[str, Any]]:

@@ -257,7 +257,7 @@ def _mimic(
     ratio, offset = number(mimic, "multiplier", what, 1.0), number(mimic, "offset", what, 0.0)
     if types.get(name) not in _ONE_COORDINATE:
         why = repr(name) if name in types else _no_joint(name, types)
-        remarks.add("independent, because what it mimics is no joint that moves", f"{what} ({why})", mimic.where)
+        remarks.add("independent, because it mimics no moving joint", f"{what} ({why})", mimic.where)
         return None
     return name, ratio, offset
 

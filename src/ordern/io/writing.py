@@ -170,7 +170,7 @@ class Losses:
         """Raise if an omission is not allowed."""
         if self.lost and not self.lossy:
             listed = "; ".join(_some(what, of) for what, of in self.lost.items())
-            raise LossError(f"{self.format} cannot say all of this robot: {listed}", self.where)
+            raise LossError(f"{self.format} cannot express all of this robot: {listed}", self.where)
 
     @property
     def left_out(self) -> list[str]:

@@ -90,7 +90,7 @@ def parse_xml(data: bytes | str, source: str) -> Element:
         return _Parser(source, "utf-8", 0).parse(data.encode())
     except UnicodeEncodeError as e:
         line = data.count("\n", 0, e.start) + 1
-        raise ModelError(f"the text has the character {data[e.start]!a}, which is none", f"{source}:{line}") from None
+        raise ModelError(f"the text has the invalid character {data[e.start]!a}", f"{source}:{line}") from None
 
 
 def _trimmed(data: bytes) -> tuple[bytes, int]:

@@ -142,7 +142,7 @@ def parse(context: Context, text: str, simplify: bool = True) -> Operator:
     position = iter([*tokens, ""])
     found, last = _sum(context, next(position), position, simplify)
     if last:
-        raise SyntaxError(f"{text!r} is no expression: {last!r} is not expected")
+        raise SyntaxError(f"{text!r} is not an expression: {last!r} is not expected")
     return found
 
 

@@ -71,7 +71,7 @@ def curves(result: Result, name: str, joints: frozenset[str] | None = None) -> l
         if joints is None or owner[k] in joints
     ]
     if not found_curves:
-        raise ArgumentError(f"plot: there is no {name} to be drawn: of these joints none has coordinates of its own")
+        raise ArgumentError(f"plot: there is no {name} to draw: these joints have no coordinates of their own")
     return found_curves
 
 

@@ -68,7 +68,7 @@ def motion(
     3
     """
     if len(result) < 2:
-        raise ArgumentError(f"plot: a motion with {len(result)} samples is no curve; at least 2 are needed")
+        raise ArgumentError(f"plot: a motion with {len(result)} samples is not a curve; at least 2 are needed")
     if not 1.0 <= width <= 100.0:
         raise ArgumentError(f"plot: width is in inches, between 1 and 100; given {width!r}")
     wanted = what or _usual(result)

@@ -31,7 +31,7 @@ def phase(result: Result, q: Sequence[Curve], v: Sequence[Curve]) -> Panel:
     rates = {c.name: c for c in v}
     pairs = [(c, rates[c.name]) for c in q if c.name in rates and c.unit != "quaternion"]
     if not pairs:
-        raise ArgumentError("plot: no joint has a phase portrait: none has velocities that are rates of its positions")
+        raise ArgumentError("plot: no joint has a phase portrait: its velocities must be rates of its positions")
     if len(pairs) > MOST_AXES:
         raise ArgumentError(f"plot: {len(pairs)} phase portraits are too many to read; choose some by joints=[...]")
     columns = min(len(pairs), 3 if len(pairs) <= 6 else 4)

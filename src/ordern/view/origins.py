@@ -32,7 +32,7 @@ def checked_origins(origins: Iterable[str]) -> frozenset[str]:
         plain = _plain(origin) if isinstance(origin, str) else None
         if plain is None:
             raise ArgumentError(
-                f"origins: {origin!r} is none; expected a scheme and a host, such as https://example.org:8888"
+                f"origins: {origin!r} is not an origin; expected a scheme and a host, such as https://example.org:8888"
             )
         found.add(plain)
     return frozenset(found)

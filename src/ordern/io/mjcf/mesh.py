@@ -122,7 +122,7 @@ def _from_file(asset: Element, document: Document, what: str) -> tuple[Array, In
     readers = {".stl": _stl, ".obj": read_obj, ".msh": _msh}
     suffix = "." + asset.attributes.get("content_type", Path(file).suffix).rpartition(".")[2].rpartition("/")[2].lower()
     if suffix not in readers:
-        raise ModelError(f"{what}: {file!r} is none of {', '.join(readers)}", asset.where)
+        raise ModelError(f"{what}: {file!r} must end in one of {', '.join(readers)}", asset.where)
     source = document.root.source
     if source.startswith("<") and not os.path.isabs(file):
         raise ModelError(f"{what}: text has no directory to find {file!r} in; load it from a file", asset.where)

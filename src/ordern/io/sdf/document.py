@@ -103,7 +103,7 @@ class _Reader:
         if "://" in uri:
             raise ModelError(f"{uri!r} is included from elsewhere, and nothing is fetched: {_INLINE}", include.where)
         if self.folder is None:
-            raise ModelError(f"{uri!r} is included, but the document is no file: {_INLINE}", include.where)
+            raise ModelError(f"{uri!r} is included, but the document is not a file: {_INLINE}", include.where)
         path = Path(include.source).parent / uri
         if inside(path, self.folder) and path.is_dir():
             path = path / "model.sdf"

@@ -32,7 +32,7 @@ def to_pandas(result: Result, which: tuple[str, ...] = ()) -> Any:
 def _columns(result: Result, which: tuple[str, ...]) -> dict[str, Any]:
     found = columns(result, which or None)
     if "t" in found:
-        raise ArgumentError("the time is there without being asked for")
+        raise ArgumentError("the time is always a column; do not name it")
     return found
 
 

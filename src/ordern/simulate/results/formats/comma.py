@@ -49,7 +49,7 @@ def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
 def read(file: BinaryIO, size: int) -> Stored:
     """Read what `write` wrote, or columns with names."""
     if b"\0" in file.read(_ROWS):
-        raise ModelError("the file is no text")
+        raise ModelError("the file is not text")
     file.seek(0)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
@@ -57,7 +57,7 @@ def read(file: BinaryIO, size: int) -> Stored:
     finally:
         text.detach()
     if not rows.names:
-        raise ModelError("the file has no names of columns, so it is no motion")
+        raise ModelError("the file has no names of columns, so it is not a motion")
     if len(set(rows.names)) < len(rows.names):
         raise ModelError("two columns of the file have one name")
     found = {name: rows.values[:, k] for k, name in enumerate(rows.names)}
@@ -77,11 +77,11 @@ def grouped(about: dict[str, Any], found: dict[str, Array]) -> dict[str, Array]:
     for name, shape, own in expected(about):
         missing = [x for x in own if x not in left]
         if missing:
-            raise ModelError(f"the file has no column {missing[0]!r}, which its header tells of")
+            raise ModelError(f"the file has no column {missing[0]!r}, which its header names")
         block = [left.pop(x) for x in own]
         arrays[name] = np.stack(block, axis=-1).reshape(n, *shape) if block else np.zeros((n, *shape))
     if left:
-        raise ModelError(f"the file has a column {next(iter(left))!r}, which its header does not tell of")
+        raise ModelError(f"the file has a column {next(iter(left))!r}, which its header does not name")
     return arrays
 
 
@@ -93,5 +93,5 @@ def expected(about: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...], list
     for name, shape in about["extra"]:
         count = math.prod(shape)
         if count > _MOST_COLUMNS:
-            raise ModelError(f"the header tells of {count} columns of {name!r}")
+            raise ModelError(f"the header names {count} columns of {name!r}")
         yield f"extra.{name}", tuple(shape), [f"{name}.{k}" for k in range(count)] if shape else [name]

@@ -91,7 +91,7 @@ def parsed(text: bytes | str) -> dict[str, Any]:
     except (ValueError, RecursionError) as e:
         raise ModelError(f"the description of the motion cannot be read: {type(e).__name__}") from None
     if not isinstance(about, dict) or about.get("format") != "ordern-result":
-        raise ModelError("the file is no motion: its description has no format 'ordern-result'")
+        raise ModelError("the file is not a motion: its description has no format 'ordern-result'")
     if about.get("version") != VERSION:
         raise ModelError(
             f"the file has the version {about.get('version')!r} of the format, this library reads {VERSION}; "
@@ -222,7 +222,7 @@ def _typed(kind: Any, x: Any) -> Any:
         return float(x)
     if kind in (str, bool, int, float):
         if type(x) is not kind:
-            raise ValueError(f"{x!r} is no {kind.__name__}")
+            raise ValueError(f"{x!r} is not a {kind.__name__}")
         return x
     if is_dataclass(kind):
         return _made(kind, x)
@@ -233,7 +233,7 @@ def _typed(kind: Any, x: Any) -> Any:
         return tuple(_typed(inner[0], y) for y in x)
     if _is_array(kind) and isinstance(x, list):
         return np.array([_typed(float, y) for y in x], np.float64)
-    raise ValueError(f"{x!r} is no {kind}")
+    raise ValueError(f"{x!r} is not a {kind}")
 
 
 def _is_array(kind: Any) -> bool:

@@ -62,7 +62,7 @@ def read(file: BinaryIO, size: int) -> Stored:
                 left -= x.nbytes
             between = _between(archive, len(about["q"]) + len(about["v"]), left)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OverflowError) as e:
-        raise ModelError(f"the file is no NPZ file, or damaged: {e}") from None
+        raise ModelError(f"the file is not an NPZ file, or is damaged: {e}") from None
     return Stored(about, arrays, between=between)
 
 
@@ -83,7 +83,7 @@ def _array(archive: zipfile.ZipFile, name: str, dtype: type, most: int) -> NDArr
     try:
         info = archive.getinfo(f"{name}.npy")
     except KeyError:
-        raise ModelError(f"the file has no array {name!r}, so it is no motion or is damaged") from None
+        raise ModelError(f"the file has no array {name!r}, so it is not a motion, or is damaged") from None
     if info.compress_type != zipfile.ZIP_STORED:
         raise ModelError(f"the array {name!r} is compressed; motions are stored without")
     if info.file_size > most:

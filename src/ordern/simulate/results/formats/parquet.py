@@ -40,10 +40,10 @@ def read(file: BinaryIO, size: int) -> Stored:
         if rows * len(names) * 8 > min(max(_ALWAYS, _RATIO * size), machine_memory()):
             raise ModelError(f"the file has {size} bytes and claims {rows} samples of {len(names)} columns")
         if len(set(names)) < len(names) or any(not arrow.types.is_floating(f.type) for f in schema):
-            raise ModelError("the columns of the file are not numbers with different names, so it is no motion")
+            raise ModelError("the columns of the file are not numbers with different names, so it is not a motion")
         table = whole.read(use_threads=False)
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as e:
-        raise ModelError(f"the file is no Parquet file, or damaged: {str(e)[:200]}") from None
+        raise ModelError(f"the file is not a Parquet file, or is damaged: {str(e)[:200]}") from None
     values = {name: np.asarray(table.column(name).to_numpy(), np.float64) for name in names}
     text = (whole.metadata.metadata or {}).get(b"ordern")
     if text is None:

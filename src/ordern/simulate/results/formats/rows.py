@@ -76,9 +76,9 @@ def read_rows(text: TextIO, path: str) -> Rows:
                 blocks.append(np.array(rows))
                 rows = []
     except UnicodeDecodeError:
-        raise UnreadableError("this is no text in UTF-8", path) from None
+        raise UnreadableError("this is not UTF-8 text", path) from None
     except csv.Error as e:
-        raise UnreadableError(f"this is no CSV text: {e}", f"{path}:{lines.number}") from None
+        raise UnreadableError(f"this is not CSV text: {e}", f"{path}:{lines.number}") from None
     if rows:
         blocks.append(np.array(rows))
     return Rows(names if any(map(str.strip, names)) else (), np.concatenate(blocks), tuple(numbers), lines.about)
@@ -117,7 +117,7 @@ def _fault(row: list[str], names: tuple[str, ...]) -> str:
     if len(row) != len(names):
         return f"the line has {len(row)} columns, those before {len(names)}"
     k, cell = next((k, cell) for k, cell in enumerate(row) if not _numeric(cell))
-    return f"{cell[:40]!r}, in the column {names[k] or k + 1!r}, is no number"
+    return f"{cell[:40]!r}, in the column {names[k] or k + 1!r}, is not a number"
 
 
 def _numeric(cell: str) -> bool:
