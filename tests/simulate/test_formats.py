@@ -22,7 +22,7 @@ from ordern.errors import ArgumentError, ModelError, OrdernError
 from ordern.model.json_form import from_plain, to_plain
 from ordern.simulate.events import Event
 from ordern.simulate.results.formats import rows
-from ordern.simulate.results.report import Report, Violation
+from ordern.simulate.results.report import SimulationReport, Violation
 from ordern.simulate.results.result import Result
 from tests.random_models import LIBRARY_JOINTS, random_robot
 from tests.robots import ROBOTS
@@ -33,7 +33,7 @@ T = np.linspace(0.0, 1.2, 25)
 SUFFIXES = ("npz", "csv", "parquet")
 FORMATS = (*SUFFIXES[:2], pytest.param("parquet", marks=pytest.mark.needs("pyarrow")))
 
-REPORT = Report(
+REPORT = SimulationReport(
     robot="oscillator",
     method="rk4",
     dynamics="articulated-body",
@@ -276,7 +276,7 @@ def hostile(**change: Any) -> dict[str, Any]:
         ({"extra": [["energy", []]]}, "column|no array"),
         ({"events": 3}, "no list of events"),
         ({"events": [{"time": "__import__('os')"}]}, "damaged Happened"),
-        ({"report": dict.fromkeys(Report.__dataclass_fields__, "x")}, "damaged Report"),
+        ({"report": dict.fromkeys(SimulationReport.__dataclass_fields__, "x")}, "damaged SimulationReport"),
         ({"robot": []}, "a Model is a dictionary"),
         ({"robot": {}}, "needs 'name'"),
         ({"robot__gravity": ["nan", 0, 0]}, "gravity of a Model: expected a finite number"),
@@ -415,7 +415,8 @@ def _assert_pipes_and_devices_are_refused(tmp_path: Path, suffix: str) -> None:
 def test_a_huge_file_is_refused_at_once(tmp_path: Path, suffix: str) -> None:
     """Files with holes, which take no space: more than any memory, and much that is nothing."""
     path = tmp_path / f"huge.{suffix}"
-    for size, words in ((1 << 43, "8,796,093,022,208 bytes, which do not fit"), (1 << 30, "no text|no NPZ|no Parquet")):
+    kinds = "not text|not an NPZ|not a Parquet"
+    for size, words in ((1 << 43, "8,796,093,022,208 bytes, which do not fit"), (1 << 30, kinds)):
         with path.open("wb") as file:
             file.truncate(size)
         with pytest.raises(ModelError, match=rf"huge\.{suffix}: .*({words})"):

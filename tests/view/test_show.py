@@ -132,7 +132,7 @@ def test_an_archive_of_another_robot_is_not_taken_by_order(puma: on.Robot, tmp_p
         ("m.npz", b"PK\x03\x04 no archive", "not an archive of arrays"),
         ("m.csv", b"", "m.csv: the file has no rows of numbers"),
         ("m.csv", b"t,q\n1,2\n1\n", "m.csv:3: the line has 1 columns, those before 2"),
-        ("m.csv", b"\xff\xfe\x00", "no text in UTF-8"),
+        ("m.csv", b"\xff\xfe\x00", "not UTF-8 text"),
         ("m.csv", b"t,q1\n0,1\n", "a motion needs columns of positions, such as q.waist; the file has t, q1"),
         ("m.csv", b"waist,q.elbow\n0,1\n", "none for q.shoulder, q.wrist_roll, q.wrist_pitch, q.flange_roll"),
         ("m.csv", b"t,q.wiast\n0,1\n", "column 'q.wiast': unknown joint 'wiast' in puma560. Did you mean 'waist'"),

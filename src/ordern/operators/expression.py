@@ -284,12 +284,34 @@ class Leaf(Operator):
         return self.context.rules.inverses.get(self.key)
 
 
-class Product(Operator):
+class Compound(Operator):
+    """A product or a sum."""
+
+    parts: tuple[Operator, ...]
+    """The parts in the order in which they are applied."""
+
+    @property
+    def cost(self) -> Cost:
+        """The cost of all parts."""
+        return sum((part.cost for part in self.parts), Cost((), 0))
+
+    @property
+    def nature(self) -> str:
+        """The nature of all parts together."""
+        return _together(part.nature for part in self.parts)
+
+    @property
+    def diagonal(self) -> bool:
+        """True if all parts are block-diagonal."""
+        return all(part.diagonal for part in self.parts)
+
+
+class Product(Compound):
     """Factors one after the other, the last first."""
 
     def __init__(self, factors: Sequence[Operator]) -> None:
         super().__init__(factors[0].context, factors[-1].domain, factors[0].codomain)
-        self.factors = tuple(factors)
+        self.factors, self.parts = tuple(factors), tuple(reversed(factors))
 
     @property
     def key(self) -> str:
@@ -305,24 +327,9 @@ class Product(Operator):
         """The transposed factors in reverse."""
         return Product([f.T for f in reversed(self.factors)])
 
-    @property
-    def cost(self) -> Cost:
-        """The cost of all factors."""
-        return sum((f.cost for f in reversed(self.factors)), Cost((), 0))
-
-    @property
-    def nature(self) -> str:
-        """The nature of all factors together."""
-        return _together(f.nature for f in self.factors)
-
-    @property
-    def diagonal(self) -> bool:
-        """True if all factors are block-diagonal."""
-        return all(f.diagonal for f in self.factors)
-
     def apply(self, x: Array) -> Array:
         """Factor by factor."""
-        for f in reversed(self.factors):
+        for f in self.parts:
             x = f.apply(x)
         return x
 
@@ -335,13 +342,14 @@ class Product(Operator):
         return product(known) if len(known) == len(factors) else _inverse_by_blocks(self)
 
 
-class Sum(Operator):
+class Sum(Compound):
     """Terms with their coefficients."""
 
     def __init__(self, terms: Sequence[tuple[float, Operator]]) -> None:
         first = next((t for _, t in terms if t.domain is not ANY), terms[0][1])
         super().__init__(first.context, first.domain, first.codomain)
         self.terms = tuple((c, One(t.context, self.domain) if isinstance(t, One) else t) for c, t in terms)
+        self.parts = tuple(t for _, t in self.terms)
 
     @property
     def key(self) -> str:
@@ -360,21 +368,6 @@ class Sum(Operator):
     def T(self) -> Operator:
         """The transposed terms."""
         return Sum([(c, t.T) for c, t in self.terms])
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of all terms."""
-        return sum((t.cost for _, t in self.terms), Cost((), 0))
-
-    @property
-    def nature(self) -> str:
-        """The nature of all terms together."""
-        return _together(t.nature for _, t in self.terms)
-
-    @property
-    def diagonal(self) -> bool:
-        """True if all terms are block-diagonal."""
-        return all(t.diagonal for _, t in self.terms)
 
     def apply(self, x: Array) -> Array:
         """Term by term."""

@@ -9,8 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError, OrdernError
+from ..errors import ArgumentError
 from ..io.writing import replacing
+from ..simulate.results.tables import library
 
 __all__ = [
     "COLOURS",
@@ -41,10 +42,7 @@ _IN_A_LINE = 46
 
 def matplotlib(module: str) -> Any:
     """Import a module of matplotlib; the error says how to install it."""
-    try:
-        return import_module(f"matplotlib.{module}")
-    except ImportError:
-        raise OrdernError("a picture needs matplotlib: pip install 'ordern[plot]'") from None
+    return library(f"matplotlib.{module}", "a picture", "plot")
 
 
 def figure(width: float, height: float) -> Any:

@@ -11,7 +11,7 @@ from ...records import dataclass
 from ..constraints.loop_report import LoopReport
 from ..run.endings import Ending
 
-__all__ = ["Report", "SimulationWarning", "Violation", "warn"]
+__all__ = ["SimulationReport", "SimulationWarning", "Violation", "warn"]
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -48,7 +48,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SimulationReport:
     """The report of a simulation; `print` it for a table."""
 
     robot: str

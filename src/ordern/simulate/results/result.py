@@ -178,27 +178,25 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
 
     def _of_frame(self, what: str, frame: str | Frame, compute: Callable[[Frame], Array]) -> Array:
         key = (what, self.robot.frame(frame))
-        if key not in self._frames:
-            self._frames[key] = _constant(compute(key[1]))
-        return self._frames[key]
+        return self._once(key, lambda: compute(key[1]))
+
+    def _once(self, key: tuple[object, ...], compute: Callable[[], Array]) -> Array:
+        """Return a series that is computed on first use."""
+        if key not in self._computed:
+            self._computed[key] = _constant(compute())
+        return self._computed[key]
 
     @cached_property
-    def _frames(self) -> dict[tuple[str, Frame], Array]:
+    def _computed(self) -> dict[tuple[object, ...], Array]:
         return {}
 
     # ---- loops
 
     def _cut(self, name: str, kind: str) -> Array:
         """Return positions "q" or velocities "v" of a joint that closes a loop, (N, k)."""
-        if (name, kind) not in self._cuts:
-            from ..constraints.loop_series import coordinates
+        from ..constraints.loop_series import coordinates
 
-            self._cuts[name, kind] = _constant(coordinates(self, name, kind))
-        return self._cuts[name, kind]
-
-    @cached_property
-    def _cuts(self) -> dict[tuple[str, str], Array]:
-        return {}
+        return self._once((name, kind), lambda: coordinates(self, name, kind))
 
     @cached_property
     def loop_residuals(self) -> Mapping[str, Array]:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["library", "to_arrow", "to_pandas", "to_xarray"]
 
 
-def library(name: str, what: str) -> Any:
-    """Import a library of the extra `data`; the error says how to install it."""
+def library(name: str, what: str, extra: str = "data") -> Any:
+    """Import a library of an extra; the error says how to install it."""
     try:
         return import_module(name)
     except ImportError:
-        raise OrdernError(f"{what} needs {name.split('.', maxsplit=1)[0]}: pip install 'ordern[data]'") from None
+        raise OrdernError(f"{what} needs {name.split('.', maxsplit=1)[0]}: pip install 'ordern[{extra}]'") from None
 
 
 def to_pandas(result: Result, which: tuple[str, ...] = ()) -> Any:

@@ -22,7 +22,7 @@ from ..constraints.singular_band import SingularBand
 from ..constraints.switching import Switching
 from ..integrators.dense import Dense, Segment
 from ..integrators.integrator import StepFailedError
-from ..results.report import Report, warn
+from ..results.report import SimulationReport, warn
 from .balance import Balance, conserved
 from .chunk import Chunk, Runner
 from .endings import Ending
@@ -60,7 +60,7 @@ class Book(Protocol):
         """Book steps."""
 
     def report(self) -> dict[str, Any]:
-        """Return fields of the `Report`; violations of several books are joined."""
+        """Return fields of the `SimulationReport`; violations of several books are joined."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state for a checkpoint."""
@@ -440,10 +440,10 @@ class Run:
         which = [self.watch.watchers[k] for k in index.astype(int)]
         return tuple(Happened(float(t[k]), w.name, w.index, q[k], v[k]) for k, w in enumerate(which))
 
-    def _report(self) -> Report:
+    def _report(self) -> SimulationReport:
         found = [book.report() for book in self.books.values()]
         violations = [x for fields in found for x in fields.pop("violations", ())]
-        return Report(
+        return SimulationReport(
             robot=self.robot.name,
             method=self.options.method,
             dynamics=self.problem.dynamics_method,

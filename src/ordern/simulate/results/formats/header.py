@@ -195,13 +195,13 @@ def _events(about: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _report(about: dict[str, Any]) -> Any:
-    from ..report import Report
+    from ..report import SimulationReport
 
     report = about.get("report")
-    needed = [f.name for f in fields(Report) if f.default is MISSING]
+    needed = [f.name for f in fields(SimulationReport) if f.default is MISSING]
     if not isinstance(report, dict) or any(name not in report for name in needed):
         return None  # another version of the library may have told other things
-    return _made(Report, report)
+    return _made(SimulationReport, report)
 
 
 def _made(cls: Any, data: Any) -> Any:
