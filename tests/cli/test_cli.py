@@ -324,7 +324,7 @@ def test_standard_input_and_output(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["-"], "--to must tell the format"),
+        (["-"], "--to must name the format"),
         (["-", "--to", "urdf", "--json"], "--json is printed to standard output"),
         (["x.xml", "--to", "urdf"], "x.xml is not the name of a file of the format"),
     ],
