@@ -26,10 +26,10 @@ def factorise(tree: Tree, M: Any) -> None:
     M is of the kind "matrix" or "symmetric"; what is not on paths upwards is neither read nor changed.
     """
     for k in tree.freedoms_inward():
-        over = tree.carry(1.0 / M[k, k])
-        for i in tree.above(k):
-            U = tree.carry(M[k, i] * over.value)
-            for j in tree.above(i, itself=True):
+        over = tree.register(1.0 / M[k, k])
+        for i in tree.elimination_path(k):
+            U = tree.register(M[k, i] * over.value)
+            for j in tree.elimination_path(i, itself=True):
                 M[i, j] = M[i, j] - U.value * M[k, j]
             M[k, i] = U.value
 
@@ -37,7 +37,7 @@ def factorise(tree: Tree, M: Any) -> None:
 def inner_solve(tree: Tree, U: Any, x: Any) -> None:
     """Put U^-1 x in the place of x."""
     for k in tree.freedoms_inward():
-        for i in tree.above(k):
+        for i in tree.elimination_path(k):
             x[i] = x[i] - U[k, i] * x[k]
 
 
@@ -47,6 +47,6 @@ def solve(tree: Tree, M: Any, x: Any) -> Any:
     inner_solve(tree, M, x)
     for k in tree.freedoms():
         x[k] = x[k] * (1.0 / M[k, k])
-        for i in tree.above(k):
+        for i in tree.elimination_path(k):
             x[k] = x[k] - M[k, i] * x[i]
     return x

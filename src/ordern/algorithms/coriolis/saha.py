@@ -86,11 +86,11 @@ def convective_matrix(tree: Tree, q: Any, qd: Any, mass_rate: Callable[[Vector3,
         force = Forces(tuple(Mc[i] @ r + K[i] @ t for t, r in moving))
         drive = zip(p[i].columns, i.gyration_matrix(q[i], qd[i]), strict=True)
         C[i, i] = tuple(tuple(f.dot(t) + g for f, g in zip(force.columns, row, strict=True)) for t, row in drive)
-        column = tree.carry(B[i].T @ force)
+        column = tree.register(B[i].T @ force)
         for k, _ in tree.ancestors(i):
             C[k, i] = tuple(tuple(f.dot(t) for f in column.value.columns) for t in p[k].columns)
             column.value = B[k].T @ column.value
-        row = tree.carry(tuple(Row(Mc[i] @ t, K[i].moment(t)).carried(B[i], apart[i]) for t, _ in moving))
+        row = tree.register(tuple(Row(Mc[i] @ t, K[i].moment(t)).carried(B[i], apart[i]) for t, _ in moving))
         for k, _ in tree.ancestors(i):
             moves = tuple(zip(p[k].columns, p_rate[k], strict=True))
             C[i, k] = tuple(tuple(x.along(t, r) for t, r in moves) for x in row.value)

@@ -42,7 +42,7 @@ def innovations_factor(tree: Tree, q: Any) -> Any:
     for i, _ in tree.outward():
         n = len(i.armature)
         out[i, i] = identity(n)
-        F = tree.carry(X[i].T @ G[i])
+        F = tree.register(X[i].T @ G[i])
         for j, _ in tree.ancestors(i):
             out[j, i] = transposed(S[j].T @ F.value, len(j.armature))
             F.value = X[j].T @ F.value

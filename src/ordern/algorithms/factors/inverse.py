@@ -44,7 +44,7 @@ def innovations_inverse(tree: Tree, q: Any) -> Any:
     nu, Y = tree.vector(), tree.output("symmetric")
     for d in tree.freedoms():
         x, alpha, column = tree.unit("f", d), tree.field(Motion), tree.output("v")
-        z, bound = tree.carry(Force.zero()), tree.carry(Freedoms((0.0,) * tree.couplings))
+        z, bound = tree.register(Force.zero()), tree.register(Freedoms((0.0,) * tree.couplings))
         for i, _ in tree.outward(upto=d):
             nu[i] = Freedoms((0.0,) * len(i.armature))
         for i, _ in tree.ancestors(d):

@@ -33,10 +33,10 @@ def ltdl_factor(tree: Tree, q: Any) -> Any:
     factorise(tree, U)
     for k in tree.freedoms():
         F[k, k] = 1.0
-        for i in tree.above(k):
+        for i in tree.elimination_path(k):
             F[i, k] = U[k, i]
-        for c in tree.within(k):
-            for i in tree.above(c, itself=True):
+        for c in tree.same_joint(k):
+            for i in tree.elimination_path(c, itself=True):
                 F[i, k] = F[i, k] - F[i, c] * U[k, c]
     return F
 
@@ -48,9 +48,9 @@ def ltdl_pivots(tree: Tree, q: Any) -> Any:
     factorise(tree, U)
     for k in tree.freedoms():
         D[k, k] = U[k, k]
-        for c in tree.within(k):
-            scaled = tree.carry(U[k, c] * U[k, k])
+        for c in tree.same_joint(k):
+            scaled = tree.register(U[k, c] * U[k, k])
             D[k, c] = D[c, k] = scaled.value
-            for b in tree.within(c, itself=True):
+            for b in tree.same_joint(c, itself=True):
                 D[c, b] = D[b, c] = D[c, b] + scaled.value * U[k, b]
     return D

@@ -31,9 +31,9 @@ def ltl_factor(tree: Tree, q: Any) -> Any:
     U, F = composite_body(tree, q), tree.output("matrix")
     factorise(tree, U)
     for k in tree.freedoms():
-        root = tree.carry(sqrt(U[k, k]))
+        root = tree.register(sqrt(U[k, k]))
         F[k, k] = root.value
-        for i in tree.above(k):
+        for i in tree.elimination_path(k):
             F[i, k] = U[k, i] * root.value
     return F
 
@@ -53,9 +53,9 @@ def root_product(tree: Tree, q: Any, x: Any) -> Any:
     U, y = composite_body(tree, q), tree.output("v")
     factorise(tree, U)
     for k in tree.freedoms():
-        scaled = tree.carry(sqrt(U[k, k]) * x[k])
+        scaled = tree.register(sqrt(U[k, k]) * x[k])
         y[k] = scaled.value
-        for i in tree.above(k):
+        for i in tree.elimination_path(k):
             y[i] = y[i] + U[k, i] * scaled.value
     return y
 

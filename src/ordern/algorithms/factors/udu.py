@@ -63,7 +63,7 @@ def udu_factor(tree: Tree, q: Any) -> Any:
     U = tree.output("matrix")
     for k, _ in tree.outward():
         U[k, k] = identity(len(k.armature))
-        psi_k = tree.carry(B[k].T @ psi[k])
+        psi_k = tree.register(B[k].T @ psi[k])
         for i, _ in tree.ancestors(k):
             U[i, k] = transposed(p[i].T @ psi_k.value, len(i.armature))
             psi_k.value = B[i].T @ psi_k.value

@@ -53,7 +53,7 @@ def operator(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: 
         right[i] = tau[i] - i.gyration(q[i], qd[i])
 
     for d in tree.freedoms():
-        unit, S, total = tree.unit("v", d), tree.field(Motion), tree.carry(right[d])
+        unit, S, total = tree.unit("v", d), tree.field(Motion), tree.register(right[d])
         for i, p in tree.outward(moved_by=d):
             S[i] = X[i] @ S[p] + H[i] @ unit[i]
             total.value = total.value + f[i].dot(S[i])

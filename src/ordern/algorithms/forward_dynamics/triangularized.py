@@ -57,7 +57,7 @@ def triangularized(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any
         f[p] += X[i].T @ f[i]
         G[i], D[i], left = eliminate(P[i], S[i], i.armature)
         P[p] += X[i].T @ left @ X[i]
-        K = tree.carry(X[i].T @ G[i])
+        K = tree.register(X[i].T @ G[i])
         for j, _ in tree.ancestors(i):
             F[i, j] = S[j].T @ K.value  # the transpose of F_ji: a row for each freedom of i
             K.value = X[j].T @ K.value

@@ -42,7 +42,7 @@ def composite_body(tree: Tree, q: Any) -> Any:
         Ic[p] += X[i].T @ Ic[i] @ X[i]
         F0 = S[i].under(Ic[i])
         M[i, i] = plus_diagonal(S[i].T @ F0, i.armature)
-        F = tree.carry(X[i].T @ F0)
+        F = tree.register(X[i].T @ F0)
         for j, _ in tree.ancestors(i):
             M[i, j] = S[j].T @ F.value
             F.value = X[j].T @ F.value

@@ -48,7 +48,7 @@ def composite_body_absolute(tree: Tree, q: Any) -> Any:
 
     for i, p in tree.inward():
         Ic[p] += Ic[i]
-        fC = tree.carry(h[i].under(Ic[i]))
+        fC = tree.register(h[i].under(Ic[i]))
         M[i, i] = plus_diagonal(h[i].T @ fC.value, i.armature)
         for j, _ in tree.ancestors(i):
             M[i, j] = h[j].T @ fC.value

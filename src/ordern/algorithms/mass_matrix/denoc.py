@@ -43,7 +43,7 @@ def denoc(tree: Tree, q: Any) -> Any:
         Mc[parent] += B[i].T @ Mc[i] @ B[i]
         momentum = p[i].under(Mc[i])
         GIM[i, i] = plus_diagonal(p[i].T @ momentum, i.armature)
-        carried = tree.carry(B[i].T @ momentum)
+        carried = tree.register(B[i].T @ momentum)
         for j, _ in tree.ancestors(i):
             GIM[i, j] = p[j].T @ carried.value
             carried.value = B[j].T @ carried.value

@@ -50,8 +50,8 @@ def operator(tree: Tree, q: Any) -> Any:
 
     for d in tree.freedoms():
         unit = tree.unit("v", d)
-        for r in tree.above(d, itself=True):
-            total, other = tree.carry(0.0), tree.unit("v", r)
+        for r in tree.elimination_path(d, itself=True):
+            total, other = tree.register(0.0), tree.unit("v", r)
             for i, _ in tree.outward(moved_by=d):
                 drive = dot(i.armature * unit[i], other[i]) if len(i.armature) else 0.0
                 total.value = total.value + dot(V[i, r].scalars, MV[i, d].scalars) + drive
