@@ -84,7 +84,7 @@ def robot(joint: on.Joint, armature: Any) -> on.Robot:
 @pytest.mark.parametrize("joint", [Ball(), on.Composite((on.Revolute((0, 0, 1)), Ball()))])
 def test_an_armature_without_gyration_is_refused(joint: on.Joint) -> None:
     n = joint.nv
-    with pytest.raises(on.ModelError, match=r"joint 'b.*armature.*class Ball does not tell.*`gyration\(q, v, h\)`"):
+    with pytest.raises(on.ModelError, match=r"joint 'b.*armature.*class Ball does not define.*`gyration\(q, v, h\)`"):
         robot(joint, [1.0] * n).forward_dynamics(np.zeros(joint.nq), np.zeros(n), np.zeros(n))
     assert robot(joint, [0.0] * n).nv == n
 

@@ -1,4 +1,4 @@
-"""What can be said of a graph: what is alive and in which order to emit it, what it costs, whether it is sound."""
+"""Analyses of a graph: its live nodes in the order of emission, its cost, and a checker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Counts", "check", "count", "evaluate", "live"]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Operations of a computation, exactly."""
+    """The exact numbers of operations of a computation."""
 
     multiplications: int = 0
     additions: int = 0
@@ -24,7 +24,7 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """All operations together."""
+        """The sum of all operations."""
         return self.multiplications + self.additions + self.divisions + self.negations + self.other
 
     def __add__(self, more: Counts) -> Counts:
@@ -35,7 +35,7 @@ class Counts:
 
 
 def live(roots: Iterable[Node]) -> list[Node]:
-    """The nodes that the roots need, in creation order: everything else is dead code.
+    """Return the nodes that the roots need, in creation order: all others are dead code.
 
     This is also the order of emission. Algorithms compute a body's values together and near their use, so creation
     order is kind to registers; depth-first orders, and moving each value down to its first use, were measured to be
@@ -55,7 +55,7 @@ def live(roots: Iterable[Node]) -> list[Node]:
 
 
 def count(roots: Iterable[Node]) -> Counts:
-    """Exact numbers of operations that the roots need."""
+    """Count the operations that the roots need, exactly."""
     totals: dict[str, int] = {}
     for node in live(roots):
         if node.args:
@@ -65,7 +65,7 @@ def count(roots: Iterable[Node]) -> Counts:
 
 
 def evaluate(roots: Sequence[Node], leaves: Mapping[Any, Any]) -> list[Any]:
-    """The roots' values for given leaf values: the graph, run by the interpreter."""
+    """Evaluate the roots for given values of the leaves."""
     values: dict[int, Any] = {}
     for node in live(roots):
         if node.op == "leaf":
@@ -78,7 +78,7 @@ def evaluate(roots: Sequence[Node], leaves: Mapping[Any, Any]) -> list[Any]:
 
 
 def check(graph: Graph) -> None:
-    """Raise AssertionError unless the graph keeps all its promises."""
+    """Raise an AssertionError unless the graph keeps all its rules."""
     seen = set()
     for position, node in enumerate(graph.nodes):
         where = f"{graph.name}: {node!r}"
@@ -90,7 +90,7 @@ def check(graph: Graph) -> None:
         if not node.args:
             assert node.op in ("leaf", "constant"), f"{where}: has no operands"
             continue
-        assert node.op in OPS, f"{where}: is no operation of the table"
+        assert node.op in OPS, f"{where}: is not an operation of the table"
         op = OPS[node.op]
         assert len(node.args) == op.arity, f"{where}: needs {op.arity} operands"
         assert all(a.index < node.index for a in node.args), f"{where}: comes before an operand"

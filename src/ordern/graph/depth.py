@@ -1,4 +1,4 @@
-"""How long a computation must take, however many of its operations are done at once: its critical path."""
+"""The critical path of a computation: its length if all independent operations run at the same time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["depth"]
 
 
 def depth(nodes: Iterable[Node]) -> int:
-    """The length, in operations, of the longest chain of values of which each needs the one before."""
+    """Return the number of operations on the longest chain in which each operation needs the one before."""
     roots = list(nodes)
     below: dict[int, int] = {}
     for node in live(roots):

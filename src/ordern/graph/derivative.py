@@ -12,7 +12,7 @@ __all__ = ["forward", "reverse"]
 
 
 def forward(roots: Sequence[Node], tangents: Mapping[Node, Scalar]) -> list[Scalar]:
-    """The roots' rates of change when the given leaves change at the given rates."""
+    """Return the rates of change of the roots when the given leaves change at the given rates."""
     rate: dict[int, Scalar] = {leaf.index: t for leaf, t in tangents.items()}
     for node in live(roots):
         if node.args:
@@ -24,7 +24,7 @@ def forward(roots: Sequence[Node], tangents: Mapping[Node, Scalar]) -> list[Scal
 
 
 def reverse(roots: Sequence[Node], weights: Sequence[Scalar], wrt: Sequence[Node]) -> list[Scalar]:
-    """The gradient, by the leaves `wrt`, of the weighted sum of the roots."""
+    """Return the gradient, by the leaves `wrt`, of the weighted sum of the roots."""
     gradient: dict[int, Scalar] = {}
     for root, weight in zip(roots, weights, strict=True):
         gradient[root.index] = gradient.get(root.index, 0.0) + weight

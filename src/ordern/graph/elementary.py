@@ -71,29 +71,29 @@ _ATAN_Q = (
 
 
 class Emitter(Protocol):
-    """Where operations are lowered to: values are names, methods emit one instruction each."""
+    """The target of lowering: values are names, and each method emits one instruction."""
 
     dtype: str
     has_fma: bool
     memo: dict[tuple[str, str], tuple[str, str]]
 
     def constant(self, value: float) -> str:
-        """A floating-point constant in every lane."""
+        """Return a floating-point constant in every lane."""
 
     def integer(self, value: int) -> str:
-        """An integer constant, of the float's width, in every lane."""
+        """Return an integer constant, of the float's width, in every lane."""
 
     def binary(self, instruction: str, a: str, b: str) -> str:
-        """A floating-point instruction that may be fused with its neighbours."""
+        """Emit a floating-point instruction that may be fused with its neighbours."""
 
     def integer_binary(self, instruction: str, a: str, b: str) -> str:
-        """An integer instruction."""
+        """Emit an integer instruction."""
 
     def negate(self, a: str) -> str:
-        """The negative."""
+        """Return the negative."""
 
     def intrinsic(self, name: str, *operands: str) -> str:
-        """One of the machine's own functions."""
+        """Emit one of the machine's own functions."""
 
     def select_less(self, a: str, b: str, x: str, y: str) -> str:
         """X where a < b, else y (also where a or b is NaN)."""
@@ -102,10 +102,10 @@ class Emitter(Protocol):
         """X where the integer n is odd, else y."""
 
     def bits(self, a: str) -> str:
-        """A float's bits as an integer."""
+        """Return a float's bits as an integer."""
 
     def float_of_bits(self, n: str) -> str:
-        """An integer's bits as a float."""
+        """Return an integer's bits as a float."""
 
 
 def sin(e: Emitter, x: str) -> str:
@@ -173,7 +173,7 @@ def atan2(e: Emitter, y: str, x: str) -> str:
 
 
 def _fused(e: Emitter, a: str, b: str, c: str) -> str:
-    """A * b + c in one rounding where the machine has that, else in two."""
+    """Emit a * b + c, rounded once if the machine has a fused instruction, else twice."""
     if e.has_fma:
         return e.intrinsic("fma", a, b, c)
     return e.binary("fadd", e.binary("fmul", a, b), c)

@@ -9,7 +9,7 @@ __all__ = ["Jet"]
 
 
 class Jet:
-    """A scalar and its rate of change; it meets numbers that do not change, and other jets."""
+    """A scalar and its rate of change. Arithmetic works with other jets and with constant numbers."""
 
     __slots__ = ("rate", "value")
     __array_ufunc__ = None
@@ -18,7 +18,7 @@ class Jet:
         self.value, self.rate = value, rate
 
     def ordern_apply(self, name: str, *operands: Scalar) -> Jet:
-        """An operation of the graph's table, by its value and its partial derivatives."""
+        """Apply an operation of the table, by its value and its partial derivatives."""
         jets = [x if isinstance(x, Jet) else Jet(x) for x in operands]
         values = [x.value for x in jets]
         if name == "where_less":  # what is not chosen may be infinite

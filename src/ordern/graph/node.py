@@ -2,7 +2,7 @@
 
 A `Node` behaves as a number; arithmetic on it records the operation in its `Graph`. Equal operations on equal
 operands are one node (hash-consing), identities are applied before a node is made, and constants stay Python
-floats until an operation needs them. What remains of an algorithm is the arithmetic that this robot needs.
+floats until an operation needs them. After tracing, only the arithmetic that this robot needs is left.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Graph:
         self._memo: dict[Hashable, Node] = {}
 
     def leaf(self, key: Hashable) -> Node:
-        """A value from outside (an input, a table entry, a stored field), known by its key."""
+        """Return the node of a value from outside (an input, a table entry, a stored field), identified by its key."""
         return self._make("leaf", (), key)
 
     def constant(self, value: float) -> Node:
-        """A constant as a node; operations make these themselves where they need them."""
+        """Return a constant as a node; operations make such nodes themselves where they need them."""
         return self._make("constant", (), float(value) + 0.0)  # -0.0 + 0.0 is 0.0: one zero, one node
 
     def apply(self, op: Op, *operands: Scalar) -> Scalar:
@@ -64,12 +64,12 @@ class Graph:
         return self._make(op.name, args, None)
 
     def lift(self, x: Scalar) -> Node:
-        """A number or node as a node of this graph."""
+        """Return a number or node as a node of this graph."""
         plain = self._plain(x)
         return plain if isinstance(plain, Node) else self.constant(plain)
 
     def _plain(self, x: Scalar) -> Node | float:
-        """A node of this graph, or a float."""
+        """Return a node of this graph, or a float."""
         if type(x) is Node:
             if x.graph is not self:
                 raise TraceError(
@@ -104,11 +104,11 @@ class Node:
         self.graph, self.index, self.op, self.args, self.data = graph, index, op, args, data
 
     def ordern_apply(self, name: str, *operands: Scalar) -> Scalar:
-        """Elementary functions over any scalar come here when one operand is a node."""
+        """Apply an elementary function, one of whose operands is a node."""
         return self.graph.apply(OPS[name], *operands)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Scalar, **more: Any) -> Scalar:
-        """NumPy's functions, and arithmetic with NumPy's scalars, are traced as ours where there is one."""
+        """Trace a function of NumPy, or arithmetic with its scalars, as the operation of the same name."""
         if method != "__call__" or more or ufunc.__name__ not in _UFUNCS:
             known = ", ".join(_UFUNCS)
             raise TraceError(f"np.{ufunc.__name__} cannot be traced; of NumPy's functions these can: {known}")

@@ -1,10 +1,10 @@
-"""The table of operations: everything that is known of each, in one place.
+"""The table of operations: one row has all properties of an operation.
 
 An operation is evaluated on any scalar, simplified while a graph is traced, lowered to machine code by an
 `Emitter`, and differentiated. Adding one is adding one row to `OPS`.
 
-Operands inside a simplification rule are graph nodes or plain floats; a rule returns what the operation
-reduces to, or None if it must become a node. The rules keep constants as Python floats, so that arithmetic
+Operands inside a simplification rule are graph nodes or plain floats; a rule returns a simpler expression, or None
+if the operation must become a node. The rules keep constants as Python floats, so that arithmetic
 between constants never reaches the graph at all.
 """
 
@@ -24,14 +24,14 @@ Scalar = Any
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operation and all that is known of it."""
+    """One operation, with all its properties."""
 
     name: str
     arity: int
     evaluate: Callable[..., Scalar]
     """On concrete scalars of any kind."""
     simplify: Callable[..., Scalar | None]
-    """What it reduces to for these operands, or None."""
+    """Return a simpler expression for these operands, or None."""
     lower: Callable[..., str]
     """`lower(emitter, *operands)` emits it and returns the name of the result."""
     partials: Callable[..., tuple[Scalar, ...]]

@@ -28,27 +28,27 @@ def _apply(name: str, numpy_name: str, *operands: Any) -> Any:
 
 
 def sin(x: Any) -> Any:
-    """The sine."""
+    """Return the sine."""
     return _apply("sin", "sin", x)
 
 
 def cos(x: Any) -> Any:
-    """The cosine."""
+    """Return the cosine."""
     return _apply("cos", "cos", x)
 
 
 def sqrt(x: Any) -> Any:
-    """The square root."""
+    """Return the square root."""
     return _apply("sqrt", "sqrt", x)
 
 
 def atan2(y: Any, x: Any) -> Any:
-    """The angle of the point (x, y)."""
+    """Return the angle of the point (x, y)."""
     return _apply("atan2", "arctan2", y, x)
 
 
 def where_less(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """The value x where a < b, else y: the only branch of a traced algorithm. Both sides are evaluated."""
+    """Return x where a < b, else y: the only branch of a traced algorithm. Both sides are evaluated."""
     for s in (a, b, x, y):
         if hasattr(s, "ordern_apply"):
             return s.ordern_apply("where_less", a, b, x, y)

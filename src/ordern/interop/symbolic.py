@@ -1,4 +1,4 @@
-"""Equations of motion as SymPy expressions, from the graph that the compiler would make code of."""
+"""Equations of motion as SymPy expressions, from the graph that the compiler uses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def symbolic(
     simplify: bool = True,
     **options: Any,
 ) -> Any:
-    """The answer to a question as a SymPy matrix, column or expression.
+    """Return the answer to a question as a SymPy matrix, column or expression.
 
     Arguments are symbols q1, q2, ..., v1, ..., a1, ..., tau1, .... With `parameters`, masses (m1), mass centres (c1x),
     inertias about them (I1xx) and positions of joints in their parents (l1x) are symbols too, unless they are zero,
@@ -72,7 +72,7 @@ def symbolic(
 
 
 def _plain(x: Any) -> bool:
-    """Whether all its numbers are short decimals, which are meant exactly."""
+    """Return whether all numbers are short decimals, which are exact values."""
     return all(abs(float(n) * 1e6 - round(float(n) * 1e6)) < 1e-6 for n in x.atoms() if n.is_Float)
 
 
@@ -97,7 +97,7 @@ def _function(op: str, sympy: Any) -> Callable[..., Any]:
 
 
 def _number(x: float, sympy: Any) -> Any:
-    """Small integers and halves as they are, other numbers as floats."""
+    """Return small integers and halves as fractions, other numbers as floats."""
     return sympy.Rational(x) if x * 2 == round(x * 2) and abs(x) < 1e6 else sympy.Float(x)
 
 
@@ -120,7 +120,7 @@ def _symbol(graph: Graph, name: str, value: float) -> Scalar:
 
 
 def _turn(Q: Any, x: list[Scalar]) -> list[Scalar]:
-    """Q^T x, where entries of Q that are 0 cost nothing."""
+    """Return Q^T x without the terms whose entry of Q is 0."""
     return [sum((float(Q[j, i]) * x[j] for j in range(3) if Q[j, i] != 0.0), 0.0) for i in range(3)]
 
 
@@ -132,7 +132,7 @@ def _places(model: Model, k: int, graph: Graph) -> list[Scalar]:
 
 
 def _inertia(model: Model, k: int, graph: Graph) -> list[Scalar]:
-    """Mass, first and second moments about the origin, in the working axes."""
+    """Return mass, first and second moments about the origin, in the working axes."""
     b, Q = model.bodies[k], np.round(model.joints[k].type.turn(), 15)
     m = _symbol(graph, f"m{k + 1}", b.mass)
     c = _turn(Q, [_symbol(graph, f"c{k + 1}{axis}", x) for axis, x in zip("xyz", b.com, strict=True)])

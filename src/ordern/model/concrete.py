@@ -1,4 +1,4 @@
-"""The tree that visits bodies one by one: the interpreter's, and the unrolling compiler's."""
+"""The tree that visits bodies one by one, for the interpreter and the unrolling compiler."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 
 class ConcreteTree(Tree):
-    """Bodies one by one: the interpreter's tree, and the unrolling compiler's."""
+    """A tree that visits bodies one by one."""
 
     def __init__(
         self, model: Model, number: Callable[[float], Scalar] | None = None, joints_only: bool = False
     ) -> None:
-        """A tree whose constants are floats, or what `number` makes of them: more digits need them throughout.
+        """Make a tree whose constants are floats, or converted by `number` to a type with more digits.
 
-        If only joints are asked about, inertias may be others that these feel in the same way: see `regrouped`.
+        With `joints_only`, inertias may be regrouped into others with the same joint forces: see `regrouped`.
         """
         self.model = model
         t = model.tables
@@ -46,14 +46,14 @@ class ConcreteTree(Tree):
         return FreedomTables.of(self.model)
 
     def outward(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
-        """Bodies and their parents, parents first."""
+        """Visit bodies and their parents, parents first."""
         if moved_by is not None:
             return iter(self._moved(moved_by))
         last = len(self._index) if upto is None else int(self._freedoms.body[upto.key]) + 1
         return zip(self._index[:last], self._parent[:last], strict=True)
 
     def inward(self, moved_by: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
-        """Bodies and their parents, children first."""
+        """Visit bodies and their parents, children first."""
         if moved_by is not None:
             return reversed(self._moved(moved_by))
         return zip(reversed(self._index), reversed(self._parent), strict=True)
@@ -65,7 +65,7 @@ class ConcreteTree(Tree):
         return [(self._index[k], self.base if k == root else self._parent[k]) for k in found]
 
     def freedoms(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[Freedom]:
-        """Freedoms in order."""
+        """Visit freedoms in order."""
         if moved_by is not None:
             t, at = self._freedoms, moved_by.key
             start = int(t.v_at[at])
@@ -73,7 +73,7 @@ class ConcreteTree(Tree):
         return map(Freedom, range(self.model.nv if upto is None else upto.key + 1))
 
     def freedoms_inward(self) -> Iterator[Freedom]:
-        """All freedoms, the last one first."""
+        """Visit all freedoms, the last one first."""
         return map(Freedom, reversed(range(self.model.nv)))
 
     def elimination_path(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
@@ -95,18 +95,18 @@ class ConcreteTree(Tree):
         return self.input(kind, [1.0 if k == d.key else 0.0 for k in range(self.model.nv)])
 
     def path_inward(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
-        """From the frame's body to the base."""
+        """Visit the bodies from the frame's body to the base."""
         k = frame.body.key
         while isinstance(k, int) and k != BASE:
             yield self._index[k], self._parent[k]
             k = self._parent[k].key
 
     def path(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
-        """From the base to the frame's body."""
+        """Visit the bodies from the base to the frame's body."""
         return reversed(list(self.path_inward(frame)))
 
     def ancestors(self, i: Index | Freedom) -> Iterator[tuple[Index, Index]]:
-        """From i's parent to the root."""
+        """Visit the bodies from i's parent to the root."""
         if isinstance(i, Freedom):
             k: Any = int(self._freedoms.body[i.key])
         else:

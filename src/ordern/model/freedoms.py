@@ -1,10 +1,10 @@
-"""Freedoms one by one, as algorithms that work on matrices see them: each with its joint, and with what is above it.
+"""Freedoms as indices of matrices: the joint of each, and its path in the elimination tree.
 
-A mass matrix has rows and columns for the freedoms of a robot, and is eliminated from the last one to the first. `up`
-of a freedom is the next one that this elimination changes; its path upwards has all that are changed. In a tree those
-are the freedoms of the same joint before it, and those of the joints that carry it: nothing is filled in (Featherstone
-2008, sec. 6.5). Joints that follow others add the rows of one path to those of another; then `up` is the elimination
-tree of the matrix that is left (Liu 1990), and what is on a path may be filled in.
+A mass matrix has a row and a column for each freedom of a robot, and is eliminated from the last one to the first. `up`
+of a freedom is the next one on its path in the elimination tree: the freedoms whose rows its elimination changes. In a
+robot without mimic joints the path has the freedoms of the same joint before it, and those of its ancestors: no zero
+is filled in (Featherstone 2008, sec. 6.5). Mimic joints add the rows of one path to the rows of another; then `up` is
+the elimination tree of the remaining matrix (Liu 1990), and zeros on a path may be filled in.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Freedom:
 
 @dataclass(frozen=True, slots=True)
 class FreedomTables:
-    """For each freedom: the next one above it, or -1; its body; the first freedom of its joint; and what it moves.
+    """For each freedom: the next one on its elimination path, or -1; its body; and the first freedom of its joint.
 
-    What a freedom moves is a robot of its own: `count` bodies from place `at` of `order`, the first of which is `root`,
-    and `v_count` freedoms from place `v_at` of `v_order`. With joints that follow others it may be all, and is taken to
-    be: then `root` is -1.
+    The bodies that a freedom moves are a robot of their own: `count` bodies from place `at` of `order`, the first of
+    which is `root`, and `v_count` freedoms from place `v_at` of `v_order`. With mimic joints these are all bodies, and
+    `root` is -1.
     """
 
     up: Integers
@@ -48,13 +48,13 @@ class FreedomTables:
     v_at: Integers
     v_count: Integers
     order: Integers
-    """Bodies, each followed by those that it carries."""
+    """Bodies, each followed by its descendants."""
     v_order: Integers
-    """Their freedoms."""
+    """The freedoms of these bodies."""
 
     @classmethod
     def of(cls, model: Model) -> FreedomTables:
-        """Look at a model."""
+        """Compute the tables of a model."""
         parent = [c.parent for c in model.joints]
         own = [(c.v_start, 0 if c.mimic else c.nv) for c in model.joints]
         body = [0] * model.nv
@@ -74,7 +74,7 @@ class FreedomTables:
 
 
 def _carrying(parent: list[int], own: list[tuple[int, int]], nv: int) -> list[int]:
-    """The freedom before it of the same joint, or the last one of the nearest body that carries it and has any."""
+    """Return for each freedom the one before it of its joint, or the last one of its nearest ancestor with freedoms."""
     up, last = [-1] * nv, [-1] * (len(parent) + 1)  # the base is the last entry
     for k, (start, n) in enumerate(own):
         above = last[parent[k]]
@@ -85,7 +85,7 @@ def _carrying(parent: list[int], own: list[tuple[int, int]], nv: int) -> list[in
 
 
 def _nested(parent: list[int]) -> list[int]:
-    """Every body, followed by all that it carries."""
+    """Return every body, followed by its descendants."""
     children: list[list[int]] = [[] for _ in (*parent, BASE)]
     for k, p in enumerate(parent):
         children[p].append(k)
@@ -98,7 +98,7 @@ def _nested(parent: list[int]) -> list[int]:
 
 
 def _moved(parent: list[int], own: list[tuple[int, int]], order: list[int], body: list[int]) -> tuple[list[int], ...]:
-    """For each freedom: its body; where that is among `order`, how many it carries; and the same of their freedoms."""
+    """Return for each freedom its body, the place of that in `order`, its number of descendants, and their freedoms."""
     n = len(parent)
     size, freedoms, at, v_at, v = [1] * n, [count for _, count in own], [0] * n, [0] * n, 0
     for place, k in enumerate(order):
@@ -111,7 +111,7 @@ def _moved(parent: list[int], own: list[tuple[int, int]], order: list[int], body
 
 
 def _eliminated(model: Model) -> list[int]:
-    """The elimination tree of the mass matrix of a robot in which joints follow others."""
+    """Return the elimination tree of the mass matrix of a robot with mimic joints."""
     up, leader = [-1] * model.nv, [-1] * model.nv
     below: list[list[int]] = [[] for _ in up]
     for a, b in _edges(model):
@@ -126,10 +126,10 @@ def _eliminated(model: Model) -> list[int]:
 
 
 def _edges(model: Model) -> list[tuple[int, int]]:
-    """Pairs of freedoms of bodies and those that carry them, as many as determine what is filled in.
+    """Return pairs of freedoms of bodies and their ancestors, as many as determine which zeros are filled in.
 
-    Freedoms of joints that follow no other are numbered outward, so that the next one inward stands for those beyond
-    it. A joint that follows has any number: all that it carries are paired with its freedom, and with the next inward.
+    Freedoms of joints that are not mimic joints are numbered outward, so that the next one inward stands for all beyond
+    it. A mimic joint has any number: all its descendants are paired with its freedom, and with the next one inward.
     """
     found: list[tuple[int, int]] = []
     size = len(model.joints) + 1  # the base is the last entry

@@ -33,13 +33,13 @@ class Index:
 
     @property
     def kind(self) -> Kind:
-        """What this body has in common with others of its kind."""
+        """The common properties of bodies of its kind."""
         if self._kind is None:
-            raise TraceError("a parent is only an index of fields; its own data are met in its own iteration")
+            raise TraceError("a parent is only an index of fields; its own data are available in its own iteration")
         return self._kind
 
     def row(self, where: slice) -> Numbers:
-        """Numbers of this body's row."""
+        """Return numbers of this body's row."""
         assert self._row is not None
         return self._row(where)
 
@@ -50,7 +50,7 @@ class Index:
 
     @property
     def placement(self) -> tuple[Transform, ...]:
-        """From the parent's frame to the joint's, in factors."""
+        """The transform from the parent's frame to the joint's, in factors."""
         e = self.row(PLACEMENT)
         return factors(((e[0], e[1], e[2]), (e[3], e[4], e[5]), (e[6], e[7], e[8])), (e[9], e[10], e[11]))
 
@@ -62,7 +62,7 @@ class Index:
 
     @property
     def borrowed(self) -> Inertia | None:
-        """The part that the body borrowed across its joint, if any; see `ordern.model.shiftable_inertia`."""
+        """The inertia that is shifted to the body across its joint, if any; see `ordern.model.shiftable_inertia`."""
         if self.kind.borrowed is None:
             return None
         m, hx, hy, hz, xx, xy, xz, yy, yz, zz = self.row(self.kind.borrowed)
@@ -101,7 +101,7 @@ class Index:
 
     @property
     def ratio(self) -> Scalar:
-        """How far this joint goes for each unit of the one that it follows; 1 for one that follows none."""
+        """The ratio of a mimic joint to the joint that it follows; 1 for other joints."""
         return self.row(slice(RATIO, RATIO + 1))[0] if self.kind.follows else 1.0
 
     def coordinates(self, kind: str, x: Freedoms) -> Freedoms:
@@ -122,31 +122,31 @@ class Index:
 
     @property
     def turn(self) -> Rotation:
-        """From the body's own axes, which users know, to the axes of its working frame."""
+        """The rotation from the body's own axes, which users know, to the axes of its working frame."""
         e = self.row(TURN)
         return Turn(((e[0], e[1], e[2]), (e[3], e[4], e[5]), (e[6], e[7], e[8])))
 
     def transform(self, q: Freedoms) -> Chain:
-        """From the parent's frame to the body's."""
+        """Return the transform from the parent's frame to the body's."""
         X = self.joint.transform(q)
         return Chain((*self.placement, *(X.factors if isinstance(X, Chain) else (X,))))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """The motions that the joint lets through."""
+        """Return the motion subspace of the joint."""
         return self.joint.subspace(q)
 
     def bias(self, q: Freedoms, v: Freedoms) -> Motion:
-        """The acceleration that the joint's changing subspace gives."""
+        """Return the acceleration from the change of the joint's subspace."""
         return self.joint.bias(q, v)
 
     def gyration(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """The joint force that the momentum of its drive takes to turn along with the joint; zero for most joints."""
+        """Return the joint force that turns the momentum of its drive along with the joint; zero for most joints."""
         if not self.kind.has_armature:
             return Freedoms((0.0,) * self.kind.joint.nv)
         return self.joint.gyration(q, v, self.armature * v)
 
     def gyration_matrix(self, q: Freedoms, v: Freedoms) -> tuple[Freedoms, ...]:
-        """The rows of a skew-symmetric matrix that gives `gyration` when it is multiplied by v."""
+        """Return the rows of a skew-symmetric matrix whose product with v is `gyration`."""
         nv = self.kind.joint.nv
         if not self.kind.has_armature:
             return (Freedoms((0.0,) * nv),) * nv

@@ -1,7 +1,7 @@
 """A model as arrays of numbers, in the frames in which algorithms work.
 
-Each body's working frame is its own, turned so that the joint's axis is z (`Joint.turn`). A row holds what an
-algorithm may need of one body; joints of one kind share their formulas and differ only in their rows.
+Each body's working frame is its own, turned so that the joint's axis is z (`Joint.turn`). A row holds the numbers of
+one body; joints of one kind share their formulas and differ only in their rows.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["ARMATURE", "INERTIA", "OFFSET", "PLACEMENT", "RATIO", "TURN", "Kind"
 
 Array = NDArray[np.float64]
 
-# where things are in a row: rotation and origin of the placement, mass, first and second moments, the turn from
-# the body's own axes to its working axes, ratio and offset of a joint that follows another; then the armature, the
-# joint's parameters, the joint's part in each coupling and, last, inertia that the body has borrowed
+# the entries of a row: rotation and origin of the placement, mass, first and second moments, the turn from
+# the body's own axes to its working axes, ratio and offset of a mimic joint; then the armature, the
+# joint's parameters, the joint's part in each coupling and, last, inertia that is shifted to the body
 PLACEMENT = slice(0, 12)
 INERTIA = slice(12, 22)
 TURN = slice(22, 31)
@@ -40,36 +40,36 @@ ARMATURE = 33
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What bodies whose loops are traced together have in common."""
+    """The common properties of bodies whose loops are traced together."""
 
     joint: Joint
-    """One of them; its parameters do not matter."""
+    """The joint of one of the bodies; its parameters do not matter."""
     has_armature: bool
     follows: bool
-    """Whether it has no coordinates of its own, but those of another joint."""
+    """Whether it is a mimic joint, which has the coordinates of another joint."""
     couplings: slice
-    """Where, in a row, the joint's part in each coupling is: 1 for one that follows, less the ratio for the other."""
+    """The entries of a row with the part in each coupling: 1 for a mimic joint, -ratio for the joint it follows."""
     passive: bool
     """Whether rows have damping, friction, stiffness and rest."""
     borrowed: slice | None = None
-    """Where a row holds the inertia that the body borrowed across its joint (see `ordern.model.shiftable_inertia`)."""
+    """The entries with the inertia shifted to the body across its joint: see `ordern.model.shiftable_inertia`."""
 
     def term(self, number: int) -> slice:
-        """Where the armature (0), damping, friction, stiffness (3) are in a row, and the rest position (4)."""
+        """Return the entries of a row with the armature (0), damping, friction, stiffness (3) or rest position (4)."""
         joint = self.joint
         start = ARMATURE + number * joint.nv
         return slice(start, start + (joint.nq if number == 4 else joint.nv))
 
     @property
     def parameters(self) -> slice:
-        """Where the joint's parameters are in a row."""
+        """The entries of a row with the joint's parameters."""
         start = self.term(4 if self.passive else 0).stop
         return slice(start, start + len(self.joint.parameters))
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """A model's numbers. Bodies are rows; `parent` counts from -1, the base."""
+    """The numbers of a model. Bodies are rows; `parent` is -1 for the base."""
 
     kinds: tuple[Kind, ...]
     kind: NDArray[np.int64]
@@ -78,11 +78,11 @@ class Tables:
     v_start: NDArray[np.int64]
     rows: Array
     couplings: int
-    """How many joints follow others."""
+    """The number of mimic joints."""
 
     @cached_property
     def constants(self) -> tuple[tuple[float | None, ...], ...]:
-        """For each kind, the entries of a row that are the same in all its bodies; None for the others."""
+        """For each kind, the entries of a row that are equal in all its bodies; None for the others."""
         found = []
         for k in range(len(self.kinds)):
             rows = self.rows[self.kind == k]
@@ -94,7 +94,7 @@ class Tables:
 def tables_of(model: Model) -> Tables:
     """Compute the arrays, all bodies at once."""
     n = len(model.bodies)
-    turns: dict[Joint, Array] = {}  # equal joints are looked at once
+    turns: dict[Joint, Array] = {}  # once for equal joints
     for c in model.joints:
         if c.type not in turns:
             turns[c.type] = c.type.turn()
@@ -125,7 +125,7 @@ def tables_of(model: Model) -> Tables:
     I = np.einsum("nji,njk,nkl->nil", Q, I, Q)
     cc = np.einsum("ni,ni->n", com, com)
     I = I + m[:, None, None] * (cc[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :])
-    # what turning leaves of an exact zero is rounding; it would cost operations for nothing
+    # turning makes rounding errors of exact zeros; they would cost operations for nothing
     size = np.abs(I).max(axis=(1, 2), initial=0.0)[:, None, None]
     I = np.where(np.abs(I) < 4e-16 * size, 0.0, I)
     reach = np.abs(com).max(axis=1, initial=0.0)[:, None]
@@ -159,7 +159,7 @@ def _own(c: Connection, armature: tuple[float, ...], passive: bool) -> tuple[flo
 def _kinds(
     model: Model, E: Array, armature: list[tuple[float, ...]], couplings: slice, passive: bool
 ) -> tuple[NDArray[np.int64], tuple[Kind, ...]]:
-    """The kind of each body: joints with the same formulas, and placements with zeros and ones in the same places."""
+    """Return the kinds of bodies: joints with the same formulas, and placements with the same zeros and ones."""
     patterns = np.where(np.isin(E, (-1.0, 0.0, 1.0)), E, 2.0) + 0.0
     for use_patterns in (True, False):
         kinds: dict[Hashable, int] = {}
@@ -185,7 +185,7 @@ def _kinds(
 
 
 def _check_alike(joint: Joint, first: Joint, name: str) -> None:
-    """Raise if a joint is none, or joints of one kind differ in more than their parameters."""
+    """Raise if a joint is not valid, or differs from others of its kind in more than its parameters."""
     q = Freedoms(x + 0.1 * (k + 1) for k, x in enumerate(joint.neutral()))
     _check_joint(joint, q, name)
     for one in ("transform", "subspace"):
@@ -198,7 +198,7 @@ def _check_alike(joint: Joint, first: Joint, name: str) -> None:
 
 
 def _check_joint(joint: Joint, q: Freedoms, name: str) -> None:
-    """Raise unless a joint's formulas give what they should: it may be somebody's own."""
+    """Raise unless the formulas of a joint, which may be a user's own, return the right types and sizes."""
     what = f"joint {name!r}: its class {type(joint).__name__}"
     if len(q) != joint.nq:
         raise ModelError(f"{what} has nq = {joint.nq}, but `neutral` gives {len(q)} numbers")
@@ -219,7 +219,7 @@ def _check_joint(joint: Joint, q: Freedoms, name: str) -> None:
 
 
 def _check_armature(joint: Joint, armature: Sequence[float], name: str) -> None:
-    """Raise if the momentum of a joint's drive needs a force that the joint does not tell."""
+    """Raise if the momentum of a joint's drive needs a force that the joint does not define."""
     parts, start = joint.serial_parts(), 0
     for part, _ in parts:
         own = armature[start : start + part.nv]
@@ -231,17 +231,17 @@ def _check_armature(joint: Joint, armature: Sequence[float], name: str) -> None:
         elif type(part).gyration is Joint.gyration and directions_turn(part):
             raise ModelError(
                 f"joint {name!r} has an armature, and velocities along directions that turn as it moves: the momentum "
-                f"of its drive takes a force, which its class {type(part).__name__} does not tell. Define "
+                f"of its drive takes a force, which its class {type(part).__name__} does not define. Define "
                 "`gyration(q, v, h)` there (for angular velocities w in the child's axes it is w x h; zeros, if the "
                 "momentum does not turn with the joint), or give the joint no armature"
             )
 
 
 _MOST_KINDS = 8
-"""Loops are traced and compiled once per kind: beyond this, placements are not told apart."""
+"""The largest number of kinds: with more, kinds do not depend on placements. Each loop is compiled once per kind."""
 
 
 def snapped(E: Array, within: float) -> Array:
-    """Entries that are 0, 1 or -1 but for the rounding of the file's angles become so."""
+    """Round entries that differ from 0, 1 or -1 only by the rounding of the file's angles."""
     near = np.round(E)
     return np.where(np.abs(E - near) < within, near, E)

@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 
 def converted(arrays: Sequence[Array], dtype: np.dtype[Any]) -> list[Array]:
-    """Arrays of one data type, so that nothing is computed in less. Numbers beside objects become such as those are."""
+    """Convert arrays to one data type without loss. Numbers beside objects are converted to the type of the objects."""
     if dtype.kind != "O":
         return [a.astype(dtype, copy=False) for a in arrays]
     number = _number(arrays, dtype)
@@ -46,8 +46,8 @@ def interpret(
 ) -> Array:
     """Run an algorithm on arrays of one data type, with any batch shape.
 
-    `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in `arrays`. `runner` runs
-    pieces, if it is not Python.
+    `slots` are the kinds of the algorithm's inputs, and whether they are given: given inputs are in `arrays`. `runner`
+    runs pieces instead of Python.
     """
     dtype = np.result_type(*arrays)
     tree = ConcreteTree(model, _number(arrays, dtype))
@@ -62,8 +62,7 @@ def interpret(
         batch = array.shape[: array.ndim - core]
         flat = array.reshape((*batch, int(np.prod(array.shape[array.ndim - core :]))))
         batches.append(batch)
-        # whole arrays with a batch; single numbers, not 0-d arrays, without: an array of objects has to
-        # give its objects away to compute with them
+        # arrays with a batch; single numbers without, not 0-d arrays: objects compute only outside of their array
         inputs.append(tree.input(kind, [flat[..., k] for k in range(flat.shape[-1])]))
     batch = np.broadcast_shapes(*batches)
     with np.errstate(all="ignore"):
@@ -75,7 +74,7 @@ def interpret(
 
 
 def _number(arrays: Sequence[Array], dtype: np.dtype[Any]) -> Callable[[float], Any] | None:
-    """What turns the model's constants into the arguments' kind of number; None if floats serve."""
+    """Return the type to which the model's constants are converted to match the arguments; None for floats."""
     if dtype.kind == "O":
         kinds = {type(x) for array in arrays for x in array.flat} - {float, int}
         return kinds.pop() if len(kinds) == 1 else None

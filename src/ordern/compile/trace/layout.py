@@ -1,4 +1,4 @@
-"""Where a kernel keeps its numbers: the arguments it takes, and its workspace.
+"""The layout of a kernel: its arguments, and the places of their numbers in its workspace.
 
 A kernel works on a tile: one vector of states for every number of every argument. The workspace holds the tiles of
 the arguments, the tile of the result, and scratch. Each tile is padded to whole blocks of `lanes` vectors, so that
@@ -18,25 +18,25 @@ from ...records import dataclass
 __all__ = ["Layout", "Operand", "Repeating", "sharing"]
 
 _LARGE = 600
-"""Numbers of a result from which on distinct ones are told apart: fewer fit in the first-level cache as they are."""
+"""The size of a result from which equal numbers are stored once: smaller results fit in the first-level cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An argument or the result: its name, the shape of one state's part of it."""
+    """An argument or the result: its name, and its shape for one state."""
 
     name: str
     shape: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        """Numbers per state."""
+        """The number of scalars per state."""
         return math.prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The arguments and result of a kernel, and where their tiles are, in vectors from the workspace's start."""
+    """The arguments and result of a kernel, and the starts of their tiles in the workspace, counted in vectors."""
 
     inputs: tuple[Operand, ...]
     output: Operand
@@ -46,12 +46,12 @@ class Layout:
         return -(-operand.size // self.lanes) * self.lanes
 
     def input_tile(self, k: int) -> int:
-        """Where the tile of input k begins."""
+        """Return the start of the tile of input k."""
         return sum(self._padded(operand) for operand in self.inputs[:k])
 
     @property
     def output_tile(self) -> int:
-        """Where the tile of the result begins."""
+        """The start of the tile of the result."""
         return self.input_tile(len(self.inputs))
 
     @property
@@ -61,7 +61,7 @@ class Layout:
 
     @property
     def scratch(self) -> int:
-        """Where the tiles end and scratch begins."""
+        """The end of the tiles and start of scratch memory."""
         return self.output_tile + self._padded(self.output)
 
     @property
@@ -85,17 +85,17 @@ class Repeating(Layout):
 
     @property
     def spread_tile(self) -> int:
-        """Where there is room for the result with all its repetitions."""
+        """The start of the room for the result with all its repetitions."""
         return self.output_tile + self.distinct
 
     @property
     def scratch(self) -> int:
-        """Where the tiles end and scratch begins."""
+        """The end of the tiles and start of scratch memory."""
         return self.spread_tile + self._padded(self.output)
 
 
 def sharing(layout: Layout, numbers: Sequence[Hashable]) -> Layout:
-    """The layout for a result in which equal `numbers` are the same, if that makes it much smaller."""
+    """Return a layout in which equal `numbers` of the result are stored once, if that makes it much smaller."""
     vectors: dict[Hashable, int] = {}
     where = tuple(vectors.setdefault(x, len(vectors)) for x in numbers)
     if len(where) < _LARGE or 4 * len(vectors) > 3 * len(where):

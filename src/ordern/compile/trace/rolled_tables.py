@@ -14,7 +14,7 @@ class Data:
     """The tables that rolled code reads, as arrays, and the words that point to them."""
 
     def __init__(self, model: Model, dtype: str, frame_body: int | None, freedoms: bool) -> None:
-        """For a model, with the path to a frame's body; what loops over freedoms need only if there are any."""
+        """Make the tables of a model, with the path to a frame's body, and with the tables of freedoms if asked for."""
         t = model.tables
         own = np.cumsum([0, *(c.type.nv for c in model.joints)])[:-1]
         self.rows = np.ascontiguousarray(t.rows, dtype)
@@ -34,12 +34,12 @@ class Data:
 
     @property
     def address(self) -> int:
-        """What `%data` points to."""
+        """The address that `%data` holds."""
         return int(self.words.ctypes.data)
 
 
 def path_to(model: Model, body: int | None) -> list[int]:
-    """The bodies from the base to a body."""
+    """Return the bodies from the base to a body."""
     found: list[int] = []
     k = BASE if body is None else body
     while k != BASE:

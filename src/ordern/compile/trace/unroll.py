@@ -1,7 +1,7 @@
 """The unrolling compiler: an algorithm as straight-line code for one robot.
 
 The loops run while tracing; what remains is arithmetic. It is cut into functions of about a thousand operations, which
-hand values on through scratch memory: LLVM's time grows faster than the length of a function, and the processor
+pass values through scratch memory: LLVM's time grows faster than the length of a function, and the processor
 would have to keep such values in memory anyway.
 """
 
@@ -32,9 +32,9 @@ def trace_unrolled(
     options: dict[str, Any],
     joints_only: bool = False,
 ) -> list[Scalar]:
-    """Run an algorithm on graph nodes: the result's scalars, constants as floats.
+    """Run an algorithm on graph nodes; return the scalars of the result, constants as floats.
 
-    `slots` are the kinds of the algorithm's inputs, and whether they are given: those are in the layout.
+    `slots` are the kinds of the algorithm's inputs, and whether they are given: given inputs are in the layout.
     """
     graph, tree = Graph("unrolled"), ConcreteTree(model, joints_only=joints_only)
     operands = enumerate(layout.inputs)
@@ -83,7 +83,7 @@ def emit_unrolled(
 
 
 def _cut(nodes: list[Node]) -> list[list[Node]]:
-    """Pieces of about equal length; constants and leaves come with their users, so they are left out."""
+    """Cut nodes into chunks of about equal length, without constants and leaves, which their users read."""
     work = [node for node in nodes if node.args]
     leaves = [node for node in nodes if node.op == "leaf"]
     if not work:
@@ -94,7 +94,7 @@ def _cut(nodes: list[Node]) -> list[list[Node]]:
 
 
 def _assign_slots(chunks: list[list[Node]], start: int) -> tuple[dict[int, int], int]:
-    """A scratch slot for every value that a later chunk needs; slots are used again once a value is dead."""
+    """Assign a scratch slot to every value that a later chunk needs; slots are reused when their value is dead."""
     born = {node.index: number for number, chunk in enumerate(chunks) for node in chunk if node.args}
     last: dict[int, int] = {}
     for number, chunk in enumerate(chunks):
