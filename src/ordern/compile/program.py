@@ -1,4 +1,4 @@
-"""From a question about a robot to machine code: which way of running it, the text, the object."""
+"""Compile a request: choose unrolled or rolled, trace, emit IR text, and make the object."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .trace.unroll import emit_unrolled, trace_unrolled
 __all__ = ["choose_way", "compile_request", "compile_straight", "count_operations", "straight_line", "trace_request"]
 
 UNROLL_LIMIT = 40_000
-"""Operations of the loops, all bodies together, up to which straight-line code compiles in a second or two."""
+"""Operations of the loops, for all bodies, up to which straight-line code compiles in a second or two."""
 _FEW_FREEDOMS = 60
-"""Up to which straight-line code of methods that work on matrices may be short enough: it is traced to see."""
+"""Freedoms up to which methods that work on matrices are traced, to see whether straight-line code is short."""
 _STREAMED_BYTES = 5_000_000
-"""A workspace larger than this passes through memory in every loop; then fewer states at a time are faster."""
+"""A larger workspace passes through memory in every loop; then fewer states at a time are faster."""
 
 
 def compile_request(request: Request, dtype: str, lanes: int | None = None) -> Code:
@@ -53,7 +53,7 @@ def compile_request(request: Request, dtype: str, lanes: int | None = None) -> C
 def compile_straight(
     results: Sequence[Scalar], layout_for: Callable[[int], Layout], dtype: str, lanes: int | None = None
 ) -> Code:
-    """Straight-line code that computes scalars; the layout is known once the number of lanes is."""
+    """Compile straight-line code that computes scalars; the layout depends on the number of lanes."""
     on = target(dtype, lanes)
     layout = sharing(layout_for(on.lanes), [x.index if isinstance(x, Node) else float(x).hex() for x in results])
     body, workspace = emit_unrolled(results, layout, on, prefetches(layout, on))
@@ -63,7 +63,7 @@ def compile_straight(
 
 
 def _assembled(body: str, layout: Layout, on: Target, prefetching: bool) -> bytes:
-    """Machine code for a kernel's body and the functions around it; see `loop_function` for `prefetching`."""
+    """Return the machine code of a kernel's body and the functions around it; see `loop_function` for `prefetching`."""
     text = "\n".join(
         [
             declarations(on),
@@ -80,13 +80,13 @@ def _assembled(body: str, layout: Layout, on: Target, prefetching: bool) -> byte
 
 
 def straight_line(request: Request) -> list[Scalar]:
-    """The scalars of the result, as straight-line code computes them."""
+    """Return the scalars of the result, as straight-line code computes them."""
     found: list[Scalar] = trace_request(request, trace_unrolled, layout_of(request, 1))
     return found
 
 
 def count_operations(request: Request, rolled: bool) -> Counts:
-    """Operations per state of straight-line code, or of loops."""
+    """Count the operations per state of straight-line code, or of loops."""
     layout = layout_of(request, 1)
     if rolled:
         return estimate(trace_request(request, trace_rolled, layout))
@@ -94,7 +94,7 @@ def count_operations(request: Request, rolled: bool) -> Counts:
 
 
 def choose_way(request: Request) -> str:
-    """Straight-line code while it is short enough to compile quickly, loops for the rest."""
+    """Choose straight-line code if it is short enough to compile quickly, and loops otherwise."""
     if len(request.model.bodies) <= 10 or not request.algorithm.sweeps:
         return "unrolled"
     # loops fold fewer constants: the straight-line code will be shorter than this, down to a half
