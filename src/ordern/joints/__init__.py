@@ -1,7 +1,7 @@
 """Joint types, one class each. A new type is a new class; nothing else needs to know of it."""
 
 from .base import Joint, JointType
-from .closure import Closure, row_count
+from .closure import Closure, aligned, row_count, unturned
 from .closures import Distance, Driven, KnifeEdge, PointOnLine, PointOnPlane, RollingBall
 from .composite import Composite
 from .cylindrical import Cylindrical
@@ -39,7 +39,9 @@ __all__ = [
     "RollingDisc",
     "Spherical",
     "Universal",
+    "aligned",
     "joint_placement",
     "placement",
     "row_count",
+    "unturned",
 ]
