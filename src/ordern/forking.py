@@ -21,7 +21,7 @@ RESULTS = threading.Lock()
 """Hold this to hand out memory for large results."""
 
 _MOST_SECONDS = 10.0
-"""How long a fork waits for imports: the thread that imports may itself wait for a lock that this one holds."""
+"""The longest time that a fork waits for imports: the importing thread may wait for a lock of this one."""
 _held = ExitStack()
 
 

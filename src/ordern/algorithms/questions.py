@@ -1,4 +1,4 @@
-"""The questions that can be asked of a robot."""
+"""The questions about robots: inputs, results, settings and default methods."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ WAYS = ("interpreted", "unrolled", "rolled")
 
 @dataclass(frozen=True)
 class Request:
-    """What to compile, except for the data type and the processor."""
+    """A request to compile one question for one model; the data type and the processor come later."""
 
     model: Model
     question: Question
@@ -78,7 +78,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "lanes": cache.is_lanes,
     "freedoms": cache.is_flag,
 }
-"""The fields of `Code` that a cache entry has beside the object, each with the test that a stored value must pass."""
+"""The fields of `Code` in a cache entry, beside the object, each with the test that a stored value must pass."""
 
 
 def load(request: Request, dtype: str) -> Machine:

@@ -38,7 +38,7 @@ class Answering:
 
     @cached_property
     def _kernels(self) -> Kernels:
-        """All that was compiled for this robot."""
+        """Everything that was compiled for this robot."""
         from .table import Kernels  # the compiler is not needed before this
 
         return Kernels(cast("Any", self))

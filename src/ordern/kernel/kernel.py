@@ -77,7 +77,7 @@ class Kernel:
 
     @property
     def is_interpreted(self) -> bool:
-        """Whether no code is compiled for it as a whole, in any data type."""
+        """Whether the kernel as a whole has no compiled code, in any data type."""
         return not isinstance(self._runner, Compiled)
 
     def counts(self) -> Counts | PieceCounts:
@@ -112,7 +112,7 @@ class Kernel:
 
     @cached_property
     def single(self) -> Callable[..., Any]:
-        """The function for one state per call; all other calls it gives to the kernel."""
+        """The fast function for one state per call; it passes all other calls to the kernel."""
         return self.fast()
 
     def with_way(self, way: str | None) -> Kernel:

@@ -1,4 +1,4 @@
-"""The kernels of one robot: made on first use, and found again by what they answer."""
+"""The kernels of one robot, made on first use."""
 
 from __future__ import annotations
 

@@ -45,17 +45,17 @@ _DIGEST = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
 _USUAL_MB = 256.0
 _ROOM = 0.9
-"""How full the cache is after it was too full."""
+"""The part of the limit that a cache keeps after it was full."""
 _taken: dict[str, float] = {}
-"""What entries take together in a directory, as far as this process knows."""
+"""Bytes of all entries in a directory, as far as this process knows."""
 _MOST = 1 << 29
-"""Bytes of an entry: no code is as long."""
+"""Bytes of the largest entry: no code is as long."""
 _OBJECT_FILES = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
 """The first bytes of the object files that LLVM makes here: ELF, and Mach-O on macOS."""
 
 
 def cache_directory() -> Path | None:
-    """Where entries are kept; None if the cache is turned off or there is no home for it."""
+    """Return the directory of the entries; None if the cache is turned off or there is no home directory."""
     if os.environ.get("ORDERN_CACHE", "").lower() in ("off", "0", "no", "false"):
         return None
     try:
@@ -73,16 +73,15 @@ def cache_directory() -> Path | None:
 
 
 def cache_key(parts: Any) -> str:
-    """A name for everything that the code depends on."""
+    """Return the name of an entry: a digest of everything that the code depends on."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
 
 @cache
 def source_digest() -> str | None:
-    """A fingerprint of our own sources: other sources may compile to other code. None if they cannot be seen.
+    """Return a digest of the library's sources, which decide what code they compile to; None if they cannot be seen.
 
-    Of where they are, and of the size and time of each file: what Python itself goes by when it runs bytecode that it
-    has kept.
+    It has their location, and the size and time of each file, by which Python itself decides whether bytecode is stale.
     """
     package = Path(__file__).absolute().parents[2]
     try:
@@ -92,7 +91,7 @@ def source_digest() -> str | None:
 
 
 def _stamps(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of all modules in a folder and below."""
+    """Yield path, size and time of all modules in a folder and below."""
     with os.scandir(folder) as found:
         for entry in found:
             if entry.name.endswith(".py") and not entry.name.startswith("."):  # editors leave links to nowhere
@@ -150,13 +149,13 @@ def is_flag(value: Any) -> bool:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether it is a plain file of a size that an entry may have: others may never end."""
+    """Tell whether a path is a plain file of a size that an entry can have: others may never end."""
     about = path.stat()
     return stat.S_ISREG(about.st_mode) and about.st_size <= _MOST
 
 
 def write(key: str, meta: dict[str, Any], code: bytes) -> None:
-    """Keep an entry: complete or not at all."""
+    """Store an entry: complete or not at all."""
     import tempfile  # not needed by those who only read
 
     directory = _usable(create=True)
@@ -181,7 +180,7 @@ def write(key: str, meta: dict[str, Any], code: bytes) -> None:
 
 
 def clear() -> int:
-    """Remove all entries; returns how many there were."""
+    """Remove all entries; return how many there were."""
     directory = _usable(create=False)
     if directory is None:
         return 0
@@ -195,7 +194,7 @@ def clear() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is kept: a question about a robot, and the bytes on disk."""
+    """A stored entry: a question about a robot, and the bytes on disk."""
 
     robot: str
     question: str
@@ -203,7 +202,7 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """All entries that can be read."""
+    """Return all entries that can be read."""
     found = []
     directory = _usable(create=False)
     for path in sorted(directory.glob("*" + _SUFFIX)) if directory else ():
@@ -220,12 +219,12 @@ def entries() -> list[Entry]:
 
 
 def usable() -> bool:
-    """Whether the directory exists, is ours, and only we can write to it."""
+    """Tell whether the directory exists, belongs to this user, and only this user can write to it."""
     return _usable(create=False) is not None
 
 
 def limit() -> float:
-    """Bytes that entries may take together."""
+    """Return the limit of all entries together, in bytes."""
     try:
         megabytes = float(os.environ.get("ORDERN_CACHE_MB", _USUAL_MB))
     except ValueError:
@@ -234,7 +233,7 @@ def limit() -> float:
 
 
 def _usable(create: bool) -> Path | None:
-    """The directory if it is ours and private."""
+    """Return the directory if it belongs to this user and is private."""
     directory = cache_directory()
     if directory is None:
         return None
@@ -252,10 +251,9 @@ def _usable(create: bool) -> Path | None:
 
 
 def _trim(directory: Path) -> int:
-    """If entries take too much, remove those that were not used for longest until there is some room again.
+    """If entries take too much, remove the least recently used ones until there is some room; return the bytes left.
 
-    Returns what the rest takes. A look at thousands of entries takes a tenth of a second, so there should not be one
-    after every write.
+    To look through thousands of entries takes a tenth of a second, so this is not done after every write.
     """
     entries = []
     with os.scandir(directory) as files:  # there may be thousands: a scan is much faster than a look at each path

@@ -1,4 +1,4 @@
-"""LLVM: from text to an object, from an object to addresses of functions."""
+"""LLVM: compile text to an object, and load an object to get addresses of functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Engine", "compile_object"]
 
 
 def _machine() -> Any:
-    """A new target machine: an engine takes its own."""
+    """Return a new target machine: each engine owns one."""
     import llvmlite.binding as llvm
 
     h = host()
@@ -24,7 +24,7 @@ def _machine() -> Any:
 
 
 def compile_object(text: str) -> bytes:
-    """An object file from IR text."""
+    """Compile IR text to an object file."""
     import llvmlite.binding as llvm
 
     try:

@@ -25,7 +25,7 @@ __all__ = ["BYTES_HEAD", "CONTEXT", "HEAD", "Function", "fast_calls_work", "make
 HEAD = object.__basicsize__
 """Bytes of PyObject's header."""
 BYTES_HEAD = bytes.__basicsize__ - 1
-"""Where the contents of a bytes object begin."""
+"""The offset of the contents of a bytes object."""
 
 CONTEXT = (
     "get_attribute",
@@ -119,7 +119,7 @@ _immortal: list[str] = []
 
 @cache
 def fast_calls_work() -> bool:
-    """Whether Python's and NumPy's structures are where `@call` looks for them."""
+    """Tell whether Python's and NumPy's structures have the layout that `@call` expects."""
     if sys.implementation.name != "cpython":
         return False
     # objects of free-threaded Python have a longer header

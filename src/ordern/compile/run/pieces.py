@@ -1,7 +1,7 @@
-"""Pieces as compiled code: what algorithms that are not loops over bodies do to all elements of a level.
+"""Compiled pieces: the functions that algorithms without loops over bodies apply to all elements of a level.
 
 A piece is traced on one element, into straight-line code for elements of that shape; NumPy runs it on all elements and
-states. It does not matter how many there are: code for a chain of a thousand links is that for ten.
+states. The code does not depend on their number: it is the same for a chain of ten links and of a thousand.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Shape = tuple[int, ...]
 
 
 _GENERAL: dict[Any, _Compiled] = {}
-"""Those that are the same for all robots."""
+"""Pieces that are the same for all robots."""
 
 
 class Pieces:
-    """Runs the pieces of a model's algorithms, compiled when they are first needed. Other numbers run as they can."""
+    """Runs the pieces of a model's algorithms, compiled at first use. Numbers other than floats run in Python."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._made: dict[Any, _Compiled] = {}
 
     def __call__(self, piece: Piece, *values: Any) -> tuple[Array, ...]:
-        """What the piece makes of these arrays."""
+        """Return the results of a piece for these arrays."""
         arrays = list(_flat(values))
         dtype = np.result_type(*arrays)
         cores = _cores(piece, arrays)
@@ -56,14 +56,14 @@ class Pieces:
 
 
 class Counter:
-    """Counts what pieces do, instead of compiling them."""
+    """Counts the operations of pieces, instead of compiling them."""
 
     def __init__(self) -> None:
         self.counts = Counts()
         self._known: dict[Any, Counts] = {}
 
     def __call__(self, piece: Piece, *values: Any) -> tuple[Array, ...]:
-        """What the piece makes of these arrays."""
+        """Return the results of a piece for these arrays."""
         from ...graph import Node, count
 
         arrays = list(_flat(values))
@@ -106,7 +106,7 @@ class _Compiled:
 
 
 def _flat(values: Any) -> Iterator[Array]:
-    """The arrays among values and tuples of values."""
+    """Yield the arrays among values and tuples of values."""
     for x in values:
         if isinstance(x, tuple):
             yield from _flat(x)
@@ -115,12 +115,12 @@ def _flat(values: Any) -> Iterator[Array]:
 
 
 def _cores(piece: Piece, arrays: list[Array]) -> tuple[Shape, ...]:
-    """The shape of an element of each array."""
+    """Return the shape of an element of each array."""
     return tuple(a.shape[a.ndim - rank :] for a, rank in zip(arrays, piece.ranks, strict=True))
 
 
 def _traced(piece: Piece, values: Any, cores: tuple[Shape, ...]) -> tuple[Array, ...]:
-    """What a piece makes of one element whose numbers are leaves; arrays without numbers are no inputs."""
+    """Trace a piece for one element whose numbers are leaves; empty arrays are not inputs."""
     from ...graph import Graph
 
     graph, remaining = Graph(str(piece.key)), iter(cores)

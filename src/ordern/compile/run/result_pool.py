@@ -1,8 +1,8 @@
-"""Memory of large results, used again once nobody holds it.
+"""Memory of large results, used again once no array refers to it.
 
-Memory that is fresh from the system costs more than what is computed into it: every page is cleared, when it is first
-touched. Allocators keep what is given back to them, but not of large blocks. So a kernel keeps the blocks
-of its last large results. One is given out again when neither the result nor any view of it is left.
+New memory from the system costs more than the computation: every page is cleared when it is first touched. Allocators
+keep small blocks that are freed, but not large ones. So a kernel keeps the blocks of its last large results, and uses a
+block again when neither the result nor any view of it is left.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _holders(blocks: list[_Block], k: int) -> int:
 _NOBODY = _holders([_fresh((1,), np.dtype(float))], 0)
 """The count of memory that only its pool holds."""
 _COUNTS = sys.implementation.name == "cpython" and object.__basicsize__ == 16
-"""Whether references are counted at once, by all threads; objects of free-threaded Python have a longer header."""
+"""Whether all threads count references at once; objects of free-threaded Python have a longer header."""
 
 
 class ResultPool:
@@ -53,7 +53,7 @@ class ResultPool:
         self._blocks: list[_Block] = []
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
-        """An array for a result, with any contents; None if that is better left to NumPy."""
+        """Return an array for a result, with any contents; None if NumPy should allocate it."""
         with RESULTS:
             for k in range(len(self._blocks)):
                 result = self._blocks[k][1]  # but not the memory: that would count as held

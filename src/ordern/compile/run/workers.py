@@ -1,4 +1,4 @@
-"""Threads that stay: starting one costs more than most calls."""
+"""A pool of threads that stay alive: starting one costs more than most calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["cores", "shared_out"]
 
 
 def cores() -> int:
-    """How many threads can run at once."""
+    """Return how many threads can run at once."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -24,9 +24,9 @@ _pools: dict[int, ThreadPoolExecutor] = {}
 
 
 def shared_out(work: Callable[[int], None], pieces: Iterable[int], threads: int) -> None:
-    """Do all pieces of a work, in this thread and in others that help.
+    """Do all parts of a work, in this thread and in others.
 
-    There may be none to help: at the end of a program no new threads start, and a system may have no more to give.
+    There may be no others: at the end of a program no new threads start, and a system may have no more of them.
     """
     waiting = deque(pieces)
 
@@ -53,7 +53,7 @@ def shared_out(work: Callable[[int], None], pieces: Iterable[int], threads: int)
 
 
 def _workers() -> ThreadPoolExecutor:
-    """The pool of this process: a forked child has its parent's memory, but not its threads."""
+    """Return the pool of this process: a forked child has its parent's memory, but not its threads."""
     pid = os.getpid()
     if pid not in _pools:
         from concurrent.futures import ThreadPoolExecutor
