@@ -135,7 +135,7 @@ class TestUrdf:
     def test_the_puma(self) -> None:
         robot = on.load(Path(__file__).parents[2] / "examples/robots/puma560.urdf", snap=0.0)
         assert_same_dynamics(robot, on.load(to_urdf(robot), snap=0.0))
-        with pytest.raises(ModelError, match=r"puma560.urdf:\d+: MJCF cannot say .* of body 'shoulder_link'"):
+        with pytest.raises(ModelError, match=r"puma560.urdf:\d+: MJCF cannot express .* of body 'shoulder_link'"):
             to_mjcf(robot)
 
     def test_links_behind_fixed_joints_come_back_once(self) -> None:
@@ -240,7 +240,7 @@ class TestUrdf:
         text = to_urdf(arm(lower=-1.0, upper=1.0))
         robot = on.load(text)
         lossy = replace(robot, joints=(replace(robot.joints[0], armature=(1.0,)),))
-        with pytest.raises(ModelError, match=r"^<string>:\d+: URDF cannot say"):
+        with pytest.raises(ModelError, match=r"^<string>:\d+: URDF cannot express"):
             to_urdf(lossy)
 
     def test_names_are_quoted(self) -> None:

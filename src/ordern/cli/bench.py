@@ -1,7 +1,7 @@
 """Measure how fast the main functions are for a robot on this machine, beside other libraries in the same run.
 
 Batches run on one core and on all; one call is one state from Python, everything included. Pinocchio's batches run in
-C++ alone, on one core; MuJoCo's functions do more than is asked of them. Answers are compared before they are timed.
+C++ alone, on one core; MuJoCo's functions compute more than needed. Results are compared before they are timed.
 Contestants take turns, and the best of all rounds counts. Damping, friction and springs are left out for all.
 
 examples:

@@ -1,6 +1,6 @@
-"""Tell what is wrong, or suspicious, about robots: masses, inertias, limits, units, loops.
+"""Check robots for errors and suspicious values: masses, inertias, limits, units, loops.
 
-Every finding is one line, with file and line where they are known. Links behind fixed joints are looked at one by one.
+Every finding is one line, with file and line if they are known. Links behind fixed joints are checked one by one.
 
 examples:
   ordern check panda.urdf

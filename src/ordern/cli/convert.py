@@ -1,6 +1,6 @@
-"""Write a robot in another format. The name of the output tells which: .urdf, or .xml or .mjcf for MJCF.
+"""Write a robot in another format, by the name of the output: .urdf, or .xml or .mjcf for MJCF.
 
-What the format cannot say is an error that lists it, unless --lossy is given: then it is left out, and listed in a
+Parts that the format cannot express are an error that lists them. With --lossy they are left out, and listed in a
 comment at the top of the document and on standard error.
 
 examples:
@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--to", choices=_FORMATS, help="the format, if the output is -")
     robot_options(parser)
-    parser.add_argument("--lossy", action="store_true", help="leave out what the format cannot say")
+    parser.add_argument("--lossy", action="store_true", help="leave out parts that the format cannot express")
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 
 

@@ -1,4 +1,4 @@
-"""Tell what is installed, what this machine can do, and whether it works.
+"""Show what is installed, what this machine can do, and whether it works.
 
 examples:
   ordern doctor

@@ -20,7 +20,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .outputs import MOTIONS, check_output, dump, note
+from .outputs import MOTIONS, check_output, note, show
 from .source import bundled, loaded, robot_argument
 from .terminal import table
 from .values import LIST, UsageError, asked, names_of, negative_lists, vector
@@ -65,15 +65,9 @@ def run(args: argparse.Namespace) -> int:
         notes.append("damping, friction and springs of the robot act; --no-passive leaves them out")
     if args.out:
         _save(args.out, robot, states.t if states else None, np.atleast_2d(q), *map(np.atleast_2d, (v, tau, a)))
-    if args.json:
-        about = {"robot": robot.name, "method": method, "joints": names_of(robot, "v"), "notes": notes}
-        print(dump({**about, "q": q, "v": v, "tau": tau, "a": a, "output": args.out}))
-    else:
-        print("\n".join(_one(robot, v, tau, a) if a.ndim == 1 else _many(robot, a, args.out)))
-        if args.out:
-            print(f"written: {args.out}")
-    for text in notes:
-        note(text)
+    about = {"robot": robot.name, "method": method, "joints": names_of(robot, "v"), "notes": notes}
+    lines = _one(robot, v, tau, a) if a.ndim == 1 else _many(robot, a)
+    show(args, {**about, "q": q, "v": v, "tau": tau, "a": a, "output": args.out}, lines, notes)
     bad = ~np.isfinite(a)
     if bad.any():
         name = names_of(robot, "v")[int(np.argwhere(bad)[0][-1])]
@@ -120,7 +114,7 @@ def _one(robot: Robot, v: Array, tau: Array, a: Array) -> list[str]:
     return table(rows, right=(1, 2, 3), head=True)
 
 
-def _many(robot: Robot, a: Array, out: str | None) -> list[str]:
+def _many(robot: Robot, a: Array) -> list[str]:
     rows = [("joint", "least", "largest", "rms")]
     rows += [
         (name, f"{x.min():.6g}", f"{x.max():.6g}", f"{(x**2).mean() ** 0.5:.6g}")

@@ -23,7 +23,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .outputs import MOTIONS, PICTURES, check_output, dump, note
+from .outputs import MOTIONS, PICTURES, check_output, show
 from .source import bundled, loaded, robot_argument
 from .terminal import table
 from .values import LIST, UsageError, asked, count, gain, names_of, negative_lists, positive, vector
@@ -85,20 +85,10 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         result.plot("q", "tau", save=args.plot)
     rows = _summary(result)
-    if args.json:
-        about = {"robot": robot.name, "method": method, "samples": len(result), "duration": result.duration}
-        limits = [
-            {"joint": x.joint, "kind": x.kind, "time": x.time, "value": x.value, "limit": x.limit} for x in exceeded
-        ]
-        print(
-            dump({**about, "joints": rows, "exceeded": limits, "notes": notes, "output": args.out, "plot": args.plot})
-        )
-    else:
-        print("\n".join(_lines(result, method, rows)))
-        for path in filter(None, (args.out, args.plot)):
-            print(f"written: {path}")
-    for text in notes:
-        note(text)
+    told = {"robot": robot.name, "method": method, "samples": len(result), "duration": result.duration, "joints": rows}
+    limits = [{key: getattr(x, key) for key in ("joint", "kind", "time", "value", "limit")} for x in exceeded]
+    told |= {"exceeded": limits, "notes": notes, "output": args.out, "plot": args.plot}
+    show(args, told, _lines(result, method, rows), notes)
     for x in exceeded:
         print(f"ordern: warning: {x}", file=sys.stderr)
     return int(bool(exceeded) and args.strict)

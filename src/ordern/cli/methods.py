@@ -1,4 +1,4 @@
-"""List what can be asked of a robot, and the methods that answer.
+"""List the questions about a robot, and the methods that answer them.
 
 examples:
   ordern methods

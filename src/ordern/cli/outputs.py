@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from ..io.writing import UnwritableError
 from .terminal import to_json
 from .values import UsageError
 
-__all__ = ["MOTIONS", "PAGES", "PICTURES", "check_output", "dump", "note"]
+__all__ = ["MOTIONS", "PAGES", "PICTURES", "check_output", "dump", "note", "show"]
 
 MOTIONS = (".npz", ".csv", ".parquet")
 PICTURES = (".png", ".svg", ".pdf")
@@ -45,19 +45,22 @@ def check_output(path: str | None, suffixes: Iterable[str]) -> None:
         raise UnwritableError(f"{what} needs {package}: pip install 'ordern[{extra}]'", path)
 
 
+def show(args: argparse.Namespace, data: Mapping[str, Any], lines: Iterable[str], notes: Iterable[str] = ()) -> None:
+    """Print the result of a command, as JSON or as text with the names of written files; then notes."""
+    if args.json:
+        print(dump(data))
+    else:
+        files = (getattr(args, option, None) for option in ("out", "plot", "save"))
+        print("\n".join([*lines, *(f"written: {path}" for path in files if path)]))
+    for text in notes:
+        note(text)
+
+
 def dump(data: Any) -> str:
     """Return JSON of numbers, arrays and texts; numbers that are not finite are null."""
-    return to_json(_plain(data), indent=2)
+    from ..simulate.results.formats.header import plain
 
-
-def _plain(x: Any) -> Any:
-    if isinstance(x, Mapping):
-        return {str(name): _plain(y) for name, y in x.items()}
-    if hasattr(x, "tolist"):
-        return _plain(x.tolist())
-    if isinstance(x, (tuple, list)):
-        return [_plain(y) for y in x]
-    return None if isinstance(x, float) and not math.isfinite(x) else x
+    return to_json(plain(data, lambda x: None), indent=2)
 
 
 def note(text: str) -> None:

@@ -1,7 +1,7 @@
 """Make the papers' tables and figures again, with our methods.
 
-It takes some minutes; what it is doing is told on standard error. Times are in the page "times" alone, which says when
-and on what machine they were measured; everything else is the same wherever it is made, but for rounding.
+It takes some minutes and reports its progress on standard error. Only the page "times" has times, with the date and the
+machine of the measurement; all other pages are the same on every machine, except for rounding.
 
 examples:
   ordern papers --out docs/papers
@@ -35,7 +35,7 @@ def _say(name: str) -> None:
 
 
 def _tell(text: str) -> None:
-    """Progress, as lines: they can be read on a terminal as well as in a file."""
+    """Print progress as lines, for a terminal or a file."""
     print(f"ordern: {text}", file=sys.stderr, flush=True)
 
 

@@ -1,8 +1,8 @@
-"""Many trajectories at once, in native code: how fast, and where they end.
+"""Many trajectories at once, in native code: their speed, and where they end.
 
 All start at --q0 and --v0, or with --random at random positions within the limits of the joints; closed loops are
-closed next to these, and next to the neutral position if there is no --q0. Steps are fixed. What is timed is the whole
-computation after compiling, on all cores unless --threads tells otherwise.
+closed next to these, and next to the neutral position if there is no --q0. Steps are fixed. The time is that of the
+whole computation after compiling, on all cores unless --threads is given.
 
 examples:
   ordern rollout puma560 --batch 4096 --steps 1000 --dt 1e-3 --random 0
@@ -16,7 +16,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from .outputs import check_output, dump, note
+from .outputs import check_output, note, show
 from .source import bundled, loaded, robot_argument
 from .terminal import paint, table
 from .values import LIST, UsageError, asked, count, names_of, negative_lists, positive, vector
@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Roll out and tell; 1 if a trajectory diverged."""
+    """Roll out and report; return 1 if a trajectory diverged."""
     import numpy as np
 
     check_output(args.out, (".npz",))
@@ -72,10 +72,7 @@ def run(args: argparse.Namespace) -> int:
     rows = _statistics(robot, *ends) if fine.any() else []
     told = {"robot": robot.name, "method": args.method, "batch": args.batch, "steps": args.steps, "dt": args.dt}
     told |= {"seconds": seconds, "states_per_second": rate, "diverged": lost, "final": rows, "output": args.out}
-    if args.json:
-        print(dump(told))
-    else:
-        print("\n".join(_lines(args, robot, seconds, rate, rows)))
+    show(args, told, _lines(args, robot, seconds, rate, rows))
     if lost:
         first = int(np.flatnonzero(~fine)[0])
         at = rolled.t[rolled.diverged_at[first]]
@@ -89,7 +86,7 @@ def _every(args: argparse.Namespace) -> int:
 
 
 def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
-    """Return the trajectories, and the seconds they took; in pieces, so that there is something to show."""
+    """Return the trajectories, and the seconds they took; in pieces, for the progress bar."""
     import numpy as np
 
     from ..simulate.rollout import Rollout
@@ -165,8 +162,6 @@ def _lines(
         keys = ("mean", "deviation", "least", "largest")
         cells = [("at the end", *keys), *((row["name"], *(f"{row[key]:.6g}" for key in keys)) for row in rows)]
         lines += table(cells, right=(1, 2, 3, 4), head=True, most=_MOST)
-    if args.out:
-        lines.append(f"written: {args.out}")
     return lines
 
 

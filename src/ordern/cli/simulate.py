@@ -1,11 +1,11 @@
-"""Let a robot move, and tell how it went: steps, energy balance, limits that were passed.
+"""Simulate a robot, and report on the run: steps, energy balance, exceeded limits.
 
-It starts at rest in the neutral position unless told otherwise (one with closed loops, where these are closed next to
-it), and falls freely unless something drives it: constant
-forces, forces over time from a file (columns t and tau.<joint>), springs and dampers to a position, or forces that
-hold it against gravity. Damping, friction and springs of the model act.
+By default the robot starts at rest in the neutral position (with closed loops, in the closed position next to it) and
+falls freely. It can be driven by constant forces, by forces over time from a file (columns t and tau.<joint>), by
+springs and dampers to a position, or by forces that hold it against gravity. Damping, friction and springs of the model
+act.
 
-A run with --checkpoint can be killed, and goes on from there when the same command is given again.
+A run with --checkpoint can be killed; the same command continues it.
 
 examples:
   ordern simulate stanford-arm --q0 initial --until 1 --out fall.npz --plot fall.png
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.writing import UnwritableError
-from .outputs import MOTIONS, PAGES, PICTURES, check_output, dump, note
+from .outputs import MOTIONS, PAGES, PICTURES, check_output, note, show
 from .source import bundled, loaded, robot_argument
 from .terminal import paint, table
 from .values import LIST, UsageError, asked, gain, names_of, negative_lists, positive, vector
@@ -65,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--restitution", type=float, default=0.0, metavar="E", help="of joints that bounce, 0 to 1")
     how.add_argument("--dynamics", help="method of forward dynamics")
     how.add_argument("--drift", default="project", choices=("project", "baumgarte", "none"), help="of closed loops")
-    how.add_argument("--checkpoint", metavar="FILE", help="keep the run in this file, and go on from it")
+    how.add_argument("--checkpoint", metavar="FILE", help="save the run to this file, and continue from it")
     out = parser.add_argument_group("output")
     out.add_argument("--rate", type=positive, metavar="HZ", help="samples per second; every step unless given")
     out.add_argument("--out", metavar="FILE", help=f"write the motion: {', '.join(MOTIONS)}")
@@ -86,12 +86,7 @@ def run(args: argparse.Namespace) -> int:
         warnings.simplefilter("ignore", SimulationWarning)  # the report says the same
         result = _simulated(args, robot)
     _write(args, result)
-    if args.json:
-        print(dump(_described(args, result)))
-    else:
-        print("\n".join(_lines(result)))
-        for path in filter(None, (args.out, args.plot, args.save)):
-            print(f"written: {path}")
+    show(args, _described(args, result), _lines(result))
     report = result.report
     if not report.ok:
         note(f"the run ended before its time: {report.message}")

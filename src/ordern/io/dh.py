@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import real_number
 from ..errors import ModelError, UnknownNameError, unknown_name
 from ..joints import Fixed, Joint, Prismatic, Revolute
 from ..model import ModelBuilder, Placement
@@ -286,10 +287,7 @@ def _type(given: object, where: str) -> str:
 
 
 def _number(x: object, field: str, where: str, *, infinite: bool = False) -> float:
-    try:
-        number = math.nan if isinstance(x, bool) or not isinstance(x, Real) else float(x)
-    except OverflowError:
-        number = math.nan
+    number = real_number(x)
     if math.isnan(number) or (math.isinf(number) and not infinite):
         expected = "a number" if infinite else "a finite number"
         raise ModelError(f"{field} must be {expected}, not {x!r:.80}", where)

@@ -323,9 +323,9 @@ def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sit
     """Add what MuJoCo treats as constraints: loops, couplings, and mimic joints."""
     taken: set[str] = set()
 
-    def name(wanted: str) -> str:
-        taken.add(found := fresh(wanted, taken))
-        return found
+    def add(tag: str, wanted: str, *, active: bool = True, **attributes: str | None) -> None:
+        taken.add(name := fresh(wanted, taken))
+        equalities.add(tag, name=name, **attributes, active=None if active else "false")
 
     for loop in model.loops:
         tag = _CLOSING.get(type(loop.type))
@@ -338,8 +338,7 @@ def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sit
         for term in ("damping", "friction", "stiffness"):
             if any(getattr(loop, term)):
                 losses.add(term, f"loop {loop.name!r}", loop.where)
-        state = None if loop.active else "false"
-        equalities.add(tag, name=name(loop.name), site1=one, site2=other, active=state)
+        add(tag, loop.name, site1=one, site2=other, active=loop.active)
     for coupling in model.couplings:
         polynomial = coupling.coefficients
         if len(polynomial) > 5:
@@ -348,17 +347,12 @@ def _equalities(model: Model, equalities: Node, names: dict[int, list[str]], sit
         check_name(coupling.name, "coupling", coupling.where)
         (one,), other_one = names[coupling.joint], names[coupling.other][0] if coupling.other != BASE else None
         coefficients = numbers((*polynomial, *(0.0,) * (5 - len(polynomial))))
-        state = None if coupling.active else "false"
-        equalities.add(
-            "joint", name=name(coupling.name), joint1=one, joint2=other_one, polycoef=coefficients, active=state
-        )
+        add("joint", coupling.name, joint1=one, joint2=other_one, polycoef=coefficients, active=coupling.active)
     for k, c in enumerate(model.joints):
         if c.mimic is not None:
             followed = names[c.mimic.joint][0]
             polynomial = (c.mimic.offset, c.mimic.ratio, 0.0, 0.0, 0.0)
-            equalities.add(
-                "joint", name=name(c.name), joint1=names[k][0], joint2=followed, polycoef=numbers(polynomial)
-            )
+            add("joint", c.name, joint1=names[k][0], joint2=followed, polycoef=numbers(polynomial))
             losses.notes.append(
                 f"joint {c.name!r} follows {followed!r} by a constraint, which in MuJoCo gives way a little"
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...arguments import real_number
 from ...errors import ModelError
 from ...joints import Closure, PointOnLine, Revolute
 
@@ -63,11 +64,7 @@ def block(mass: float, x: float, y: float, z: float) -> dict[str, Any]:
 def sizes(what: str, **given: float) -> None:
     """Raise unless all of these are finite and above zero."""
     for name, x in given.items():
-        try:
-            fine = math.isfinite(x) and x > 0.0
-        except TypeError:
-            fine = False
-        if not fine:
+        if not 0.0 < real_number(x) < math.inf:
             raise ModelError(f"{what}: {name} must be a finite number above zero, not {x!r}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ....robot import Robot
     from ..result import Result
 
-__all__ = ["ARRAYS", "VERSION", "Stored", "header", "parsed", "restored"]
+__all__ = ["ARRAYS", "VERSION", "Stored", "header", "parsed", "plain", "restored"]
 
 Array = NDArray[np.float64]
 R = TypeVar("R", bound="Robot")
@@ -56,31 +56,31 @@ def header(result: Result) -> dict[str, Any]:
         "v": list(v),
         "arrays": [name for name in ARRAYS if getattr(result, name) is not None],
         "extra": [[name, list(x.shape[1:])] for name, x in result.extra.items()],
-        "events": [_plain(e) for e in result.events],
-        "report": _plain(result.report),
+        "events": [plain(e) for e in result.events],
+        "report": plain(result.report),
         "foreign": foreign[:20],
         "robot": None if foreign else to_plain(result.robot),
     }
 
 
-def _plain(x: Any) -> Any:
+def plain(x: Any, not_finite: Callable[[float], Any] = str) -> Any:
     """Return numbers, arrays and dataclasses in the types of JSON; anything else becomes its text."""
     if isinstance(x, (bool, np.bool_)):
         return bool(x)
     if isinstance(x, (float, np.floating)):
-        return float(x) if math.isfinite(x) else str(float(x))
+        return float(x) if math.isfinite(x) else not_finite(float(x))
     if isinstance(x, (int, np.integer)):
         return int(x)
     if x is None or isinstance(x, str):
         return x
     if isinstance(x, np.ndarray):
-        return _plain(x.tolist())
+        return plain(x.tolist(), not_finite)
     if isinstance(x, (tuple, list)):
-        return [_plain(y) for y in x]
+        return [plain(y, not_finite) for y in x]
     if isinstance(x, Mapping):
-        return {str(name): _plain(y) for name, y in x.items()}
+        return {str(name): plain(y, not_finite) for name, y in x.items()}
     if is_dataclass(x):
-        return {f.name: _plain(getattr(x, f.name)) for f in fields(x)}
+        return {f.name: plain(getattr(x, f.name), not_finite) for f in fields(x)}
     return str(x)
 
 
