@@ -216,6 +216,17 @@ def test_every_parameter_is_explained() -> None:
     assert missing == []
 
 
+def test_functions_that_return_arrays_say_their_shape() -> None:
+    missing = []
+    for name in public_methods(on.Robot):
+        function = inspect.getattr_static(on.Robot, name)
+        if callable(function) and "Array" in str(inspect.signature(function).return_annotation):
+            text = inspect.getdoc(function) or ""
+            if "shape" not in text and "(..." not in text:
+                missing.append(name)
+    assert missing == []
+
+
 def test_a_missing_method_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on.Robot, "brand_new", lambda self: None, raising=False)
     assert "brand_new" in public_methods(on.Robot)

@@ -66,11 +66,12 @@ class LoopMethods(Answering):
         """
 
     def loop_coordinates(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """Return the positions of the joints that close loops, loop after loop; angles are within half a turn of zero.
+        """Return the positions of the joints that close loops, of shape (..., sum of their nq), loop after loop.
 
-        For an open loop they are those of a closed one next to it. Joints in series cannot reach every pose without a
-        residual (an elbow may be too short): there they are NaN. Loops without coordinates (`Distance`, a rod between
-        two balls) are left out: `robot.loop_table.loops` has the indices of each loop.
+        Angles are within half a turn of zero. For an open loop they are those of a closed one next to it. Joints in
+        series cannot reach every pose without a residual (an elbow may be too short): there they are NaN. Loops without
+        coordinates (`Distance`, a rod between two balls) are left out: `robot.loop_table.loops` has the indices of each
+        loop.
         """
         from .coordinates import bounded_loops, loop_coordinates
 
@@ -81,7 +82,7 @@ class LoopMethods(Answering):
 
     @answers
     def loop_velocities(self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """Return the velocities of the joints that close loops, loop after loop."""
+        """Return the velocities of the joints that close loops, of shape (..., sum of their nv), loop after loop."""
 
     def loop_force(
         self,
@@ -105,7 +106,7 @@ class LoopMethods(Answering):
     def loop_passive_force(
         self, q: ArrayLike, v: ArrayLike, smoothing: ArrayLike = 0.01, threads: Threads = None, out: Out = None
     ) -> Array:
-        """Return joint forces of damping, friction and springs in joints that close loops; see `passive_force`."""
+        """Return joint forces (..., nv) of damping, friction and springs of joints that close loops."""
 
     def opened(self) -> Robot:
         """Return the same robot without its loops and couplings: a tree."""
@@ -193,9 +194,10 @@ class LoopMethods(Answering):
         """
 
     def close(self, q: ArrayLike, t: float = 0.0, steps: int = 10, tolerance: float = 1e-12) -> tuple[Array, Array]:
-        """Close positions that are nearly closed by a few Newton steps without limits; also return which are closed.
+        """Close positions that are nearly closed by a few Newton steps without limits.
 
-        This is a short form of `assemble`, for positions that have drifted in a simulation.
+        Return the positions (..., nq), and which of them are closed, of the batch's shape. This is a short form of
+        `assemble`, for positions that have drifted in a simulation.
         """
         from .assemble import close
         from .kernels import in_single, numbers

@@ -259,7 +259,7 @@ class Model:
         return _constant([x for c in self.independent for x in c.upper])
 
     def neutral(self) -> Array:
-        """Return the position in which every child's frame is where its joint places it."""
+        """Return the position, of shape (nq,), in which every child's frame is where its joint places it."""
         return np.array([x for c in self.independent for x in c.type.neutral()])
 
     def random(self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()) -> Array:
