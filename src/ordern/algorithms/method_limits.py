@@ -10,10 +10,10 @@ from ..model import Model
 
 __all__ = [
     "all_of",
-    "joints_only",
     "no_couplings",
     "no_filling_in",
     "no_massless_bodies",
+    "only_joint_types",
     "require_tree",
     "undeclared_couplings",
 ]
@@ -52,7 +52,7 @@ def require_tree(model: Model, question: str) -> None:
         )
 
 
-def joints_only(*types: type[Joint]) -> Reason:
+def only_joint_types(*types: type[Joint]) -> Reason:
     """Refuse joints of other types."""
 
     def reason(model: Model) -> str:

@@ -77,13 +77,13 @@ class Algorithm:
     refuses: Callable[[Model], str] | None = None
     """Returns why the method cannot be used for a model; empty if it can."""
     alias_of: str = ""
-    """The method that this is another name of."""
-    joints_only: bool = False
-    """Whether its results are about joints only, and it can handle massless bodies: then inertia that no joint can
-    sense may be moved between bodies (see `ordern.model.base_parameters`), which saves operations."""
+    """The method that it is another name of."""
+    regroup: bool = False
+    """True if its result depends on base parameters only, so that inertia may be moved between bodies beforehand (see
+    `ordern.model.base_parameters`), and if it can handle bodies that are left without mass."""
     borrows: bool = False
-    """Whether it inverts the inertia of each single body. Then a body with a singular inertia gets some from its
-    neighbours (see `ordern.model.shiftable_inertia`), and the method corrects wrenches for this."""
+    """True if it inverts the inertia of each body by itself: a singular one borrows some from its neighbours (see
+    `ordern.model.shiftable_inertia`), and the method removes the borrowed part from wrenches."""
 
     def accepts(self, question: Question) -> tuple[str, ...]:
         """Return the names of the question's inputs that the function takes: it may lack the last optional ones."""
@@ -118,16 +118,17 @@ def algorithm(
     sweeps: bool = True,
     pieces: bool = False,
     refuses: Callable[[Model], str] | None = None,
-    joints_only: bool = False,
+    regroup: bool = False,
     borrows: bool = False,
     couplings: bool | None = None,
+    joints_only: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as a method of a question. It is called with the tree, the inputs, and the options.
 
-    `sweeps=False` declares that it is more than loops over bodies: it runs interpreted or unrolled. `refuses` returns
-    why the method cannot be used for a model. `joints_only=True` allows the compiler to move inertia between bodies
-    where no joint can sense it, which saves operations. `borrows=True` declares that it inverts the inertia of each
-    single body, and needs inertias that can be inverted.
+    With `sweeps=False` it is more than loops over bodies: it runs interpreted or unrolled. `refuses(model)` returns the
+    reason why the method does not apply to a model. With `regroup=True` inertia may be moved between bodies where that
+    changes nothing for the joints, which saves operations; `joints_only` is the earlier name of this option. With
+    `borrows=True` it inverts the inertia of each body, and gets inertias that can be inverted.
 
     `couplings=True` declares that it handles joints that follow others (mimic joints). Without that, robots that have
     such joints are refused: a recursion that treats them as free gives wrong numbers. The library's own methods say by
@@ -142,9 +143,19 @@ def algorithm(
         if not (ours if couplings is None else couplings):
             reason = all_of(undeclared_couplings, refuses) if refuses else undeclared_couplings
         _ALGORITHMS[question, name] = Algorithm(
-            question, name, function, paper, equations, order, sweeps and not pieces, pieces, reason,
-            joints_only=joints_only, borrows=borrows,
-        )  # fmt: skip
+            question,
+            name,
+            function,
+            paper,
+            equations,
+            order,
+            sweeps and not pieces,
+            pieces,
+            reason,
+            "",
+            regroup or joints_only,
+            borrows,
+        )
         return function
 
     return register

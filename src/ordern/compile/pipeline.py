@@ -156,7 +156,7 @@ def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | 
         request.model.loop_digest if request.question.loops else "",
         request.question.name,
         algorithm.name,
-        [text, joints, algorithm.sweeps, algorithm.joints_only] if text or joints else "",
+        [text, joints, algorithm.sweeps, algorithm.regroup] if text or joints else "",
         sorted(request.present),
         options,
         request.way,

@@ -112,7 +112,7 @@ def choose_way(request: Request) -> str:
 def trace_request(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:
     """Return what a tracer makes of a request; a division by a constant zero is an error of the model."""
     try:
-        how = {"joints_only": True} if tracer is trace_unrolled and request.algorithm.joints_only else {}
+        how = {"regroup": True} if tracer is trace_unrolled and request.algorithm.regroup else {}
         return tracer(request.model, request.algorithm.function, request.slots, layout, dict(request.options), **how)
     except ZeroDivisionError:  # by a number that is zero in every state
         raise ModelError(request.model.singular(request.question.name), request.model.source) from None

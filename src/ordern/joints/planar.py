@@ -66,7 +66,7 @@ class Planar(Joint):
         return Freedoms(moved), Freedoms((turning, seen_x, seen_y))
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
-        """Return the velocity, constant in moving axes, of the circular motion from q0 to q1, by less than a turn."""
+        """Return the velocity, constant in the moving axes, of the circular motion, below one turn, from q0 to q1."""
         w: Vector3 = (0.0, 0.0, q1[0] - q0[0])
         step = _turned(q0[0]).apply((q1[1] - q0[1], q1[2] - q0[2], 0.0))
         k = unscrew(w[2] * w[2])

@@ -26,16 +26,14 @@ T = TypeVar("T")
 class ConcreteTree(Tree):
     """A tree that visits bodies one by one."""
 
-    def __init__(
-        self, model: Model, number: Callable[[float], Scalar] | None = None, joints_only: bool = False
-    ) -> None:
-        """Make a tree whose constants are floats, or converted by `number` to a type with more digits.
+    def __init__(self, model: Model, number: Callable[[float], Scalar] | None = None, regroup: bool = False) -> None:
+        """A tree whose constants are floats, or what `number` makes of them: more digits need them throughout.
 
-        With `joints_only`, inertias may be regrouped into others with the same joint forces: see `regrouped`.
+        With `regroup`, inertia is moved between bodies where that changes nothing for the joints: see `regrouped`.
         """
         self.model = model
         t = model.tables
-        rows = (regrouped(t) if joints_only else t.rows).tolist()
+        rows = (regrouped(t) if regroup else t.rows).tolist()
         if number is not None:
             rows = [[number(x) for x in row] for row in rows]
         self._index = [Index(k, t.kinds[t.kind[k]], _reader(rows[k])) for k in range(len(rows))]

@@ -1,6 +1,6 @@
 """Armature that joints which move together lend each other, so that each of them meets some inertia by itself.
 
-Forward dynamics lets all joints go and then binds those that follow others (`forward_dynamics/couplings`). A joint
+Forward dynamics lets all joints go and then binds those that follow others (`algorithms.binding`). A joint
 whose body has no inertia cannot be let go: its acceleration would be anything. But the inertia that joints meet along
 their freedoms is only felt as a sum, with the squares of their ratios. So a joint that has none is given a little
 armature, and one that has some, its donor, has that taken off:

@@ -47,7 +47,7 @@ from ...spatial.linear import (
     subtract,
     transpose,
 )
-from ..method_limits import all_of, joints_only
+from ..method_limits import all_of, only_joint_types
 from ..registry import algorithm
 
 __all__ = ["armstrong"]
@@ -76,7 +76,7 @@ def _no_armature(model: Model) -> str:
     "armstrong",
     paper="Armstrong 1979, as in Jain 1991",
     equations="Jain (47)-(49)",
-    refuses=all_of(joints_only(Spherical), _no_armature),
+    refuses=all_of(only_joint_types(Spherical), _no_armature),
 )
 def armstrong(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Return joint accelerations qdd for position q, velocity qd, joint moments tau and external forces."""

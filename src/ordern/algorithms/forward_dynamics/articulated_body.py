@@ -39,7 +39,7 @@ __all__ = ["articulated_body"]
     "articulated-body",
     paper="Featherstone 1983, as in Jain 1991 and Featherstone-Orin 2000",
     equations="Jain (11), (14), (45), (46), (60); F-O sec. 3.3, (12)-(14)",
-    joints_only=True,
+    regroup=True,
 )
 def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""

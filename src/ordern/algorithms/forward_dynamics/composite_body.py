@@ -44,7 +44,7 @@ def bias_free(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0:
     paper="Walker-Orin 1982, method 3, as in Jain 1991",
     equations="Jain (22), (25), (28)",
     order="n d^2",
-    joints_only=True,
+    regroup=True,
 )
 def composite_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Return joint accelerations, with the mass matrix from composite bodies."""

@@ -11,15 +11,13 @@ from .newton_euler import newton_euler
 __all__ = ["bias_force", "gravity_force"]
 
 
-@algorithm("bias_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.2, (15)", joints_only=True)
+@algorithm("bias_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.2, (15)", regroup=True)
 def bias_force(tree: Tree, q: Any, qd: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Return the joint forces C(q, qd) for zero joint accelerations: Coriolis, centrifugal and gravity forces."""
     return newton_euler(tree, q, qd, tree.zeros("v"), external, v0, a0)
 
 
-@algorithm(
-    "gravity_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.1 at rest", joints_only=True
-)
+@algorithm("gravity_force", "newton-euler", paper="Featherstone-Orin 2000", equations="sec. 3.1 at rest", regroup=True)
 def gravity_force(tree: Tree, q: Any) -> Any:
     """Return joint forces that hold the robot at rest against gravity."""
     still = tree.zeros("motion")

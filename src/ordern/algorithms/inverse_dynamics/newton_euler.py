@@ -32,7 +32,7 @@ __all__ = ["newton_euler"]
     "newton-euler",
     paper="Jain 1991; Featherstone-Orin 2000",
     equations="Jain (11), (14)-(17); F-O sec. 3.1",
-    joints_only=True,
+    regroup=True,
 )
 def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""

@@ -35,7 +35,7 @@ __all__ = ["newton_euler_absolute"]
     "newton-euler-absolute",
     paper="Featherstone-Orin 2000",
     equations="F-O sec. 3.1, (1)-(8)",
-    joints_only=True,
+    regroup=True,
 )
 def newton_euler_absolute(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
     """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""

@@ -26,7 +26,7 @@ __all__ = ["composite_body"]
     paper="Walker-Orin 1982, as in Featherstone-Orin 2000 and Jain 1991",
     equations="F-O (9), (10); Jain (28)",
     order="n d",
-    joints_only=True,
+    regroup=True,
 )
 def composite_body(tree: Tree, q: Any) -> Any:
     """Return the mass matrix M for position q."""

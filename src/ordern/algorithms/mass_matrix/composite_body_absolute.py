@@ -32,7 +32,7 @@ __all__ = ["composite_body_absolute"]
     paper="Featherstone-Orin 2000",
     equations="F-O sec. 3.2, (9), (10)",
     order="n d",
-    joints_only=True,
+    regroup=True,
 )
 def composite_body_absolute(tree: Tree, q: Any) -> Any:
     """Return the mass matrix M for position q."""

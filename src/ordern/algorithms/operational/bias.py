@@ -44,7 +44,7 @@ __all__ = ["operational_bias"]
     "innovations",
     paper="Rodriguez-Kreutz 1988; Jain 1991",
     equations="R-K Part II (6.10), (6.11a)-(6.11c); Jain (11), (14), (45), (60)",
-    joints_only=True,
+    regroup=True,
 )
 def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
     """Return the force (moment, force) at a frame that keeps it from accelerating, in its own axes or the world's."""

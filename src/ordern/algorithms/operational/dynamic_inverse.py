@@ -42,7 +42,7 @@ _UNITS = tuple(tuple(1.0 if r == c else 0.0 for c in range(6)) for r in range(6)
     "innovations",
     paper="Rodriguez-Kreutz 1988",
     equations="Part II (6.4), (6.5)",
-    joints_only=True,
+    regroup=True,
 )
 def frame_response(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """M^-1 J^T of a frame, for forces in its own axes or the world's."""
@@ -54,7 +54,7 @@ def frame_response(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     "innovations",
     paper="Rodriguez-Kreutz 1988",
     equations="Part II (6.4), (6.5), (6.10)",
-    joints_only=True,
+    regroup=True,
 )
 def dynamic_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """M^-1 J^T (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""

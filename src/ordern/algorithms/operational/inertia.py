@@ -74,7 +74,7 @@ def at_frame(tree: Tree, q: Any, known: Articulated, frame: PlacedFrame, axes: s
     "innovations",
     paper="Rodriguez-Kreutz 1988",
     equations="Part II (6.8)-(6.10)",
-    joints_only=True,
+    regroup=True,
 )
 def operational_inertia_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """J M^-1 J^T of a frame, in its own axes or the world's."""
@@ -86,7 +86,7 @@ def operational_inertia_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> An
     "innovations",
     paper="Rodriguez-Kreutz 1988",
     equations="Part II (6.8)-(6.10)",
-    joints_only=True,
+    regroup=True,
 )
 def operational_inertia(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     """(J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""

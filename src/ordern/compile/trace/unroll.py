@@ -30,13 +30,13 @@ def trace_unrolled(
     slots: Sequence[tuple[str, bool]],
     layout: Layout,
     options: dict[str, Any],
-    joints_only: bool = False,
+    regroup: bool = False,
 ) -> list[Scalar]:
     """Run an algorithm on graph nodes; return the scalars of the result, constants as floats.
 
     `slots` are the kinds of the algorithm's inputs, and whether they are given: given inputs are in the layout.
     """
-    graph, tree = Graph("unrolled"), ConcreteTree(model, joints_only=joints_only)
+    graph, tree = Graph("unrolled"), ConcreteTree(model, regroup=regroup)
     operands = enumerate(layout.inputs)
     inputs = []
     for kind, given in slots:
