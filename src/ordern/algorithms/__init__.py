@@ -1,6 +1,6 @@
 """Algorithms, one per file, in the papers' notation; sub-packages by the question they answer.
 
-An algorithm knows nothing of batches, data types or machines, and names no joint type.
+An algorithm does not depend on batches, data types or machines, and names no joint type.
 """
 
 from . import questions as _questions  # noqa: F401  (declares them)

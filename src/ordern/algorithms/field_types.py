@@ -1,4 +1,4 @@
-"""Types of fields that hold several values for each body: as many as an algorithm knows when it is traced."""
+"""Types of fields that hold several values for each body: their number is fixed when an algorithm is traced."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ __all__ = ["steps"]
 
 
 def steps(ask: Callable[..., Any], most: int) -> Iterator[int]:
-    """Return the numbers of the steps, 0 to `most` - 1. What is asked between two of them belongs to the first."""
+    """Return the numbers of the steps, 0 to `most` - 1. Calls between two of them count for the first."""
     note = getattr(getattr(ask, "__self__", None), "note_step", None)
     try:
         for k in range(most):

@@ -1,4 +1,4 @@
-"""Joint types, one class each. A new type is a new class; nothing else needs to know of it."""
+"""Joint types, one class each. A new type is a new class; no other file changes."""
 
 from .base import Joint, JointType
 from .closure import Closure, aligned, row_count, unturned

@@ -1,9 +1,9 @@
 """The base class of joint types. No algorithm names a joint type.
 
-A joint type says how many coordinates it has, how they place the child (`transform`), which motions it lets
-through (`subspace`), and how its coordinates are stepped along a velocity (`integrate`, `difference`, `rate`,
-`project`, `euler_step`). One that may close a loop also says what it forbids (`closure`), and finds its coordinates in
-a relative pose (`locate`). All of it is written over any scalar, so that a new type, in the library or in a user's own
+A joint type defines the number of its coordinates, the pose of the child (`transform`), its motion subspace
+(`subspace`), and how its coordinates are stepped along a velocity (`integrate`, `difference`, `rate`, `project`,
+`euler_step`). A type that may close a loop also defines its residuals (`closure`), and finds its coordinates in a
+relative pose (`locate`). All methods are written over any scalar, so that a new type, in the library or in a user's own
 module, works in every algorithm and in every way of running it.
 """
 
@@ -94,7 +94,7 @@ class Joint(Closure, ABC):
         return Freedoms(x.rate if isinstance(x, Jet) else 0.0 for x in moving)
 
     def project(self, q: Freedoms) -> Freedoms:
-        """Return the position next to numbers that are nearly one: what `integrate` makes of q without moving.
+        """Return the valid position next to numbers that are nearly one, by `integrate` without motion.
 
         A quaternion is made a unit again.
         """

@@ -1,8 +1,8 @@
 """Closures: constraints on the pose of one frame relative to another, as one function over any scalar.
 
-A loop-closing joint is no joint of the tree. It forbids all motions of the child's frame relative to the parent's but
-its own, and says so by residuals that vanish exactly there. Their derivatives, first and second, come from jets: nobody
-writes a constraint's Jacobian by hand.
+A joint that closes a loop is not a joint of the tree. It excludes all motions of the child's frame relative to the
+parent's but its own, by residuals that vanish exactly on these. Their first and second derivatives come from jets:
+nobody writes a constraint's Jacobian by hand.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Cylindrical(Joint):
         return Units((2, 5))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Return the axes are one."""
+        """Return the residuals: the axes coincide."""
         return (*aligned(R), p[0], p[1])
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:

@@ -1,4 +1,4 @@
-"""Fixed joints: no freedom. Models merge the bodies that they join, unless asked to keep them."""
+"""Fixed joints: no freedom. Models merge the bodies that they join, unless built with `merge=False`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Fixed(Joint):
         return Units(())
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Return the frames are one."""
+        """Return the residuals: the frames coincide."""
         return (*unturned(R), *p)
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:

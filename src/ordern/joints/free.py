@@ -92,7 +92,7 @@ class Free(Joint):
         return Freedoms((*quaternion.rate(p, (v[0], v[1], v[2])), *moving))
 
     def project(self, q: Freedoms) -> Freedoms:
-        """Return the quaternion made a unit; the position is any."""
+        """Normalise the quaternion; any position is valid."""
         return Freedoms((*quaternion.normalised((q[0], q[1], q[2], q[3])), *q[4:]))
 
     def neutral(self) -> tuple[float, ...]:

@@ -57,7 +57,7 @@ class Helical(Joint):
         return Columns((Motion((0.0, 0.0, 1.0), (0.0, 0.0, self._rise)),))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Return the axes are one, and the child is as far along as its angle says.
+        """Return the residuals: the axes coincide, and the child has advanced as its angle requires.
 
         The angle is that of the turn which the distance is nearest to: the thread has a closed pose in every turn, and
         half-way between two of them this residual jumps from one to the other.
@@ -70,7 +70,7 @@ class Helical(Joint):
         return (*aligned(R), p[0], p[1], self._rise * atan2(y, x))
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """Return the angle, with its turns, that leads as far along the axis."""
+        """Return the angle, full turns included, from the advance along the axis."""
         if self._flat:
             return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]),))
         return Freedoms((p[2] * (1.0 / self._rise),))

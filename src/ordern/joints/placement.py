@@ -131,7 +131,7 @@ def _finite(p: Placement, what: str) -> Placement:
 
 
 def _rigid(p: Placement, what: str) -> Placement:
-    """Return a placement, if its rotation is one: rows of length one, at right angles, in the right order."""
+    """Return a placement; raise unless its rotation has orthonormal rows, in right-handed order."""
     a, b, c, d, e, f, g, h, i = p.rotation
     rows = (a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0)
     angles = (a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i)

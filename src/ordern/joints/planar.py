@@ -43,7 +43,7 @@ class Planar(Joint):
         return Units((2, 3, 4))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
-        """Return a momentum along the child's axes turns with them, and its lever arm grows."""
+        """Return the gyration: a momentum along the child's axes turns with them, and its lever arm grows."""
         return Freedoms((v[1] * h[2] - v[2] * h[1], 0.0 - v[0] * h[2], v[0] * h[1]))
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
@@ -84,7 +84,7 @@ class Planar(Joint):
         return q
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Return the planes are one."""
+        """Return the residuals: the planes coincide."""
         return (*aligned(R), p[2])
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:

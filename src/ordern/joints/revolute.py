@@ -40,7 +40,7 @@ class Revolute(Joint):
         return Units((2,))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Return the axes are one, and the origins meet."""
+        """Return the residuals: the axes coincide, and the origins meet."""
         return (*aligned(R), *p)
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:

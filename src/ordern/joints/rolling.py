@@ -69,13 +69,13 @@ class RollingDisc(Joint):
         return Columns(tuple(Motion(e, cross(e, r)) for e in units))
 
     def bias(self, q: Freedoms, v: Freedoms) -> Motion:
-        """Return the point of contact moves around the disc."""
+        """Return the bias: the point of contact moves around the disc."""
         _, _, rolling, _, _ = self.rate(q, v)
         x, _, z = self._up(q[2])
         return Motion(_ZERO, cross((v[0], v[1], v[2]), (0.0 - z * rolling, 0.0, x * rolling)))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Return the disc touches the plane: the height of its centre for its lean, in one row."""
+        """Return one residual: the height of the centre less its height at this lean, where the disc touches."""
         upright = sqrt(R[2][0] * R[2][0] + R[2][2] * R[2][2])
         return (p[2] + self.radius - self.radius * upright,)
 
@@ -97,7 +97,7 @@ class RollingDisc(Joint):
         return Freedoms((heading, lean, atan2(0.0 - R[2][0], R[2][2]), x, y))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
-        """Return an angular momentum along the disc's axes turns with them."""
+        """Return w x h: an angular momentum along the disc's axes turns with them."""
         return Freedoms(cross((v[0], v[1], v[2]), (h[0], h[1], h[2])))
 
     def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:

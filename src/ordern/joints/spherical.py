@@ -45,7 +45,7 @@ class Spherical(Joint):
         return Freedoms(quaternion.of_matrix(R))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
-        """Return an angular momentum along the child's axes turns with them."""
+        """Return w x h: an angular momentum along the child's axes turns with them."""
         return Freedoms(cross((v[0], v[1], v[2]), (h[0], h[1], h[2])))
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:

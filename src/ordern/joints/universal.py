@@ -57,12 +57,12 @@ class Universal(Joint):
         return Columns((Motion((0.0, sin(q[1]), cos(q[1])), _ZERO), Motion((1.0, 0.0, 0.0), _ZERO)))
 
     def bias(self, q: Freedoms, v: Freedoms) -> Motion:
-        """Return the parent's z turns as the child sees it."""
+        """Return the bias: the parent's z turns in the child's axes."""
         vv = v[0] * v[1]
         return Motion((0.0, cos(q[1]) * vv, -(sin(q[1]) * vv)), _ZERO)
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Return the origins meet, and the parent's z is perpendicular to the child's x."""
+        """Return the residuals: the origins meet, and the parent's z is perpendicular to the child's x."""
         return (*p, R[2][0])
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:

@@ -1,13 +1,13 @@
-"""Inertias that are told from others by no motion of the joints, put where they take the fewest operations.
+"""Base parameters: move inertia that a joint cannot sense onto the parent, where it takes fewer operations.
 
-A body on a hinge may be heavier at a point of the axis, and have more inertia that is alike in all directions across
-it; whatever its angle, that is the same for the parent as if it were fixed to the parent itself. So what a joint does
-not feel of a body is given to its parent, from the leaves to the root, and to the ground in the end, where it counts
-for nothing. Of the ten numbers of a body on a hinge seven are left, on a slide four. Joint forces and accelerations,
-and the mass matrix, stay what they are; forces between bodies do not, nor does anything that is told of a body.
+A point mass on the axis of a hinge, and inertia that is equal in all directions across the axis, act on the parent in
+the same way at every angle, as if they were fixed to the parent. So this part of a body's inertia is added to its
+parent, from the leaves to the root, and finally to the base, where it has no effect. Of the ten inertial parameters of
+a body on a hinge seven remain, on a slide four. Joint forces, joint accelerations and the mass matrix do not change;
+forces between bodies do, and so do all other quantities of single bodies.
 
-It is done for straight-line code, where numbers that are zero take no operations, and only where it pays: a body that
-is aligned with its axes may become one that is not.
+Straight-line code uses this, since terms that are zero take no operations, and only where it pays: a body whose
+inertia is aligned with its axes may become one whose inertia is not.
 
 Reference: the regrouped parameters of Gautier and Khalil 1990.
 """
@@ -31,7 +31,7 @@ _ROUNDING = 4e-16
 
 
 def regrouped(tables: Tables) -> Array:
-    """Return the rows of all bodies, with other inertias that the joints feel in the same way."""
+    """Return the rows of all bodies, with inertia moved where that changes nothing for the joints."""
     rows: Array = tables.rows.copy()
     for k in reversed(range(len(rows))):
         joint = tables.kinds[tables.kind[k]].joint

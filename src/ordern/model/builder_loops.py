@@ -106,10 +106,10 @@ class GraphBuilder(ABC):
         """Close a loop: a joint between two bodies that the tree connects already, or another `Closure`.
 
         `at` places the joint on the parent, `child_at` on the child; `type` is the motion that it leaves free, such as
-        Revolute((0, 1, 0)), or what it asks instead, such as Distance(0.3). Its axis is in the axes of `child_at`. A
+        Revolute((0, 1, 0)), or another constraint, such as Distance(0.3). Its axis is in the axes of `child_at`. A
         joint may have dampers, springs, friction and limits as one of the tree, along its own coordinates: those of the
         child's frame relative to the parent's. Joints in series with a motion in common (a rod between two balls) have
-        none such, and can have none of that. Loops, joints and couplings have different names.
+        no coordinates, and cannot have such terms. Loops, joints and couplings have different names.
         """
         what = f"loop {name!r}"
         terms = {
@@ -175,8 +175,8 @@ class GraphBuilder(ABC):
             if other == kind:
                 raise ModelError(f"{kind} {name!r} exists already{there}; every {kind} needs a name of its own")
             raise ModelError(
-                f"{kind} {name!r} has the name of the {other} {name!r}{there}; joints, loops and couplings are told "
-                "apart by their names: give one of them another"
+                f"{kind} {name!r} has the name of the {other} {name!r}{there}; joints, loops and couplings share "
+                "one set of names: give one of them another"
             )
 
     def unused(self, name: str, others: Collection[str] = ()) -> str:

@@ -115,7 +115,7 @@ def are_coefficients(x: tuple[float, ...]) -> bool:
 
 
 def name_of(name: object, what: str) -> str:
-    """Return a name, if it is one."""
+    """Return a name; raise if it is not a non-empty string."""
     if not isinstance(name, str) or not name:
         raise ModelError(f"a {what}'s name must be a non-empty string, not {name!r}")
     return name

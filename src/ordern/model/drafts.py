@@ -118,7 +118,7 @@ class Layout:
 
 
 def model_joints(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[ModelJoint]:
-    """Return the joints with their places in q and v. One that follows another has the places of that one."""
+    """Return the joints with their places in q and v; a mimic joint has the places of its leader."""
     q = v = 0
     starts: list[tuple[int, int]] = []
     for joint, _, _ in found:
@@ -135,7 +135,7 @@ def model_joints(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[Mod
 
 
 def _followed(joint: JointDraft, joints: list[JointDraft], index: dict[str, int]) -> Mimic:
-    """Return the joint that is followed in the end, where one that is followed follows another."""
+    """Return the leader of a mimic joint, at the end of a chain of mimic joints."""
     ratio, offset, name, seen = 1.0, 0.0, joint.name, {joint.name}
     while (follows := joints[index[name]].mimic) is not None:
         name = follows[0]

@@ -82,7 +82,7 @@ def _usual(x: Any, name: str, value: Any) -> bool:
 
 
 def from_plain(data: Any, cls: type[M], where: str = "") -> M:
-    """Return the model that `to_plain` wrote; ModelError where the data is no model."""
+    """Return the model that `to_plain` wrote; raise ModelError if the data is not a model."""
     try:
         model = cls(**_fields(data, _MODEL, Model))
         _check(model)

@@ -103,7 +103,7 @@ def _path(model: Model, body: int, top: int) -> Iterator[int]:
 
 
 def _length(model: Model, loop: Loop, one: list[int], other: list[int]) -> float:
-    """Return the way around a loop: from joint to joint, and what its closure is long.
+    """Return the length of a loop: from joint to joint, and the length of its closure.
 
     `one` and `other` are the bodies from its parent and its child to the top. On the top it is from where one side
     begins to where the other does, wherever the top's own frame is.

@@ -1,8 +1,8 @@
-"""Loops as algorithms see them: where their frames are on the tree, and which rows of the constraints are theirs.
+"""Loops as algorithms see them: the places of their frames on the tree, and their rows of the constraints.
 
-What a loop asks depends only on the joints between its two bodies and the body at which their paths to the base part,
-its top. So poses along a loop are taken from its top, not from the base: a walk outward starts anew at every top, and a
-body's pose is relative to the next top inward.
+The constraint of a loop depends only on the joints between its two bodies and its top, the body at which their paths to
+the base part. So poses along a loop are relative to its top, not to the base: a sweep outward starts anew at every top,
+and the pose of a body is relative to the next top inward.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PathEnd:
     """One of the two frames of a loop, and how it is reached from the loop's top."""
 
     frame: Frame
-    """Turned as the loop's type wants it."""
+    """The frame in the working axes of the loop's type."""
     bodies: tuple[int, ...]
     """The body that the frame is on, and the tops between it and the loop's own, inward; none if it is on the top."""
 
@@ -98,7 +98,7 @@ def loop_table(model: Model) -> LoopTable:
 
 
 def loop_digest(model: Model) -> str:
-    """Return a fingerprint of all that loops and couplings add to the dynamics; names and limits do not."""
+    """Return a fingerprint of the dynamics of loops and couplings; names and limits do not count."""
     active = [loop for loop in model.loops if loop.active]
     places = [(x.parent, x.parent_placement, x.child, x.child_placement) for x in active]
     asked = [(type(x.type).__module__, x.type, x.damping, x.friction, x.stiffness, x.rest) for x in active]

@@ -1,16 +1,16 @@
-"""Armature that joints which move together lend each other, so that each of them meets some inertia by itself.
+"""Shift armature within a mimic group, so that every joint of the group meets some inertia by itself.
 
-Forward dynamics lets all joints go and then binds those that follow others (`algorithms.binding`). A joint
-whose body has no inertia cannot be let go: its acceleration would be anything. But the inertia that joints meet along
-their freedoms is only felt as a sum, with the squares of their ratios. So a joint that has none is given a little
-armature, and one that has some, its donor, has that taken off:
+Forward dynamics treats all joints as free and then binds the mimic joints (`algorithms.binding`). A joint whose body
+has no inertia cannot be free: its acceleration would be undefined. But of the inertias that joints of a group meet
+along their freedoms, only the sum matters, with the squares of their ratios. So a joint without inertia gets a little
+armature, which is subtracted from a joint that has some, the donor:
 
     sum over the joints that move together of ratio^2 armature = 0
 
-Nothing that can be asked of the robot changes by it, but for rounding. It must be less than what the donor meets when
-all else yields, or the free robot's mass matrix would not be positive; a part in 16,000 of the donor's own inertia is,
-unless what carries the donor is lighter still by as much. And it should not be tiny: where a body without inertia
-carries others, rounding grows by the inverse of that part. Elsewhere it does not.
+No result for the robot changes, but for rounding. The amount must be less than the inertia that the donor meets while
+all other joints yield, or the mass matrix of the free robot would not be positive; a part in 16,000 of the donor's own
+inertia is, unless the bodies that carry the donor are lighter still by as much. And it should not be tiny: where a body
+without inertia carries others, rounding errors grow by the inverse of that part. Elsewhere they do not.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Actuated joints.
 
-A model lists their names in `Model.motors`, or says nothing. Then every joint counts as one with a motor, but for those
-that no motor moves by itself: free joints, which are floating bases and loose bodies, and joints that follow another
-one, by a mimic or by a coupling. A joint has a motor for each of its freedoms, or none.
+A model lists their names in `Model.motors`. Without a list every joint counts as actuated, except free joints, which
+are floating bases and loose bodies, and joints that follow another one, by a mimic or by a coupling. A joint has a
+motor for each of its freedoms, or no motor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["chosen", "listed", "names_of", "usual"]
 
 
 def usual(joints: Sequence[ModelJoint], couplings: Iterable[Coupling]) -> tuple[str, ...]:
-    """Return the joints that have motors where nothing was said."""
+    """Return the actuated joints of a model without a list."""
     bound = {x.joint for x in couplings if x.active}
     return tuple(c.name for k, c in enumerate(joints) if c.nv and k not in bound and not _is_free(c.type))
 
@@ -46,10 +46,11 @@ def chosen(
     couplings: Iterable[Coupling],
     loose: bool,
 ) -> tuple[str, ...] | None:
-    """Return the joints that have motors by what a builder was told; None if it was told nothing.
+    """Return the joints with motors, from the data of a builder; None if it has none.
 
-    `given` is its list. What is `said` of single joints counts more; if one is said to have a motor, and there is no
-    list, the others have none. With `loose`, the first joint is that of a floating base, and has none by itself.
+    `given` is its list. Entries of `said` for single joints take precedence; if one of them has a motor, and there is
+    no list, the others have none. With `loose`, the first joint is that of a floating base, without a motor by
+    default.
     """
     if given is None and not said and not loose:
         return None

@@ -44,13 +44,13 @@ _STEPS = 60
 
 
 def borrowed(model: Model) -> Model:
-    """Return the model, with inertias that are all regular if they can be; itself, if they are or if they cannot."""
+    """Return the model with borrowed inertia; the model itself if no body needs it or it does not help."""
     found = _found(model)
     return model if isinstance(found, int) else found
 
 
 def lacking(model: Model) -> int | None:
-    """Return the first body that stays singular, whatever it borrows; None if there is none."""
+    """Return the first body that stays singular, whatever it borrows; None if all can be made regular."""
     found = _found(model)
     return found if isinstance(found, int) and found >= 0 else None
 
@@ -179,7 +179,7 @@ class _Problem:
 
 
 def _shiftable(t: Tables, k: int) -> Array:
-    """Return a basis (d, 10) of the inertias of body k that its joint does not feel."""
+    """Return a basis (d, 10) of the inertias of body k that can be shifted across its joint."""
     joint = t.kinds[t.kind[k]].joint
     if not is_own(type(joint)):
         return np.zeros((0, 10))

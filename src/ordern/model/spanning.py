@@ -67,7 +67,7 @@ class Edge:
             if says(self.terms.get(key)):
                 return f", but has {key!r}{advice}"
         if self.closes is False:
-            return f", but is asked to carry a body{advice}"
+            return f", but must carry a body{advice}"
         try:
             row_count(self.type)
         except ModelError as e:
@@ -115,7 +115,7 @@ def span(root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodie
     if len(reached) < len(bodies):  # what must be carried by one joint is then better carried by another
         carry, reached = _grown(root, carried, edges, touching, ranks, {})
     loops = tuple(name for name in edges if name not in carry)
-    # what ends at a body that is reached tells more than what lies beyond it
+    # the message for a joint at a body that is reached says more than for joints beyond it
     for edge in sorted(
         (edges[name] for name in loops), key=lambda e: e.parent not in reached and e.child not in reached
     ):
@@ -145,7 +145,7 @@ def _grown(
     ranks: Mapping[str, int],
     only: Mapping[str, str],
 ) -> tuple[dict[str, bool], set[str]]:
-    """Return the joints that carry bodies, with whether they are reversed, and all bodies that are reached.
+    """Return the joints that carry bodies, True for reversed ones, and all bodies that are reached.
 
     `only` are bodies that one joint alone may carry.
     """
@@ -206,7 +206,7 @@ def carrying(edge: Edge, backwards: bool) -> tuple[Joint, Placement]:
 
 
 def _placed(joint: Joint, at: Placement, sign: float) -> Joint:
-    """Return a joint whose frame is at a place in what it carries."""
+    """Return a joint whose frame has this placement in the body that it carries."""
     if sign > 0.0 and at == Placement():
         return joint
     names = [f.name for f in fields(joint) if f.name.startswith("axis")]  # type: ignore[arg-type]

@@ -95,7 +95,7 @@ def loop_wrenches(tree: Tree, q: Any, t: Any) -> Any:
 
 @algorithm("loop_jacobian", "inward", paper=_PAPER, equations="(16)", order="n n_c")
 def loop_jacobian(tree: Tree, q: Any, t: Any) -> Any:
-    """Return the matrix K with d(residual)/dt = K v, of shape (nc, nv); rows about velocities ask for K v = 0."""
+    """Return the matrix K with d(residual)/dt = K v, of shape (nc, nv); conditions on velocities are K v = 0."""
     table = tree.model.loop_table
     K = tree.output("row_columns")
     (x, _), ends = _coordinates(tree, q, None), Ends(tree, q)

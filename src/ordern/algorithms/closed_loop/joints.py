@@ -3,7 +3,7 @@
     q_l from the relative pose (R, p),    v_l = (S^T S)^-1 S^T V,    wrench on the child = S (S^T S)^-1 tau_l
 
 with S the joint's motions at q_l, in the child's frame: S^T of the wrench is tau_l again, and what else a wrench with
-this property may have is taken up by the constraint. The tree's joints feel it along both sides of the loop:
+this property may have is taken up by the constraint. It acts on the tree's joints along both sides of the loop:
 
     inward    tau_i = S_i^T f_i,    f_p += X_i^T f_i        from the two bodies to the loop's top
 

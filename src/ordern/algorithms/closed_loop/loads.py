@@ -1,7 +1,7 @@
-"""Forces of loops on the bodies of a tree, handed inward from each loop's two bodies to its top.
+"""Forces of loops on the bodies of a tree, propagated inward from each loop's two bodies to its top.
 
-At the top what both sides bring cancels, but for rounding: there the walk ends, so that what is inward of a loop feels
-exactly nothing of it.
+At the top the forces of both sides cancel, but for rounding. The sweep ends there, so that a loop has exactly no effect
+on the bodies inward of its top.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LoopLoads:
             load[i], inside[i] = Forces((Force.zero(),) * n), 1.0
 
     def put(self, number: int, at: Relative, forces: tuple[Force, ...]) -> None:
-        """Forces in the frame on the child of a loop, which acts on it there; its parent feels the opposite."""
+        """Apply forces to the child of a loop, in the frame on the child, and the opposite forces to its parent."""
         loop, load = self.loops[number], self._loads[number]
         ends = ((loop.child, Forces(forces)), (loop.parent, at.X.T @ Forces(tuple(-f for f in forces))))
         for end, mine in ends:

@@ -7,10 +7,10 @@ With qdd0 the accelerations of the tree without its loops, and K, k as in `const
               L lambda = -(K qdd0 + k)                                                 (21)
     outward   a' = X_i a_p,    qdd_i = qdd0_i + D_i^-1 w_i lambda - G_i^T a',    a_i = a' + S_i (qdd_i - qdd0_i)
 
-where p, w have a column for each constraint, and K_i is what a constraint asks of joint i. A constraint that follows
+where p, w have a column for each constraint, and K_i are the columns of K for joint i. A constraint that follows
 from those before it leaves a pivot of L that is zero but for rounding: below `drop` of its diagonal, it is left out,
 and its multiplier is zero. The last number of the result is the smallest relative pivot of those that are kept: where
-it is small, that cannot be told, and what was computed is worth nothing; `reduced` does those states. It is negative
+it is small, dependence cannot be decided, and the result is not valid; `reduced` solves those states. It is negative
 where loops are open, or opened by the velocities: see `misfit`. Cost: order n n_c^2 + n_c^3; where a joint's branch is
 in no loop, its w is zero and costs nothing.
 

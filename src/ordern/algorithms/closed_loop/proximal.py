@@ -160,7 +160,7 @@ def _on_body(ask: Ask, q: Array, loop: Any, W: Array) -> Array:
     """Wrenches on a loop's child, in its frame there, as wrenches on the body that is not the base, in its frame."""
     A, b = loop.child_placement.R, loop.child_placement.p
     sign = 1.0
-    if loop.child == BASE:  # then the child's frame is placed in the world, and the parent feels the opposite
+    if loop.child == BASE:  # then the child's frame is placed in the world, and the opposite acts on the parent
         P = ask("pose", q, frame=Frame("", loop.parent))
         back = np.swapaxes(P[:, :3, :3], -1, -2)
         A, b, sign = back @ A, (back @ (b - P[:, :3, 3])[..., None])[..., 0][:, None, :], -1.0

@@ -29,8 +29,8 @@ TOLERANCE = 1e-7
 """Singular values below this part of the largest count as zero."""
 _SMALLEST_ROW = 1e-2
 _NO_ROW = 1e-6
-"""Rows are divided by no less than this, and singular values compared with no less than a hundredth: where loops ask
-nothing at all (a door's second hinge), rounding of 1e-17 must not be compared with itself."""
+"""Rows are divided by no less than this, and singular values compared with no less than a hundredth: where loops
+constrain nothing (a door's second hinge), rounding of 1e-17 must not be compared with itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def scales(K: Array) -> Array:
 
 
 def decide(K: Array, tolerance: float = TOLERANCE, rank: int | None = None) -> Rank:
-    """Return the rank of each of several matrices K (n, nc, nv); a `rank` that is known is taken as it is.
+    """Find the rank of each of several matrices K (n, nc, nv); a known `rank` is kept.
 
     States that are not finite have the rank 0.
     """

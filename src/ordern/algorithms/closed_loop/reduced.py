@@ -4,8 +4,8 @@
     (K Y) lambda = c - K a_0                             (21)
     a = a_0 + Y lambda
 
-Where rows are nearly dependent, K Y has lost what it would take to tell: those states go through the test of `rank` and
-get orthonormal rows.
+Where rows are nearly dependent, K Y has lost the digits for a decision: `rank` tests these states and gives them
+orthonormal rows.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def solve(E: Equations, tolerance: float = TOLERANCE, rank: int | None = None, s
 
 
 def _tested(E: Equations, a0: Array, tolerance: float, rank: int | None) -> Solution:
-    """Return the same for states whose rows may depend on each other."""
+    """Solve the states whose rows may depend on each other."""
     found = decide(E.K, tolerance, rank)
     out = Solution(np.full(a0.shape, np.nan), np.full(E.c.shape, np.nan), found.rank)
     for r, which in groups(found.rank):

@@ -1,6 +1,6 @@
 """Accelerations that keep loops closed and pull them back where they are open: for compiled loops over time.
 
-As in `multipliers`, with Baumgarte's terms in what constraints ask,
+As in `multipliers`, with Baumgarte's terms in the constraints,
 
     K a + k + 2 alpha dr/dt + alpha^2 r = 0
 

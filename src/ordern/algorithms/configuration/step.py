@@ -39,7 +39,7 @@ def position_rate(tree: Tree, q: Any, qd: Any) -> Any:
 
 @algorithm("project", "joint-by-joint", equations="Joint.project")
 def project(tree: Tree, q: Any) -> Any:
-    """Return the position next to numbers that are nearly one: quaternions become units again."""
+    """Return the valid position next to numbers that are nearly one: normalise quaternions."""
     out = tree.output("q")
     for i, _ in tree.outward():
         out[i] = i.joint.project(q[i])

@@ -1,7 +1,7 @@
 """Rates of a joint's motion subspace, column by column.
 
 A joint's `bias` is the rate of change of its subspace times the velocity; a matrix needs that of each column. It is
-found by computing with jets, numbers that know their rate of change: `integrate` moves the position along the velocity,
+found by computing with jets, numbers with their rates of change: `integrate` moves the position along the velocity,
 and `subspace` there has the rates. Nothing is approximated, and any joint can do it.
 """
 

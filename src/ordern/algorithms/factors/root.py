@@ -5,7 +5,7 @@
     y = R^-1 x     inward    eps_i = x_i - S_i^T z_i,    y_i = C_i^-1 eps_i,    z_p += X_i^T (z_i + G_i eps_i)
 
 F = 1 + H phi K and F^-1 = 1 - H psi K; each is a single sweep. White noise x becomes noise R x whose covariance is M,
-and x = R^-1 y is the innovations process of y, to unit variance. R^-T, of which M^-1 = R^-T R^-1, is not asked for.
+and x = R^-1 y is the innovations process of y, to unit variance. There is no question for R^-T, with M^-1 = R^-T R^-1.
 Cost: order n.
 
 Reference: Jain 1991, Lemmas 6.2 and 6.3, and the remarks on filtering after Lemma 6.4.

@@ -14,9 +14,9 @@ With all of them in Q it is P a = Q + L (52). Cost: order n.
 
 Reference: Bae and Haug 1987, as in Jain 1991, eqs. (50)-(52) and table 1: P = M + K, and L is to z of Rodriguez
 and Kreutz's FD4 as Q_i + L_i = f_i - z_i.
-Differs: Jain's Q is made of the whole joint forces, which forward dynamics does not know beforehand; f_i is the least
-of those that serve. Q is at the joint, as Jain has it, instead of the mass centre. Terms of velocities and the armature
-are added. Bae and Haug have joints with one freedom and cylindrical ones; the mathematics asks for no such thing.
+Differs: Jain's Q is made of the whole joint forces, which are not known beforehand in forward dynamics; f_i is the
+smallest possible choice. Q is at the joint, as Jain has it, instead of the mass centre. Terms of velocities and the
+armature are added. Bae and Haug have joints with one freedom and cylindrical ones; the equations hold for all joints.
 Mimic joints are bound at the end, by `binding`.
 """
 

@@ -67,14 +67,14 @@ def _levels(parent: Array, chains: Array) -> tuple[Array, ...]:
 
 
 def through(k: Bodies, i: Array, b: Array, C: Array) -> Values:
-    """Through the joints of bodies i: gains, innovations; the forces and inertias that parents feel; and D^-1."""
+    """Pass the joints of bodies i: return gains, innovations, forces and inertias on the parents, and D^-1."""
     G, Di, left = k.release(C, i)
     return G, *k.tree.run(_felt, G, Di, left, k.S[i], k.X[i], k.tau[i], b, k.c[i]), Di
 
 
 @piece(2, 2, 2, 2, 2, 1, 1, 1)
 def _felt(G: Array, Di: Array, left: Array, S: Array, X: Array, tau: Array, b: Array, c: Array) -> Values:
-    """Return the innovations nu, and what parents feel through joints."""
+    """Return the innovations nu, and the forces and inertias that joints pass to the parents."""
     e, F = tau - times(transpose(S), b), transpose(X)
     return times(Di, e), times(F, b + times(G, e) + times(left, c)), symmetric(F @ left @ X)
 

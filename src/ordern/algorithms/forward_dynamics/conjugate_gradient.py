@@ -18,7 +18,7 @@ condition number.
 
 States of a batch are iterated together, each until it has converged. A state that has not after `most` steps keeps what
 it has reached: that is finite, and in the norm of M its error has fallen with every step. `Solution.converged` of
-`solve` tells; the methods, which have its defaults, do not raise.
+`solve` has it; the methods, which use the defaults of `solve`, do not raise.
 
 The error of qdd is larger than the residual by up to the condition number of M, 1e4 on arms with thirty joints. The
 residual of the iteration goes on falling when rounding has long stopped the error, so a tolerance near the unit of
@@ -79,7 +79,7 @@ def solve(
 ) -> Solution:
     """Return joint accelerations by conjugate gradients, for one state or a batch.
 
-    `robot` is a robot, or the function by which a method asks its own. The iteration of a state ends when the residual
+    `robot` is a robot, or the function `ask` of a method. The iteration of a state ends when the residual
     is `tolerance` times its first value, 1e-14 in double precision unless given, or after `most` steps, 100 + 20 nv.
     """
     ask = robot if callable(robot) else _asking(robot)
@@ -119,18 +119,18 @@ def solve(
 
 
 def _dot(x: Array, y: Array) -> Array:
-    """Return the inner product of each state; of any kind of number, where einsum knows only NumPy's."""
+    """Return the inner product of each state; of any kind of number, where einsum takes only NumPy's."""
     return np.asarray((x * y).sum(axis=-1))
 
 
 def _ratio(a: Array, b: Array) -> Array:
-    """Return the quotient a / b; zero for 0 / 0, which is what is left of a state that has come to its end."""
+    """Return the quotient a / b; zero for 0 / 0, which occurs in a state that has converged."""
     none = (b == 0).astype(bool)
     return np.where(none, a - a, a / np.where(none, b - b + 1, b))
 
 
 def _unit(T: Array) -> float:
-    """Return the rounding unit; that of double precision for numbers that are not NumPy's."""
+    """Return the rounding unit; for numbers that are not NumPy's, that of double precision."""
     return float(np.finfo(T.dtype if T.dtype.kind == "f" else np.float64).eps)
 
 

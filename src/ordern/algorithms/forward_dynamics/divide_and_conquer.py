@@ -155,7 +155,7 @@ def _held(Phi11: Array, Phi12: Array, b1: Array, f1: Array, f2: Array) -> Values
 
 
 def _alternate(one: Array, other: Array) -> Array:
-    """Return one and other in turn; what is left of the longer follows."""
+    """Interleave two arrays; the rest of the longer one follows."""
     n = min(len(one), len(other))
     pairs = np.stack((one[:n], other[:n]), axis=1).reshape(-1, *one.shape[1:])
     return np.concatenate((pairs, one[n:], other[n:]))

@@ -8,7 +8,7 @@
     outward   th''_i = nu_i - L_i^T lambda_p,              lambda_i = psi^T lambda_p + H^T nu_i    (4.21), (4.22)
 
 The first two of the four sweeps are recursive Newton-Euler without joint accelerations; lambda is the links'
-acceleration less zeta. Where accelerations of links are asked for, they are made of the joints', by one sweep more,
+acceleration less zeta. The accelerations of links follow from the joints' by one sweep more,
 which FD2 saves:
 
     outward   alpha = phi^T H^T th'' + zeta                                                   (3.15)

@@ -84,5 +84,5 @@ def wrench(T: Array, n: Array, X: Array) -> Values:
 
 @piece(2, 2, 2, 1, 1, 1)
 def along(J: Array, A: Array, X: Array, f: Array, carrier: Array, c: Array) -> Values:
-    """Return accelerations of links by the forces on them; of joints, once those of the carriers are known."""
+    """Return the accelerations of joints, from the forces on links and the accelerations of their carriers."""
     return (times(transpose(J), times(A, f) - times(X, carrier) - c),)

@@ -134,7 +134,7 @@ def _learned(A: Array, eta: Array, J: Array, G: Array, nu: Array, Di: Array, S: 
 
 
 def _steps(cuts: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
-    """Return the first link of every run, the second of those that have one ...: the runs, and where the links are."""
+    """Visit the first link of every run, then the second links, and so on: the runs, and the places of the links."""
     for d in range(max(ends - cuts, default=0)):
         on = np.flatnonzero(cuts + d < ends)
         yield on, cuts[on] + d

@@ -138,7 +138,7 @@ class Links:
     w: Any
 
     def apart(self, i: Index, parent: Motion, child: Motion) -> Freedoms:
-        """Return the acceleration that is missing between a link and its parent, along what the joint holds."""
+        """Return the acceleration that is missing between a link and its parent, along the joint's constraints."""
         missing: Freedoms = self.held[i].T.T @ (self.X[i] @ (parent + self.r[i]) + self.c[i] - child)
         return missing
 

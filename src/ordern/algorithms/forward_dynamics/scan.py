@@ -94,7 +94,7 @@ def transpose(A: Array) -> Array:
 
 
 def symmetric(A: Array) -> Array:
-    """Return the matrix with the upper half of A: what is symmetric by theory is so to the last bit."""
+    """Return the matrix with the upper half of A: symmetric to the last bit, as in theory."""
     upper = np.tri(A.shape[-1], dtype=bool).T
     return np.where(upper, A, transpose(A))
 
@@ -243,7 +243,7 @@ class Bodies:
         return found
 
     def _find_shape(self, *given: Any) -> None:
-        """The batch, and the kind of scalars: a body that has coordinates tells for all."""
+        """Find the shape of the batch and the kind of scalars, from a body that has coordinates."""
         i = next((i for i in self.index if i.kind.joint.nv), self.index[0])
         scalars = [x for value in given for x in leaves(value[i]) if type(x) is not float]
         self._batch = np.broadcast_shapes(*(getattr(x, "shape", ()) for x in scalars))

@@ -41,7 +41,7 @@ _SPLIT: WeakKeyDictionary[Any, tuple[Model, list[int]]] = WeakKeyDictionary()
 
 
 def split(model: Model) -> tuple[Model, list[int]]:
-    """Return the model in parts, and for each of its bodies the part that its joint carries. q and v are the same."""
+    """Return the split model, and the part that each joint carries; q and v do not change."""
     children: list[list[int]] = [[] for _ in model.bodies]
     for k, c in enumerate(model.joints):
         if c.parent != BASE:

@@ -83,7 +83,7 @@ class Quadratic:
         return total
 
     def inserted(self, X: Chain, own: Vector3) -> Quadratic:
-        """Return the polynomial in the parent's angular velocity w that this one, of forces, is at X w + own."""
+        """Return this polynomial of forces at X w + own, as a polynomial in the parent's angular velocity w."""
         shifted = list(self.linear)
         for (j, k), two in zip(_PAIRS, self.square, strict=True):
             shifted[j] = shifted[j] + two * own[k]

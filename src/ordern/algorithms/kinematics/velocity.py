@@ -47,7 +47,7 @@ def acceleration(tree: Tree, q: Any, qd: Any, qdd: Any, v0: Any, a0: Any, frame:
 
 
 def axes_of(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Pose:
-    """Return the pose, about its own origin, of a frame in the axes asked for."""
+    """Return the pose, about its own origin, of a frame in the chosen axes."""
     if axes == "frame":
         return Pose.zero()
     return Pose(frame.pose(path_poses(tree, q, frame)[frame.body]).rotation, ZERO3)

@@ -1,4 +1,4 @@
-"""The mass matrix column by column, but only the half that symmetry asks for.
+"""The mass matrix column by column, but only the half that symmetry requires.
 
 While freedom d accelerates alone, what is between it and the base stands still. The part from its joint outward is a
 smaller robot, whose inverse dynamics gives one half of column d:

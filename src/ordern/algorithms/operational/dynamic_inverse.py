@@ -62,7 +62,7 @@ def dynamic_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
 
 
 def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], Any]) -> Any:
-    """Return the joint accelerations of forces on a frame, which may depend on how it gives way, and may not exist."""
+    """Return the joint accelerations of forces on a frame; the forces may depend on its compliance."""
     f, m = tree.frame(frame), tree.couplings
     known = articulated(tree, q)
     X, S, _, G, D = known

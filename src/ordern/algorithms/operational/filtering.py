@@ -73,7 +73,7 @@ def innovations(tree: Tree, q: Any, x: Any, force: Any, frame: Any, axes: str) -
     refuses=no_filling_in,
 )
 def frame_of_innovations(tree: Tree, q: Any, e: Any, frame: Any, axes: str) -> Any:
-    """Return the acceleration of a frame by joint forces, of whose innovations e it is given: J M^-1 x."""
+    """Return the acceleration J M^-1 x of a frame by joint forces x, from their innovations e."""
     f = tree.frame(frame)
     known = articulated(tree, q)
     alpha = tree.field(Motion)
@@ -90,7 +90,7 @@ def frame_of_innovations(tree: Tree, q: Any, e: Any, frame: Any, axes: str) -> A
     refuses=no_filling_in,
 )
 def joints_of_innovations(tree: Tree, q: Any, e: Any) -> Any:
-    """Return the joint accelerations by joint forces, of whose innovations e they are given: M^-1 x."""
+    """Return the joint accelerations M^-1 x by joint forces x, from their innovations e."""
     known = articulated(tree, q)
     alpha, y = tree.field(Motion), tree.output("v")
     for i, p in tree.outward():

@@ -143,7 +143,7 @@ def _none(out: Array, core: int) -> Array:
 
 
 def _chosen(states: Sequence[ArrayLike], batch: tuple[int, ...], which: Array) -> list[Array]:
-    """Return the states that are chosen, in double precision, or better if they are."""
+    """Return the chosen states, in double precision or better."""
     found = [np.broadcast_to(x, (*batch, np.shape(x)[-1]))[which] for x in states]
     return [x if x.dtype.kind == "O" or x.dtype == np.longdouble else x.astype(float) for x in found]
 

@@ -1,8 +1,8 @@
 """Products of two universal joints with parallel middle axes: a drive shaft, which may slide.
 
-The first axis a, and the last one, Rc, are each perpendicular to the axes in the middle; so is the line w between the
-centres of both crosses. Three vectors are perpendicular to one direction if they are in a plane: a . (Rc x w) = 0. If
-the shaft does not slide, its length is kept too.
+The first axis a and the last axis Rc are both perpendicular to the axes in the middle; so is the line w between the
+centres of both crosses. Three vectors are perpendicular to one direction if they lie in a plane: a . (Rc x w) = 0. If
+the shaft does not slide, its length is constant too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Cardans(Product):
         return a, matvec(X.rotation, c), subtract(X.point(self.end), self.start)
 
     def rows(self, X: Pose) -> tuple[Rows, Rows]:
-        """Return all three are in one plane, and the shaft has its length."""
+        """Return the residuals: all three vectors lie in one plane, and the shaft has its length."""
         a, c, w = self._sides(X)
         d = subtract(self.end, self.start)
         square = dot(d, d)
@@ -63,7 +63,7 @@ class Cardans(Product):
         return "at the neutral position a shaft is along an axis of its cross" if abs(self._side) <= SAME else ""
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """Return the first turn takes the middle axis to where it is perpendicular to the shaft."""
+        """Return the elements: the first turn makes the middle axis perpendicular to the shaft."""
         a, _, w = self._sides(X)
         there = scale(1.0 if self._side > 0.0 else -1.0, cross(w, a))
         first = displacement(about(a, *unit(*turn_to(a, self.middle, there))), self.start, ZERO3)

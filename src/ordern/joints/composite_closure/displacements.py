@@ -1,10 +1,10 @@
 """Groups of displacements: the motions of a joint, or of several, as subgroups of the rigid motions.
 
-Herve's way to think of mechanisms. A joint that lets the same motions through wherever it is, and with any two of them
-their bracket too, moves its child by a subgroup of SE(3): rotations about a line, translations in a plane ... All
-connected subgroups are of one form. They turn about nothing, one axis or all; they shift along a space that these turns
-do not change; and one axis may have a thread. Joints in series move the child by products of elements, one of each
-group. Where such a product has as many freedoms as the smallest group that has all factors in it, it is that group.
+This is Herve's view of mechanisms. A joint whose motion subspace is the same in all positions and closed under brackets
+moves its child by a subgroup of SE(3): rotations about a line, translations in a plane ... All connected subgroups have
+one form. They rotate about no axis, one axis or all; they translate along a space that these rotations keep; and one
+axis may have a thread. Joints in series move the child by products of elements, one of each group. If such a product
+has as many freedoms as the smallest group that contains all factors, it is that group.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Group:
 
     @cached_property
     def point(self) -> Array:
-        """A point of its axis, or the centre of its rotations; zero where there is none."""
+        """A point of its axis, or the centre of its rotations; zero for other groups."""
         if self.turns == 1:
             return _clean(np.cross(self.axis, self._moment))
         if self.turns == 0 or self.shifts.shape[1]:
@@ -109,7 +109,7 @@ class Group:
 
     @property
     def direction(self) -> Array | None:
-        """The one direction of its axis, or else of its shifts; None if there are none, or several."""
+        """The one direction of its axis, or else of its shifts; None unless there is exactly one."""
         if self.turns == 1:
             return self.axis
         return self.shifts[:, 0] if self.turns == 0 and self.shifts.shape[1] == 1 else None
@@ -219,7 +219,7 @@ def _basis(A: Array) -> Array:
 
 
 def _null(A: Array) -> Array:
-    """Return an orthonormal basis of what A takes to zero."""
+    """Return an orthonormal basis of the null space of A."""
     _, s, Vt = np.linalg.svd(A, full_matrices=True)
     return np.asarray(Vt[int((s > SAME).sum()) :].T)
 

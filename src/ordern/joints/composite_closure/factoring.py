@@ -1,7 +1,7 @@
 """Factors of displacements, one of each of several groups: the coordinates of joints in series.
 
-Where parts fill a group, an element of it is a product of theirs in one way, or in two, of which one is on the side of
-the neutral position: the two postures of an elbow, or of a wrist.
+If the parts fill a group, an element of it is a product of their elements in one way, or in two: the two postures of an
+elbow, or of a wrist. Then the posture on the side of the neutral position is chosen.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Wrist(Factoring):
     centre: Vector3
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """Return the angle in the middle takes the last axis to its angle with the first; the others follow.
+        """Return the turns: the middle one takes the last axis to its angle with the first; the others follow.
 
         Where the first axis and the last are the same, the first angle is zero.
         """

@@ -1,11 +1,11 @@
-"""Residuals of products of groups of displacements, by the form that they have.
+"""Residuals of products of groups of displacements, by the form of the product.
 
 Four forms have residuals in closed form; read backwards, X^-1 = ... g2^-1 g1^-1, they are four more.
 
-* Turns are known: about none, one or two axes, or a ball, with any shifts between (`known_turns`).
+* Rotations are known: about no axis, one or two axes, or a ball, with any shifts between (`known_turns`).
 * Two axes are parallel (`parallel_axes`).
-* Two crosses have parallel axes in the middle (`cardans`).
-* A ball comes last: all that is asked is that its centre is on the orbit of what is before it (`orbits`).
+* Two universal joints have parallel axes in the middle (`cardans`).
+* A ball comes last: its centre must be on the orbit of the groups before it (`orbits`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Products whose turns are known: about none, one or two axes, or a ball, with any shifts between.
+"""Products with known rotations: about no axis, one or two axes, or a ball, with any shifts between.
 
-R is a turn about a, then about b, if it leaves the angle between them as it is: a.Rb = a.b. Then the first turn takes b
-to Rb, and the second is the rest; what is asked of positions is linear.
+R is a turn about a, then about b, if it keeps the angle between them: a.Rb = a.b. Then the first turn takes b to Rb,
+the second turn is the rest, and the conditions on positions are linear.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class KnownTurns(Product):
     turning: tuple[Group, ...]
     spaces: tuple[Space, ...]
     frame: int
-    """The axes in which all shifts have constant directions; -1 if there are none such."""
+    """The axes in which all shifts have constant directions; -1 if there are no such axes."""
     normals: tuple[Vector3, ...]
     """The directions perpendicular to all shifts, in these axes."""
     threads: tuple[tuple[int, Vector3], ...]
@@ -132,7 +132,7 @@ class KnownTurns(Product):
 
 
 def known_turns(groups: tuple[Group, ...]) -> KnownTurns | None:
-    """Return the product, if there are at most two axes, or a ball and none."""
+    """Return the product if it has at most two axes, or one ball and no axis."""
     turning = tuple(g for g in groups if g.turns)
     if len(turning) > 2:
         return None

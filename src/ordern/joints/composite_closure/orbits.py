@@ -1,7 +1,7 @@
 """Orbits: the sets of points to which groups of displacements take a point - circles, cylinders, spheres, tori.
 
-Behind joints in series there may be a ball, which turns as it likes: then all that they ask is where its centre is. An
-orbit says so by residuals that vanish on it and nowhere else, and finds the elements that lead to a point of it.
+If a ball comes after joints in series, all rotations are free, and their only constraint is on the ball's centre. An
+orbit has residuals that vanish on it and nowhere else, and finds the elements that lead to a point of it.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def orbit(groups: Sequence[Group], point: Array) -> Orbit | None:
 
 
 def between(A: Scalar, B: Scalar, k: Scalar, start: float) -> tuple[Scalar, Scalar]:
-    """Return cosine and sine of the angle with A cos + B sin = k; of the two, that which is zero when k is A.
+    """Return cosine and sine of the angle with A cos + B sin = k; of two solutions, the one that is zero for k = A.
 
-    `start` is B where the angle is zero: its sign tells which of the two it is.
+    `start` is B where the angle is zero: its sign selects one of the two.
     """
     square = A * A + B * B
     left = square - k * k

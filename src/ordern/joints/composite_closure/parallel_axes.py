@@ -1,6 +1,6 @@
-"""Products with turns about two parallel axes, of which R tells only the sum.
+"""Products with turns about two parallel axes: R determines only the sum of the angles.
 
-But the second axis is on a cylinder about the first, and where on it tells the first angle.
+But the second axis is on a cylinder about the first, and its place there determines the first angle.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ParallelAxes(Product):
         return c2 * c + s2 * s, s2 * c - c2 * s
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """Return the first turn takes the second axis to where it is."""
+        """Return the elements: the first turn takes the second axis to its place."""
         g, h, *_ = self.turning
         a = vector(g.axis)
         both = self._both(X.rotation, exact=True)

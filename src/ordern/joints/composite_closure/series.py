@@ -1,7 +1,7 @@
 """Joints in series as products of displacements: their residuals, and their coordinates in a relative pose.
 
 Every part moves by a group, and the child by a product of elements, one of each group. In the frame where all parts'
-frames are at their neutral positions, placements drop out of it: the pose of the child is that product.
+frames are at their neutral positions, placements cancel: the pose of the child is that product.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Series:
 
     @cached_property
     def _factoring(self) -> Factoring | str:
-        """The formulas for the displacements of the parts; or the reason why there are none."""
+        """The formulas for the displacements of the parts; or the reason why they are not known."""
         try:
             return factoring([x.group for x in self.parts if x.group.freedoms], self.runs, self.product)
         except Undetermined as e:
@@ -127,7 +127,7 @@ def _unit(places: Sequence[Placement]) -> float:
 
 
 def _part(part: str, joint: Joint, at: Placement, unit: float) -> _Part:
-    """Return a part as a group; raises if its motions are none."""
+    """Return a part with its group; raise if its motions do not form a group."""
     turned = at @ Placement(tuple(joint.working_frame().ravel().tolist()))
     R, p = turned.R, turned.p
     (x, y, z), position = (vector(row) for row in R), vector(p)
