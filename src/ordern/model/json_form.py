@@ -84,7 +84,7 @@ def _usual(x: Any, name: str, value: Any) -> bool:
 def from_plain(data: Any, cls: type[M], where: str = "") -> M:
     """Return the model that `to_plain` wrote; raise ModelError if the data is not a model."""
     try:
-        model = cls(**_fields(data, _MODEL, Model))
+        model = cls(**_fields(data, _readers(Model), Model))
         _check(model)
     except ModelError as e:
         raise ModelError(f"the file does not contain a valid robot: {e}", where) from None
@@ -206,71 +206,35 @@ def _exactly(cls: Any, given: dict[str, Any]) -> Any:
 def _pair(x: Any, depth: int) -> tuple[Joint, Placement]:
     if not isinstance(x, list) or len(x) != 2:
         raise ModelError(f"expected a joint and its placement, not {_shown(x)}")
-    return _joint(x[0], depth), _placement(x[1])
+    return _joint(x[0], depth), _READERS["Placement"](x[1])
 
 
-_placement = _part(Placement, rotation=_list(_finite, 9), position=_list(_finite, 3))
-_numbers = _list(_number)
-_MODEL: dict[str, Read] = {
-    "name": _text,
-    "bodies": _list(
-        _part(Body, name=_text, mass=_finite, com=_list(_finite, 3), inertia=_list(_finite, 6), where=_text)
-    ),
-    "joints": _list(
-        _part(
-            ModelJoint,
-            name=_text,
-            type=_joint,
-            parent=_whole,
-            placement=_placement,
-            q_start=_whole,
-            v_start=_whole,
-            **dict.fromkeys(("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction"), _numbers),
-            **dict.fromkeys(("armature", "stiffness", "rest"), _numbers),
-            mimic=_maybe(_part(Mimic, joint=_whole, ratio=_finite, offset=_finite)),
-            where=_text,
-        )
-    ),
-    "frames": _list(_part(Frame, name=_text, body=_whole, placement=_placement)),
-    "gravity": _list(_finite, 3),
-    "base": _text,
-    "snap": _finite,
-    "loops": _list(
-        _part(
-            Loop,
-            name=_text,
-            type=_closure,
-            parent=_whole,
-            parent_placement=_placement,
-            child=_whole,
-            child_placement=_placement,
-            where=_text,
-            active=_truth,
-            **dict.fromkeys(("lower", "upper", "velocity_limit", "effort_limit"), _numbers),
-            **dict.fromkeys(("damping", "friction", "stiffness", "rest"), _numbers),
-        )
-    ),
-    "couplings": _list(
-        _part(Coupling, name=_text, joint=_whole, other=_whole, coefficients=_list(_finite), where=_text, active=_truth)
-    ),
-    "shapes": _list(
-        _part(
-            Shape,
-            body=_whole,
-            kind=_text,
-            size=_numbers,
-            placement=_placement,
-            file=_text,
-            role=_text,
-            color=_maybe(_list(_number, 4)),
-            name=_text,
-        )
-    ),
-    "notes": _list(_part(Note, message=_text, where=_text, suggestion=_text)),
-    "source": _text,
-    "motors": _maybe(_list(_text)),
+_READERS: dict[str, Read] = {
+    **{"str": _text, "int": _whole, "float": _finite, "bool": _truth, "Joint": _joint, "Closure": _closure},
+    "tuple[float, ...]": _list(_number),
+    "tuple[float, float, float]": _list(_finite, 3),
+    "tuple[float, float, float, float] | None": _maybe(_list(_number, 4)),
+    "tuple[str, ...] | None": _maybe(_list(_text)),
 }
-"""The reader of each field."""
+"""The reader of each type of field, by its annotation."""
+_SPECIAL: dict[tuple[type, str], Read] = {
+    (Placement, "rotation"): _list(_finite, 9),
+    (Placement, "position"): _list(_finite, 3),
+    (Body, "inertia"): _list(_finite, 6),
+    (Coupling, "coefficients"): _list(_finite),
+}
+"""Readers of fields that are stricter than their types."""
+
+
+def _readers(cls: Any) -> dict[str, Read]:
+    """Return the reader of each field of a class."""
+    return {f.name: _SPECIAL.get((cls, f.name)) or _READERS[str(f.type)] for f in fields(cls)}
+
+
+for _cls in (Placement, Body, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note):
+    _READERS[_cls.__name__] = _part(_cls, **_readers(_cls))
+    _READERS[f"{_cls.__name__} | None"] = _maybe(_READERS[_cls.__name__])
+    _READERS[f"tuple[{_cls.__name__}, ...]"] = _list(_READERS[_cls.__name__])
 
 
 def _check(model: Model) -> None:
