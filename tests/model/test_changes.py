@@ -37,7 +37,7 @@ class TestReplacedByHand:
         [
             (lambda r: replace(r, gravity=(0, 0)), "gravity must be 3 finite numbers, not"),
             (lambda r: replace(r.bodies[0], mass=-1.0), "has mass -1"),
-            (lambda r: replace(r.bodies[0], com=(1, 2)), "com must be 3 numbers, not 2"),
+            (lambda r: replace(r.bodies[0], com=(1, 2)), "com must be one number or 3, not 2"),
             (lambda r: replace(r.bodies[0], inertia=(1, 2, float("nan"), 0, 0, 0)), "inertia is not a number"),
             (lambda r: changed(r, armature=-1.0), "armature must be finite and not below zero"),
             (
