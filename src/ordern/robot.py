@@ -91,7 +91,7 @@ class Robot(LoopMethods, Model):
             from .loops.dynamics import accelerations
 
             return accelerations(self, q, v, tau, method, out, t=t, threads=threads, check=check, **extra)
-        return self._ask("forward_dynamics", (q, v, tau), method, threads, out, **extra)
+        return self._ask("forward_dynamics", (q, v, tau), extra, method, threads, out)
 
     @answers
     def mass_matrix(
@@ -113,8 +113,8 @@ class Robot(LoopMethods, Model):
         F has unit blocks on its diagonal and zeros below it; D is block-diagonal. With the method "ltl", D is the
         identity. Robots with mimic joints have the methods "ltdl" and "ltl" only.
         """
-        F = self._ask("mass_matrix_factor", (q,), method, threads)
-        return F, self._ask("mass_matrix_pivots", (q,), method, threads)
+        F = self._ask("mass_matrix_factor", (q,), {}, method, threads)
+        return F, self._ask("mass_matrix_pivots", (q,), {}, method, threads)
 
     @answers
     def mass_matrix_product(
@@ -168,13 +168,13 @@ class Robot(LoopMethods, Model):
         if self.nc:
             return self._closed_wrenches(q, v, a, tau, external, {**moved, "check": check}, method, out)
         if tau is not None:
-            return self._ask("constraint_forces", (q, v, tau), method, threads, out, external=external, **moved)
+            return self._ask("constraint_forces", (q, v, tau), {"external": external, **moved}, method, threads, out)
         if method not in (None, "newton-euler") and any(m.name == method for m in methods("constraint_forces")):
             raise ArgumentError(
                 f"joint_wrenches by the method {method!r} is for joint forces `tau`, from which it finds the wrenches; "
                 "with accelerations `a`, leave the method out"
             )
-        return self._ask("joint_wrenches", (q, v, a), method, threads, out, external=external, **moved)
+        return self._ask("joint_wrenches", (q, v, a), {"external": external, **moved}, method, threads, out)
 
     def _closed_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: Any, tau: Any, external: External | None, more: Any, method: str | None,
@@ -201,7 +201,7 @@ class Robot(LoopMethods, Model):
         """
         moved: dict[str, Any] = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if not self.nc:
-            return self._ask("link_accelerations", (q, v, tau), method, threads, out, external=external, **moved)
+            return self._ask("link_accelerations", (q, v, tau), {"external": external, **moved}, method, threads, out)
         a = self.forward_dynamics(q, v, tau, external, None if method == "fd4" else method, threads, **moved)
         bodies = [Frame(b.name, k) for k, b in enumerate(self.bodies)]
         found = np.stack([self.acceleration(q, v, a, body, threads=threads, **moved) for body in bodies], axis=-2)
@@ -218,8 +218,9 @@ class Robot(LoopMethods, Model):
         """
         if self.nc:
             require_tree(self, "tip_acceleration")
-        extra = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
-        return self._ask("tip_acceleration", (q, v, tau), method, threads, out, frame=frame, axes=axes, **extra)
+        moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        extra = {"frame": frame, "axes": axes, "external": external, **moved}
+        return self._ask("tip_acceleration", (q, v, tau), extra, method, threads, out)
 
     @answers
     def momentum(
@@ -287,7 +288,7 @@ class Robot(LoopMethods, Model):
         threads: int | None, out: Array | None,
     ) -> Array:  # fmt: skip
         """Return an answer that exists where a frame can move in all six ways; elsewhere raise, or use a tolerance."""
-        answer = self._ask(question, states, None, threads, out, frame=frame, axes=axes)
+        answer = self._ask(question, states, {"frame": frame, "axes": axes}, None, threads, out)
         if tolerance is None and _exists(answer, 1 if question == "operational_bias" else 2):
             return answer
         from .algorithms.operational import movable

@@ -99,7 +99,7 @@ def test_what_cannot_be_driven_is_named():
     q = np.asarray(robots.positions("five-bar")["assembled"], float)
     v, a = motion(robot, q, 1)
     first = robot.joints[0].name
-    with pytest.raises(LoopError, match=rf"2 freedoms.*\({first}\) drive 1.*cannot be driven is the motion"):
+    with pytest.raises(LoopError, match=rf"2 freedoms.*\({first}\) drive 1.*cannot drive the motion"):
         robot.actuation(q, v, a, [first])
     with pytest.raises(on.UnknownNameError, match="joint or loop"):
         robot.actuation(q, v, a, ["nothing"])

@@ -47,12 +47,12 @@ class Answering:
         self,
         question: str,
         arguments: tuple[Any, ...],
+        named: dict[str, Any],
         method: str | None = None,
         threads: Threads = None,
         out: Out = None,
-        **named: Any,
     ) -> Array:
-        """Return the answer to a question. Optional arguments, which may be None, and settings are given by name."""
+        """Return the answer to a question. `named` are settings, and optional arguments, which may be None."""
         key: Any = (question, (method, *named.values()))
         plain = threads is None and out is None
         try:
@@ -83,7 +83,7 @@ def answers(declared: F) -> F:
         values = bound(self, given, named)
         arguments = tuple([values.pop(x) for x in required])
         how = (values.pop("method", None), values.pop("threads"), values.pop("out"))
-        answer = self._ask(name, arguments, *how, **values)
+        answer = self._ask(name, arguments, values, *how)
         if len(given) >= count and how[1] is None and how[2] is None:
             with suppress(KeyError, TypeError):  # a call with optional arguments has no fast function
                 calls[key] = calls[name, (how[0], *values.values())]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import find
+from ..algorithms.registry import find_question
 from ..model import Model
 from .fast_path import install
 from .kernel import Kernel
@@ -64,7 +65,7 @@ class Kernels:
         Optional arguments that are None are left out.
         """
         present, optional = [], []
-        for port in find(question, method)[0].inputs:
+        for port in find_question(question).inputs:
             value = named.pop(port.name, None) if port.optional else None
             if value is not None:
                 present.append(port.name)

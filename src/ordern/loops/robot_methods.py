@@ -78,7 +78,7 @@ class LoopMethods(Answering):
         robot = cast("Robot", self)
         if bounded_loops(robot):
             return loop_coordinates(robot, q, threads, out)
-        return self._ask("loop_coordinates", (q,), None, threads, out)
+        return self._ask("loop_coordinates", (q,), {}, None, threads, out)
 
     @answers
     def loop_velocities(self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
@@ -100,7 +100,7 @@ class LoopMethods(Answering):
             from .dynamics import along as forces_along
 
             along = forces_along(cast("Robot", self), along)
-        return self._ask("loop_force", (q, along), None, threads, out)
+        return self._ask("loop_force", (q, along), {}, None, threads, out)
 
     @answers
     def loop_passive_force(
