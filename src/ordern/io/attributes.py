@@ -12,6 +12,8 @@ from .xml import Element
 
 __all__ = ["bound", "clipped", "number", "parsed", "required", "turned_inertia", "vector"]
 
+_UNTURNED = Placement().rotation
+
 
 def required(element: Element, attribute: str, what: str = "") -> str:
     """Return an attribute that must be there and not be empty. `what` is the part of the robot, for messages."""
@@ -62,13 +64,14 @@ def parsed(text: str, counts: tuple[int, ...], *, infinite: bool = False) -> tup
         numbers = tuple(map(float, text.split()))
     except ValueError:
         numbers = ()
-    infinite = infinite and "inf" in text.lower()  # 1e400 is a mistake
-    allowed = all(math.isfinite(x) or (infinite and math.isinf(x)) for x in numbers)
     # Python reads 1_000 and the digits of every script; other programs do not.
-    if len(numbers) not in counts or not allowed or "_" in text or not text.isascii():
-        many = f"{' or '.join(map(str, counts))} finite numbers separated by spaces"
-        raise ValueError(f"expected {'a finite number' if counts == (1,) else many}")
-    return numbers
+    if len(numbers) in counts and "_" not in text and text.isascii():
+        if all(map(math.isfinite, numbers)):
+            return numbers
+        if infinite and "inf" in text.lower() and not any(map(math.isnan, numbers)):  # 1e400 is a mistake
+            return numbers
+    many = f"{' or '.join(map(str, counts))} finite numbers separated by spaces"
+    raise ValueError(f"expected {'a finite number' if counts == (1,) else many}")
 
 
 def bound(x: float) -> float:
@@ -78,7 +81,7 @@ def bound(x: float) -> float:
 
 def turned_inertia(six: tuple[float, ...], at: Placement) -> tuple[float, ...]:
     """Return an inertia (xx, yy, zz, xy, xz, yz) in the axes in which its own axes are placed."""
-    if at.rotation == Placement().rotation:
+    if at.rotation == _UNTURNED:
         return six
     xx, yy, zz, xy, xz, yz = six
     with np.errstate(over="ignore", invalid="ignore"):  # the builder refuses what is not finite

@@ -25,7 +25,7 @@ class Grammar:
     ) -> None:
         self._names = {tag: tuple(names.split()) for tag, names in children.items()}
         self._children = {tag: frozenset(names) for tag, names in self._names.items()}
-        self._attributes = {tag: tuple(names.split()) for tag, names in attributes.items()}
+        self._attributes = {tag: dict.fromkeys(names.split()) for tag, names in attributes.items()}
         self._repeated, self._root = frozenset(repeated), root
 
     def refuse_misspelt(self, roots: Iterable[Element]) -> None:
@@ -33,11 +33,13 @@ class Grammar:
         stack = list(roots)
         while stack:
             element = stack.pop()
-            refuse_misspelt_attributes(element, self._attributes.get(element.tag, ()))
-            known = self._children.get(element.tag)
-            present = {child.tag for child in element.children}
+            attributes, known = self._attributes.get(element.tag, {}), self._children.get(element.tag)
+            if not element.attributes.keys() <= attributes.keys():
+                refuse_misspelt_attributes(element, attributes)
+            present: set[str] = set()
             for child in element.children:
                 if known is not None and child.tag not in known:
+                    present = present or {other.tag for other in element.children}
                     refuse_misspelt_child(child, element, present, self._names[element.tag], self._repeated)
                 elif child.tag not in _LOOKS:
                     stack.append(child)
@@ -57,8 +59,9 @@ class Grammar:
                     found.setdefault(f"<{child.tag}>{inside}", []).append(child)
                 elif child.tag in self._children:
                     stack.append(child)
-            for name in element.attributes if attributes else ():
-                if name not in self._attributes[element.tag] and not name.startswith("xmlns"):
+            known = self._attributes[element.tag] if attributes else element.attributes
+            for name in () if element.attributes.keys() <= known.keys() else element.attributes:
+                if name not in known and not name.startswith("xmlns"):
                     found.setdefault(f"{name} of <{element.tag}>", []).append(element)
         for elements in found.values():
             elements.sort(key=lambda element: element.line)
