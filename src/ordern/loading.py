@@ -1,4 +1,4 @@
-"""Robots from files, from tables, and of any size."""
+"""Functions that return robots: from files, from tables, and of any size."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def load(
     loops: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
     cut: str | Sequence[str] = (),
 ) -> Robot:
-    """A robot from a file (URDF, MJCF, SDF), from XML text, or from the name of a bundled robot.
+    """Return the robot that `source` describes: a file (URDF, MJCF, SDF), XML text, or the name of a bundled robot.
 
     Bodies behind fixed joints are merged into their parents (their frames are kept) unless `merge` is False. With
-    `floating` the root gets a free joint, or the joint that it is. Entries of placements within `snap` of 0 or +-1
-    become exactly that, which makes computing faster; 0 turns it off. What was noticed while reading is in
-    `robot.notes`, and in one warning.
+    `floating` the root gets a free joint, or the given joint. Entries of placements within `snap` of 0 or +-1 become
+    exactly that, which makes computing faster; 0 turns it off. Remarks about the file are in `robot.notes`, and in one
+    warning.
 
-    `loops` are joints that close loops, which URDF has no words for: the name of a JSON file, or what would be in it, a
-    list with a dictionary for each (see docs/formats/loops.md). `cut` names joints (or one joint) of an SDF file that
-    are to close its loops; without it they are chosen.
+    `loops` are joints that close loops, which URDF cannot express: the name of a JSON file, or its contents, a list
+    with a dictionary for each (see docs/formats/loops.md). `cut` names the joints (or one joint) of an SDF file that
+    close its loops; by default they are chosen.
     """
     from . import io, robots
 
@@ -64,7 +64,7 @@ def _joint_names(cut: object) -> tuple[str, ...]:
 
 
 def load_result(path: str | os.PathLike[str], robot: Robot | None = None) -> Result:
-    """A motion from a file that `Result.save` wrote: .npz, .csv or .parquet.
+    """Return the motion in a file that `Result.save` wrote: .npz, .csv or .parquet.
 
     The robot is the one in the file. Where there is none in it - its joints are of your own types, or the file is a
     table from elsewhere with columns "t", "q.<joint>", "v.<joint>" - it must be given; one that is given is taken
@@ -84,10 +84,10 @@ def from_dh(
     snap: float = 1e-11,
     **options: Any,
 ) -> Robot:
-    """An arm from its table of Denavit-Hartenberg parameters, one row per joint.
+    """Return the arm of a table of Denavit-Hartenberg parameters, with one of `rows` per joint.
 
-    `convention` is "standard" or "modified"; further options, such as `degrees`, are those of
-    `ordern.io.dh.dh_builder`.
+    `convention` is "standard" or "modified"; `floating`, `merge` and `snap` are as in `load`; further options, such as
+    `degrees`, are those of `ordern.io.dh.dh_builder`.
 
     >>> import ordern as on
     >>> arm = on.from_dh([{"a": 1.0, "mass": 1.0, "com": (-0.5, 0, 0)}, {"a": 0.5, "mass": 1.0, "com": (-0.25, 0, 0)}])
@@ -101,7 +101,7 @@ def from_dh(
 
 
 def chain(n: int, joint: Joint | type[Joint] | Sequence[Joint | type[Joint]] = Revolute, **options: Any) -> Robot:
-    """A robot of n bodies in series; `options` are those of `ordern.robots.chain`: length, mass, seed ..."""
+    """Return a robot of n bodies in series, with the `joint` and `options` (length, mass ...) of `robots.chain`."""
     from . import robots
 
     return Robot.of(robots.chain(n, joint, **options).build())
@@ -113,7 +113,7 @@ def tree(
     joint: Joint | type[Joint] | Sequence[Joint | type[Joint]] = Revolute,
     **options: Any,
 ) -> Robot:
-    """A robot whose bodies each carry `branching` others, `depth` levels of them; `options` as for `chain`."""
+    """Return a robot of `depth` levels whose bodies each carry `branching` others; `joint`, `options` as in `chain`."""
     from . import robots
 
     return Robot.of(robots.tree(depth, branching, joint, **options).build())

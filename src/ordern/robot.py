@@ -528,7 +528,9 @@ class Robot(LoopMethods, Model):
     ) -> Viewer | None:  # fmt: skip
         """Show the robot in the browser, at a position or in motion; or `save` it in one HTML file that plays offline.
 
-        `motion` is the result of a simulation, or a pair (t, q). See `ordern.view.show` for the rest.
+        `motion` is the result of a simulation, or a pair (t, q). `port` is that of the server, `paths` are the frames
+        whose paths are drawn, `external` forces are drawn as arrows. Scripts wait for Ctrl-C, unless `wait` is False.
+        `origins` are further addresses that may connect, such as a proxy.
         """
         from .view import show
 
@@ -561,7 +563,10 @@ class Robot(LoopMethods, Model):
 
     @delegated("io.writing")
     def save(self, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
-        """Write the robot to a file: URDF or MJCF, by its suffix. The file is complete or not written at all."""
+        """Write the robot to a file: URDF or MJCF, by its suffix. The file is complete or not written at all.
+
+        It is an error if the format cannot express a part of the dynamics; with `lossy` that part is left out.
+        """
 
     def kernel(
         self, question: str, method: str | None = None, *, present: Sequence[str] = (), way: str | None = None,
@@ -594,7 +599,11 @@ class Builder(ModelBuilder):
     """
 
     def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Robot:
-        """Return the robot: checked, in order from the root outward, bodies behind fixed joints merged into parents."""
+        """Return the robot: checked, in order from the root outward, bodies behind fixed joints merged into parents.
+
+        With `floating` the root gets a free joint, or the given joint. `merge=False` keeps bodies behind fixed joints.
+        Entries of placements within `snap` of 0 or +-1 become exactly that; 0 turns it off.
+        """
         return Robot.of(super().build(floating=floating, merge=merge, snap=snap))
 
 

@@ -64,7 +64,7 @@ __all__ = [
 
 
 def cycloidal(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Trajectory:
-    """From rest to rest by a cycloid: q0 + (q1 - q0) (t/T - sin(2 pi t/T) / (2 pi)), Saha (38)-(39).
+    """Move from rest to rest by a cycloid: q0 + (q1 - q0) (t/T - sin(2 pi t/T) / (2 pi)), Saha (38)-(39).
 
     Velocity and acceleration start and end at zero; the acceleration is a sine.
 
@@ -78,7 +78,7 @@ def cycloidal(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Tr
 
 
 def minimum_jerk(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Trajectory:
-    """From rest to rest with the least integral of squared jerk: by 10 x^3 - 15 x^4 + 6 x^5 with x = t/T."""
+    """Move from rest to rest with the least integral of squared jerk: 10 x^3 - 15 x^4 + 6 x^5 with x = t/T."""
     return _between(straight(Configurations(robot), q0, q1, MinimumJerk(positive(duration, "duration"))), q0, q1)
 
 
@@ -91,7 +91,7 @@ def trapezoidal(
     acceleration: ArrayLike,
     velocity: ArrayLike | None = None,
 ) -> Trajectory:
-    """From rest to rest with constant acceleration, constant velocity, constant deceleration; joints synchronised.
+    """Move from rest to rest by constant acceleration, velocity and deceleration, with the joints synchronised.
 
     The motion is as fast as the limits of all joints allow, or takes the given `duration`. `velocity` and
     `acceleration` are limits for each velocity: a number, nv numbers, or a dictionary by joints. The limits of velocity
@@ -138,7 +138,9 @@ def quintic(
     a0: ArrayLike | None = None,
     a1: ArrayLike | None = None,
 ) -> Trajectory:
-    """Between two positions by polynomials of fifth degree, with velocities and accelerations (zero if not given).
+    """Move between two positions by polynomials of fifth degree.
+
+    The velocities `v0` and `v1` and the accelerations `a0` and `a1` at both ends, each (nv,), are zero unless given.
 
     Spherical, free and planar joints have the polynomials in the coordinates of the exponential chart about q0.
     """
@@ -164,7 +166,7 @@ def spline(
     a0: ArrayLike | None = None,
     a1: ArrayLike | None = None,
 ) -> Trajectory:
-    """Through points (n, nq) at increasing times that start at 0, by a spline of degree 3 or 5.
+    """Move through points (n, nq) at increasing times that start at 0, by a spline of degree 3 or 5.
 
     `ends` is "clamped" (velocities v0 and v1, for degree 5 also accelerations a0 and a1; zero if not given), "natural"
     (no acceleration at the ends; for degree 5 no third and fourth derivatives) or "periodic" (first and last point
@@ -179,7 +181,7 @@ def spline(
 
 
 def through(robot: Robot, points: ArrayLike, durations: ArrayLike, *, law: str = "cycloidal") -> Trajectory:
-    """Through points (n, nq), resting at each; `durations` is that of each piece, or of all; `law` is a time law."""
+    """Move through points (n, nq) with a rest at each, one of `durations` per part or for all, and a time `law`."""
     found = through_in(Configurations(robot), points, durations, law)
     parts = found.parts if isinstance(found, _Sequence) else (found,)
     times = [0.0, *np.cumsum([p.duration for p in parts]).tolist()]

@@ -187,10 +187,10 @@ class LoopMethods(Answering):
         """Return positions near q in which all loops are closed, `robot.assemble(q).q`, for any batch.
 
         The joints in `keep` stay where they are. Limits of joints, also of those that close loops, are respected unless
-        `limits` is False. Joints with a larger weight move less. The neutral position is the start unless q is given;
-        if the search fails, up to `restarts` random starts are tried. Loops that cannot be closed are an error that
-        names them, unless `check` is False: then the result has how close the search came. The search is in double
-        precision; q of the result is in single precision if the given q is.
+        `limits` is False. Joints with a larger entry in `weights`, (nv,) or by name, move less. The neutral position is
+        the start unless q is given; if the search fails after `steps` steps, up to `restarts` random starts are tried.
+        Loops that cannot be closed are an error that names them, unless `check` is False: then the result has how close
+        the search came. The search is in double precision; q of the result is in single precision if the given q is.
         """
 
     def close(self, q: ArrayLike, t: float = 0.0, steps: int = 10, tolerance: float = 1e-12) -> tuple[Array, Array]:

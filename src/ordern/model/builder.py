@@ -129,9 +129,11 @@ class ModelBuilder(GraphBuilder):
     ) -> B:
         """Add a body and, if a parent is given, the joint that carries it.
 
-        `inertia` is about the centre of mass in the body's axes: 3 principal values, 6 values
-        (xx, yy, zz, xy, xz, yz) or a 3x3 matrix. `at` places the joint in the parent's frame: a position, a pair
-        (xyz, rpy), a 4x4 matrix or a `Placement`. Further keywords are those of `joint`.
+        `mass` is in kg, `com` the centre of mass (3,) in the body's frame. `inertia` is about the centre of mass in the
+        body's axes: 3 principal values, 6 values (xx, yy, zz, xy, xz, yz) or a 3x3 matrix. `joint` is the type of the
+        joint, `joint_name` its name (by default that of the body with `_joint`), and `at` its place in the parent's
+        frame: a position, a pair (xyz, rpy), a 4x4 matrix or a `Placement`. Further keywords, `limits`, are those of
+        the method `joint`.
         """
         what = f"body {name!r}"
         with located(where):
@@ -177,12 +179,14 @@ class ModelBuilder(GraphBuilder):
     ) -> B:
         """Connect two bodies. Limits and coefficients are one number, or one for each coordinate.
 
-        `armature` is the inertia that a drive adds to its joint; it is part of the dynamics. `damping`, `friction` and
-        the spring (`stiffness`, and the position `rest` in which it is slack) make the robot's `passive_force`; the
-        forces in `tau` are what acts on the joint in total. With `mimic`, the name of another joint or (name, ratio,
+        `type` is the motion between `parent` and `child`, such as Revolute((0, 1, 0)), and `at` the place of the joint
+        in the parent's frame. `lower` and `upper` limit the position, `velocity_limit` and `effort_limit` velocity and
+        force. `armature` is the inertia that a drive adds to its joint; it is part of the dynamics. `damping`,
+        `friction` and the spring (`stiffness`, and the position `rest` at which it exerts no force) define the robot's
+        `passive_force`; `tau` is the total force on a joint. With `mimic`, the name of another joint or (name, ratio,
         offset), the joint has no coordinate of its own: its position is ratio times that joint's, plus offset.
-        `actuated` says whether the joint has a motor. As soon as one is said to have one, joints of which nothing is
-        said have none; see `Model.actuated`.
+        `actuated` says whether the joint has a motor. Once it is True for one joint, joints without this argument have
+        no motor; see `Model.actuated`.
         """
         what = f"joint {name!r}"
         given = {
@@ -214,7 +218,7 @@ class ModelBuilder(GraphBuilder):
         ModelBuilder().joint(name, type, "parent", "child", **terms)
 
     def frame(self: B, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = "") -> B:
-        """Name a frame that is fixed to a body."""
+        """Name a frame that is fixed to a body, at the place `at` in the body's frame."""
         with located(where):
             if name_of(name, "frame") in self._frames:
                 raise ModelError(f"frame {name!r} exists already")
@@ -234,7 +238,7 @@ class ModelBuilder(GraphBuilder):
         name: str = "",
         where: str = "",
     ) -> B:
-        """Add a visual or collision shape to a body; see `Shape`."""
+        """Add a shape to a body, at `at` in its frame; `Shape` explains `kind`, `size`, `file`, `role` and `color`."""
         what = f"a shape of body {body!r}"
         with located(where):
             if kind not in SHAPES:

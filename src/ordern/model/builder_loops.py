@@ -61,10 +61,10 @@ class GraphBuilder(ABC):
     ) -> G:
         """Connect two bodies by a joint of a graph: `build` chooses whether it carries one of them or closes a loop.
 
-        `at` places the joint on the parent, `child_at` on the child. With `closes=True` it closes a loop, with
-        `closes=False` it does not. The first body is the root. Joints with drives, limits and springs are kept in the
-        tree where that is possible; one that has to carry its parent keeps its coordinates. Further keywords are those
-        of `joint`; see `ordern.model.spanning` for the rules.
+        `type` is the motion that the joint allows. `at` places the joint on the parent, `child_at` on the child. With
+        `closes=True` it closes a loop, with `closes=False` it does not. The first body is the root. Joints with drives,
+        limits and springs are kept in the tree where that is possible; one that has to carry its parent keeps its
+        coordinates. Further keywords are those of `joint`; see `ordern.model.spanning` for the rules.
         """
         what = f"joint {name!r}"
         with located(where):
@@ -109,7 +109,8 @@ class GraphBuilder(ABC):
         Revolute((0, 1, 0)), or another constraint, such as Distance(0.3). Its axis is in the axes of `child_at`. A
         joint may have dampers, springs, friction and limits as one of the tree, along its own coordinates: those of the
         child's frame relative to the parent's. Joints in series with a motion in common (a rod between two balls) have
-        no coordinates, and cannot have such terms. Loops, joints and couplings have different names.
+        no coordinates, and cannot have such terms. With `active=False` the loop is open until `Robot.with_loops` or a
+        `Switch` closes it. Loops, joints and couplings have different names.
         """
         what = f"loop {name!r}"
         terms = {
@@ -147,7 +148,12 @@ class GraphBuilder(ABC):
         where: str = "",
         active: bool = True,
     ) -> G:
-        """Bind the coordinate of one joint to that of another by a polynomial, as a constraint like that of a loop."""
+        """Bind the coordinate of one joint to that of another by a polynomial, as a constraint like that of a loop.
+
+        `coefficients` c0, c1, c2 ... mean q = c0 + c1 x + c2 x^2 ..., with x the coordinate of the joint `other`; it
+        may be None for a constant. With `active=False` the coupling is open until `Robot.with_loops` or a `Switch`
+        closes it.
+        """
         with located(where):
             self._require_new(name, "coupling")
             terms = _polynomial(name, coefficients)

@@ -39,7 +39,8 @@ def chain(
     """Build n links in series: "link1", which hangs on "base", to "link<n>", with a frame "tip" at its end.
 
     `joint` is a joint, or a class of joints, or several of these, which are used in turn. Joints of a class with an
-    axis have y and x alternately, so that the chain moves in space.
+    axis have y and x alternately, so that the chain moves in space. Links are round rods of `length` and `radius` in m
+    and `mass` in kg. With a `seed`, sizes, placements and axes are random.
     """
     at_least_one(n, "n")
     parents = range(n)
@@ -61,7 +62,8 @@ def tree(
     """Build a tree of `depth` generations: one link hangs on "base", and each carries `branching` links at its end.
 
     Links are numbered by generation: "link1" carries "link2", "link3" ... The links of one parent are fanned out evenly
-    around it, 30 degrees from its direction. `joint` is as in `chain`, and goes by generation.
+    around it, 30 degrees from its direction. `joint` is as in `chain`, and goes by generation; `length`, `mass`,
+    `radius` and `seed` are as in `chain`.
     """
     at_least_one(depth, "depth")
     at_least_one(branching, "branching")

@@ -73,7 +73,10 @@ class Event:
         direction: int = -1,
         terminal: bool = False,
     ) -> Event:
-        """Watch for a frame whose origin passes the plane normal . x = offset of the world; by default downward."""
+        """Watch for a frame whose origin passes the plane normal . x = offset of the world.
+
+        `direction` is -1 for downward passages (the default), 1 for upward ones, 0 for both; `terminal` ends the run.
+        """
         n = np.array(normal, dtype=float)
         if n.shape != (3,) or not np.isfinite(n).all() or not n.any():
             raise ArgumentError(f"Event.plane: the normal must be 3 finite numbers, not all zero; given {normal!r}")
@@ -85,7 +88,10 @@ class Event:
 
     @classmethod
     def height(cls, frame: str, height: float = 0.0, *, direction: int = -1, terminal: bool = False) -> Event:
-        """Watch for a frame whose origin passes a height above the world's origin; by default downward."""
+        """Watch for a frame whose origin passes a height above the world's origin.
+
+        `direction` is -1 for downward passages (the default), 1 for upward ones, 0 for both; `terminal` ends the run.
+        """
         event = cls.plane(frame, (0.0, 0.0, 1.0), height, direction=direction, terminal=terminal)
         return cls(event.function, f"{frame} at height {height:g}", direction, terminal)
 

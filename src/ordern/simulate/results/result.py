@@ -267,7 +267,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         return replace(part, events=inside)
 
     def between(self, start: float, end: float) -> Result:
-        """Return the samples from one time to another, both included."""
+        """Return the samples from the time `start` to the time `end`, both included."""
         return self._part((self.t >= start) & (self.t <= end))
 
     def arrays(self) -> list[tuple[str, Array]]:
