@@ -29,14 +29,14 @@ ROLLOUT_WORDS = (
     *("workspace", "numbers", "datas"),
 )
 """The arguments of `@rollout`, as 64-bit words: addresses, and bytes between neighbours. If the stride of a step is 0,
-one row serves all steps. Words of arguments that are absent are 0."""
+one row serves all steps."""
 
 ADVANCE_POINTERS = (
     *("q", "v", "tau", "slant", "external", "external_slant", "numbers", "scalars", "counts", "workspace", "datas"),
     *("a0", "t_out", "q_out", "v_out", "a_out", "w_out", "dense_out", "rejected_out", "tried_q", "tried_v"),
 )
 ADVANCE_WORDS = (*ADVANCE_POINTERS, "capacity")
-"""The words that `@advance` takes; the addresses of dense output and of absent external forces are 0."""
+"""The words that `@advance` takes; the address of dense output is 0 if it is not wanted."""
 STATUSES = ("end", "full", "too-small")
 """How `@advance` ends: at t_end, with full buffers, or because no step is short enough."""
 

@@ -178,7 +178,6 @@ class Native:
         self.rolled = self._loaded.code.rolled
         """The kernels that are compiled as loops over bodies."""
         self._workspace = self._loaded.workspace()
-        self._zero = np.zeros(nv)
         self._row = (self.method.degree + 1) * (nq + nv + 2)
 
     def _load(self, dynamics: str, lanes: int, more: list[str]) -> LoadedLoop:
@@ -218,41 +217,26 @@ class Native:
         n = max(16, min(4096, _BUFFER // self._row)) if capacity is None else capacity
         if n < 1:
             raise ArgumentError(f"advance: capacity must be a positive number of steps, not {capacity}")
-        given = {
-            "q": _vector("q", q, nq),
-            "v": _vector("v", v, nv),
-            "tau": self._zero if tau is None else _vector("tau", tau, nv),
-            "slant": self._zero if slant is None else _vector("slant", slant, nv),
-        }
-        if self._loads:
-            forces = external or (np.zeros(self._loads), np.zeros(self._loads))
-            for name, f in zip(("external", "external_slant"), forces, strict=True):
-                given[name] = _vector(name, np.ravel(f), self._loads)
-        elif external is not None:
+        if external is not None and not self._loads:
             raise ArgumentError("advance: this loop was compiled without external forces; make it with external=True")
+        loads = (None, None) if external is None else [np.ravel(x) for x in external]
+        states = {"q": (q, nq), "v": (v, nv), "tau": (tau, nv), "slant": (slant, nv)}
+        forces = {"external": (loads[0], self._loads), "external_slant": (loads[1], self._loads)}
+        given = {name: _vector(name, x, size) for name, (x, size) in (states | forces).items()}
         for name, x in (("t", t), ("h", h), ("t_end", t_end), ("t_force", t_force)):
             if not np.isfinite(x):
                 raise ArgumentError(f"advance: {name} must be finite, not {x}")
         if not h > 0.0:
             raise ArgumentError(f"advance: the step h must be positive, not {h}")
-        out = {
-            **{
-                "t_out": np.empty(n),
-                "q_out": np.empty((n, nq)),
-                "v_out": np.empty((n, nv)),
-                "a_out": np.empty((n, nv)),
-            },
-            **{"w_out": np.empty((n, 2)), "dense_out": np.empty((n if dense else 0, degree + 1, nq + nv + 2))},
-            **{"rejected_out": np.empty(n, np.int64), "a0": np.empty(nv), "tried_q": np.empty(nq)},
-            **{"tried_v": np.empty(nv), "counts": np.zeros(4, np.int64)},
-        }
+        shapes = {"t_out": (n,), "q_out": (n, nq), "v_out": (n, nv), "a_out": (n, nv), "w_out": (n, 2)}
+        shapes |= {"dense_out": (n if dense else 0, degree + 1, nq + nv + 2)}
+        shapes |= {"a0": (nv,), "tried_q": (nq,), "tried_v": (nv,)}
+        out: dict[str, Any] = {name: np.empty(shape) for name, shape in shapes.items()}
+        out |= {"rejected_out": np.empty(n, np.int64), "counts": np.zeros(4, np.int64)}
         scalars = np.array([t, t_end, min(h, self._max_step), self._max_step, t_force, GROWTH])
-        arrays = {
-            **given,
-            **out,
-            **{"numbers": self._numbers, "scalars": scalars, "workspace": self._workspace, "datas": self._loaded.datas},
-        }
-        words = {name: arrays[name].ctypes.data if name in arrays else 0 for name in ADVANCE_WORDS} | {"capacity": n}
+        own = {"numbers": self._numbers, "workspace": self._workspace, "datas": self._loaded.datas}
+        arrays = {**given, **out, **own, "scalars": scalars}
+        words = {name: array.ctypes.data for name, array in arrays.items()} | {"capacity": n}
         if not dense:
             words["dense_out"] = 0
         self._loaded.run(words)
@@ -308,7 +292,8 @@ def texts(method: Tableau) -> Any:
 
 
 def _vector(name: str, x: Any, n: int) -> Array:
-    a = np.ascontiguousarray(x, np.float64)
+    """Return n numbers as a contiguous array; zeros if there are none."""
+    a = np.zeros(n) if x is None else np.ascontiguousarray(x, np.float64)
     if a.shape != (n,):
         raise ArgumentError(f"advance: {name} has shape {a.shape}, not ({n},)")
     return a
