@@ -178,6 +178,8 @@ class Native:
         self.rolled = self._loaded.code.rolled
         """The kernels that are compiled as loops over bodies."""
         self._workspace = self._loaded.workspace()
+        own = {"numbers": self._numbers, "workspace": self._workspace, "datas": self._loaded.datas}
+        self._own = {name: array.ctypes.data for name, array in own.items()} | {"external": 0, "external_slant": 0}
         self._row = (self.method.degree + 1) * (nq + nv + 2)
 
     def _load(self, dynamics: str, lanes: int, more: list[str]) -> LoadedLoop:
@@ -221,8 +223,9 @@ class Native:
             raise ArgumentError("advance: this loop was compiled without external forces; make it with external=True")
         loads = (None, None) if external is None else [np.ravel(x) for x in external]
         states = {"q": (q, nq), "v": (v, nv), "tau": (tau, nv), "slant": (slant, nv)}
-        forces = {"external": (loads[0], self._loads), "external_slant": (loads[1], self._loads)}
-        given = {name: _vector(name, x, size) for name, (x, size) in (states | forces).items()}
+        if self._loads:
+            states |= {"external": (loads[0], self._loads), "external_slant": (loads[1], self._loads)}
+        given = {name: _vector(name, x, size) for name, (x, size) in states.items()}
         for name, x in (("t", t), ("h", h), ("t_end", t_end), ("t_force", t_force)):
             if not np.isfinite(x):
                 raise ArgumentError(f"advance: {name} must be finite, not {x}")
@@ -234,9 +237,8 @@ class Native:
         out: dict[str, Any] = {name: np.empty(shape) for name, shape in shapes.items()}
         out |= {"rejected_out": np.empty(n, np.int64), "counts": np.zeros(4, np.int64)}
         scalars = np.array([t, t_end, min(h, self._max_step), self._max_step, t_force, GROWTH])
-        own = {"numbers": self._numbers, "workspace": self._workspace, "datas": self._loaded.datas}
-        arrays = {**given, **out, **own, "scalars": scalars}
-        words = {name: array.ctypes.data for name, array in arrays.items()} | {"capacity": n}
+        arrays = {**given, **out, "scalars": scalars}
+        words = self._own | {name: array.ctypes.data for name, array in arrays.items()} | {"capacity": n}
         if not dense:
             words["dense_out"] = 0
         self._loaded.run(words)
