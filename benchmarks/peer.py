@@ -30,7 +30,7 @@ class Peer:
         self.robot, self.model = robot, model
         self.pool = pin.ModelPool(model, 1)
         self.data = self.pool.getData(0)  # a second one would need gigabytes for long chains
-        self.joints = [(c, model.joints[model.getJointId(c.name)]) for c in robot.joints]
+        self.converter = on.convert(robot, model)
         assert len(robot.joints) == model.njoints - 1 and robot.nv == model.nv
 
     @classmethod
@@ -53,26 +53,13 @@ class Peer:
 
     def positions(self, q: Array) -> Array:
         """Our positions (..., nq) as Pinocchio's."""
-        out = np.empty((*q.shape[:-1], self.model.nq))
-        for ours, theirs in self.joints:
-            x, at = q[..., ours.q], theirs.idx_q
-            if ours.nq == 7:
-                x = x[..., [4, 5, 6, 1, 2, 3, 0]]
-            elif ours.nq == 4:
-                x = x[..., [1, 2, 3, 0]]
-            elif ours.nq == 1 and theirs.nq == 2:
-                x = np.concatenate([np.cos(x), np.sin(x)], axis=-1)
-            out[..., at : at + theirs.nq] = x
-        return out
+        return self.converter.to_peer(q)
 
     @cached_property
     def order(self) -> Array:
         """For each of our velocities, where it is in Pinocchio's."""
-        found: list[int] = []
-        for _, theirs in self.joints:
-            within = [3, 4, 5, 0, 1, 2] if theirs.nv == 6 else range(theirs.nv)
-            found += [theirs.idx_v + k for k in within]
-        return np.array(found)
+        numbers = np.arange(self.robot.nv, dtype=float)
+        return np.argsort(self.converter.to_peer(self.robot.neutral(), numbers)[1])
 
     def velocities(self, v: Array) -> Array:
         """Our velocities, accelerations or joint forces (..., nv) as Pinocchio's."""

@@ -1,4 +1,4 @@
-"""Pinocchio and ordern side by side on one robot: conversions by the names of joints, and answers to compare.
+"""Pinocchio and ordern side by side on one robot, and answers to compare.
 
 Ours: a free joint has q = (quaternion w x y z, position), v = (angular, linear); a continuous joint has its angle.
 Pinocchio: position first, quaternion x y z w, v = (linear, angular); a continuous joint has (cos, sin).
@@ -90,6 +90,7 @@ class Pair:
         root = (pin.JointModelFreeFlyer(),) if self.case.floating else ()
         self.model = pin.buildModelFromUrdf(str(path), *root)
         self.data = self.model.createData()
+        self.converter = on.convert(self.robot, self.model)
 
     @cached_property
     def joints(self) -> list[tuple[Any, Any]]:
@@ -108,18 +109,7 @@ class Pair:
 
     def positions(self, q: Array) -> Array:
         """Our positions as Pinocchio's."""
-        out = np.empty((len(q), self.model.nq))
-        for ours, theirs in self.joints:
-            x, at = q[:, ours.q], theirs.idx_q
-            if ours.mimic:
-                x = ours.mimic.ratio * x + ours.mimic.offset
-            if ours.nq == 7:
-                out[:, at : at + 7] = x[:, [4, 5, 6, 1, 2, 3, 0]]
-            elif theirs.nq == 2:
-                out[:, at : at + 2] = np.concatenate([np.cos(x), np.sin(x)], axis=1)
-            else:
-                out[:, at : at + 1] = x
-        return out
+        return self.converter.to_peer(q)
 
     def velocities(self, v: Array) -> Array:
         """Our velocities or accelerations (last dimension) as Pinocchio's."""
@@ -135,13 +125,8 @@ class Pair:
 
     @cached_property
     def E(self) -> Array:
-        """Pinocchio's velocities for a unit of each of ours."""
-        found = np.zeros((self.model.nv, self.robot.nv))
-        for ours, theirs in self.joints:
-            within = [3, 4, 5, 0, 1, 2] if theirs.nv == 6 else range(theirs.nv)
-            for k, row in enumerate(within):
-                found[theirs.idx_v + row, ours.v_start + k] = ours.mimic.ratio if ours.mimic else 1.0
-        return found
+        """Pinocchio's velocities per unit of each of ours; they do not depend on the position."""
+        return self.converter.velocity_matrix(self.robot.neutral())
 
     @cached_property
     def free(self) -> Array:

@@ -1,7 +1,7 @@
-"""Everything that ordern raises on purpose.
+"""The exceptions of ordern.
 
-One base class, few children. A message says what was given, what was expected and what to do about it,
-with the names of bodies and joints, and the file and line where a file is to blame.
+One base class, few children. A message says what was given, what was expected and what to do, with the names of bodies
+and joints, and with file and line if the mistake is in a file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class OrdernError(Exception):
 
 
 class ModelError(OrdernError, ValueError):
-    """A robot description that cannot be a robot, or cannot be used for what was asked."""
+    """A description that is not a valid robot, or a robot that does not support the operation."""
 
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(f"{where}: {message}" if where else message)
@@ -39,7 +39,7 @@ class ModelError(OrdernError, ValueError):
 
 
 class LoopError(ModelError):
-    """A loop that cannot be closed, or motions of loops that cannot be driven."""
+    """A loop that cannot be closed, or a motion of loops that the motors cannot cause."""
 
 
 class ArgumentError(OrdernError, ValueError):
@@ -47,31 +47,31 @@ class ArgumentError(OrdernError, ValueError):
 
 
 class InconsistentStateError(ArgumentError, LoopError):
-    """A state that a closed mechanism cannot have: loops or contacts are open, or velocities open them."""
+    """An impossible state of a closed mechanism: loops or contacts are open, or velocities open them."""
 
 
 class SingularError(ArgumentError):
-    """A position in which the answer does not exist, because a frame cannot move in all six ways."""
+    """A position without a solution, because a frame cannot move in all six directions."""
 
     def __init__(self, message: str, rank: int = 0, directions: Any = (), index: tuple[int, ...] = ()) -> None:
         super().__init__(message)
         self.rank = rank
-        """In how many ways it can move."""
+        """The number of independent directions of motion."""
         self.directions = directions
-        """An array (6 - rank, 6) of directions, (angular, linear), in which it cannot."""
+        """An array (6 - rank, 6) of the directions, (angular, linear), in which the frame cannot move."""
         self.index = index
-        """Which state of the batch it is; empty for a single one."""
+        """The index of the state in the batch; empty for a single state."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.rank, self.directions, self.index)
 
 
 class UnknownNameError(OrdernError, LookupError):
-    """A body, joint, frame or method that does not exist; the message lists those that do."""
+    """A body, joint, frame or method that does not exist; the message lists the existing ones."""
 
 
 class TraceError(OrdernError, TypeError):
-    """An algorithm or joint did something that cannot be traced, such as branching on a value."""
+    """An operation of an algorithm or joint that cannot be traced, such as a branch on a value."""
 
 
 class CompileError(OrdernError, RuntimeError):

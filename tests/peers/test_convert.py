@@ -183,7 +183,7 @@ class TestPinocchio:
     def test_a_joint_that_follows_another_only_there(self) -> None:
         text = (ROBOTS / "panda_description/urdf/panda.urdf").read_text()
         free = on.load("\n".join(line for line in text.splitlines() if "<mimic" not in line))
-        with pytest.raises(ArgumentError, match="joint 'panda_finger_joint2' follows another in Pinocchio"):
+        with pytest.raises(ArgumentError, match="joint 'panda_finger_joint2' follows another joint in Pinocchio"):
             convert(free, pin.buildModelFromXML(text, mimic=True))
 
 

@@ -1,4 +1,4 @@
-"""What a careful engineer would notice about a robot's description."""
+"""Checks of a robot's description for likely mistakes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Finding", "Report", "Severity", "check"]
 
 
 def check(model: Model) -> Report:
-    """Examine a model: masses, inertias, joints, limits, loops, units. Nothing is changed, nothing raised.
+    """Check a model: masses, inertias, joints, limits, loops, units. It changes nothing and raises nothing.
 
     Bodies that were merged into others are seen as parts of those; a model built with `merge=False` shows each body.
     """

@@ -25,12 +25,12 @@ __all__ = [
 ]
 
 _ROUNDING = 1e-3
-"""Files give few digits, and slim or flat bodies lie on the limit: a violation below this is rounding."""
+"""Slim or flat bodies lie on the limit, and files have few digits: a smaller violation is rounding."""
 _INERTIA_ADVICE = "compute the inertia about the centre of mass, in kg m^2, from the geometry or the CAD model"
 
 
 def mass_zero(s: Subject) -> Iterator[Finding]:
-    """Moving bodies without mass. Parts of heavier ones, and frames in a chain, are no fault by themselves."""
+    """Find moving bodies without mass, except parts of heavier bodies, and frames within a chain."""
     bodies = s.model.bodies
     for group in s.rigid:
         head = group[0]
@@ -48,14 +48,14 @@ def mass_zero(s: Subject) -> Iterator[Finding]:
 
 
 def inertia_without_mass(s: Subject) -> Iterator[Finding]:
-    """Inertia where there is no mass."""
+    """Find bodies with inertia but without mass."""
     for k, b in enumerate(s.model.bodies):
         if b.mass == 0.0 and any(b.inertia):
             yield _about(s, k, "inertia-without-mass", "has an inertia but no mass", "give it a mass", "warning")
 
 
 def inertia_negative(s: Subject) -> Iterator[Finding]:
-    """Principal moments below zero."""
+    """Find principal moments below zero."""
     for k, b in enumerate(s.model.bodies):
         least, _, most = s.principal[k]
         if least < -_ROUNDING * abs(most) and not _all_equal(b):
@@ -65,7 +65,7 @@ def inertia_negative(s: Subject) -> Iterator[Finding]:
 
 
 def inertia_triangle(s: Subject) -> Iterator[Finding]:
-    """A principal moment above the sum of the other two: no distribution of mass has that."""
+    """Find principal moments above the sum of the other two, which no distribution of mass has."""
     for k, b in enumerate(s.model.bodies):
         x, y, z = s.principal[k]
         if x >= -_ROUNDING * z and z > (x + y) * (1.0 + _ROUNDING) and not _all_equal(b):
@@ -80,7 +80,7 @@ def inertia_triangle(s: Subject) -> Iterator[Finding]:
 
 
 def inertia_all_equal(s: Subject) -> Iterator[Finding]:
-    """All nine entries the same: a placeholder, and no body's inertia."""
+    """Find inertias with nine equal entries: a placeholder, not the inertia of a body."""
     for k, b in enumerate(s.model.bodies):
         if _all_equal(b):
             why = f"has an inertia whose nine entries are all {b.inertia[0]:g}, which no body can have"
@@ -88,7 +88,7 @@ def inertia_all_equal(s: Subject) -> Iterator[Finding]:
 
 
 def inertia_singular(s: Subject) -> Iterator[Finding]:
-    """Bodies with mass that do not resist being turned about some axis."""
+    """Find bodies with mass but without inertia about some axis."""
     for k, b in enumerate(s.model.bodies):
         least, _, most = s.principal[k]
         if b.mass <= 0.0 or not s.moved[k] or abs(least) > 1e-9 * most or _all_equal(b):
@@ -108,7 +108,7 @@ def inertia_singular(s: Subject) -> Iterator[Finding]:
 
 
 def inertia_too_large(s: Subject) -> Iterator[Finding]:
-    """A radius of gyration beyond the body's own extent, or beyond any sense if that is not known."""
+    """Find radii of gyration beyond the body's extent, or implausibly large if the extent is not known."""
     for k, b in enumerate(s.model.bodies):
         if b.mass <= 0.0 or s.principal[k][2] <= 0.0 or _all_equal(b):
             continue
@@ -133,7 +133,7 @@ def inertia_too_large(s: Subject) -> Iterator[Finding]:
 
 
 def inertia_too_small(s: Subject) -> Iterator[Finding]:
-    """An inertia less than a hundredth of that of a body of the same shape and mass, or as of a grain of sand."""
+    """Find inertias below a hundredth of that of a solid of the same shape and mass, or below any plausible size."""
     for k, b in enumerate(s.model.bodies):
         if b.mass <= 0.0 or s.principal[k][2] <= 0.0 or _all_equal(b):
             continue
@@ -156,16 +156,16 @@ def inertia_too_small(s: Subject) -> Iterator[Finding]:
 
 
 _ROOMY, _TIGHT = 5.0, 2e-3
-"""Radii of gyration, compared with the distances between a body's joints, that are doubtful if its shape is unknown."""
+"""Doubtful radii of gyration of bodies of unknown shape, relative to the distances between their joints."""
 _COMPACT = 0.05
-"""Metres: joints may be closer than this, or in one place as in a wrist, and tell nothing of the body's size."""
+"""Metres. Joints that are closer, as in a wrist, do not indicate the size of a body."""
 _LARGEST, _SMALLEST = 5.0, 1e-4
-"""Those that are doubtful in any case: metres."""
+"""Radii of gyration that are doubtful for any body, in metres."""
 _UNITS_ADVICE = "check the units (1 g mm^2 is 1e-9 kg m^2), and that the inertia is about the centre of mass"
 
 
 def inertia_default(s: Subject) -> Iterator[Finding]:
-    """Values that an exporter or a template left: 1 in all directions, or the same on many bodies."""
+    """Find values left by an exporter or a template: 1 in all directions, or equal on many bodies."""
     same: dict[tuple[float, ...], list[int]] = {}
     for k, b in enumerate(s.model.bodies):
         xx, yy, zz, *off = b.inertia
@@ -188,7 +188,7 @@ def inertia_default(s: Subject) -> Iterator[Finding]:
 
 
 def com_far(s: Subject) -> Iterator[Finding]:
-    """A centre of mass far away from its body."""
+    """Find centres of mass far away from their bodies."""
     for k, b in enumerate(s.model.bodies):
         if b.mass <= 0.0:
             continue
@@ -208,7 +208,7 @@ _COM_ADVICE = "check the units (metres), and that it is given in the body's own 
 
 
 def mass_huge(s: Subject) -> Iterator[Finding]:
-    """Masses as if grams were kilograms."""
+    """Find masses that look like grams taken for kilograms."""
     total = s.model.mass
     if total > 1e5:
         yield Finding(
@@ -217,7 +217,7 @@ def mass_huge(s: Subject) -> Iterator[Finding]:
 
 
 def _about(s: Subject, k: int, code: str, why: str, advice: str, severity: Severity = "error") -> Finding:
-    """A finding about a body; one that does not move harms nothing."""
+    """Return a finding about a body; of a fixed body, it is only an information."""
     b = s.model.bodies[k]
     return Finding(severity if s.moved[k] else "info", code, b.name, f"body {b.name!r} {why}", advice, b.where)
 

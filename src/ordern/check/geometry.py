@@ -1,4 +1,4 @@
-"""Solids made of simple shapes: how far they extend, and the inertia that they would have."""
+"""Solids made of simple shapes: their extent, and the inertia that they would have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOLIDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid")
 
 @dataclass(frozen=True)
 class Solid:
-    """A solid of even density, in the frame of its body."""
+    """A solid of uniform density, in the frame of its body."""
 
     corners: Array
     """Corners of boxes around its shapes, (n, 3)."""
@@ -30,27 +30,27 @@ class Solid:
 
     @property
     def radius(self) -> float:
-        """The distance of its farthest point from the origin of the body."""
+        """The distance from the origin of the body to the farthest point of the solid."""
         return self.reach((0.0, 0.0, 0.0))
 
     def reach(self, point: Sequence[float]) -> float:
-        """The distance of its farthest point from a point, or a little more."""
+        """Return an upper bound of the distance from a point to the farthest point of the solid."""
         return float(np.linalg.norm(self.corners - np.asarray(point), axis=1).max())
 
     def distance(self, point: Sequence[float]) -> float:
-        """How far a point is outside of the box, along the body's axes, that holds it all."""
+        """Return the distance of a point from the bounding box along the body's axes; zero inside."""
         p = np.asarray(point)
         outside = np.maximum(self.corners.min(axis=0) - p, p - self.corners.max(axis=0))
         return float(np.linalg.norm(np.maximum(outside, 0.0)))
 
     @property
     def size(self) -> float:
-        """The diagonal of that box."""
+        """The diagonal of the bounding box."""
         return float(np.linalg.norm(np.ptp(self.corners, axis=0)))
 
 
 def solid_of(shapes: Sequence[Shape]) -> Solid:
-    """The solid of shapes, which are all in SOLIDS. Where they overlap, it counts double."""
+    """Return the solid of shapes, which are all in SOLIDS; overlaps count twice."""
     corners, volumes, centres, moments = [], [], [], []
     for shape in shapes:
         half, volume, squares = _measures(shape)
@@ -72,7 +72,7 @@ def solid_of(shapes: Sequence[Shape]) -> Solid:
 
 
 def _measures(shape: Shape) -> tuple[Array, float, Array]:
-    """Half the sides of the box around a shape, its volume, and the mean squares of x, y, z in it."""
+    """Return half the sides of the box around a shape, its volume, and the mean squares of x, y, z in it."""
     size = np.abs(np.array(shape.size))
     if shape.kind == "box":
         return size / 2, float(size.prod()), size**2 / 12

@@ -1,4 +1,4 @@
-"""Checks of single joints: limits, and joints that follow others."""
+"""Checks of single joints: limits, and mimic joints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def limit_equal(s: Subject) -> Iterator[Finding]:
-    """Joints that cannot move."""
+    """Find joints that cannot move."""
     for c in s.model.joints:
         if any(lower == upper for lower, upper in zip(c.lower, c.upper, strict=True)):
             why = f"cannot move: its lower and its upper limit are both {c.lower[0]:g}"
@@ -31,7 +31,7 @@ def limit_equal(s: Subject) -> Iterator[Finding]:
 
 
 def limit_range(s: Subject) -> Iterator[Finding]:
-    """Ranges as if degrees were radians, or millimetres metres."""
+    """Find ranges that look like degrees taken for radians, or millimetres for metres."""
     for c in s.model.joints:
         if len(c.lower) != 1:
             continue
@@ -53,7 +53,7 @@ _RADIANS = "angles are in radians; a joint without limits is continuous"
 
 
 def limit_neutral(s: Subject) -> Iterator[Finding]:
-    """Neutral positions that the limits forbid."""
+    """Find neutral positions outside of the limits."""
     for c in s.model.joints:
         if len(c.lower) != 1 or c.mimic is not None:
             continue
@@ -63,7 +63,7 @@ def limit_neutral(s: Subject) -> Iterator[Finding]:
 
 
 def limit_negative(s: Subject) -> Iterator[Finding]:
-    """Limits of velocity or effort below zero."""
+    """Find limits of velocity or effort below zero."""
     for c in s.model.joints:
         for what, limit in (("velocity", c.velocity_limit), ("effort", c.effort_limit)):
             if any(x < 0.0 for x in limit):
@@ -72,14 +72,14 @@ def limit_negative(s: Subject) -> Iterator[Finding]:
 
 
 def velocity_limit_zero(s: Subject) -> Iterator[Finding]:
-    """Joints that must not move, though they can."""
+    """Find joints with a velocity limit of zero."""
     for c in s.model.joints:
         if 0.0 in c.velocity_limit:
             yield _about(c, "warning", "velocity-limit-zero", "has the velocity limit 0", _ZERO)
 
 
 def effort_limit_zero(s: Subject) -> Iterator[Finding]:
-    """Joints whose drives can do nothing."""
+    """Find joints with an effort limit of zero."""
     for c in s.model.joints:
         if 0.0 in c.effort_limit:
             yield _about(c, "warning", "effort-limit-zero", "has the effort limit 0", _ZERO)
@@ -89,7 +89,7 @@ _ZERO = "give the real limit, or leave the attribute out where the format allows
 
 
 def mimic_zero(s: Subject) -> Iterator[Finding]:
-    """Joints that follow another by a ratio of zero."""
+    """Find mimic joints with a ratio of zero."""
     for c in s.model.joints:
         if c.mimic is not None and c.mimic.ratio == 0.0:
             other = s.model.joints[c.mimic.joint].name
@@ -98,7 +98,7 @@ def mimic_zero(s: Subject) -> Iterator[Finding]:
 
 
 def mimic_limits(s: Subject) -> Iterator[Finding]:
-    """Joints that are led beyond their own limits."""
+    """Find mimic joints that their leaders move beyond their limits."""
     for c in s.model.joints:
         if c.mimic is None:
             continue

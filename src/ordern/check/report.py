@@ -1,4 +1,4 @@
-"""Findings about a robot, and the report that has them all."""
+"""Findings about a robot, and the report of all findings."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was noticed."""
+    """One likely mistake in a description."""
 
     severity: Severity
     """"error": cannot be a robot, or cannot be computed with. "warning": probably not meant. "info": good to know."""
     code: str
-    """A short name that stays the same from version to version."""
+    """A short name that is stable across versions."""
     name: str
-    """The body or joint; empty if it is the robot as a whole."""
+    """The body or joint; empty for the whole robot."""
     message: str
     suggestion: str = ""
     where: str = ""
@@ -37,12 +37,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found about a robot; iterate over it for the findings."""
+    """The findings about a robot, in order; iterate over it."""
 
     robot: str
     findings: tuple[Finding, ...]
     source: str = ""
-    """The file that the robot came from."""
+    """The file of the robot."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -61,7 +61,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether there are no errors."""
+        """True if there are no errors."""
         return not self.errors
 
     def _of(self, severity: Severity) -> tuple[Finding, ...]:
@@ -75,7 +75,7 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """The robot and how much was found, in one line."""
+        """Return the robot and the number of findings, in one line."""
         counts = [
             f"{len(found)} {word}{'s' if len(found) > 1 else ''}"
             for found, word in ((self.errors, "error"), (self.warnings, "warning"), (self.infos, "remark"))
@@ -84,7 +84,7 @@ class Report:
         return f"{self.source or self.robot}: {', '.join(counts) or 'nothing to remark'}"
 
     def groups(self) -> list[list[Finding]]:
-        """The findings by code, the gravest first."""
+        """Return the findings by code, the gravest first."""
         found: dict[tuple[str, str], list[Finding]] = {}
         for f in sorted(self.findings, key=lambda f: _ORDER[f.severity]):
             found.setdefault((f.severity, f.code), []).append(f)
@@ -99,7 +99,7 @@ class Report:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as dictionaries, lists and strings."""
+        """Return the report as dictionaries, lists and strings."""
         return {
             "robot": self.robot,
             "source": self.source,
@@ -109,12 +109,12 @@ class Report:
         }
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The report as JSON text."""
+        """Return the report as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
 
 def by_suggestion(findings: Iterable[Finding]) -> list[tuple[str, list[Finding]]]:
-    """The findings that want the same thing done, together."""
+    """Group the findings with the same advice."""
     found: dict[str, list[Finding]] = {}
     for f in findings:
         found.setdefault(f.suggestion, []).append(f)

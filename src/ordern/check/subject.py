@@ -1,4 +1,4 @@
-"""A model under examination, with what several checks want to know of it."""
+"""A model under examination, with the quantities that several checks use."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Array = NDArray[np.float64]
 
 
 class Subject:
-    """A model, and what follows from it; computed when it is first asked for."""
+    """A model, and quantities derived from it on first use."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
     @cached_property
     def moved(self) -> list[bool]:
-        """For each body, whether any joint moves it."""
+        """For each body, True if a joint moves it."""
         found: list[bool] = []
         for c in self.model.joints:
             found.append(c.type.nv > 0 or (c.parent != BASE and found[c.parent]))
@@ -32,7 +32,7 @@ class Subject:
 
     @cached_property
     def rigid(self) -> list[list[int]]:
-        """Bodies that move as one: each list has first the body that is carried by a joint with freedom."""
+        """Bodies that move as one; the first of each list is carried by a joint with freedoms."""
         group: dict[int, list[int]] = {}
         first: list[int] = []
         for k, c in enumerate(self.model.joints):
@@ -51,7 +51,7 @@ class Subject:
         return found
 
     def solid(self, body: int) -> Solid | None:
-        """What a body looks like, if all of it is known: no meshes. What it collides with, if that is better known."""
+        """Return the solid of a body's visual shapes, or of its collision shapes; None if some shapes are meshes."""
         for role in ("visual", "collision"):
             shapes = [s for s in self.shapes[body] if s.role == role]
             if shapes and all(s.kind in SOLIDS for s in shapes):
@@ -59,13 +59,13 @@ class Subject:
         return None
 
     def span(self, body: int, point: Sequence[float]) -> float:
-        """The distance from a point of a body to the farthest of its joints: its own, and those of its children."""
+        """Return the distance from a point of a body to the farthest of its joints, those of its children included."""
         at = np.asarray(point)
         places = [np.zeros(3), *(self.model.joints[k].placement.p for k in self.children[body])]
         return max(float(np.linalg.norm(p - at)) for p in places)
 
     def scale(self, body: int) -> float:
-        """How large a body is, roughly, if its shape is not known: how far apart are its joints, frames and com."""
+        """Estimate the size of a body of unknown shape, from the distances of its joints, frames and centre of mass."""
         c, b = self.model.joints[body], self.model.bodies[body]
         places = [np.array(f.placement.p) for f in self.model.frames if f.body == body]
         places += [self.model.joints[k].placement.p for k in self.children[body]]
@@ -74,7 +74,7 @@ class Subject:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """The bodies that each body carries."""
+        """The children of each body."""
         found: list[list[int]] = [[] for _ in self.model.bodies]
         for k, c in enumerate(self.model.joints):
             if c.parent != BASE:
@@ -83,7 +83,7 @@ class Subject:
 
     @cached_property
     def reach(self) -> float:
-        """How far the robot extends from its base, roughly: along joints and their travel, to the ends of shapes."""
+        """The approximate reach of the robot from its base, along joints and their travel, to the ends of shapes."""
         far = [0.0] * len(self.model.bodies)
         most = 0.0
         for k, c in enumerate(self.model.joints):
@@ -97,7 +97,7 @@ class Subject:
 
     @cached_property
     def principal(self) -> list[Array]:
-        """The principal moments of inertia of each body, from the least. Those of a point but for rounding are zero."""
+        """The principal moments of inertia of each body, ascending; zero for a point mass, up to rounding."""
         found = []
         for b in self.model.bodies:
             moments = np.linalg.eigvalsh(b.inertia_matrix)

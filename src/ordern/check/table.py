@@ -1,4 +1,4 @@
-"""The checks, in the order in which they are made. A new check is one function and one line here."""
+"""The table of checks, in the order of the report. A new check is one function and one line here."""
 
 from __future__ import annotations
 

@@ -31,12 +31,12 @@ __all__ = [
 Array = NDArray[np.float64]
 Which = NDArray[np.bool_]
 _LARGE = 300
-"""Above this number of velocities the mass matrix is not looked at: it grows with the square."""
+"""The mass matrix is checked up to this number of velocities, since its size grows with the square."""
 _POSITIONS = 3
 
 
 def mass_matrix_regular(s: Subject) -> Iterator[Finding]:
-    """A mass matrix that is singular, so that accelerations are not defined; or nearly so."""
+    """Find a mass matrix that is singular, so that accelerations are not defined, or nearly singular."""
     m = s.model
     if not 0 < m.nv <= _LARGE:
         return
@@ -79,7 +79,7 @@ def mass_matrix_regular(s: Subject) -> Iterator[Finding]:
 
 
 def _null(M: Array, scale: Array) -> Which | None:
-    """Which velocities have no inertia, if there are any."""
+    """Return which velocities have no inertia; None if all have inertia."""
     if (scale == 0.0).any():
         return np.asarray(scale == 0.0, bool)
     values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
@@ -89,7 +89,7 @@ def _null(M: Array, scale: Array) -> Which | None:
 
 
 def _joints(s: Subject, which: Which) -> list[str]:
-    """The joints that have one of the velocities."""
+    """Return the names of the joints with one of the velocities."""
     return [c.name for c in s.model.independent if c.nv and which[c.v].any()]
 
 
@@ -103,13 +103,13 @@ def _named(names: list[str]) -> str:
 
 
 def no_freedom(s: Subject) -> Iterator[Finding]:
-    """Robots that cannot move."""
+    """Find robots that cannot move."""
     if s.model.nv == 0:
         yield Finding("info", "no-freedom", "", "no joint can move", "with a floating base it would: `floating=True`")
 
 
 def floating_world(s: Subject) -> Iterator[Finding]:
-    """A world that moves: the robot has one of its own, and was built to float."""
+    """Find a moving body named "world", in a robot with a floating base."""
     m = s.model
     for b, c in zip(m.bodies, m.joints, strict=True):
         if c.parent == BASE and c.type.nv and b.name.casefold() == "world":
@@ -119,7 +119,7 @@ def floating_world(s: Subject) -> Iterator[Finding]:
 
 
 def gravity_unusual(s: Subject) -> Iterator[Finding]:
-    """Gravity that is not that of the earth, downwards along z."""
+    """Find gravity other than that of the earth, downwards along z."""
     g = s.model.gravity
     size = math.hypot(*g)
     if size == 0.0:
@@ -133,7 +133,7 @@ def gravity_unusual(s: Subject) -> Iterator[Finding]:
 
 
 def size_huge(s: Subject) -> Iterator[Finding]:
-    """Robots as if millimetres were metres."""
+    """Find sizes that look like millimetres taken for metres."""
     longest = max((float(np.linalg.norm(c.placement.p)) for c in s.model.joints), default=0.0)
     if longest > 100.0:
         c = max(s.model.joints, key=lambda c: float(np.linalg.norm(c.placement.p)))
@@ -142,7 +142,7 @@ def size_huge(s: Subject) -> Iterator[Finding]:
 
 
 def names_alike(s: Subject) -> Iterator[Finding]:
-    """Names that differ in nothing but case: two for people and for some programs, one for others."""
+    """Find names that differ only in case, which some programs take as equal."""
     m = s.model
     kinds: tuple[tuple[str, Iterable[tuple[str, str]]], ...] = (
         ("bodies", ((b.name, b.where) for b in m.bodies)),
@@ -158,7 +158,7 @@ def names_alike(s: Subject) -> Iterator[Finding]:
 
 
 def loop_open(s: Subject) -> Iterator[Finding]:
-    """Loops that are not closed at the neutral position."""
+    """Find loops that are not closed at the neutral position."""
     m = s.model
     if not m.loops:
         return
@@ -177,7 +177,7 @@ def loop_open(s: Subject) -> Iterator[Finding]:
 
 
 def coupling_open(s: Subject) -> Iterator[Finding]:
-    """Couplings that the neutral position does not meet."""
+    """Find couplings that are not satisfied at the neutral position."""
     for c in s.model.couplings:
         if not c.active:
             continue
@@ -190,7 +190,7 @@ def coupling_open(s: Subject) -> Iterator[Finding]:
 
 
 def coupling_constant(s: Subject) -> Iterator[Finding]:
-    """Couplings to another joint that do not depend on it."""
+    """Find couplings to another joint that do not depend on it."""
     for c in s.model.couplings:
         if c.other != BASE and not any(c.coefficients[1:]):
             joint, other = (s.model.joints[k].name for k in (c.joint, c.other))
@@ -199,6 +199,6 @@ def coupling_constant(s: Subject) -> Iterator[Finding]:
 
 
 def notes(s: Subject) -> Iterator[Finding]:
-    """What the loader noticed."""
+    """Report the notes of the loader."""
     for note in s.model.notes:
         yield Finding("info", "note", "", note.message, note.suggestion, note.where)

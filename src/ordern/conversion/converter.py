@@ -1,13 +1,14 @@
-"""Coordinates of a robot in Pinocchio, MuJoCo or Drake: joints are matched by name, numbers are rewritten."""
+"""Conversion of coordinates to and from Pinocchio, MuJoCo and Drake, with joints matched by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arguments import Array, broadcast_shapes, real
 from ..errors import ArgumentError
 from ..joints import Free
 from ..model import Connection, Model
@@ -17,8 +18,6 @@ from .peers import LIBRARIES, Peer, PeerJoint, base_joints, listed, map_of, peer
 from .references import offsets_of
 
 __all__ = ["Converter", "convert"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -31,14 +30,14 @@ class Piece:
     peer_v: slice
     map: Map
     ratio: float = 1.0
-    """Of a joint that follows another: its position is `ratio` times that of the other, plus `offset`."""
+    """For a mimic joint: its position is `ratio` times that of its leader, plus `offset`."""
     offset: float = 0.0
     follows: bool = False
 
 
 @dataclass(frozen=True)
 class Converter:
-    """Turns positions, velocities, accelerations and joint forces into those of another library, and back.
+    """Converts positions, velocities, accelerations and joint forces to those of another library, and back.
 
     All functions take arrays with any leading batch shape, and broadcast. Made by `convert`.
     """
@@ -58,10 +57,10 @@ class Converter:
         a: ArrayLike | None = None,
         tau: ArrayLike | None = None,
     ) -> Any:
-        """Their numbers for ours: an array for q alone, or else a tuple of as many arrays as were given, in this order.
+        """Convert our numbers to theirs; return an array for q alone, or a tuple of the given arrays, in this order.
 
-        Accelerations need velocities: those of a floating base have a term w x v in the axes of the world. Where joints
-        that follow others have a force of their own in the other library, it is zero.
+        Accelerations need velocities, because that of a floating base in world axes has a term w x v. Mimic joints with
+        a force of their own in the other library get zero.
         """
         x = self._given({"q": q, "v": v, "a": a, "tau": tau}, self.robot.nq, self.robot.nv)
         out = {name: _zeros(y, self.nq if name == "q" else self.nv) for name, y in x.items()}
@@ -82,10 +81,9 @@ class Converter:
         a: ArrayLike | None = None,
         tau: ArrayLike | None = None,
     ) -> Any:
-        """Our numbers for theirs: an array for q alone, or else a tuple of as many arrays as were given, in this order.
+        """Convert their numbers to ours; return an array for q alone, or a tuple of the given arrays, in this order.
 
-        Of joints that follow others here, positions and velocities in the other library are not looked at; their
-        forces are added to those of the joints that they follow.
+        Positions and velocities of our mimic joints are ignored; their forces are added to those of their leaders.
         """
         x = self._given({"q": q, "v": v, "a": a, "tau": tau}, self.nq, self.nv)
         out = {name: _zeros(y, self.robot.nq if name == "q" else self.robot.nv) for name, y in x.items()}
@@ -105,9 +103,9 @@ class Converter:
         return _answer(out)
 
     def velocity_matrix(self, q: ArrayLike) -> Array:
-        """B(q) of shape (..., nv of theirs, nv of ours): their velocities are B v.
+        """Return B(q), (..., their nv, our nv): their velocities are v' = B v.
 
-        With it, a mass matrix of theirs is M = B^T M' B here, a Jacobian is J = J' B, and forces are tau = B^T tau'.
+        Their mass matrix M', Jacobian J' and forces tau' are M = B^T M' B, J = J' B and tau = B^T tau' in our terms.
         """
         x = self._given({"q": q}, self.robot.nq, self.robot.nv)["q"]
         B = np.zeros((*x.shape[:-1], self.nv, self.robot.nv), x.dtype)
@@ -116,18 +114,19 @@ class Converter:
         return B
 
     def _given(self, arguments: dict[str, ArrayLike | None], nq: int, nv: int) -> dict[str, Array]:
-        """The arguments that are there, as arrays of floating-point numbers with one batch shape."""
+        """Return the given arguments as arrays of floating-point numbers, broadcast to one batch shape."""
         found: dict[str, Array] = {}
         for name, given in arguments.items():
             if given is None:
                 continue
-            x, n = np.asarray(given), nq if name == "q" else nv
+            n = nq if name == "q" else nv
+            x = given if isinstance(given, np.ndarray) and given.dtype.kind == "f" else real(given, name)
             if x.shape[-1:] != (n,):
                 raise ArgumentError(f"{name} has shape {x.shape}; its last dimension must be {n}")
-            found[name] = x if np.issubdtype(x.dtype, np.floating) else x.astype(float)
+            found[name] = x
         if "a" in found and "v" not in found:
             raise ArgumentError("accelerations are converted together with velocities: give v too")
-        shape = np.broadcast_shapes(*(x.shape[:-1] for x in found.values()))
+        shape = broadcast_shapes("convert", *(x.shape[:-1] for x in found.values()))
         return {name: np.broadcast_to(x, (*shape, x.shape[-1])) for name, x in found.items()}
 
     def __repr__(self) -> str:
@@ -137,18 +136,16 @@ class Converter:
 def convert(
     robot: Model, peer: Any, joints: Sequence[str] | None = None, *, names: Mapping[str, str] | None = None
 ) -> Converter:
-    """A converter between a robot and its model in Pinocchio, MuJoCo or Drake.
+    """Return a converter between a robot and its model in Pinocchio, MuJoCo or Drake.
 
-    `peer` is a `pinocchio.Model`, a `mujoco.MjModel` or a Drake `MultibodyPlant`; or the name of the library, and then
-    `joints` are the names of our joints in the order of the library. Joints are matched by name, and those that are
-    left by the name of the body that they carry; one free joint on each side is a match whatever its name. `names`
-    gives the library's name for a joint of ours where they differ.
+    `peer` is a `pinocchio.Model`, a `mujoco.MjModel` or a Drake `MultibodyPlant`; or the name of the library, with
+    `joints` the names of our joints in the order of the library. Joints are matched by name, the remaining ones by the
+    name of the body that they carry; one free joint on each side matches under any name. `names` maps names of our
+    joints to the library's names where they differ.
     """
     if isinstance(peer, str):
         if joints is None:
-            raise ArgumentError(
-                f"with the name {peer!r} in place of a model, give the names of the joints in its order"
-            )
+            raise ArgumentError(f"with the name {peer!r} instead of a model, give the names of the joints in its order")
         known = listed(peer, robot, joints)
     elif joints is not None:
         raise ArgumentError("the model of the other library has an order of its own; give no names of joints")
@@ -195,22 +192,23 @@ def _pieces(
 
 
 def _matched(robot: Model, peer: Peer, names: dict[str, str]) -> list[tuple[int, list[PeerJoint]]]:
-    """Our joints, by index, each with its partners; all of both sides."""
+    """Return our joints, by index, each with its partners; raise unless all joints of both sides have one."""
     ours = {k: c for k, c in enumerate(robot.joints) if c.type.nq}
-    left = list(peer.joints)
+    left = dict.fromkeys(peer.joints)
+    by_name, by_child = _grouped(left, "name"), _grouped(left, "child")
     found: list[tuple[int, list[PeerJoint]]] = []
 
     def pair(k: int, partners: list[PeerJoint]) -> None:
         found.append((k, partners))
         del ours[k]
         for partner in partners:
-            left.remove(partner)
+            del left[partner]
 
     for unknown in names.keys() - {c.name for c in robot.joints}:
         robot.joint(unknown)
     for k, c in list(ours.items()):
         wanted = names.get(c.name, c.name)
-        partners = [x for x in left if x.name == wanted]
+        partners = [x for x in by_name.get(wanted, ()) if x in left]
         if len(partners) > 1 and len(partners) != len(base_joints(c.type, peer.library)):
             raise ArgumentError(f"{LIBRARIES[peer.library]} has {len(partners)} joints named {wanted!r}; expected one")
         if partners:
@@ -218,12 +216,12 @@ def _matched(robot: Model, peer: Peer, names: dict[str, str]) -> list[tuple[int,
         elif wanted in peer.followers:
             if c.mimic is None:
                 raise ArgumentError(
-                    f"joint {c.name!r} follows another in {LIBRARIES[peer.library]}, and none here: it has no "
-                    "coordinate there"
+                    f"joint {c.name!r} follows another joint in {LIBRARIES[peer.library]}, where it has no "
+                    "coordinate, but not here"
                 )
             del ours[k]
     for k in list(ours):
-        partners = [x for x in left if x.child and x.child == robot.bodies[k].name]
+        partners = [x for x in by_child.get(robot.bodies[k].name, ()) if x.child and x in left]
         if partners:
             pair(k, partners)
     floating = [k for k, c in ours.items() if isinstance(c.type, Free)]
@@ -231,7 +229,14 @@ def _matched(robot: Model, peer: Peer, names: dict[str, str]) -> list[tuple[int,
     if len(floating) == len(theirs) == 1:
         pair(floating[0], theirs)
     if ours or left:
-        raise _unmatched(robot, [c.name for c in ours.values()], left, peer)
+        raise _unmatched(robot, [c.name for c in ours.values()], list(left), peer)
+    return found
+
+
+def _grouped(joints: Iterable[PeerJoint], attribute: str) -> dict[str, list[PeerJoint]]:
+    found: dict[str, list[PeerJoint]] = {}
+    for joint in joints:
+        found.setdefault(getattr(joint, attribute), []).append(joint)
     return found
 
 

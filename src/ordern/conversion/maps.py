@@ -1,16 +1,14 @@
-"""How another library writes the numbers of one joint.
+"""The coordinates of one joint in another library.
 
-Its velocities are v' = B(q) v with an orthogonal matrix B: turned axes, another order. So accelerations are
+Its velocities are v' = B(q) v with an orthogonal matrix B, since axes are rotated and reordered. So accelerations are
 a' = B a + dB/dt v, and joint forces, with the same power tau . v, are tau' = B tau.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..model import Placement
 from ..records import dataclass
 from ..rotations import (
@@ -23,42 +21,41 @@ from ..rotations import (
 
 __all__ = ["CosSin", "Floating", "Map", "PlanarBody", "PlanarWorld", "Quaternion", "Rpy", "Wlast"]
 
-Array = NDArray[Any]
 _HERE = Placement()
 
 
 @dataclass(frozen=True)
 class Map:
-    """The same numbers in both libraries, but for the positions: theirs is zero where ours is -`offset`."""
+    """Equal numbers in both libraries, except that their position is ours plus `offset`."""
 
     nv: int = 1
     offset: float = 0.0
 
     @property
     def nq(self) -> int:
-        """How many positions the other library has."""
+        """The number of positions in the other library."""
         return self.nv
 
     def to_peer(self, q: Array) -> Array:
-        """Their positions."""
+        """Return their positions."""
         return q + self.offset
 
     def from_peer(self, q: Array) -> Array:
-        """Our positions."""
+        """Return our positions."""
         return q - self.offset
 
     def matrix(self, q: Array) -> Array:
-        """B, of shape (..., nv, nv), at our positions."""
+        """Return B, (..., nv, nv), at our positions."""
         return np.broadcast_to(np.eye(self.nv, dtype=q.dtype), (*q.shape[:-1], self.nv, self.nv))
 
     def drift(self, q: Array, v: Array) -> Array:
-        """dB/dt v, of shape (..., nv), at our positions and velocities."""
+        """Return dB/dt v, (..., nv), at our positions and velocities."""
         return np.zeros((*v.shape[:-1], self.nv), v.dtype)
 
 
 @dataclass(frozen=True)
 class CosSin(Map):
-    """An angle as its cosine and sine. Turns are not counted: back come angles within half a turn."""
+    """An angle as its cosine and sine. Full turns are lost: angles come back within half a turn."""
 
     @property
     def nq(self) -> int:
@@ -66,17 +63,17 @@ class CosSin(Map):
         return 2
 
     def to_peer(self, q: Array) -> Array:
-        """Cosine and sine."""
+        """Return cosine and sine."""
         return np.concatenate([np.cos(q), np.sin(q)], axis=-1)
 
     def from_peer(self, q: Array) -> Array:
-        """The angle."""
+        """Return the angle."""
         return np.arctan2(q[..., 1:], q[..., :1])
 
 
 @dataclass(frozen=True)
 class Quaternion(Map):
-    """A rotation whose quaternion has the same order as ours, and the angular velocity in the child's axes."""
+    """A rotation as a quaternion in our order, with the angular velocity in the child's axes."""
 
     nv: int = 3
 
@@ -91,11 +88,11 @@ class Wlast(Quaternion):
     """A quaternion in the order x, y, z, w."""
 
     def to_peer(self, q: Array) -> Array:
-        """To x, y, z, w."""
+        """Reorder to x, y, z, w."""
         return q[..., [1, 2, 3, 0]]
 
     def from_peer(self, q: Array) -> Array:
-        """From x, y, z, w."""
+        """Reorder from x, y, z, w."""
         return q[..., [3, 0, 1, 2]]
 
 
@@ -106,15 +103,15 @@ class Rpy(Map):
     nv: int = 3
 
     def to_peer(self, q: Array) -> Array:
-        """To roll, pitch and yaw."""
+        """Convert to roll, pitch and yaw."""
         return rpy_from_matrix(matrix_from_quaternion(q))
 
     def from_peer(self, q: Array) -> Array:
-        """From roll, pitch and yaw."""
+        """Convert from roll, pitch and yaw."""
         return quaternion_from_rpy(q)
 
     def matrix(self, q: Array) -> Array:
-        """From the child's axes to the parent's."""
+        """Return the rotation from the child's axes to the parent's."""
         return matrix_from_quaternion(q)
 
 
@@ -124,23 +121,23 @@ class Floating(Map):
 
     nv: int = 6
     rotation: Map = Quaternion()
-    """How the rotation is written."""
+    """The map of the rotation."""
     angular_first: bool = True
-    """Whether rotations come before translations."""
+    """True if rotations come before translations."""
     world_angular: bool = False
-    """Whether the angular velocity is in the axes of the world, or else of the body."""
+    """True if the angular velocity is in the axes of the world, False if in those of the body."""
     world_linear: bool = False
-    """The same of the linear velocity."""
+    """The same for the linear velocity."""
     ground: Placement = _HERE
-    """Where their positions are measured from, if not from the joint's frame: that frame in theirs."""
+    """The joint's frame in the frame from which their positions are measured."""
 
     @property
     def nq(self) -> int:
-        """As many as the rotation has, and three."""
+        """Those of the rotation, and three."""
         return self.rotation.nq + 3
 
     def to_peer(self, q: Array) -> Array:
-        """Rotation and position, in their order."""
+        """Return rotation and position, in their order."""
         turn, at = q[..., :4], q[..., 4:]
         if self.ground != _HERE:
             turn = quaternion_product(quaternion_from_matrix(self.ground.R), turn)
@@ -149,7 +146,7 @@ class Floating(Map):
         return np.concatenate(parts if self.angular_first else parts[::-1], axis=-1)
 
     def from_peer(self, q: Array) -> Array:
-        """Quaternion and position."""
+        """Return quaternion and position."""
         n = self.rotation.nq
         turn, at = (q[..., :n], q[..., n:]) if self.angular_first else (q[..., 3:], q[..., :3])
         turn = self.rotation.from_peer(turn)
@@ -159,7 +156,7 @@ class Floating(Map):
         return np.concatenate([turn, at], axis=-1)
 
     def matrix(self, q: Array) -> Array:
-        """Blocks that turn to the world's axes, or do not."""
+        """Return rotations to the world's axes, or identities, as blocks."""
         B = np.zeros((*q.shape[:-1], 6, 6), q.dtype)
         angular, linear = (slice(0, 3), slice(3, 6)) if self.angular_first else (slice(3, 6), slice(0, 3))
         R = self._world(q)
@@ -168,7 +165,7 @@ class Floating(Map):
         return B
 
     def drift(self, q: Array, v: Array) -> Array:
-        """The derivative of a velocity in the world's axes has the term w x v."""
+        """Return the term w x v of accelerations in the world's axes."""
         c = super().drift(q, v)
         if self.world_linear:
             linear = slice(3, 6) if self.angular_first else slice(0, 3)
@@ -191,15 +188,15 @@ class PlanarBody(Map):
         return 4
 
     def to_peer(self, q: Array) -> Array:
-        """To x, y, cos, sin."""
+        """Convert to x, y, cos, sin."""
         return np.concatenate([q[..., 1:], np.cos(q[..., :1]), np.sin(q[..., :1])], axis=-1)
 
     def from_peer(self, q: Array) -> Array:
-        """From x, y, cos, sin."""
+        """Convert from x, y, cos, sin."""
         return np.concatenate([np.arctan2(q[..., 3:], q[..., 2:3]), q[..., :2]], axis=-1)
 
     def matrix(self, q: Array) -> Array:
-        """The rate goes last."""
+        """Return the permutation that puts the rate last."""
         B = np.eye(3, dtype=q.dtype)[[1, 2, 0]]
         return np.broadcast_to(B, (*q.shape[:-1], 3, 3))
 
@@ -211,22 +208,22 @@ class PlanarWorld(Map):
     nv: int = 3
 
     def to_peer(self, q: Array) -> Array:
-        """To x, y, angle."""
+        """Reorder to x, y, angle."""
         return q[..., [1, 2, 0]]
 
     def from_peer(self, q: Array) -> Array:
-        """From x, y, angle."""
+        """Reorder from x, y, angle."""
         return q[..., [2, 0, 1]]
 
     def matrix(self, q: Array) -> Array:
-        """A turn by the angle; the rate goes last."""
+        """Return the rotation by the angle, with the rate last."""
         B = np.zeros((*q.shape[:-1], 3, 3), q.dtype)
         c, s = np.cos(q[..., 0]), np.sin(q[..., 0])
         B[..., 0, 1], B[..., 0, 2], B[..., 1, 1], B[..., 1, 2], B[..., 2, 0] = c, -s, s, c, 1.0
         return B
 
     def drift(self, q: Array, v: Array) -> Array:
-        """The rate times the velocity, a quarter turn ahead."""
+        """Return the rate times the velocity, rotated by a quarter turn."""
         rate, x, y = np.moveaxis(v, -1, 0)
         ahead = np.stack([np.zeros_like(rate), -rate * y, rate * x], axis=-1)
         return np.asarray(np.einsum("...ij,...j->...i", self.matrix(q), ahead))

@@ -1,6 +1,6 @@
-"""The joints of other libraries' models, in their own order, and how each is written there.
+"""The joints of models of other libraries, in their own order, and the map of each joint's coordinates.
 
-No other library is imported: a model is known by the module of its class.
+No other library is imported: the module of its class identifies a model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["LIBRARIES", "Peer", "PeerBody", "PeerJoint", "base_joints", "listed"
 LIBRARIES = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}
 
 _SAME = 1e-12
-"""Two frames that differ by so little (rad, m) are one, written with other digits."""
+"""Two frames that differ by less (rad, m) are equal but for rounding."""
 _SCALAR, _TWO = Map(1), Map(2)
 _PINOCCHIO_FREE = Floating(rotation=Wlast(), angular_first=False)
 _MUJOCO_FREE = Floating(angular_first=False, world_linear=True)
@@ -71,7 +71,7 @@ _MAPS: dict[str, dict[tuple[type[Joint], str], Map]] = {
         (Free, "rpy_floating"): _DRAKE_RPY,
     },
 }
-"""For each library: our joint and theirs, if they are equal, and how theirs is written."""
+"""For each library: pairs of our joint and theirs that are equal, and the map of coordinates."""
 
 _PINOCCHIO = {
     "JointModelFreeFlyer": "free flyer",
@@ -97,18 +97,18 @@ class PeerJoint:
     name: str
     kind: str
     q: int
-    """Where its positions start; where its velocities."""
+    """The index of its first position, and of its first velocity."""
     v: int
     child: str = ""
-    """The body that it carries, where the library says so."""
+    """The body that it carries, if known."""
     reference: float = 0.0
-    """Its position where the model has its bodies as they were written: `ref` in MuJoCo."""
+    """Its position in the reference configuration of the model: `ref` in MuJoCo."""
     body: int = -1
     """The index of the body that it carries, in `Peer.bodies`."""
     parent: str | None = None
-    """Of a free joint: the body that it starts from, empty for the world; None where the library does not say."""
+    """For a free joint: its parent body, empty for the world; None if not known."""
     frame: Placement | None = None
-    """Of a free joint: the frame that its positions are measured from, in the parent; None if it is as ours."""
+    """For a free joint: the frame from which its positions are measured, in the parent; None if it is ours."""
 
     def __str__(self) -> str:
         return repr(self.name) if self.name else f"the unnamed one of body {self.child!r}"
@@ -116,7 +116,7 @@ class PeerJoint:
 
 @dataclass(frozen=True)
 class PeerBody:
-    """A body of another library, in its parent where all joints are at their references."""
+    """A body of another library, and its placement in its parent in the reference configuration."""
 
     name: str
     parent: int
@@ -132,13 +132,13 @@ class Peer:
     nv: int
     joints: tuple[PeerJoint, ...]
     followers: frozenset[str] = frozenset()
-    """Joints that follow others there, and have no coordinates."""
+    """Mimic joints, which have no coordinates there."""
     bodies: tuple[PeerBody, ...] = ()
-    """Where joints may have references; the first is the world."""
+    """The bodies, if joints may have references; the first is the world."""
 
 
 def peer_of(model: Any) -> Peer:
-    """What another library's model says of its joints."""
+    """Return the joints of a model of another library."""
     package = type(model).__module__.partition(".")[0]
     name = type(model).__name__
     if package == "pinocchio" and name == "Model":
@@ -200,7 +200,7 @@ def _drake(plant: Any) -> Peer:
 
 
 def _drake_frame(joint: Any) -> dict[str, Any]:
-    """Where a free joint starts from. What Drake adds for a body that nothing holds starts from the world itself."""
+    """Return parent and frame of a free joint. Drake adds one from the world for each body without a joint."""
     if not np.array_equal(_drake_pose(joint.frame_on_child()), np.eye(4)):
         raise ArgumentError(
             f"joint {joint.name()!r} of the Drake plant moves a frame other than that of the body "
@@ -211,7 +211,7 @@ def _drake_frame(joint: Any) -> dict[str, Any]:
 
 
 def _drake_pose(frame: Any) -> NDArray[np.float64]:
-    """The pose of a frame in its body, as numbers whatever the scalars of the plant are."""
+    """Return the pose of a frame in its body as numbers, for all scalar types of the plant."""
     T = np.asarray(frame.GetFixedPoseInBodyFrame().GetAsMatrix4())
     if T.dtype != object:
         return T.astype(float)
@@ -219,7 +219,7 @@ def _drake_pose(frame: Any) -> NDArray[np.float64]:
 
 
 def listed(library: str, robot: Model, names: Sequence[str]) -> Peer:
-    """A peer that has these joints of ours, in this order, one after the other."""
+    """Return a peer with the joints of ours of these names, in this order."""
     if library not in LIBRARIES:
         raise unknown_name("library", library, LIBRARIES)
     joints, q, v = [], 0, 0
@@ -241,14 +241,14 @@ def listed(library: str, robot: Model, names: Sequence[str]) -> Peer:
 
 
 def _usual(library: str, joint: Joint) -> str:
-    """How a library writes a joint if it is not asked for anything else."""
+    """Return the kind of joint by which a library represents one of ours by default."""
     if library == "pinocchio" and isinstance(joint, Continuous):
         return "unbounded revolute"
     return next((kind for ours, kind in _MAPS[library] if ours is _ours(joint)), "")
 
 
 def base_joints(joint: Joint, library: str) -> list[Joint]:
-    """The parts of a joint that are joints of their own in this library; none if it is not of that kind."""
+    """Return the parts of a joint that are separate joints in this library; empty if the joint is not split."""
     if library != "mujoco":
         return []
     if isinstance(joint, Universal):
@@ -261,9 +261,9 @@ def base_joints(joint: Joint, library: str) -> list[Joint]:
 
 
 def map_of(robot: Model, c: Connection, joint: Joint, theirs: PeerJoint, library: str, offset: float = 0.0) -> Map:
-    """How the peer writes a joint of ours, or a part of it, whose position is `offset` where ours is zero.
+    """Return the map of a joint of ours, or of a part of it, whose position there is ours plus `offset`.
 
-    An error if it is another joint there.
+    Raise if the joint is of another kind there.
     """
     name = c.name
     found = _MAPS[library].get((_ours(joint), theirs.kind))
@@ -288,7 +288,7 @@ def map_of(robot: Model, c: Connection, joint: Joint, theirs: PeerJoint, library
 
 
 def _ground(robot: Model, c: Connection, theirs: PeerJoint, library: str) -> Placement:
-    """The frame of a free joint of ours in the frame that their positions are measured from."""
+    """Return the frame of a free joint of ours in the frame from which their positions are measured."""
     if library == "mujoco":
         return c.placement
     if theirs.parent is None or theirs.frame is None:

@@ -1,8 +1,8 @@
-"""Where a joint of MuJoCo has a reference position (`ref`): whether the same joint here is zero there, or not.
+"""Offsets between positions of MuJoCo's joints with a reference (`ref`) and ours.
 
-MuJoCo has a body where the file puts it if its joints are at their references. A robot that was loaded from the same
-file has the same coordinates, and is there at these too; one from another description is there at zero. What tells
-them apart is where the body is.
+In MuJoCo, a body is where the file places it if its joints are at their references. A robot loaded from the same file
+has the same coordinates; a robot from another description has the body there at position zero. The placement of the
+body distinguishes the two.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Pairs = Sequence[tuple[int, list[PeerJoint]]]
 
 
 def offsets_of(robot: Model, peer: Peer, pairs: Pairs) -> dict[int, float]:
-    """Their positions where ours are zero, by their place in q. `pairs` are our joints, each with its partners."""
+    """Return their positions where ours are zero, by index in q. `pairs` are our joints, each with its partners."""
     found: dict[int, float] = {}
     carried = {joint.body: k for k, theirs in pairs for joint in theirs}
     for body in sorted({joint.body for _, theirs in pairs for joint in theirs if joint.reference}):
@@ -40,7 +40,7 @@ def offsets_of(robot: Model, peer: Peer, pairs: Pairs) -> dict[int, float]:
 
 
 def _position(robot: Model, k: int, theirs: list[PeerJoint], library: str, at_reference: bool) -> Array:
-    """The position of a joint of ours: neutral, but for freedoms that have a reference."""
+    """Return the position of our joint: neutral, except for freedoms with a reference."""
     joint = robot.joints[k].type
     q: list[float] = []
     for part, other in zip(base_joints(joint, library) or [joint], theirs, strict=True):
@@ -49,7 +49,7 @@ def _position(robot: Model, k: int, theirs: list[PeerJoint], library: str, at_re
 
 
 def _frame(robot: Model, peer: Peer, body: int, carried: dict[int, int]) -> Frame:
-    """Our frame of a body of theirs: that of its name, or else of the body that the same joint carries."""
+    """Return our frame of a body of theirs: the frame of its name, or of the body that the same joint carries."""
     above = Frame("", BASE)
     chain = [body]
     while chain[-1] and not _known(robot, peer, chain[-1], carried):
@@ -58,7 +58,7 @@ def _frame(robot: Model, peer: Peer, body: int, carried: dict[int, int]) -> Fram
         name = peer.bodies[chain[-1]].name
         above = next((f for f in robot.frames if f.name == name), Frame("", carried.get(chain[-1], BASE)))
     at = above.placement
-    for inner in reversed(chain[:-1]):  # bodies without joints that are none here
+    for inner in reversed(chain[:-1]):  # bodies without joints that do not exist here
         at = at @ peer.bodies[inner].placement
     return Frame("", above.body, at)
 
@@ -68,7 +68,7 @@ def _known(robot: Model, peer: Peer, body: int, carried: dict[int, int]) -> bool
 
 
 def _pose(robot: Model, frame: Frame, q: dict[int, Array]) -> Array:
-    """The 4x4 pose of a frame in the world, joints at these positions or else at their neutral ones."""
+    """Return the 4x4 pose of a frame in the world, with joints at these positions or at their neutral ones."""
     T, k = frame.placement.matrix, frame.body
     while k != BASE:
         c = robot.joints[k]
