@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import real_number
 from ..errors import ArgumentError, unknown_name
 from ..loops.dynamics import BAUMGARTE
 from ..records import dataclass
@@ -17,7 +18,7 @@ from .events import Event
 from .forces import require_signature
 from .integrators.integrator import Settings
 from .integrators.tableaus import TABLEAUS
-from .run.lengths import LEAST_TOLERANCE, ROUNDING, as_number, is_positive
+from .run.lengths import LEAST_TOLERANCE, ROUNDING, is_positive
 from .switches import Switch, switch_list
 
 __all__ = ["METHODS", "TOLERANCES", "SimulationOptions", "share_of_a_step"]
@@ -56,7 +57,7 @@ class SimulationOptions:
         self._check_tolerances()
         if self.limits not in MODES:
             raise unknown_name("way to treat limits", self.limits, MODES)
-        if not 0.0 <= as_number(self.restitution) <= 1.0:
+        if not 0.0 <= real_number(self.restitution) <= 1.0:
             raise ArgumentError(f"restitution must be between 0 (no bounce) and 1 (no loss), not {self.restitution!r}")
         if not is_positive(self.smoothing):
             raise ArgumentError(f"smoothing must be a positive velocity, not {self.smoothing!r}")
@@ -93,7 +94,7 @@ class SimulationOptions:
     def _check_tolerances(self) -> None:
         rtol, atol = self.rtol, self.atol
         for name, x in (("rtol", rtol), ("atol", atol)):
-            if not 0.0 <= as_number(x) < math.inf:
+            if not 0.0 <= real_number(x) < math.inf:
                 raise ArgumentError(f"{name} must be a number that is not below 0, not {x!r}")
         if max(rtol, atol) < ROUNDING:
             small = f"rtol = {rtol:g} and atol = {atol:g} are too small" if rtol or atol else "rtol and atol are both 0"

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import real_number
 from ..errors import ArgumentError, unknown_name
 from ..records import dataclass
 from .events import Event
-from .run.lengths import as_number, is_positive
+from .run.lengths import is_positive
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -62,7 +63,7 @@ class Switch:
             raise ArgumentError(
                 f"Switch: an event is an on.Event(function, ...), not {self.when!r}; a time is at={self.when!r}"
             )
-        if self.at is not None and not 0.0 <= as_number(self.at) < np.inf:
+        if self.at is not None and not 0.0 <= real_number(self.at) < np.inf:
             raise ArgumentError(f"Switch: at must be a time in seconds, finite and not below 0, not {self.at!r}")
         if not is_positive(self.tolerance):
             raise ArgumentError(f"Switch: tolerance must be a positive number, not {self.tolerance!r}")

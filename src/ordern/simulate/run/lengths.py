@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
+from ...arguments import real_number
 from ...errors import ArgumentError
 
-__all__ = ["LEAST_TIME", "LEAST_TOLERANCE", "ROUNDING", "as_number", "is_positive", "require_reachable"]
+__all__ = ["LEAST_TIME", "LEAST_TOLERANCE", "ROUNDING", "is_positive", "require_reachable"]
 
 LEAST_TIME = 1e-100
 """A shorter time, in seconds, is no time to move in: its square is next to nothing that a number can say."""
@@ -28,19 +27,9 @@ _MANY = 1e9
 """Steps that nobody waits for. Fewer are left to `max_steps`."""
 
 
-def as_number(x: Any) -> float:
-    """Return a real number as a float; NaN if it is none, or is beyond all floats."""
-    if isinstance(x, (bool, np.bool_)) or not isinstance(x, (int, float, np.integer, np.floating)):
-        return math.nan
-    try:
-        return float(x)
-    except OverflowError:
-        return math.nan
-
-
 def is_positive(x: Any) -> bool:
-    """Whether it is a number above 0, and finite."""
-    return 0.0 < as_number(x) < math.inf
+    """Return True for a finite number above 0."""
+    return 0.0 < real_number(x) < math.inf
 
 
 def require_reachable(end: float, length: float | None, what: str, max_steps: int, ends_early: bool) -> None:
