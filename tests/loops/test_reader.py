@@ -145,7 +145,7 @@ def test_limits_behind_a_ball_are_those_of_their_own_part() -> None:
     robot = held(joint, lower=(free, free, free, free, 0.2), upper=(np.inf, np.inf, np.inf, np.inf, 0.3))
     found = robot.assemble([1.0, 0.1, 0, 0, 0.5, 0.1, 0.1])
     assert 0.2 - 1e-9 <= robot.loop_coordinates(found.q)[4] <= 0.3 + 1e-9
-    with pytest.raises(on.ModelError, match="loop 'e': lower must be 5 numbers, not 2"):
+    with pytest.raises(on.ModelError, match="loop 'e': lower must be one number or 5, not 2"):
         held(joint, lower=(0.0, 0.1))
 
 
