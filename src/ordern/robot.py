@@ -20,7 +20,6 @@ from .algorithms import methods
 from .algorithms.method_limits import require_tree
 from .errors import ArgumentError
 from .joints import Joint
-from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
 from .model import BASE, Frame, Model, ModelBuilder
@@ -186,6 +185,8 @@ class Robot(LoopMethods, Model):
                 f"joint_wrenches: {self.name!r} has loops; accelerations `a` alone do not determine their forces. Give "
                 "the joint forces `tau`, or use `robot.opened()`, the same robot without loops"
             )
+        from .kernel.arguments import stored
+
         return stored("joint_wrenches", self.closed_dynamics(q, v, tau, external, method, **more).joint_wrenches, out)
 
     def link_accelerations(
@@ -205,6 +206,8 @@ class Robot(LoopMethods, Model):
         a = self.forward_dynamics(q, v, tau, external, None if method == "fd4" else method, threads, **moved)
         bodies = [Frame(b.name, k) for k, b in enumerate(self.bodies)]
         found = np.stack([self.acceleration(q, v, a, body, threads=threads, **moved) for body in bodies], axis=-2)
+        from .kernel.arguments import stored
+
         return stored("link_accelerations", found, out)
 
     def tip_acceleration(
@@ -581,6 +584,8 @@ class Robot(LoopMethods, Model):
 
     def _forces(self, external: External) -> Array:
         """Return external forces as one array (..., n, 6), each in its body's frame."""
+        from .kernel.arguments import external_forces
+
         return np.asarray(external_forces(self, external))
 
 
