@@ -297,3 +297,66 @@ def test_mistakes_are_named() -> None:
         FREE.simulate(limits="bounce", restitution=1.5)
     with pytest.raises(ArgumentError, match="joint 'lift' starts at 2, beyond its upper limit 1"):
         slider(-1.0, 1.0).simulate([2.0], limits="stop")
+
+
+# ---- effects of one's own
+
+
+def ball() -> on.Robot:
+    falls = {"parent": "ground", "joint": on.Prismatic((0, 0, 1)), "mass": 2.0}
+    return on.Builder("ball").body("ground").body("ball", **falls).build()
+
+
+def test_an_effect_is_an_impact_of_ones_own() -> None:
+    """A ball falls from 1 m, and bounces off a floor that the library knows nothing of: closed form."""
+    e = 0.8
+    floor = Event(lambda t, q, v: q[0], name="floor", direction=-1, effect=lambda t, q, v: -e * v)
+    result = ball().simulate([1.0], until=1.0, events=[floor])
+    fall = np.sqrt(2.0 / 9.81)
+    times = [fall, fall * (1.0 + 2.0 * e)]
+    assert [x.time for x in result.events] == pytest.approx(times[:1] if times[1] > 1.0 else times, abs=1e-12)
+    assert (result.report.impacts, result.report.stopped) == (1, "end")
+    left = 1.0 - fall
+    assert result.q[-1, 0] == pytest.approx(e * 9.81 * fall * left - 0.5 * 9.81 * left**2, abs=1e-10)
+    assert result.report.dissipated == pytest.approx(2.0 * 9.81 * (1.0 - e**2), abs=1e-10)
+    assert result.report.energy_error < 1e-10
+    (k,) = np.flatnonzero(np.diff(result.t) == 0.0)  # a row before the impact, and one after it
+    assert result.v[k + 1, 0] == pytest.approx(-e * result.v[k, 0])
+
+
+def test_loops_share_in_an_effect() -> None:
+    """A point on a rod is kicked up at the lowest position: the rod takes all but the part along the circle."""
+    builder = on.Builder("held point").body("ground")
+    builder.body("x", parent="ground", joint=on.Prismatic((1, 0, 0)), mass=1e-9)
+    builder.body("point", parent="x", joint=on.Prismatic((0, 0, 1)), mass=1.0)
+    robot = builder.loop("rod", on.Distance(1.0), "ground", "point").build()
+    kick = Event(lambda t, q, v: q[0], name="kick", effect=lambda t, q, v: 0.5 * v + np.array([0.0, 3.0]))
+    result = robot.simulate([1.0, 0.0], until=0.7, events=[kick])
+    (k,) = np.flatnonzero(np.diff(result.t) == 0.0)
+    assert result.v[k + 1] == pytest.approx([0.5 * result.v[k, 0], 0.0], abs=1e-9)
+    assert result.report.loops is not None and result.report.loops.violation < 1e-11
+    assert result.report.energy_drift < 1e-9
+
+
+def test_effects_that_end_the_run_or_change_nothing() -> None:
+    seen = []
+    look = Event(lambda t, q, v: q[0] - 0.5, name="half", effect=lambda t, q, v: seen.append(float(t)))
+    land = Event(lambda t, q, v: q[0], name="lands", terminal=True, effect=lambda t, q, v: 0.0 * v)
+    result = ball().simulate([1.0], until=1.0, events=[look, land])
+    assert seen == pytest.approx([np.sqrt(1.0 / 9.81)], abs=1e-12)
+    assert (result.report.stopped, result.report.impacts, result.v[-1, 0]) == ("event", 1, 0.0)
+    with pytest.raises(on.ArgumentError, match=r"event 'bad': the effect returned .* give 1 finite velocities"):
+        ball().simulate([1.0], events=[Event(lambda t, q, v: q[0], name="bad", effect=lambda t, q, v: [1.0, 2.0])])
+    with pytest.raises(on.ArgumentError, match="effect must be a function"):
+        Event(lambda t, q, v: q[0], effect=3.0)  # type: ignore[arg-type]
+
+
+def test_a_checkpoint_knows_the_effect(tmp_path) -> None:
+    def run(e: float) -> on.Result:
+        floor = Event(lambda t, q, v: q[0], name="floor", direction=-1, effect=lambda t, q, v: -e * v)
+        return ball().simulate([1.0], until=1.0, events=[floor], checkpoint=tmp_path / "ball.ckpt")
+
+    first = run(0.8)
+    assert run(0.8) == first
+    with pytest.raises(on.ModelError, match="events"):
+        run(0.7)

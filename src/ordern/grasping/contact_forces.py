@@ -1,4 +1,4 @@
-"""Forces and impulses of contacts at the states of a run, and what is left before they fail."""
+"""Forces of contacts at the states of a run, and what is left before they fail."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .as_one_robot import from_whole, split
+from .as_one_robot import from_whole
 from .monitor import margins
-from .projecting import impulse
 
 if TYPE_CHECKING:
     from ..simulate.run.problem import Problem
     from .contact_rows import ContactRows
 
-__all__ = ["contact_forces", "contact_impulses", "contact_margins"]
+__all__ = ["contact_forces", "contact_margins"]
 
 Array = NDArray[Any]
 
@@ -41,12 +40,6 @@ def _forces_inside(problem: Problem, rows: ContactRows, t: Any, q: Array, v: Arr
     found = entrance + (U[..., :r] @ (strong - before)[..., None])[..., 0]
     state = from_whole(rows.grasp, q, v)
     return state.forces([found[..., g.rows] for g in rows.grasp.groups])
-
-
-def contact_impulses(rows: ContactRows, q: Array, x: Array) -> Array:
-    """Return the impulses (l, 6) of the contacts on the object that impulses x on the joints cause."""
-    state = from_whole(rows.grasp, q, np.zeros(rows.robot.nv))
-    return impulse(state, *split(state, x))[2]
 
 
 def contact_margins(problem: Problem, rows: ContactRows, t: float, q: Array, v: Array) -> Array:

@@ -20,9 +20,9 @@ from ..simulate.constraints.constraints import listed
 from .as_one_robot import from_whole, joined, split
 from .contact_forces import contact_forces
 from .motion import GraspMotion
-from .omega import Omega
-from .projecting import Changes, answered
-from .recursive import compliance, jacobians
+from .omega import Solved
+from .projecting import Changes, respond
+from .recursive import jacobians
 from .state import GraspState
 
 if TYPE_CHECKING:
@@ -147,26 +147,20 @@ class ContactRows:
         state = self._state(q)
         if positions:
             state = replace(state, positions_only=True)
-        pushes, wrench = split(state, x)
-        free = self._free(state, pushes, c)
-        tips = state.rows(self.grasp._tip_velocities(state.q, free))
-        wanted = [c[..., g.rows] + y for g, y in zip(self.grasp.groups, tips, strict=True)]
-        solved = Omega(state, compliance(state)).solve(wanted, wrench)
-        return joined(state, answered(state, solved.multipliers, free), solved.acceleration)
+        arms, solved = self._respond(state, x, c)
+        return joined(state, arms, solved.acceleration)
 
-    def _free(self, state: GraspState, pushes: Changes, c: Array) -> Changes:
-        """Return the response of the arms to impulses without contacts; their own loops get their part of c."""
-        found = [np.empty(0)] * len(self.grasp.arms)
-        for g in self.grasp.groups:
-            q, x = state.stacked(state.q, g), state.stacked(pushes, g)
-            if g.looped:
-                wanted = np.stack([c[..., self._loops[k]] for k in g.arms], axis=-2)
-                moved = g.structure(q).solve(q, x, wanted, 0.0)
-            else:
-                moved = g.robot.mass_matrix_solve(q, x)
-            for m, k in enumerate(g.arms):
-                found[k] = moved[..., m, :]
-        return tuple(found)
+    def impulses(self, q: Array, x: Array) -> Array:
+        """Return the impulses (l, 6) of the contacts on the object that impulses x on the joints cause."""
+        state = self._state(q)
+        return state.forces(self._respond(state, x, np.zeros(self.nc))[1].multipliers)
+
+    def _respond(self, state: GraspState, x: Array, c: Array) -> tuple[Changes, Solved]:
+        """Solve for arms and object, by impulses x of the whole robot and values c of all rows."""
+        pushes, wrench = split(state, x) if x.any() else (None, None)
+        groups = self.grasp.groups
+        loops = [np.stack([c[..., self._loops[k]] for k in g.arms], axis=-2) if g.looped else None for g in groups]
+        return respond(state, [c[..., g.rows] for g in groups], loops, pushes, wrench)
 
     def multipliers(self, q: Array, v: Array, force: Array, method: str) -> Array:
         """Return the multipliers of the contacts' rows at a state, (nc,); zeros for loops."""

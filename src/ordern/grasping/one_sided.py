@@ -16,7 +16,7 @@ from ..simulate.run.chunk import Chunk
 from ..simulate.run.endings import Ending
 from ..simulate.run.watchers import Found, Phase, Watcher, WatchFunction
 from .as_one_robot import from_whole
-from .contact_forces import contact_forces, contact_impulses, contact_margins
+from .contact_forces import contact_forces, contact_margins
 from .contact_rows import ContactRows, contact_rows
 from .monitor import KINDS, Breach, breach, margins
 
@@ -166,15 +166,13 @@ class OneSidedContacts:
         """Note steps: contacts that are held on fail by more, or hold again."""
         if not self._fragile or self.mode != "warn":
             return
-        new = [n for f in found if 0 <= (n := f.index - self._first) < len(self._fragile)]
-        times = [f.t for f in found if 0 <= f.index - self._first < len(self._fragile)]
+        new = [(f.t, n) for f in found if 0 <= (n := f.index - self._first) < len(self._fragile)]
         rows = self.rows
         forces = contact_forces(self.problem, rows, chunk.t, chunk.q, chunk.v, chunk.tau)
         all_left = margins(rows.grasp, from_whole(rows.grasp, chunk.q, chunk.v), forces)
         for t, left in zip(chunk.t, all_left, strict=True):
-            while new and times[0] <= t:
-                times.pop(0)
-                self._write(new.pop(0), 0.0, noted=True)
+            while new and new[0][0] <= t:
+                self._write(new.pop(0)[1], 0.0, noted=True)
             for n, number in list(self._open.items()):
                 by = float(-left[self._fragile[n]])
                 if by < 0.0:
@@ -215,7 +213,7 @@ class OneSidedContacts:
         stops = [s for s in run.stops.stops if s.reached(q)]
         E = problem.stop_rows(stops, q)
         p = np.linalg.lstsq(problem.stop_response(q, E, run.t).T, change, rcond=None)[0]
-        impulses = contact_impulses(rows, q, p @ E)
+        impulses = rows.impulses(q, p @ E)
         left = margins(rows.grasp, from_whole(rows.grasp, q, v), impulses)
         least = _TOGETHER * np.abs(impulses).max(initial=0.0)
         found = [(n, float(-left[i, k])) for n, (i, k) in enumerate(self._fragile) if left[i, k] < -least]

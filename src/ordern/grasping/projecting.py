@@ -1,4 +1,4 @@
-"""Back to where tips and object fit, by the least change as the masses measure it.
+"""Projection: bring tips and object together, by the least change in the metric of the mass matrix.
 
 Positions take Newton steps: with the residual e of the contacts, changes dq = -M^-1 J^T E lambda of the arms and
 M(C)^-1 F^T lambda of the object undo it when B lambda + F dX = -e, the same system as that of contact forces.
@@ -8,7 +8,6 @@ energy than the error has. Arms with loops of their own close these in the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,11 +18,11 @@ from ..errors import ArgumentError, InconsistentStateError
 from ..rotations import exp
 from ..simulate.constraints.start import closed_start
 from .arms import Group
-from .omega import Omega
-from .recursive import compliance, response
+from .omega import Omega, Solved
+from .recursive import by_arms, compliance, response
 from .state import GraspState
 
-__all__ = ["answered", "fitting", "impulse", "moving", "positioned", "projected", "worst"]
+__all__ = ["Changes", "fitting", "projected", "respond"]
 
 Array = NDArray[Any]
 Changes = tuple[Array, ...]
@@ -37,15 +36,10 @@ FITS = 1e-6
 """What the start of a motion may be off, in rad, m, rad/s and m/s: rounding, but no other state than was meant."""
 
 
-def worst(state: GraspState) -> Array:
-    """The largest residual of any contact, in rad or m, (...)."""
-    return np.asarray(np.max(np.abs(state.residual), axis=(-2, -1)))
-
-
 def fitting(state: GraspState, what: str, project: bool = True) -> GraspState:
-    """The projected state, if it is the given one but for rounding; an error that names what does not fit otherwise.
+    """Return the projected state if it is the given one but for rounding; else raise an error that names the misfit.
 
-    Without `project`, the given one as it is.
+    Without `project`, return the given state as it is.
     """
     grasp = state.grasp
     for name, x in (("q", state.q), ("v", state.v)):
@@ -78,7 +72,7 @@ def fitting(state: GraspState, what: str, project: bool = True) -> GraspState:
 
 
 def _bound(state: GraspState, x: Array) -> Array:
-    """The part of vectors (l, 6) in directions that the contacts bind, in the contacts' axes."""
+    """Return the part of vectors (l, 6) in directions that the contacts bind, in the contacts' axes."""
     found = np.zeros_like(x)
     for i, c in enumerate(state.grasp.contacts):
         R = state.axes[i]
@@ -87,12 +81,12 @@ def _bound(state: GraspState, x: Array) -> Array:
 
 
 def projected(state: GraspState) -> GraspState:
-    """The state with positions and velocities that fit."""
-    return moving(positioned(state))
+    """Return the state with positions and velocities that fit."""
+    return _moving(_positioned(state))
 
 
-def positioned(state: GraspState) -> GraspState:
-    """The state with positions that fit; velocities are as they were."""
+def _positioned(state: GraspState) -> GraspState:
+    """Return the state with positions that fit; velocities stay as they are."""
     before = _open(state)
     for _ in range(STEPS):
         if (before <= CLOSED).all():
@@ -108,8 +102,8 @@ def positioned(state: GraspState) -> GraspState:
 
 
 def _open(state: GraspState) -> Array:
-    """The largest residual of any contact, or of loops of the arms' own, (...)."""
-    found = worst(state)
+    """Return the largest residual of any contact, or of loops of the arms' own, (...)."""
+    found = np.asarray(np.max(np.abs(state.residual), axis=(-2, -1)))
     for g in state.grasp.groups:
         if g.looped:
             q = state.stacked(state.q, g)
@@ -118,7 +112,7 @@ def _open(state: GraspState) -> Array:
 
 
 def _farthest(state: GraspState, off: Array) -> str:
-    """What does not fit, in words."""
+    """Return words for the contact or loop that fits worst."""
     grasp = state.grasp
     for g in grasp.groups:
         q = state.stacked(state.q, g)
@@ -134,77 +128,61 @@ def _farthest(state: GraspState, off: Array) -> str:
 
 
 def _step(state: GraspState) -> GraspState:
-    """One step of Newton: arms close their own loops, and tips and object meet where these then are."""
+    """Take one step of Newton: arms close their own loops, and tips and object meet where these then are."""
     grasp, state = state.grasp, replace(state, positions_only=True)
-    closing = _along_loops(state, lambda g, q, v: -g.structure(q).residual(q, 0.0))
-    misfit = state.residual if closing is None else state.residual - grasp._tip_velocities(state.q, closing)
-    solved = Omega(state, compliance(state)).solve([-r for r in state.rows(misfit)])
-    arms, shift = answered(state, solved.multipliers, closing), solved.acceleration
-    qs = list(state.q)
-    for g in grasp.groups:
-        moved = g.robot.integrate(state.stacked(state.q, g), state.stacked(arms, g))
-        for m, k in enumerate(g.arms):
-            qs[k] = moved[..., m, :]
-    return GraspState(grasp, tuple(qs), state.v, _moved(state.pose, shift), state.velocity)
+    loops = [-g.structure(q).residual(q, 0.0) if g.looped else None for g, q in _positions(state)]
+    arms, solved = respond(state, [-r for r in state.rows(state.residual)], loops)
+    moved = [g.robot.integrate(q, state.stacked(arms, g)) for g, q in _positions(state)]
+    return GraspState(grasp, by_arms(state, moved), state.v, _moved(state.pose, solved.acceleration), state.velocity)
 
 
-def moving(state: GraspState) -> GraspState:
-    """The state with velocities that fit."""
-    closing = _along_loops(state, lambda g, q, v: -g.structure(q).rate(q, v, 0.0))
-    kept = state if closing is None else replace(state, v=_sums(state.v, closing))
-    solved = Omega(state, compliance(state)).solve([-r for r in kept.velocity_residual])
-    arms = answered(state, solved.multipliers, closing)
-    return replace(state, v=_sums(state.v, arms), velocity=state.velocity + solved.acceleration)
+def _moving(state: GraspState) -> GraspState:
+    """Return the state with velocities that fit."""
+    both = [(g, q, state.stacked(state.v, g)) for g, q in _positions(state)]
+    loops = [-g.structure(q).rate(q, v, 0.0) if g.looped else None for g, q, v in both]
+    arms, solved = respond(state, [-r for r in state.velocity_residual], loops)
+    v = tuple(x + y for x, y in zip(state.v, arms, strict=True))
+    return replace(state, v=v, velocity=state.velocity + solved.acceleration)
 
 
-def impulse(state: GraspState, pushes: tuple[Array, ...], wrench: Array | None) -> tuple[Changes, Array, Array]:
-    """What impulses on the joints and on the object do at once: changes of the joints' velocities and of the object's,
-    (..., 6), and the impulses of the contacts on the object, (..., l, 6)."""
-    grasp = state.grasp
-    free: list[Array] = [np.empty(0)] * len(grasp.arms)
-    for g in grasp.groups:
-        q, x = state.stacked(state.q, g), state.stacked(pushes, g)
-        moved = g.structure(q).solve(q, x, None, 0.0) if g.looped else g.robot.mass_matrix_solve(q, x)
-        for m, k in enumerate(g.arms):
-            free[k] = moved[..., m, :]
-    tips = state.rows(grasp._tip_velocities(state.q, tuple(free)))
-    solved = Omega(state, compliance(state)).solve(tips, wrench)
-    change = answered(state, solved.multipliers, tuple(free))
-    return change, solved.acceleration, state.forces(solved.multipliers)
+def _positions(state: GraspState) -> list[tuple[Group, Array]]:
+    """Return the groups, and the positions of their arms."""
+    return [(g, state.stacked(state.q, g)) for g in state.grasp.groups]
 
 
-def _along_loops(state: GraspState, asked: Callable[[Group, Array, Array], Array]) -> Changes | None:
-    """The smallest changes of the arms that do what is asked of their own loops; None if no arm has some."""
-    groups = state.grasp.groups
-    if not any(g.looped for g in groups):
-        return None
-    found = [np.zeros_like(v) for v in state.v]
-    for g in groups:
+def respond(
+    state: GraspState,
+    contacts: list[Array],
+    loops: list[Array | None],
+    pushes: Changes | None = None,
+    wrench: Array | None = None,
+) -> tuple[Changes, Solved]:
+    """Solve M a = x + K^T lambda, K a = c for the velocities of the arms and of the object.
+
+    c are `contacts` for the rows of contacts, by groups, and `loops` for those of the arms' own loops; x are impulses
+    `pushes` on the joints and `wrench` on the object.
+    """
+    moved: list[Array] = []
+    for (g, q), c in zip(_positions(state), loops, strict=True):
+        x = None if pushes is None else state.stacked(pushes, g)
         if g.looped:
-            q, v = state.stacked(state.q, g), state.stacked(state.v, g)
-            x = g.structure(q).solve(q, None, asked(g, q, v), 0.0)
-            for m, k in enumerate(g.arms):
-                found[k] = x[..., m, :]
-    return tuple(found)
-
-
-def answered(state: GraspState, multipliers: list[Array], first: Changes | None) -> Changes:
-    """What contact forces by rows do to the arms, after a first change of them."""
-    forces = state.forces(multipliers)
-    found: list[Array] = [np.empty(0)] * len(state.grasp.arms)
-    for g in state.grasp.groups:
-        x = -response(state, g, forces[..., g.contacts, :])
-        for m, k in enumerate(g.arms):
-            found[k] = x[..., m, :]
-    return tuple(found) if first is None else _sums(first, tuple(found))
-
-
-def _sums(x: Changes, y: Changes) -> Changes:
-    return tuple(a + b for a, b in zip(x, y, strict=True))
+            moved.append(g.structure(q).solve(q, x, c, 0.0))
+        else:
+            still = np.zeros((*q.shape[:-1], g.robot.nv))
+            moved.append(still if x is None else g.robot.mass_matrix_solve(q, x))
+    free = by_arms(state, moved)
+    wanted = contacts
+    if any(x.any() for x in free):
+        tips = state.rows(state.grasp._tip_velocities(state.q, free))
+        wanted = [c + y for c, y in zip(contacts, tips, strict=True)]
+    solved = Omega(state, compliance(state)).solve(wanted, wrench)
+    forces = state.forces(solved.multipliers)
+    pushed = [-response(state, g, forces[..., g.contacts, :]) for g in state.grasp.groups]
+    return tuple(x + y for x, y in zip(free, by_arms(state, pushed), strict=True)), solved
 
 
 def _moved(pose: Array, change: Array) -> Array:
-    """A pose after a small motion (rotation vector, shift of the origin), in the world's axes."""
+    """Return a pose after a small motion (rotation vector, shift of the origin), in the world's axes."""
     X = np.array(pose)
     X[..., :3, :3] = exp(change[..., :3]) @ pose[..., :3, :3]
     X[..., :3, 3] += change[..., 3:]

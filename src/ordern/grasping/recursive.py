@@ -42,7 +42,18 @@ from .motion import GraspMotion, motion_of
 from .omega import Omega, Solved
 from .state import GraspState
 
-__all__ = ["RECURSIVE", "compliance", "general", "jacobians", "rccfd1", "rccfd2", "rccfd3", "rccfd_fd4", "response"]
+__all__ = [
+    "RECURSIVE",
+    "by_arms",
+    "compliance",
+    "general",
+    "jacobians",
+    "rccfd1",
+    "rccfd2",
+    "rccfd3",
+    "rccfd_fd4",
+    "response",
+]
 
 Solve = Callable[[Omega, list[Array], Array | None], Solved]
 
@@ -136,7 +147,7 @@ def general(
         J = jacobians(g, q)
         still.append((J, _pushed(g, q, J, method)))  # forces on the tips, as joint forces: rows
     L = [_symmetric(J @ np.swapaxes(moved, -1, -2)) for J, moved in still]
-    alpha = state.grasp._tip_accelerations(state.q, state.v, _by_arms(state, free))
+    alpha = state.grasp._tip_accelerations(state.q, state.v, by_arms(state, free))
     solved = solve(Omega(state, L, rcond), state.rows(alpha - state.bias), -state.object_bias(wrench))
     forces = state.forces(solved.multipliers)
     both = []
@@ -145,7 +156,7 @@ def general(
         pull = -(np.swapaxes(J, -1, -2) @ f.reshape(*f.shape[:-2], -1, 1))[..., 0]
         q = state.stacked(state.q, g)
         both.append(th + _pushed(g, q, pull[..., None, :], method)[..., 0, :])
-    return motion_of(state, _by_arms(state, both), solved, forces)
+    return motion_of(state, by_arms(state, both), solved, forces)
 
 
 def rccfd1(
@@ -156,14 +167,14 @@ def rccfd1(
     for g in _simple(state):
         q, T = state.stacked(state.q, g), _bias_free(state, tau, g)
         free.append(_joints(g, q, _filtered(g, q, T, None)))  # (6.11a), (6.11b)
-    alpha = state.grasp._tip_accelerations(state.q, state.v, _by_arms(state, free))  # (6.11c)
+    alpha = state.grasp._tip_accelerations(state.q, state.v, by_arms(state, free))  # (6.11c)
     omega = Omega(state, compliance(state), rcond)  # (6.11d), (6.11e)
     solved = solve(omega, state.rows(alpha - state.bias), -state.object_bias(wrench))  # (6.11f)
     forces = state.forces(solved.multipliers)
     both = []
     for g, th in zip(state.grasp.groups, free, strict=True):
         both.append(th - response(state, g, forces[..., g.contacts, :]))  # (6.11g), (6.11i)
-    return motion_of(state, _by_arms(state, both), solved, forces)  # (6.11h), (6.11j)
+    return motion_of(state, by_arms(state, both), solved, forces)  # (6.11h), (6.11j)
 
 
 def rccfd2(
@@ -182,7 +193,7 @@ def rccfd2(
     found = []
     for g, (q, T) in zip(state.grasp.groups, given, strict=True):
         found.append(_joints(g, q, _filtered(g, q, T, -forces[..., g.contacts, :])))  # (6.18e)
-    return motion_of(state, _by_arms(state, found), solved, forces)
+    return motion_of(state, by_arms(state, found), solved, forces)
 
 
 def rccfd3(
@@ -211,7 +222,7 @@ def rccfd3(
         one.rank,
         np.maximum(one.residual, two.residual),
     )
-    return motion_of(state, _by_arms(state, found), solved, f1 - f2)
+    return motion_of(state, by_arms(state, found), solved, f1 - f2)
 
 
 def rccfd_fd4(
@@ -234,7 +245,7 @@ def rccfd_fd4(
         joints.append(both[..., : g.robot.nv])
         at = {tip: _tip(g, tip, "external")(*pushed) for tip in g.tips[1:]} | {g.tips[0]: first}
         tips.append(g.tipwise(at.__getitem__))
-    return motion_of(state, _by_arms(state, joints), solved, forces, state.gathered(tips))
+    return motion_of(state, by_arms(state, joints), solved, forces, state.gathered(tips))
 
 
 RECURSIVE = {"general": general, "rccfd1": rccfd1, "rccfd2": rccfd2, "rccfd3": rccfd3, "rccfd-fd4": rccfd_fd4}
@@ -320,7 +331,7 @@ def _convective(state: GraspState) -> Array:
     return state.grasp._tip_accelerations(state.q, state.v, zeros)
 
 
-def _by_arms(state: GraspState, parts: list[Array]) -> tuple[Array, ...]:
+def by_arms(state: GraspState, parts: list[Array]) -> tuple[Array, ...]:
     """Split arrays of groups, (..., m, n) each, into arrays of arms."""
     found: list[Array] = [np.empty(0)] * len(state.grasp.arms)
     for g, part in zip(state.grasp.groups, parts, strict=True):

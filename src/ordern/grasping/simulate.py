@@ -14,17 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, unknown_name
-from ..simulate.arguments import integrator_for, report_times, run_key
+from ..simulate.arguments import integrator_for, report_times, require_end
 from ..simulate.constraints.limits import limit_stops
-from ..simulate.constraints.loop_stops import loop_stops
 from ..simulate.forces import External, Table, applied
 from ..simulate.options import METHODS as ALL_METHODS
 from ..simulate.options import SimulationOptions
 from ..simulate.results.result import Result
 from ..simulate.run.chunk import Stepwise
-from ..simulate.run.lengths import require_reachable
 from ..simulate.run.problem import Problem
-from ..simulate.run.run import Run
+from ..simulate.simulate import drive
 from .arguments import finite, numbers, per_arm
 from .as_one_robot import from_whole, to_whole
 from .contact_rows import ContactMechanism, contact_rows
@@ -68,7 +66,7 @@ def simulate(
     if keywords.get("method") == "variational":
         raise unknown_name("integrator", "variational", METHODS, _WHAT)
     options = SimulationOptions(**keywords, drift="project" if project else "none")
-    times, end = report_times(until)
+    span = report_times(until)
     forces = _joint_forces(grasp, tau, wrench)
     q, v = to_whole(_start(grasp, q0, v0, pose, velocity, project))
     if options.dynamics not in (None, *DYNAMICS):
@@ -84,10 +82,8 @@ def simulate(
         drift=str(options.drift),
     )
     problem.close(problem.closed, q=q)
-    ends_early = options.ends_early or breach == "stop"
-    require_reachable(end, options.step, "step", options.max_steps, ends_early)
-    require_reachable(end, problem.tau.longest, "the period of tau", options.max_steps, ends_early)
-    stops = limit_stops(robot, options.limits, q) + loop_stops(problem, options.limits, q)
+    require_end(span[1], problem.tau, options, breach == "stop")
+    stops = limit_stops(problem, options.limits, q)
     runner = Stepwise(integrator_for(problem, options))
     # also so that compiling is not counted as running
     found = contact_rows(problem).motion(q, v, np.zeros(problem.nv), problem.dynamics_method)
@@ -97,25 +93,15 @@ def simulate(
             f"contacts that depend on each other ({int(found.rank)} of {found.rows} rows are independent here) would "
             "lock the motion; use an explicit method"
         )
-    resting = Stepwise(integrator_for(problem, options)) if options.limits == "bounce" else None
-    ready = time.perf_counter()
+    parts = {
+        "loops": robot.loop_digest,
+        "contacts": [
+            [type(c).__name__, c.name, c.at.matrix, c.on_tip.matrix, c.bound, c.surface] for c in grasp.contacts
+        ],
+        "breach": breach,
+    }
     contacts = OneSidedContacts(problem, breach)
-    run = Run(problem, runner, resting, (q, v), end, times, stops, options, ready, ready - began, contacts)
-    key = ""
-    if options.checkpoint is not None:
-        parts: dict[str, Any] = {
-            "robot": [robot.name, robot.digest, robot.lower, robot.upper],
-            "loops": robot.loop_digest,
-            "contacts": [
-                [type(c).__name__, c.name, c.at.matrix, c.on_tip.matrix, c.bound, c.surface] for c in grasp.contacts
-            ],
-            "q0": q,
-            "v0": v,
-            "until": [times, end],
-            "breach": breach,
-        }
-        key = run_key(parts, problem, options)
-    return contacts.told(run.go(options.checkpoint, key, options.shown()))
+    return contacts.told(drive(problem, options, (q, v), span, stops, runner, parts, began, contacts))
 
 
 def _start(grasp: Grasp, q0: Any, v0: Any, pose: Any, velocity: Any, project: bool) -> GraspState:

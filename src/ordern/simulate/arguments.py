@@ -14,15 +14,16 @@ from .integrators.explicit import Explicit
 from .integrators.integrator import Integrator
 from .run.exchange import real
 from .run.fingerprint import fingerprint
-from .run.lengths import LEAST_TIME
+from .run.lengths import LEAST_TIME, require_reachable
 from .switches import Switch
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .forces import Applied
     from .options import SimulationOptions
     from .run.problem import Problem
 
-__all__ = ["initial_state", "integrator_for", "report_times", "run_key"]
+__all__ = ["initial_state", "integrator_for", "report_times", "require_end", "run_key"]
 
 Array = NDArray[np.float64]
 
@@ -77,7 +78,16 @@ def integrator_for(problem: Problem, options: SimulationOptions) -> Integrator:
     return Explicit(problem, settings, options.method)
 
 
-def run_key(parts: dict[str, Any], problem: Problem, options: SimulationOptions) -> str:
+def require_end(end: float, tau: Applied, options: SimulationOptions, ends_early: bool = False) -> None:
+    """Raise if a run cannot get to its end by its steps; a run that something may end before need not get there."""
+    early = ends_early or options.ends_early
+    require_reachable(end, options.step, "step", options.max_steps, early)
+    require_reachable(end, tau.longest, "the period of tau", options.max_steps, early)
+
+
+def run_key(
+    parts: dict[str, Any], problem: Problem, options: SimulationOptions, state: tuple[Array, Array], span: Any
+) -> str:
     """Return the identity of a run: a digest for each part, so that an error can name the part that differs."""
 
     def text(x: Any) -> str:
@@ -88,10 +98,16 @@ def run_key(parts: dict[str, Any], problem: Problem, options: SimulationOptions)
         if isinstance(x, Switch):
             return f"switch {x} {x.at} {x.tolerance} {x.once} {text(x.when)}"
         if isinstance(x, Event):
-            return f"event {x.name} {x.direction} {x.terminal} {fingerprint(x.function)}"
+            effect = "" if x.effect is None else fingerprint(x.effect)
+            return f"event {x.name} {x.direction} {x.terminal} {fingerprint(x.function)} {effect}"
         return repr(x)
 
+    robot = problem.robot
     parts = parts | {
+        "robot": [robot.name, robot.digest, robot.lower, robot.upper],
+        "q0": state[0],
+        "v0": state[1],
+        "until": span,
         "tau": problem.tau.key,
         "external": problem.external.key,
         "method": [options.method, options.dynamics, options.smoothing, options.dense],

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
-from .arguments import initial_state, integrator_for, report_times, run_key
+from .arguments import initial_state, integrator_for, report_times, require_end, run_key
 from .constraints.limits import Stop, limit_stops
 from .constraints.loop_rows import LoopMechanism
-from .constraints.loop_stops import loop_stops
 from .constraints.start import assembled, closed_start
 from .forces import External, applied
 from .integrators.native import kept
@@ -20,16 +19,15 @@ from .integrators.tableaus import TABLEAUS
 from .options import SimulationOptions
 from .run.balance import conserved
 from .run.chunk import Compiled, Runner, Stepwise
-from .run.lengths import require_reachable
 from .run.problem import Problem
-from .run.run import Run
+from .run.run import OneSided, Run, State
 from .switches import require_loops
 
 if TYPE_CHECKING:
     from ..robot import Robot
     from .results.result import Result
 
-__all__ = ["simulate"]
+__all__ = ["drive", "simulate"]
 
 Array = NDArray[np.float64]
 
@@ -54,12 +52,10 @@ def simulate(
     require_loops(robot, options.switches)
     q = robot.project(initial_state("q0", q0, robot.neutral() if q0 is not None else assembled(robot), robot))
     v = initial_state("v0", v0, np.zeros(robot.nv), robot)
-    times, end = report_times(until)
-    stops = limit_stops(robot, options.limits, q)
+    span = report_times(until)
     forces = (applied(robot, tau), External(robot, external))
-    require_reachable(end, options.step, "step", options.max_steps, options.ends_early)
-    require_reachable(end, forces[0].longest, "the period of tau", options.max_steps, options.ends_early)
-    constrained, switched = bool(robot.nc or options.switches), bool(options.switches)
+    require_end(span[1], forces[0], options)
+    constrained = bool(robot.nc or options.switches)
     if not constrained:  # name an unknown or unfit method before anything is done
         robot.kernel("forward_dynamics", options.dynamics or "articulated-body")
     problem = Problem(
@@ -70,29 +66,36 @@ def simulate(
         mechanism=LoopMechanism(robot) if constrained else None,
         drift=options.drift if isinstance(options.drift, str) else "baumgarte",
         pull=options.pull,
-        switched=switched,
+        switched=bool(options.switches),
     )
     if constrained:
         problem.close(problem.closed, q=q)
         q, v = closed_start(problem.now, q, v, v0 is not None)
         problem.close(problem.closed, q=q)
-        stops += loop_stops(problem, options.limits, q)
-    between = bool(options.dense or options.events or stops or times is not None)
+    stops = limit_stops(problem, options.limits, q)
+    between = bool(options.dense or options.events or stops or span[0] is not None)
     runner = _runner(problem, options, between)
     _compile(problem, q, v, stops if options.limits == "bounce" else [])
+    parts = {"loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops]]}
+    return drive(problem, options, (q, v), span, stops, runner, parts, began)
+
+
+def drive(
+    problem: Problem,
+    options: SimulationOptions,
+    state: State,
+    span: tuple[Array | None, float],
+    stops: list[Stop],
+    runner: Runner,
+    parts: dict[str, Any],
+    began: float,
+    contacts: OneSided | None = None,
+) -> Result:
+    """Run to the end of the span, with a checkpoint if there is one; `parts` identify the run besides its settings."""
     resting = Stepwise(integrator_for(problem, options)) if options.limits == "bounce" else None
     ready = time.perf_counter()
-    run = Run(problem, runner, resting, (q, v), end, times, stops, options, ready, ready - began)
-    key = ""
-    if options.checkpoint is not None:
-        parts = {
-            "robot": [robot.name, robot.digest, robot.lower, robot.upper],
-            "q0": q,
-            "v0": v,
-            "until": [times, end],
-            "loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops]],
-        }
-        key = run_key(parts, problem, options)
+    run = Run(problem, runner, resting, state, span, stops, options, ready, ready - began, contacts)
+    key = "" if options.checkpoint is None else run_key(parts, problem, options, state, span)
     return run.go(options.checkpoint, key, options.shown())
 
 

@@ -4,18 +4,22 @@ A hard stop acts as a unilateral constraint. With u the velocities away from the
 inertia and p >= 0 the impulses, an impact is Newton's law, u+ + e min(u, 0) = u + A p + e min(u, 0) >= 0, complementary
 to p: for a single joint, v+ = v - (1 + e) M^-1 e_j v_j / (M^-1)_jj. A joint that is pushed onto its stop rests there,
 held by a force, until that force would have to pull. With closed loops M^-1 is what these leave of it: the response to
-an impulse that all loops share in. The rows of E are those of joints that close loops too (see `loop_stops`).
+an impulse that all loops share in. The coordinate of a joint that closes a loop is a function of q. On closed positions
+its rate is E v too, with a row E(q) of the matrix that leads from the tree's velocities to those of such joints; its
+acceleration is E a + (dE/dt) v.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import math
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ArgumentError
 from ...joints.limitable import own_rates
+from ...loops.limits import limited_coordinates
 from ...records import dataclass
 from ..integrators.integrator import StepFailedError
 from ..results.report import Violation
@@ -32,6 +36,8 @@ __all__ = ["MODES", "REST", "Excess", "Stop", "complementary", "impact", "limit_
 Array = NDArray[np.float64]
 
 MODES = ("ignore", "stop", "bounce")
+TOUCHES = 1e-11
+"""A joint that closes a loop and is no further inside of a limit, in rad and m, is at it: loops are closed to 1e-12."""
 REST = 1e-5
 """A joint that leaves its stop slower than this (rad/s, m/s) does not leave it."""
 
@@ -40,34 +46,42 @@ _BEYOND = 1e-9
 """What is less beyond a limit, as a part of the range (or in rad, m without one), is rounding and no violation."""
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A limit of one coordinate."""
+    """A limit of one coordinate of a joint of the tree, or of a joint that closes a loop."""
 
     joint: str
     q: int
-    """The coordinate's place in q."""
+    """The coordinate's place in q; of a joint that closes a loop, among the joint's own."""
     v: int
-    """The place of its rate in v; -1 if it is no velocity's integral."""
+    """The place of its rate in v, or among the joint's own; -1 if it is no velocity's integral."""
     side: int
     """1: a lower limit, -1: an upper one."""
     bound: float
-
-    rounding: ClassVar[float] = 1e-13
-    """Velocities below this part of what they are the sum of are zero."""
-
-    def inside(self, q: Array) -> float:
-        """How far a position is inside of the limit."""
-        return float(self.side * (q[self.q] - self.bound))
-
-    def reached(self, q: Array) -> bool:
-        """Whether a position is at the limit, or beyond."""
-        return self.inside(q) <= 0.0
+    problem: Problem | None = None
+    """The mechanism whose loop the joint closes; None for a joint of the tree, whose coordinate is one of q."""
 
     @property
     def own(self) -> bool:
-        """Whether the coordinate is one of q, that can be set."""
-        return True
+        """Whether the coordinate is one of q, and can be set."""
+        return self.problem is None
+
+    @property
+    def rounding(self) -> float:
+        """Velocities below this part of the terms that they are the sum of are zero."""
+        return 1e-13 if self.own else 1e-11
+
+    def inside(self, q: Array) -> float:
+        """Return how far a position is inside of the limit; well inside while the loop is open."""
+        at: Array | None = q
+        if self.problem is not None:
+            at = self.problem.turns.here(self.problem.now.robot, q, self.joint)
+        return 1.0 if at is None else float(self.side * (at[self.q] - self.bound))
+
+    def reached(self, q: Array) -> bool:
+        """Tell whether a position is at the limit, or beyond."""
+        return self.inside(q) <= (0.0 if self.own else TOUCHES)
 
     @property
     def name(self) -> str:
@@ -76,7 +90,7 @@ class Stop:
 
 
 def stops_of(robot: Robot) -> list[Stop]:
-    """All limits of a robot."""
+    """Return all limits of the joints of the tree."""
     stops = []
     for c in robot.independent:
         limited = np.isfinite([*c.lower, *c.upper]).any()
@@ -89,21 +103,37 @@ def stops_of(robot: Robot) -> list[Stop]:
     return stops
 
 
-def limit_stops(robot: Robot, mode: str, q0: Array) -> list[Stop]:
-    """Return the stops that a run has to watch; raise if it cannot start there."""
+def _loop_stops(problem: Problem) -> list[Stop]:
+    """Return all limits of joints that close loops."""
+    robot = problem.robot
+    every = robot if all(x.active for x in robot.loops) else robot.with_loops([x.name for x in robot.loops])
+    starts = {x.loop.name: x.v.start for x in every.loop_table.loops}
+    return [
+        Stop(x.loop, x.index, x.v - starts[x.loop] if x.v >= 0 else -1, side, float(bound), problem)
+        for x in limited_coordinates(every)
+        for side, bound in ((1, x.lower), (-1, x.upper))
+        if math.isfinite(bound)
+    ]
+
+
+def limit_stops(problem: Problem, mode: str, q0: Array) -> list[Stop]:
+    """Return the stops that a run has to watch; raise if it cannot start at q0."""
     if mode == "ignore":
         return []
-    stops = stops_of(robot)
+    stops = stops_of(problem.robot) + (_loop_stops(problem) if problem.constrained else [])
+    problem.turns.renew(problem.now.robot, q0)
     for s in stops:
-        if s.inside(q0) < 0.0:
+        if s.inside(q0) < (0.0 if s.own else -TOUCHES):
+            who = "joint" if s.own else "the joint of loop"
+            place = f"at {q0[s.q]:g}," if s.own else f"{-s.inside(q0):.3g}"
             raise ArgumentError(
-                f"q0: joint {s.joint!r} starts at {q0[s.q]:g}, beyond its {'lower' if s.side > 0 else 'upper'} limit "
+                f"q0: {who} {s.joint!r} starts {place} beyond its {'lower' if s.side > 0 else 'upper'} limit "
                 f"{s.bound:g}; with limits={mode!r} a run starts within the limits"
             )
         if mode == "bounce" and s.v < 0:
             raise ArgumentError(
-                f"limits='bounce': coordinate {s.q} of joint {s.joint!r} has a limit, but no velocity of its own to be "
-                "reversed; use limits='stop' or 'ignore'"
+                f"limits='bounce': coordinate {s.q} of {'joint' if s.own else 'loop'} {s.joint!r} has a limit, but no "
+                "velocity of its own to be reversed; use limits='stop' or 'ignore'"
             )
     return stops
 
@@ -111,7 +141,7 @@ def limit_stops(robot: Robot, mode: str, q0: Array) -> list[Stop]:
 def impact(
     problem: Problem, stops: list[Stop], t: float, q: Array, v: Array, restitution: float
 ) -> tuple[Array, Array]:
-    """The velocities after impacts of joints on their stops, all that touch theirs given; and those away from stops."""
+    """Return the velocities after impacts of all joints that touch their stops, and those away from the stops."""
     E = problem.stop_rows(stops, q)
     response = problem.stop_response(q, E, t)
     A, u = response @ E.T, E @ v
@@ -138,7 +168,7 @@ def _no_way_back(s: Stop, t: float, speed: float) -> str:
 
 
 def complementary(A: Array, b: Array) -> Array:
-    """p >= 0 with A p + b >= 0 and no product above zero, for a positive A: Murty's least-index pivoting."""
+    """Return p >= 0 with A p + b >= 0 and zero products, for a positive A: Murty's least-index pivoting."""
     n = len(b)
     active = np.zeros(n, dtype=bool)
     scale = 1e-14 * (np.abs(b).max(initial=0.0))

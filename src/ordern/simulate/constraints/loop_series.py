@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ...algorithms.closed_loop.rank import decide, groups
 from ...errors import ArgumentError, unknown_name
 from ...loops.limits import loop_positions
-from ..integrators.native import kept
 from ..results import energy
 from ..results.series import LOOP_FORCE, LOOPS_CLOSED
+from .loop_rows import LoopMechanism
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -29,7 +29,7 @@ _AT_ONCE = 1_000_000
 
 def residuals(result: Result) -> dict[str, Array]:
     """For each loop and coupling its residuals, (N, rows); loops that were open at the time included."""
-    robot = _with(result.robot, {x.name: True for x in result.robot.constraints})
+    robot = _all(result.robot)
     if not robot.nc:
         return {}
     r = robot.loop_residual(result.q, t=result.t)
@@ -44,7 +44,7 @@ def multipliers(result: Result) -> dict[str, Array]:
             f"{LOOP_FORCE!r}; those of robot.simulate do"
         )
     load, found = result.extra[LOOP_FORCE], {}
-    rows = _with(result.robot, {x.name: True for x in result.robot.constraints}).loop_rows
+    rows = _all(result.robot).loop_rows
     for name, where in rows.items():
         found[name] = np.zeros((len(result), where.stop - where.start))
     for robot, which in _structures(result):
@@ -71,7 +71,7 @@ def forces(result: Result, name: str) -> Array:
         raise unknown_name("loop", name, lam, result.robot.name)
     if any(c.name == name for c in result.robot.couplings):
         return lam[name][:, 0]
-    robot = _with(result.robot, {x.name: True for x in result.robot.constraints})
+    robot = _all(result.robot)
     W = robot.loop_wrenches(result.q, t=result.t)[:, robot.loop_rows[name]]
     return np.asarray((W * lam[name][..., None]).sum(axis=1))
 
@@ -81,7 +81,7 @@ def coordinates(result: Result, name: str, kind: str) -> Array:
 
     Angles are counted through full turns, from the first sample on.
     """
-    robot = _with(result.robot, {x.name: True for x in result.robot.constraints})
+    robot = _all(result.robot)
     x = next(x for x in robot.loop_table.loops if x.loop.name == name)
     if kind == "v":
         return np.asarray(robot.loop_velocities(result.q, result.v)[:, x.v])
@@ -101,10 +101,14 @@ def elastic(result: Result) -> Array:
     return total
 
 
-def _with(robot: Robot, closed: dict[str, bool]) -> Robot:
-    key = ("structure", tuple(sorted(closed.items())))
-    same = all(x.active == closed[x.name] for x in robot.constraints)
-    return kept(robot, key, lambda: robot if same else robot.with_loops(closed))
+def _with(robot: Robot, closed: Iterable[Any]) -> Robot:
+    """Return the robot with these loops and couplings closed."""
+    return LoopMechanism(robot).rows(tuple(map(bool, closed))).robot
+
+
+def _all(robot: Robot) -> Robot:
+    """Return the robot with all loops and couplings closed."""
+    return _with(robot, (True for _ in robot.constraints))
 
 
 def _structures(result: Result) -> Iterator[tuple[Robot, NDArray[np.int64]]]:
@@ -116,5 +120,4 @@ def _structures(result: Result) -> Iterator[tuple[Robot, NDArray[np.int64]]]:
         return
     each, number = np.unique(masks, axis=0, return_inverse=True)
     for k, mask in enumerate(each):
-        closed = {x.name: bool(on) for x, on in zip(robot.constraints, mask, strict=True)}
-        yield _with(robot, closed), np.flatnonzero(number.ravel() == k)
+        yield _with(robot, mask), np.flatnonzero(number.ravel() == k)

@@ -57,10 +57,10 @@ class SingularBand:
         """Whether the last steps began in the band."""
         self._rate = np.zeros(run.problem.nv)
         """Accelerations at the end of the last step that a watcher cut, as its polynomials have them."""
-        name = "singular position"
-        self.watchers = [Watcher(name, self._away, self._reached, 0, Phase.STRUCTURE, shown=False)]
-        if not run.problem.constrained:
-            self.watchers = []
+        self.watchers: list[Watcher] = []
+        if run.problem.constrained:
+            name = "singular position"
+            self.watchers.append(Watcher(name, self._away, self._reached, 0, Phase.STRUCTURE, shown=False))
 
     @property
     def inside(self) -> bool:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from ...loops.limits import velocity_bias, velocity_rows
 from ...records import dataclass
 from ..constraints.constraints import Constraints, Mechanism
-from ..constraints.loop_rows import LoopMechanism
+from ..constraints.loop_rows import LoopMechanism, LoopRows
 from ..constraints.stop_projection import Holding, spread
 from ..constraints.unwrap import Turns
 from ..integrators.integrator import StepFailedError
+from ..integrators.native import kept
 from .endings import Ending
 
 if TYPE_CHECKING:
@@ -88,7 +89,10 @@ class Problem:
         """The end of the current piece of smooth forces: no force is evaluated after it, not even by rounding."""
         self.evaluations = 0
         """How many states' accelerations `acceleration` and `rates` computed."""
-        self.close(self.mechanism.closed, 0)
+        if mechanism is None:
+            self.use((), kept(robot, ("tree",), lambda: Constraints(LoopRows(robot), 0)))
+        else:
+            self.close(mechanism.closed, 0)
 
     def close(self, closed: tuple[bool, ...], rank: int | None = None, q: Array | None = None, t: float = 0.0) -> None:
         """Close these sets of rows from now on, with a known rank, or with the one that they have near q."""

@@ -103,15 +103,14 @@ class Run:
         runner: Runner,
         resting: Runner | None,
         state: State,
-        end: float,
-        times: Array | None,
+        span: tuple[Array | None, float],
         stops: list[Stop],
         options: SimulationOptions,
         began: float,
         compiling: float = 0.0,
         contacts: OneSided | None = None,
     ) -> None:
-        self.problem, self.robot, self.options, self.end, self.times = problem, problem.robot, options, end, times
+        self.problem, self.robot, self.options, (self.times, self.end) = problem, problem.robot, options, span
         self._usual, self._resting, self.runner = runner, resting, runner
         self.t, (self.q, self.v) = 0.0, state
         self.balance = Balance(self.robot, conserved(self.robot, problem.external.absent))
@@ -129,7 +128,8 @@ class Run:
         self.watch = Tracker(self.robot, watchers, max(1, options.order // 2))
         if contacts is not None:
             contacts.enter(self)
-        self.log = Log(problem.nq, problem.nv, tuple(problem.mechanism.extra(problem).values()))
+        self._extra = problem.mechanism.extra(problem)
+        self.log = Log(problem.nq, problem.nv, tuple(self._extra.values()))
         self.pieces: list[tuple[float, tuple[bool, ...]]] = [(0.0, problem.closed)]
         """Which sets of constraints are closed since when."""
         self.steps = self.rejected = self.evaluations = self.next_time = self.impacts = 0
@@ -397,18 +397,22 @@ class Run:
         """Change the velocities by a user's function of (t, q, v); constraints and stops share in the impact."""
         answer = effect(self.t, read_only(self.q), read_only(self.v))
         if answer is None:
-            return
-        v = real(f"{what}: the effect at t = {self.t:.9g} s", answer)
-        if v.shape != self.v.shape or not np.isfinite(v).all():
-            raise ArgumentError(
-                f"{what}: the effect returned {answer!r} at t = {self.t:.9g} s; give {len(self.v)} finite velocities, "
-                "or None to leave them"
-            )
-        v = self.problem.kept(self.t, self.q, v) if self.problem.now.nc else np.array(v)
-        self.touch((self.q, v), shown=True)
-        if not self.stopped:
-            self.touch(self.stops.again(self.t, self.q, self.v))
-        self.renew()
+            self.stops.restart(self.t, self.q, self.v)
+        else:
+            v = real(f"{what}: the effect at t = {self.t:.9g} s", answer)
+            if v.shape != self.v.shape or not np.isfinite(v).all():
+                raise ArgumentError(
+                    f"{what}: the effect returned {answer!r} at t = {self.t:.9g} s; give {len(self.v)} finite "
+                    "velocities, or None to leave them"
+                )
+            v = self.problem.kept(self.t, self.q, v) if self.problem.now.nc else np.array(v)
+            self.touch((self.q, v), shown=True)
+            if not self.stopped:
+                self.touch(self.stops.again(self.t, self.q, self.v))
+        for w in self._due:  # the motion starts at their zeros, which do not count again
+            if w.index >= 0:
+                self.watch.signs[self.watch.watchers.index(w)] = 0.0
+        self.renew(self._last_h)
 
     # ---- the end
 
@@ -427,7 +431,7 @@ class Run:
         closing = Closing(problem.mechanism, tuple(self.pieces)) if projects else None
         dense = Dense(self.robot, edges, coefficients, closing) if len(coefficients) else None
         rows = [log.column("rows", k) for k in range(7)]
-        extra = {name: log.column("rows", 7 + k) for k, name in enumerate(self.problem.mechanism.extra(self.problem))}
+        extra = {name: log.column("rows", 7 + k) for k, name in enumerate(self._extra)}
         self.wall += time.perf_counter() - self._began
         report = self._report()
         if not report.ok:
@@ -513,7 +517,8 @@ class Run:
 
         problem, pieces = self.problem, zip(state["times"].tolist(), state["closed"], strict=True)
         self.pieces = [(t, tuple(map(bool, closed))) for t, closed in pieces]
-        problem.close(self.pieces[-1][1], int(state["rank"]))
+        if problem.constrained:
+            problem.close(self.pieces[-1][1], int(state["rank"]))
         if "crossing" in state:
             problem.cross(int(state["crossing"][0]), state["crossing"][1:], state["entrance"])
         self.balance.robot = problem.now.robot
