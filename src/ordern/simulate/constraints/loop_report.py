@@ -58,13 +58,14 @@ class LoopReport:
     """What closes the mechanism: "loops", or "contacts" of a grasp."""
 
     def rows(self) -> list[tuple[str, str]]:
-        """Lines of a table."""
+        """Return the lines of a table."""
         much = f"open by up to {self.violation:.1e} ({self.worst}), {self.between:.1e} between steps; {self.drift}"
         found = [(self.of, much)]
         redundant = f", {self.constraints - self.rank} redundant" if self.rank < self.constraints else ""
         found.append(("", f"{self.constraints} constraints{redundant}; rates up to {self.rate:.1e} ({self.fastest})"))
         if self.drift == "project":
-            found.append(("", f"closing them gave {self.projected:.2e} J, {self.projected_most:.2e} J there and back"))
+            absolute = f"({self.projected_most:.2e} J in absolute value)"
+            found.append(("", f"projection added {self.projected:.2e} J net {absolute}"))
         if self.switches:
             found.append(("", f"opened or closed {self.switches} times, which took {self.lost:.6g} J"))
         found += [("singular" if k == 0 else "", str(x)) for k, x in enumerate(self.singular[:5])]
