@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
 from .events import Event
+from .exchange import real
 from .integrators.explicit import Explicit
 from .integrators.integrator import Integrator
-from .run.exchange import real
 from .run.fingerprint import fingerprint
 from .run.lengths import LEAST_TIME, require_reachable
 from .switches import Switch

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError
 from ..records import dataclass
+from .exchange import read_only, real
 from .integrators.integrator import StepFailedError
 from .run.endings import Ending
-from .run.exchange import read_only, real
 from .run.fingerprint import fingerprint
 from .run.lengths import is_positive
 

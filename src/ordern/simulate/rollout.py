@@ -17,7 +17,7 @@ from ..loops.kernels import worst_loop
 from ..records import dataclass
 from .integrators.native import FixedLoop
 from .integrators.tableaus import TABLEAUS
-from .run.memory import machine_memory
+from .memory import machine_memory
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -20,6 +20,7 @@ from ..constraints.limits import Excess, Stop
 from ..constraints.loop_books import LoopBooks
 from ..constraints.singular_band import SingularBand
 from ..constraints.switching import Switching
+from ..exchange import read_only, real
 from ..integrators.dense import Dense, Segment
 from ..integrators.integrator import StepFailedError
 from ..results.report import SimulationReport, warn
@@ -27,7 +28,6 @@ from .balance import Balance, conserved
 from .chunk import Chunk, Runner
 from .endings import Ending
 from .event_record import Happened
-from .exchange import read_only, real
 from .log import Log
 from .problem import Problem
 from .sampling import sampled

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...errors import ArgumentError
 from ...records import dataclass
+from ..exchange import read_only
 from ..integrators.dense import Segment, evaluate
-from .exchange import read_only
 from .roots import crossing
 
 if TYPE_CHECKING:

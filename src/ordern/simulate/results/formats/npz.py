@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ....errors import ModelError
 from ...integrators.dense import Dense
-from ...run.memory import machine_memory
+from ...memory import machine_memory
 from .header import ARRAYS, Stored, parsed
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ....errors import ModelError
-from ...run.memory import machine_memory
+from ...memory import machine_memory
 from ..tables import library, to_arrow
 from .comma import grouped
 from .header import Stored, parsed

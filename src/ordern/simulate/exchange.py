@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ArgumentError
+from ..errors import ArgumentError
 
 __all__ = ["read_only", "real"]
 
