@@ -306,10 +306,10 @@ class _Complex:
         (lambda: {"external": np.full((1, 6), 1.0j)}, r"^external: .*real numbers, not complex"),
         (lambda: {"external": {"cart": np.full(6, 1.0j)}}, r"^external: .*'cart'.*complex128"),
         (lambda: {"external": lambda t, q, v: np.full((1, 6), 1.0j)}, r"^external: at t = 0 s: .*not complex"),
-        (lambda: {"tau": on.controllers.Sum(_Complex())}, r"^Sum: _Complex returned complex forces"),
+        (lambda: {"tau": on.controllers.Sum(_Complex())}, r"^Sum: the forces of _Complex must be real"),
         (
             lambda: {"tau": on.controllers.Saturated(CART, lambda t, q, v: np.array([1.0j]))},
-            r"^Saturated: <lambda> returned complex forces",
+            r"^Saturated: the forces of <lambda> must be real",
         ),
         (lambda: {"q0": np.array([1.0j])}, r"^q0: .*real numbers, not complex"),
         (lambda: {"v0": np.array([1.0j])}, r"^v0: .*real numbers, not complex"),

@@ -262,7 +262,7 @@ def hostile(**change: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "pickle"}, "no motion"),
+        ({"format": "pickle"}, "not a motion"),
         ({"version": 99}, "version 99 of the format"),
         ({"samples": 10**12}, "samples|shape"),
         ({"samples": -1}, "damaged"),

@@ -79,7 +79,8 @@ class Compiled(Runner):
         arrays, dtype = self.arguments.checked(given, out, threads)
         if dtype is not SINGLE and dtype is not DOUBLE:
             return self._text.computed(arrays, dtype, out)
-        machine, batch, count = self.machine(dtype.name), self.arguments.batch(arrays), 1
+        machine = self.machine("float64" if dtype is DOUBLE else "float32")  # `dtype.name` makes a new string
+        batch, count = self.arguments.batch(arrays), 1
         if batch:  # without one, there is one state, or the call itself names what is wrong
             count = self._threads(math.prod(batch), arrays, machine, out, threads)
             if out is None and self._bytes * math.prod(batch) >= FROM_BYTES:

@@ -113,8 +113,10 @@ def run_key(
         "method": [options.method, options.dynamics, options.smoothing, options.dense],
         "step-or-tolerances": [options.settings.step, options.settings.rtol, options.settings.atol],
         "events": options.events,
-        "limits": [options.limits, options.restitution],
-        "loops": [parts["loops"], options.drift, options.switches],
+        "limits": options.limits,
+        "restitution": options.restitution,
+        "drift": options.drift,
+        "switches": options.switches,
     }
     digests = {name: hashlib.sha256(text(x).encode()).hexdigest()[:32] for name, x in parts.items()}
     return " ".join(["ordern-simulate", *(f"{name}={digest}" for name, digest in digests.items())])
