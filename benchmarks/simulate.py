@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import ordern as on
-from ordern.simulate.options import share_of_a_step
 from ordern.simulate.integrators.native import Native
+from ordern.simulate.options import share_of_a_step
 
 from .harness import Figures, benchmark, settings, wall_clock
 from .peer import Peer, pin
