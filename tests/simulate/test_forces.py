@@ -113,6 +113,51 @@ def test_sampled_controller(native: bool | None) -> None:
     assert result.report.energy_drift < REQUESTED
 
 
+@pytest.mark.parametrize("until", [0.5, np.linspace(0.0, 0.5, 33)], ids=["steps", "times"])
+@pytest.mark.parametrize("given", [{}, {"method": "semi-implicit-euler", "step": 0.004}], ids=["adaptive", "fixed"])
+def test_samples_do_not_depend_on_chunks_of_steps(until: Any, given: dict[str, Any]) -> None:
+    """Without events, compiled steps go on through many samples; with one that never takes place, each by itself."""
+    robot = on.load("double-pendulum")
+    never = on.Event(lambda t, q, v: 1.0)
+    one, other = Sampled(0.01), Sampled(0.01)
+    whole = robot.simulate([0.5, 0.2], tau=one, until=until, native=True, **given)
+    parts = robot.simulate([0.5, 0.2], tau=other, until=until, events=[never], native=True, **given)
+    for name in ("t", "q", "v", "a", "tau", "work", "dissipated"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
+    assert one.times == other.times
+    assert (whole.report.steps, whole.report.evaluations) == (parts.report.steps, parts.report.evaluations)
+
+
+class _Fails(Sampled):
+    """Fails at the 31st sample."""
+
+    def __init__(self, how: Any) -> None:
+        super().__init__(0.01)
+        self.how = how
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t > 0.295:
+            if isinstance(self.how, BaseException):
+                raise self.how
+            return np.full(1, self.how)
+        return super().__call__(t, q, v)
+
+
+@pytest.mark.parametrize(("how", "ending"), [(math.nan, "bad-force"), (KeyboardInterrupt(), "interrupted")])
+def test_steps_before_a_failing_sample_are_kept(how: Any, ending: str) -> None:
+    with pytest.warns(SimulationWarning):
+        result = CART.simulate([1.0], tau=_Fails(how), until=1.0, native=True)
+    assert result.report.stopped == ending
+    assert_close(result.t[-1], 0.3, ROUNDING)
+    assert_close(result.q, CART.simulate([1.0], tau=Sampled(0.01), until=0.3).q, REQUESTED)
+
+
+def test_no_sample_is_taken_after_an_event() -> None:
+    control = Sampled(0.01)
+    result = CART.simulate([1.0], tau=control, until=3.0, events=[on.Event(lambda t, q, v: q[0] - 0.9, terminal=True)])
+    assert result.report.stopped == "event" and max(control.times) <= result.t[-1]
+
+
 def test_function_of_time_and_state() -> None:
     """A spring and a drive in resonance: x'' + x = cos t has x = t sin t / 2."""
     result = CART.simulate(tau=lambda t, q, v: MASS * (math.cos(t) - q), until=6.0)

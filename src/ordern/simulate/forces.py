@@ -417,7 +417,8 @@ def called(robot: Robot, function: TimeFunction, t: float, q: Array, v: Array) -
     answer = function(t, read_only(q), read_only(v))
     if answer is None:
         raise ArgumentError(f"tau: at t = {t:.9g} s the function returned None; give {robot.nv} numbers")
-    tau = real(f"tau: what the function returned at t = {t:.9g} s", answer)
+    is_plain = type(answer) is np.ndarray and answer.dtype == np.float64
+    tau = answer if is_plain else real(f"tau: what the function returned at t = {t:.9g} s", answer)
     if tau.shape != (robot.nv,):
         raise ArgumentError(
             f"tau: at t = {t:.9g} s the function returned an array of shape {tau.shape}; for {robot.name!r} give "

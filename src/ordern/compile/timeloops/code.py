@@ -116,5 +116,12 @@ class LoadedLoop:
 
     def run(self, words: Mapping[str, int]) -> None:
         """Run the code. The words must be right: nothing is checked here, and all they point to must be alive."""
-        ordered = np.array([words[name] for name in self._words], np.int64)
-        self._run(ordered.ctypes.data)
+        self.call(self.ordered(words).ctypes.data)
+
+    def ordered(self, words: Mapping[str, int]) -> NDArray[np.int64]:
+        """Return the words in the order in which the code reads them."""
+        return np.array([words[name] for name in self._words], np.int64)
+
+    def call(self, address: int) -> None:
+        """Run the code with ordered words at an address."""
+        self._run(address)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -26,6 +27,8 @@ __all__ = ["FixedLoop", "Native", "Segment", "has_passive", "kept"]
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
+Renew = Callable[[float, Array, Array], tuple[Array, float] | None]
+"""A function of (t, q, v) that returns joint forces and the time until which they hold, or None to stop there."""
 
 _LANES = 2
 """Lanes for one state, which is in all of them: wider vectors take longer, and scalars are not faster."""
@@ -121,9 +124,9 @@ class Segment:
     v: Array
     a: Array
     work: Array
-    """The work of the applied forces since the start of the segment."""
+    """The work of the applied forces since the start of the segment, or since the forces were renewed."""
     dissipated: Array
-    """Minus the work of passive forces, springs included, since the start of the segment."""
+    """Minus the work of passive forces, springs included, since then."""
     dense: Array | None
     """For each step coefficients c of y(s) = sum_k c[k] s^k, 0 <= s <= 1, of shape (steps, m, nq + nv + 2): positions,
     velocities, and both works since the start of the step. None without `dense`, or if the method has none."""
@@ -142,6 +145,8 @@ class Segment:
     state became infinite or NaN."""
     index: int | None = None
     """The first component of v that is not finite."""
+    renewals: tuple[int, ...] = ()
+    """The steps before which the forces were renewed."""
 
 
 class Native:
@@ -208,11 +213,13 @@ class Native:
         capacity: int | None = None,
         dense: bool = True,
         external: tuple[Array, Array] | None = None,
+        renew: Renew | None = None,
     ) -> Segment:
         """Step from a state towards t_end, which the last step meets exactly; h is the first step to try.
 
         Take at most `capacity` steps; how many a call takes does not change them. `external` forces are a value at
-        t_force and a slant, each (bodies, 6).
+        t_force and a slant, each (bodies, 6). At t_end, `renew` may return other joint forces, constant until a later
+        t_end, and the steps go on.
         """
         nq, nv, degree = self.robot.nq, self.robot.nv, self.method.degree
         dense = dense and degree > 0
@@ -241,8 +248,33 @@ class Native:
         words = self._own | {name: array.ctypes.data for name, array in arrays.items()} | {"capacity": n}
         if not dense:
             words["dense_out"] = 0
-        self._loaded.run(words)
-        return self._segment(given, out, scalars)
+        ordered = self._loaded.ordered(words)
+        self._loaded.call(ordered.ctypes.data)
+        renewals = [] if renew is None else self._go_on(renew, n, ordered, out, scalars)
+        return replace(self._segment(given, out, scalars), renewals=tuple(renewals))
+
+    def _go_on(
+        self, renew: Renew, capacity: int, words: NDArray[np.int64], out: dict[str, Any], scalars: Array
+    ) -> list[int]:
+        """Continue with renewed forces while there are some, in the same buffers; return the steps before which."""
+        found: list[int] = []
+        counts, q, v = out["counts"], out["q_out"], out["v_out"]
+        address, call = words.ctypes.data, self._loaded.call
+        tau, slant = np.zeros(self.robot.nv), np.zeros(self.robot.nv)
+        first = q.ctypes.data, v.ctypes.data, q.strides[0], v.strides[0]
+        at_q, at_v, at_tau, at_slant = (ADVANCE_WORDS.index(name) for name in ("q", "v", "tau", "slant"))
+        words[at_tau], words[at_slant] = tau.ctypes.data, slant.ctypes.data
+        while True:
+            steps, _, _, status = counts.tolist()
+            if not 0 < steps < capacity or STATUSES[status] != "end":
+                return found
+            renewed = renew(float(scalars[0]), q[steps - 1], v[steps - 1])
+            if renewed is None:
+                return found
+            tau[:], scalars[1] = renewed
+            words[at_q], words[at_v] = first[0] + (steps - 1) * first[2], first[1] + (steps - 1) * first[3]
+            found.append(steps)
+            call(address)
 
     def _segment(self, given: dict[str, Array], out: dict[str, Any], scalars: Array) -> Segment:
         steps, rejected, evaluations, status = out["counts"].tolist()

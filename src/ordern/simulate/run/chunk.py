@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Chunk", "Compiled", "Runner", "Stepwise"]
 
 Array = NDArray[np.float64]
+
+_LONGEST = 0.1
+"""Seconds of wall time after which compiled steps take no further sample in the same chunk."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,12 @@ class Runner(ABC):
         """Begin at this state, with a first step to try or None; no force is asked for beyond the end."""
 
     @abstractmethod
-    def run(self, end: float, most: int) -> Chunk:
-        """Up to `most` steps towards the end; fewer only if it is reached, or there is a failure."""
+    def run(self, end: float, most: int, limit: float) -> Chunk:
+        """Take up to `most` steps towards the end of the piece; fewer only if it is reached, or there is a failure.
+
+        If `limit` is later, the runner may go on towards it through further pieces; it then samples the controller at
+        their starts.
+        """
 
     @property
     @abstractmethod
@@ -108,7 +116,7 @@ class Stepwise(Runner):
         """The step that it would try next."""
         return self.integrator.h
 
-    def run(self, end: float, most: int) -> Chunk:
+    def run(self, end: float, most: int, limit: float) -> Chunk:
         """Steps, stacked."""
         taken: list[Step] = []
         failure = None
@@ -122,7 +130,7 @@ class Stepwise(Runner):
                 break
             except KeyboardInterrupt:  # the steps before are kept, and a checkpoint can go on from there
                 self.integrator.restore(before)
-                failure = StepFailedError(Ending.INTERRUPTED, t, f"interrupted at t = {t:.9g} s")
+                failure = interrupted(t)
                 break
             t = taken[-1].t1
         self._t = t
@@ -236,17 +244,22 @@ class Compiled(Runner):
         """The step that it would try next."""
         return self._h
 
-    def run(self, end: float, most: int) -> Chunk:
-        """One call of the compiled loop."""
+    def run(self, end: float, most: int, limit: float) -> Chunk:
+        """Call the compiled loop."""
         start, nq, nv = self._t, self.problem.nq, self.problem.nv
         before = (start, self._q, self._v)
         tau, slant, since = line(self.problem.tau, start, end)
         external = self.problem.external.line(since)
-        s = self._loop.advance(start, self._q, self._v, self._h, end, tau, slant, since, most, self._between, external)
-        n = len(s.t)
+        samples = _Samples(self.problem, tau, limit)
+        goes_on = limit > end and (self._loop.method.degree or not self._between)
+        s = self._loop.advance(
+            *(start, self._q, self._v, self._h, end, tau, slant, since, most, self._between, external),
+            renew=samples if goes_on else None,
+        )
+        n, renewals = len(s.t), list(s.renewals)
         if n:
             self._t, self._q, self._v, self._h = float(s.t[-1]), s.q[-1], s.v[-1], s.h
-        failure, count = None, s.evaluations + self._new
+        failure, count = samples.failure, s.evaluations + self._new
         self._new = 0
         if s.status == "not-finite":
             failure = not_finite(self.problem, self._t, s.index, 0, 0)
@@ -264,9 +277,9 @@ class Compiled(Runner):
             s.q,
             s.v,
             s.a,
-            tau + (s.t - since)[:, None] * slant,
-            work=np.diff(s.work, prepend=0.0),
-            taken=np.diff(s.dissipated, prepend=0.0),
+            np.repeat(samples.tau, np.diff([0, *renewals, n]), axis=0) + (s.t - since)[:, None] * slant,
+            work=_differences(s.work, renewals),
+            taken=_differences(s.dissipated, renewals),
             dense=dense.reshape(n, dense.shape[1], nq + nv + 2),
             projected=np.zeros(n),
             rejected=int(s.rejected.sum()) + s.failed,
@@ -304,6 +317,44 @@ class Compiled(Runner):
         """Continue from there."""
         self._t, self._h, self._new = float(state["t"]), float(state["h"]), int(state["new"])
         self._q, self._v = np.array(state["q"]), np.array(state["v"])
+
+
+class _Samples:
+    """Samples the controller at the end of a piece, while compiled steps go on towards a limit."""
+
+    def __init__(self, problem: Problem, tau: Array, limit: float) -> None:
+        self.problem, self.limit, self.tau = problem, limit, [tau]
+        self.failure: StepFailedError | None = None
+        self._until = time.perf_counter() + _LONGEST
+
+    def __call__(self, t: float, q: Array, v: Array) -> tuple[Array, float] | None:
+        """Return the joint forces of the piece that begins here, and its end; None where the steps end."""
+        problem = self.problem
+        if t >= self.limit or time.perf_counter() > self._until:
+            return None
+        try:
+            problem.tau.enter(t, q, v)
+        except StepFailedError as e:
+            self.failure = e
+            return None
+        except KeyboardInterrupt:
+            self.failure = interrupted(t)
+            return None
+        problem.end = min(self.limit, problem.tau.next_break(t))
+        self.tau.append(problem.tau(t, q, v))
+        return self.tau[-1], problem.end
+
+
+def _differences(sums: Array, renewals: list[int]) -> Array:
+    """Return the works of steps from sums that begin anew with these steps."""
+    found = np.diff(sums, prepend=0.0)
+    found[renewals] = sums[renewals]
+    return found
+
+
+def interrupted(t: float) -> StepFailedError:
+    """Return the failure of a run that the user interrupts."""
+    return StepFailedError(Ending.INTERRUPTED, t, f"interrupted at t = {t:.9g} s")
 
 
 def line(tau: Applied, start: float, end: float) -> tuple[Array, Array, float]:

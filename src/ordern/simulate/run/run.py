@@ -235,7 +235,7 @@ class Run:
             end = self._next_end()
             ahead = self._most if self.runner.native else min(self._most, self._ahead)
             self._ahead = min(2 * self._ahead, self._most)
-            chunk = self.runner.run(end, min(ahead, self.options.max_steps - self.steps))
+            chunk = self.runner.run(end, min(ahead, self.options.max_steps - self.steps), self._limit(end))
         except StepFailedError as e:
             self._fail(e)
             return
@@ -250,7 +250,7 @@ class Run:
                 self.band.cross(False)
             else:
                 self._fail(chunk.failure)
-        elif self.t >= end and not self._fresh:
+        elif self.t >= self.problem.end and not self._fresh:
             self._fresh, self._h = True, self.runner.h or math.nan
 
     def _enter(self) -> None:
@@ -264,6 +264,13 @@ class Run:
     def _next_end(self) -> float:
         """The end of the run, or of the current piece of smooth forces."""
         return min(self.end, self.problem.next_break(self.t), self.switching.next_time())
+
+    def _limit(self, end: float) -> float:
+        """Return a time up to which steps may pass the ends of pieces: nothing but samples of a controller is there."""
+        problem = self.problem
+        if problem.tau.kind != "sampled" or self.watch.watchers or self.contacts is not None:
+            return end  # a controller must not be called for times after an event
+        return min(self.end, problem.external.next_break(self.t), self.switching.next_time())
 
     def _fail(self, e: StepFailedError) -> None:
         name = self.problem.joint_of(e.index)

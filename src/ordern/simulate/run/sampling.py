@@ -49,7 +49,7 @@ def sampled(
     y = evaluate(chunk.dense[k], s)
     q, v = problem.project(np.ascontiguousarray(y[:, :nq])), np.ascontiguousarray(y[:, nq : nq + nv])
     q, v = problem.corrected_many(times, q, v)
-    tau = problem.tau.over(times, q, v)
+    tau = chunk.tau[k] if problem.tau.kind == "sampled" else problem.tau.over(times, q, v)
     force = tau + problem.passive_force(q, v) + problem.external_force(times, q, v)
     a = problem.dynamics(q, v, force, times)
     starts = np.cumsum([before[0], *chunk.work]), np.cumsum([before[1], *chunk.taken])
