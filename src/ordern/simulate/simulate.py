@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ArgumentError
 from .arguments import initial_state, integrator_for, report_times, require_end, run_key
 from .constraints.limits import Stop, limit_stops
-from .constraints.loop_rows import LoopMechanism
+from .constraints.loop_rows import LoopMechanism, LoopRows
 from .constraints.start import assembled, closed_start
 from .forces import External, applied
-from .integrators.native import kept
+from .integrators.native import Closing, kept
 from .integrators.tableaus import TABLEAUS
 from .options import SimulationOptions
 from .run.balance import conserved
 from .run.chunk import Compiled, Runner, Stepwise
+from .run.closed import Closed
 from .run.problem import Problem
 from .run.run import OneSided, Run, State
 from .switches import require_loops
@@ -126,11 +127,23 @@ def _use(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> bool:
     return True
 
 
+def _closing(problem: Problem, options: SimulationOptions) -> Closing | str:
+    """Return how compiled steps keep loops closed, or the reason why these are stepped from Python."""
+    if problem.drift != "project":
+        return f"loops with drift={problem.drift!r} are stepped from Python"
+    if problem.switched:
+        return "loops that open and close are stepped from Python"
+    rows = problem.now.rows
+    assert isinstance(rows, LoopRows)
+    return rows.closing(options.dynamics, problem.now.rank)
+
+
 def _runner(problem: Problem, options: SimulationOptions, between: bool) -> Runner:
     """Return machine code where forces are known beforehand, else steps from Python."""
     reasons, method = [], options.method
-    if problem.constrained:
-        reasons.append("loops are kept closed step by step, from Python")
+    closing = _closing(problem, options) if problem.constrained else None
+    if isinstance(closing, str):
+        reasons.append(closing)
     if method not in TABLEAUS:
         reasons.append(f"method {method!r} is stepped from Python")
     if problem.tau.kind == "function":
@@ -141,6 +154,9 @@ def _runner(problem: Problem, options: SimulationOptions, between: bool) -> Runn
         reasons.append("nothing moves")
     if not reasons and options.native is not False:
         try:
+            if isinstance(closing, Closing):
+                integrator = integrator_for(problem, options)
+                return Closed(problem, options.settings, method, between, closing, integrator)
             return Compiled(problem, options.settings, method, between)
         except ArgumentError as e:
             reasons.append(str(e))

@@ -7,16 +7,16 @@ in all lanes alike; lane 0 decides. The step, its error and the law of the next 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ...graph import Graph, live
 from ...model import Model
 from ...records import dataclass
 from ..emit.builder import Builder, Value
 from ..emit.nodes import TextEmitter
 from ..run.engine import compile_object
 from .code import ADVANCE_POINTERS, ADVANCE_WORDS, STATUSES, LoopCode
-from .machine import Emitter, Kernels, Tile
+from .machine import Closure, Emitter, Kernels, Tile
 
 __all__ = ["SCALARS", "Texts", "compile_advance"]
 
@@ -50,21 +50,27 @@ class Texts:
     """A step is stretched by up to this factor to reach the end."""
 
 
-def compile_advance(model: Model, kernels: Kernels, texts: Texts) -> LoopCode:
+def compile_advance(model: Model, kernels: Kernels, texts: Texts, closure: Closure | None = None) -> LoopCode:
     """Return the machine code of the loop."""
-    m = Emitter(kernels, model, works=True)
+    m = Emitter(kernels, model, True, closure)
     y = texts.point(m.tile(model.nq), m.tile(model.nv), m.tile(2))
     k = texts.first(m, y)
     m.sequence("first")
     tried = texts.attempt(m, y, k)
     error, factor, most = m.tile(1), m.tile(1), m.tile(1)
     if texts.law is not None:
-        _scalar_function(m, [*tried.squares, most], [error, factor], lambda x: texts.law(x[:-1], x[-1]))  # type: ignore[misc]
+        m.scalar_function([*tried.squares, most], [error, factor], lambda x: texts.law(x[:-1], x[-1]))  # type: ignore[misc]
     m.sequence("attempt")
+    found = tried.end
+    if closure is not None:
+        tried = replace(tried, end=texts.point(*m.write_projection(found.q, found.v), found.w))
     rates = texts.finish(m, tried)
     m.sequence("finish")
     coefficients = texts.dense(m, y, rates)
     m.sequence("dense")
+    if closure is not None and not texts.evaluations[1]:  # the last rates are those before the projection
+        rates = [m.slope(1.0, tried.end.q, tried.end.v)]
+        m.sequence("slope")
     if not m.flat:
         m.copy(rates[-1].q, k.q)
     m.copy(rates[-1].v, k.v)
@@ -75,34 +81,17 @@ def compile_advance(model: Model, kernels: Kernels, texts: Texts) -> LoopCode:
     emitted = m.finish()
     places = {
         **{"y_q": y.q, "y_v": y.v, "y_w": y.w, "k_v": k.v, "end_q": tried.end.q, "end_v": tried.end.v},
-        **{"end_w": tried.end.w, "rate_v": rates[-1].v, "error": error, "factor": factor, "most": most},
+        **{"end_w": tried.end.w, "open_q": found.q, "open_v": found.v, "rate_v": rates[-1].v},
+        **{"error": error, "factor": factor, "most": most},
         **{"external": m.external, "external_slant": m.external_slant},
         **{"tau": m.applied, "slant": m.slanted, "numbers": m.numbers, "h": m.h, "since": m.since},
     }
+    if closure is not None:
+        places |= {"valid": m.valid, "off": m.off, "one": m.one, "drop": m.drop}
     main = _Advance(m, texts, places, [(c.q, c.v, c.w) for c in coefficients])
     main.write()
     text = "\n".join([emitted.text, _set_function(m), main.text("@advance", internal=False)])
     return kernels.code(compile_object(text), emitted.workspace)
-
-
-def _scalar_function(
-    m: Emitter, inputs: Sequence[Tile], outputs: Sequence[Tile], function: Callable[[list[Any]], Sequence[Any]]
-) -> None:
-    """Emit a function of single numbers, traced and lowered as kernels are."""
-    graph, e = Graph("law"), TextEmitter(m.target, arguments=("ptr %ws",))
-    leaves = [graph.leaf(k) for k in range(len(inputs))]
-    roots = [graph.lift(x) for x in function(list(leaves))]
-    names: dict[int, str] = {}
-    for node in live(roots):
-        if node.op == "leaf":
-            names[node.index] = e.load("%ws", inputs[node.data].at)
-        elif node.op == "constant":
-            names[node.index] = e.constant(node.data)
-        else:
-            names[node.index] = e.lower(node, [names[a.index] for a in node.args])
-    for root, to in zip(roots, outputs, strict=True):
-        e.store(names[root.index], "%ws", to.at)
-    m.write("@law", e)
 
 
 class _Advance(Builder):
@@ -136,6 +125,7 @@ class _Advance(Builder):
                 self.call("@set", self._tile(name), x)
             self._run("attempt", attempt)
             factor = self._judged(length)
+            self._close()
             self._run("finish", finish)
             t1 = last.select(t_end, t + length)
             self._store_step(n, t1)
@@ -155,6 +145,9 @@ class _Advance(Builder):
         for k in range(self.places["y_w"].size):
             self.call("@set", self._tile("y_w").at(k, self.m.target.vector), self.const(0.0, "double"))
         self.call("@set", self._tile("since"), self._scalar("t") - self._scalar("t_force"))
+        if self.m.closure is not None:
+            for name, x in (("one", 1.0), ("valid", 1.0), ("drop", self.m.closure.drop)):
+                self.call("@set", self._tile(name), self.const(x, "double"))
         self._run("first", 1)
         self._extract("a0", "k_v")
 
@@ -170,6 +163,29 @@ class _Advance(Builder):
             self.again()
         return factor
 
+    def _close(self) -> None:
+        """Project the end of an accepted step onto closed loops."""
+        closure = self.m.closure
+        if closure is None:
+            return
+        self._run("open")
+        start = self._tile("off").load("double")
+        with self.repeat():
+            k, off = self.carried(0), self.carried(start)
+            self.leave_unless((off.value > closure.closed) & (k.value < closure.rounds))
+            self._run("newton")
+            self._stop_unless_clear()
+            now = self._tile("off").load("double")
+            self.leave_unless(now < off.value)
+            self._run("closer")
+            k.next, off.next = k.value + 1, now
+        self._stop_if(~(off.value <= closure.open), "unclear")
+        self._run("keep")
+        self._stop_unless_clear()
+
+    def _stop_unless_clear(self) -> None:
+        self._stop_if(~(self._tile("valid").load("double") > 0.5), "unclear")
+
     def _store_step(self, n: Value, t1: Value) -> None:
         """Write the end of an accepted step to row n of the buffers, and its dense output if that is wanted."""
         words, nq, nv = self.words, self.m.model.nq, self.m.model.nv
@@ -183,7 +199,12 @@ class _Advance(Builder):
                     self.call("@extract", row.at(at, "double"), self._address(part), part.size)
                     at += part.size
         words["t_out"].store(t1, n)
-        for name, tile in (("q", "end_q"), ("v", "end_v"), ("w", "end_w"), ("a", "rate_v")):
+        stored = {"q": "end_q", "v": "end_v", "w": "end_w", "a": "rate_v"}
+        if self.m.closure is not None:
+            stored |= {"open_q": "open_q", "open_v": "open_v"}
+            if not self.texts.evaluations[1]:
+                self._run("slope", 1)
+        for name, tile in stored.items():
             size = self.places[tile].size
             self.call("@extract", words[f"{name}_out"].at(n * size, "double"), self._tile(tile), size)
         words["rejected_out"].store(self.counts["rejected"].load("i64"), n)
@@ -199,8 +220,8 @@ class _Advance(Builder):
         with self.if_(test):
             self.counts["status"].store(self.const(STATUSES.index(status)))
             if status == "too-small":
-                self._extract("tried_q", "end_q")
-                self._extract("tried_v", "end_v")
+                self._extract("tried_q", "open_q")
+                self._extract("tried_v", "open_v")
             self.ret()
 
     def _run(self, sequence: str, evaluations: int = 0) -> None:
@@ -208,6 +229,8 @@ class _Advance(Builder):
         self.call(f"@{sequence}", self.words["workspace"], self.words["datas"])
         if evaluations:
             self._count("evaluations", evaluations)
+            if self.m.closure is not None:
+                self._stop_unless_clear()
 
     def _count(self, name: str, by: int) -> None:
         self.counts[name].store(self.counts[name].load("i64") + by)

@@ -34,11 +34,13 @@ one row serves all steps."""
 ADVANCE_POINTERS = (
     *("q", "v", "tau", "slant", "external", "external_slant", "numbers", "scalars", "counts", "workspace", "datas"),
     *("a0", "t_out", "q_out", "v_out", "a_out", "w_out", "dense_out", "rejected_out", "tried_q", "tried_v"),
+    *("open_q_out", "open_v_out"),
 )
 ADVANCE_WORDS = (*ADVANCE_POINTERS, "capacity")
 """The words that `@advance` takes; the address of dense output is 0 if it is not wanted."""
-STATUSES = ("end", "full", "too-small")
-"""How `@advance` ends: at t_end, with full buffers, or because no step is short enough."""
+STATUSES = ("end", "full", "too-small", "unclear")
+"""How `@advance` ends: at t_end, with full buffers, because no step is short enough, or because the next step needs a
+decision about the constraints that compiled code does not make."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...algorithms import find
-from ...graph import Node, count
+from ...graph import Graph, Node, count, live, where_less
 from ...joints import Joint
 from ...model import Model
 from ...records import dataclass
@@ -31,7 +31,7 @@ from ..trace.rolled_count import estimate
 from ..trace.unroll import emit_unrolled, trace_unrolled
 from .code import LoopCode
 
-__all__ = ["Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_request"]
+__all__ = ["Closure", "Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,25 @@ class Kernels:
 
 
 @dataclass(frozen=True, slots=True)
+class Closure:
+    """The loops that the steps keep closed."""
+
+    rows: int
+    left_out: int
+    """The number of redundant rows, which the solution must leave out."""
+    least: float
+    """A solution with a smaller relative pivot is not clear."""
+    drop: float
+    """Rows with a smaller relative pivot are left out, where some are redundant."""
+    closed: float
+    """Residuals up to this are left as they are."""
+    open: float
+    """A state with a larger residual is not closed."""
+    rounds: int
+    """The most iterations of Newton's method."""
+
+
+@dataclass(frozen=True, slots=True)
 class Emitted:
     """The text of a time loop, but for the loop."""
 
@@ -126,8 +145,8 @@ class Emitter:
     `@{name}` of a sequence calls its operations one after the other, with the workspace and the kernels' tables.
     """
 
-    def __init__(self, kernels: Kernels, model: Model, works: bool) -> None:
-        self.kernels, self.model, self.works = kernels, model, works
+    def __init__(self, kernels: Kernels, model: Model, works: bool, closure: Closure | None = None) -> None:
+        self.kernels, self.model, self.works, self.closure = kernels, model, works, closure
         self.target = kernels.target
         self.flat = is_flat(model)
         self.feedback = "difference" in kernels.requests
@@ -165,6 +184,26 @@ class Emitter:
         }
         for name, request in kernels.requests.items():
             self._results[name] = self.tile(layout_of(request, 1).output.size)
+        if closure is not None:
+            self._prepare(closure)
+
+    def _prepare(self, closure: Closure) -> None:
+        """Reserve memory for the projection onto closed loops."""
+        nv, solved = self.model.nv, self._results["closed_solve"]
+        self.rows, nothing = self.tile(closure.rows), self.tile(nv)
+        self.one, self.drop, self.valid = self.tile(1), self.tile(1), self.tile(1)
+        self.off = self.tile(1)
+        """The largest residual of the position that was tried last."""
+        self.closed_q, self.closed_v = self.tile(self.model.nq), self.tile(nv)
+        self.change = Tile(solved.at, nv)
+        drop = (self.drop,) if closure.left_out else ()
+        self._arguments |= {
+            "dynamics": (self.q, self.v, self.force, *drop),
+            "closed_solve": (self.q, nothing, self.rows, *drop),
+            "close": (self.q, self.change, self.one),
+            "loop_residual": (self.q,),
+            "loop_rate": (self.q, self.v),
+        }
 
     def tile(self, size: int) -> Tile:
         """Reserve memory, of whole blocks, so that states can be transposed into it."""
@@ -248,6 +287,100 @@ class Emitter:
             self.function(error.size, body, after_it)
         return made
 
+    # projection onto closed loops ----------------------------------------------------------------------------------
+
+    def write_projection(self, q: Tile, v: Tile) -> tuple[Tile, Tile]:
+        """Write the sequences that close the loops of a state; return where the closed state will be.
+
+        "open" computes the residual, "newton" tries a correction, "closer" takes it over, and "keep" corrects the
+        velocity.
+        """
+        self.copy(q, self.closed_q)
+        self.copy(v, self.closed_v)
+        self.copy(self.closed_q, self.q)
+        self._residual()
+        self.sequence("open")
+        self._solve(self.closed_q, "loop_residual")
+        self._kernel("close")
+        self.copy(self._results["close"], self.q)
+        self._residual()
+        self.sequence("newton")
+        self.copy(self._results["close"], self.closed_q)
+        self.sequence("closer")
+        self.copy(self.closed_q, self.q)
+        self.copy(self.closed_v, self.v)
+        self._kernel("loop_rate")
+        self._solve(self.closed_q, "loop_rate")
+        self.function(
+            self.model.nv,
+            lambda e: e.store_at(e.binary("fadd", e.load_at(self.closed_v), e.load_at(self.change)), self.closed_v),
+        )
+        self.sequence("keep")
+        return self.closed_q, self.closed_v
+
+    def _solve(self, q: Tile, name: str) -> None:
+        """Find the smallest motion that takes the result of a kernel to zero."""
+        result = self._results[name]
+        self.function(result.size, lambda e: e.store_at(e.negate(e.load_at(result)), self.rows))
+        self.copy(q, self.q)
+        self._kernel("closed_solve")
+        self._check("closed_solve", "fabs" if self.closure and self.closure.left_out else "")
+
+    def _residual(self) -> None:
+        """Compute the residual, and the largest part of it; mark a state that is not finite."""
+        self._kernel("loop_residual")
+        result = self._results["loop_residual"]
+
+        def largest(x: list[Any]) -> list[Any]:
+            *rows, valid = x
+            most, total = rows[0] * 0.0, rows[0] * rows[0]
+            for y in rows:
+                size = where_less(y, 0.0, -y, y)
+                most = where_less(most, size, size, most)
+            for y in rows[1:]:
+                total = total + y * y
+            return [most, where_less(total, 1e300, valid, 0.0)]
+
+        parts = [Tile(result.at + k, 1) for k in range(result.size)]
+        self.scalar_function([*parts, self.valid], [self.off, self.valid], largest)
+
+    def _check(self, name: str, size: str = "fabs") -> None:
+        """Mark the state unless a solution is clear: large pivots, and the right number of rows left out."""
+        closure, result, nv = self.closure, self._results[name], self.model.nv
+        assert closure is not None
+        parts = [Tile(result.at + k, 1) for k in range(nv, result.size)]
+
+        def clear(x: list[Any]) -> list[Any]:
+            *forces, pivot, valid = x
+            pivot = where_less(pivot, 0.0, -pivot, pivot) if size else pivot
+            valid = where_less(closure.least, pivot, valid, 0.0)
+            if closure.left_out:
+                count: Any = 0.5 - closure.left_out
+                for f in forces:
+                    count = count + where_less(0.0, where_less(f, 0.0, -f, f), 0.0, 1.0)
+                valid = where_less(0.0, count, where_less(count, 1.0, valid, 0.0), 0.0)
+            return [valid]
+
+        self.scalar_function([*parts, self.valid], [self.valid], clear)
+
+    def scalar_function(
+        self, inputs: Sequence[Tile], outputs: Sequence[Tile], function: Callable[[list[Any]], Sequence[Any]]
+    ) -> None:
+        """Write a function of single numbers, traced and lowered as kernels are, and a call of it."""
+        graph, e = Graph("numbers"), TextEmitter(self.target, arguments=("ptr %ws",))
+        roots = [graph.lift(x) for x in function([graph.leaf(k) for k in range(len(inputs))])]
+        names: dict[int, str] = {}
+        for node in live(roots):
+            if node.op == "leaf":
+                names[node.index] = e.load("%ws", inputs[node.data].at)
+            elif node.op == "constant":
+                names[node.index] = e.constant(node.data)
+            else:
+                names[node.index] = e.lower(node, [names[a.index] for a in node.args])
+        for root, to in zip(roots, outputs, strict=True):
+            e.store(names[root.index], "%ws", to.at)
+        self.write(f"@operation{len(self._functions)}", e)
+
     # building blocks -------------------------------------------------------------------------------------------------
 
     def copy(self, source: Tile, to: Tile) -> None:
@@ -313,7 +446,13 @@ class Emitter:
                 e.store(e.negate(sums[1]) if passive else e.constant(0.0), "%ws", works.at + 1)
 
         self.function(self.force.size, body, after)
-        return self._call("dynamics")
+        if self.closure is None:
+            return self._call("dynamics")
+        self._kernel("dynamics")
+        self._check("dynamics")
+        made = self.tile(self.v.size)
+        self.function(made.size, lambda e: e.store_at(e.load_at(self._results["dynamics"]), made))
+        return made
 
     def function(
         self,

@@ -31,13 +31,16 @@ if TYPE_CHECKING:
     from ..run.problem import Problem
     from .stop_projection import Holding
 
-__all__ = ["CLOSED", "Constraints", "Mechanism", "Rows", "listed"]
+__all__ = ["CLOSED", "OPEN", "ROUNDS", "Constraints", "Mechanism", "Rows", "listed"]
 
 Array = NDArray[Any]
 
 CLOSED = 1e-12
 """Residuals up to this, in rad and m, are left as they are."""
-_ROUNDS = 12
+OPEN = 1e-9
+"""A state that is closed no better than this, in rad and m, is no state of the mechanism."""
+ROUNDS = 12
+"""The most iterations of Newton's method that close a position."""
 _TOO_MANY = 3000
 """A robot with more velocities starts with its rank as it is: neighbours along all motions would take too long."""
 
@@ -189,7 +192,7 @@ class Constraints:
         t = np.broadcast_to(np.asarray(t, float), (len(q),))
         off = _largest(self.residual(q, t))
         todo = np.flatnonzero(off > CLOSED)
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             if not todo.size:
                 break
             x = self.solve(q[todo], None, -self.residual(q[todo], t[todo]), t[todo], True)
@@ -208,7 +211,7 @@ class Constraints:
         """Close one position; return it, and by how much it is still open. `hold` are stops at which joints stay."""
         r = self.residual(q, t)
         off = max(float(np.abs(r).max(initial=0.0)), hold.off(q) if hold is not None else 0.0)
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             if off <= CLOSED:
                 break
             x = self.solve(q, None, -r, t, True)

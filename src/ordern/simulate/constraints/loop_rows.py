@@ -12,9 +12,9 @@ from ...algorithms.closed_loop import reduced
 from ...loops.dynamics import closed_dynamics, compiles, correction, usual_method
 from ...model import BASE
 from ...records import dataclass
-from ..integrators.native import kept
+from ..integrators.native import Closing, kept
 from ..results.series import LOOP_FORCE, LOOPS_CLOSED
-from .constraints import listed
+from .constraints import CLOSED, OPEN, ROUNDS, listed
 
 if TYPE_CHECKING:
     from ...kernel import Kernel
@@ -135,6 +135,16 @@ class LoopRows:
             return None
         found: Array = answer[..., : self.robot.nv]
         return found
+
+    def closing(self, method: str | None, rank: int) -> Closing | str:
+        """Return how compiled steps keep loops closed, or the reason why these are stepped from Python."""
+        if self.timed:
+            return "time moves the frames of loops"
+        if not self._compiled or method not in (None, "multipliers"):
+            return "the method of the closed dynamics is not compiled in one piece"
+        redundant = self.nc - rank
+        least = _CLEAR if redundant else reduced.SMALLEST_PIVOT
+        return Closing(redundant, least, _DROP, CLOSED, OPEN, ROUNDS)
 
     def multipliers(self, q: Array, v: Array, force: Array, method: str) -> Array:
         """Return an empty array: nothing depends on the multipliers of loops."""

@@ -38,9 +38,9 @@ def evaluate(coefficients: Array, s: Array) -> Array:
 
 
 def bend(coefficients: Array, change: Array) -> None:
-    """Let polynomials (m, n) of a step end elsewhere, by (k,) of the first components; rates at its ends stay."""
-    coefficients[2, : len(change)] += 3.0 * change
-    coefficients[3, : len(change)] -= 2.0 * change
+    """Let polynomials (m, ..., n) of steps end elsewhere, by (..., k) of the first components; rates at ends stay."""
+    coefficients[2, ..., : change.shape[-1]] += 3.0 * change
+    coefficients[3, ..., : change.shape[-1]] -= 2.0 * change
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,11 +41,15 @@ def has_passive(robot: Robot) -> bool:
     return any(c.is_passive for c in robot.joints)
 
 
-def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -> dict[str, Request]:
+def _requests(
+    robot: Robot, method: Tableau, dynamics: str | None, *more: str, closing: Closing | None = None
+) -> dict[str, Request]:
     """Return the kernels that the steps of a method need, by the compiler's names."""
     from ...compile.timeloops.machine import is_flat
 
-    if robot.nc:
+    if closing is not None:
+        kernel = robot.kernel("closed_dynamics", "multipliers", present=closing.present)
+    elif robot.nc:
         if dynamics not in (None, "multipliers"):
             raise ArgumentError(
                 f"compiled steps of {robot.name!r}, which has loops, use the method 'multipliers', not {dynamics!r}"
@@ -59,6 +63,10 @@ def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -
             "a compiled time loop; 'articulated-body' can"
         )
     found = {"dynamics": kernel.request}
+    if closing is not None:
+        found |= {name: robot.kernel(name).request for name in ("loop_residual", "loop_rate")}
+        found["closed_solve"] = robot.kernel("closed_solve", present=closing.present).request
+        found["close"] = robot.kernel("integrate").request
     questions = list(more)
     if any(loop.is_passive for loop in robot.loops if loop.active):
         questions.append("all_passive_force")
@@ -75,6 +83,29 @@ def _requests(robot: Robot, method: Tableau, dynamics: str | None, *more: str) -
 def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
     """Return code that a robot keeps, made on first use."""
     return robot._kernels.kept(key, make)
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The loops that compiled steps keep closed, by projection; their rows do not depend on time."""
+
+    left_out: int
+    """The number of redundant rows."""
+    least: float
+    """A solution with a smaller relative pivot is not clear: the steps end before it."""
+    drop: float
+    """Rows with a smaller relative pivot are left out, where some are redundant."""
+    closed: float
+    """Residuals up to this are left as they are."""
+    open: float
+    """A state with a larger residual is not closed."""
+    rounds: int
+    """The most iterations of Newton's method."""
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """The optional arguments of the kernels."""
+        return ("drop",) if self.left_out else ()
 
 
 class FixedLoop:
@@ -142,11 +173,14 @@ class Segment:
     """Attempts that were rejected after the last accepted step."""
     status: str
     """"end": t_end is reached. "full": there is more to come. "too-small": no step is short enough. "not-finite": the
-    state became infinite or NaN."""
+    state became infinite or NaN. "unclear": the next step needs a decision about loops that compiled code does not
+    make."""
     index: int | None = None
     """The first component of v that is not finite."""
     renewals: tuple[int, ...] = ()
     """The steps before which the forces were renewed."""
+    before: tuple[Array, Array] | None = None
+    """Positions and velocities at the ends of steps before they were projected onto closed loops."""
 
 
 class Native:
@@ -169,8 +203,9 @@ class Native:
         smoothing: float = 0.01,
         lanes: int = _LANES,
         external: bool = False,
+        closing: Closing | None = None,
     ) -> None:
-        self.robot, self.method = robot, tableau(method)
+        self.robot, self.method, self.closing = robot, tableau(method), closing
         if not robot.nv:
             raise ArgumentError(f"advance: {robot.name!r} has no freedom to move")
         self._max_step = float(max_step)
@@ -178,26 +213,32 @@ class Native:
         self._numbers = np.concatenate([[0.0, smoothing, 0.0, rtol, atol], np.zeros(2 * nv)])
         more = ["external_force"] if external else []
         self._loads = 6 * len(robot.bodies) if external else 0
-        key = ("advance", method, dynamics, lanes, *more)
+        key = ("advance", method, dynamics, lanes, closing, *more)
         self._loaded = kept(robot, key, lambda: self._load(dynamics, lanes, more))
         self.rolled = self._loaded.code.rolled
         """The kernels that are compiled as loops over bodies."""
         self._workspace = self._loaded.workspace()
         own = {"numbers": self._numbers, "workspace": self._workspace, "datas": self._loaded.datas}
-        self._own = {name: array.ctypes.data for name, array in own.items()} | {"external": 0, "external_slant": 0}
+        unused = dict.fromkeys(("external", "external_slant", "open_q_out", "open_v_out"), 0)
+        self._own = {name: array.ctypes.data for name, array in own.items()} | unused
         self._row = (self.method.degree + 1) * (nq + nv + 2)
 
     def _load(self, dynamics: str, lanes: int, more: list[str]) -> LoadedLoop:
         method, robot = self.method, self.robot
-        requests = _requests(robot, method, dynamics, *more)
+        c = self.closing
+        requests = _requests(robot, method, dynamics, *more, closing=c)
 
         def make() -> LoopCode:
             from ...compile.timeloops.adaptive import compile_advance
-            from ...compile.timeloops.machine import Kernels
+            from ...compile.timeloops.machine import Closure, Kernels
 
-            return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method))
+            closure = None
+            if c is not None:
+                closure = Closure(robot.nc, c.left_out, c.least, c.drop, c.closed, c.open, c.rounds)
+            return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method), closure)
 
-        code = loop_code(["advance", method.name], requests, "float64", lanes, make)
+        kind = ["advance", method.name, *([] if c is None else [repr(c)])]
+        code = loop_code(kind, requests, "float64", lanes, make)
         return LoadedLoop(code, requests, "float64", "advance", ADVANCE_WORDS)
 
     def advance(
@@ -241,6 +282,7 @@ class Native:
         shapes = {"t_out": (n,), "q_out": (n, nq), "v_out": (n, nv), "a_out": (n, nv), "w_out": (n, 2)}
         shapes |= {"dense_out": (n if dense else 0, degree + 1, nq + nv + 2)}
         shapes |= {"a0": (nv,), "tried_q": (nq,), "tried_v": (nv,)}
+        shapes |= {} if self.closing is None else {"open_q_out": (n, nq), "open_v_out": (n, nv)}
         out: dict[str, Any] = {name: np.empty(shape) for name, shape in shapes.items()}
         out |= {"rejected_out": np.empty(n, np.int64), "counts": np.zeros(4, np.int64)}
         scalars = np.array([t, t_end, min(h, self._max_step), self._max_step, t_force, GROWTH])
@@ -300,6 +342,7 @@ class Native:
             failed=rejected - int(before.sum()),
             status=name,
             index=index,
+            before=None if self.closing is None else (out["open_q_out"][:steps], out["open_v_out"][:steps]),
         )
 
 

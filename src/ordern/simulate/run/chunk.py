@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ...records import dataclass
 from ..forces import Tabled
-from ..integrators.dense import hermite
+from ..integrators.dense import bend, hermite
 from ..integrators.explicit import first_step, not_finite, too_small
 from ..integrators.integrator import Integrator, Settings, Step, StepFailedError
-from ..integrators.native import Native
+from ..integrators.native import Closing, Native
 from ..integrators.rk_step import Point
 from .endings import Ending
 from .problem import Problem
@@ -206,8 +206,13 @@ class Compiled(Runner):
 
     native = True
 
-    def __init__(self, problem: Problem, settings: Settings, method: str, between: bool = True) -> None:
-        """`between` is whether anybody looks at the motion within steps: three more evaluations of each by DP8."""
+    def __init__(
+        self, problem: Problem, settings: Settings, method: str, between: bool = True, closing: Closing | None = None
+    ) -> None:
+        """`between` is whether anybody looks at the motion within steps: three more evaluations of each by DP8.
+
+        `closing` describes the loops that steps keep closed.
+        """
         self.problem, self.settings, self._between = problem, settings, between
         self._loop = Native(
             problem.robot,
@@ -218,7 +223,10 @@ class Compiled(Runner):
             max_step=np.inf if settings.step is None else settings.step,
             smoothing=problem.smoothing,
             external=not problem.external.absent,
+            closing=closing,
         )
+        self.unclear = False
+        """Whether the next step needs a decision about loops that compiled code does not make."""
         self._adaptive = self._loop.method.adaptive
 
     def start(self, t: float, q: Array, v: Array, h: float | None, end: float = np.inf) -> None:
@@ -259,6 +267,7 @@ class Compiled(Runner):
         n, renewals = len(s.t), list(s.renewals)
         if n:
             self._t, self._q, self._v, self._h = float(s.t[-1]), s.q[-1], s.v[-1], s.h
+        self.unclear = s.status == "unclear"
         failure, count = samples.failure, s.evaluations + self._new
         self._new = 0
         if s.status == "not-finite":
@@ -270,6 +279,9 @@ class Compiled(Runner):
             dense = np.empty((n, 0, nq + nv + 2))
         elif dense is None:
             dense = self._hermite(before, s, tau, slant, since)
+        elif s.before is not None:
+            change = np.concatenate([s.q - s.before[0], s.v - s.before[1]], axis=1)
+            bend(np.moveaxis(dense, 1, 0), change)
         good = n if self._adaptive else _finite_rows(s.q, s.v)
         chunk = Chunk(
             start,
@@ -281,7 +293,7 @@ class Compiled(Runner):
             work=_differences(s.work, renewals),
             taken=_differences(s.dissipated, renewals),
             dense=dense.reshape(n, dense.shape[1], nq + nv + 2),
-            projected=np.zeros(n),
+            projected=self._projected(s),
             rejected=int(s.rejected.sum()) + s.failed,
             evaluations=count,
             failure=failure,
@@ -292,6 +304,19 @@ class Compiled(Runner):
         return replace(
             chunk.first(good), failure=not_finite(self.problem, chunk.t[good], int(bad[0]) if bad.size else None, 0, 0)
         )
+
+    def _projected(self, s: Any) -> Array:
+        """Return the energies that closing loops gave at the ends of steps."""
+        if s.before is None or not len(s.t):
+            return np.zeros(len(s.t))
+        robot = self.problem.robot
+        after, before = (robot.kinetic_energy(q, v) + robot.potential_energy(q) for q, v in ((s.q, s.v), s.before))
+        return np.asarray(after - before)
+
+    @property
+    def at(self) -> tuple[float, Array, Array, float]:
+        """The time, the state, and the step that it would try next."""
+        return self._t, self._q, self._v, self._h
 
     def _hermite(self, before: tuple[float, Array, Array], s: Any, tau: Array, slant: Array, since: float) -> Array:
         """Within steps of methods that say nothing about it."""

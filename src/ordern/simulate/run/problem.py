@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...loops.limits import velocity_bias, velocity_rows
 from ...records import dataclass
-from ..constraints.constraints import Constraints, Mechanism
+from ..constraints.constraints import OPEN, Constraints, Mechanism
 from ..constraints.loop_rows import LoopMechanism, LoopRows
 from ..constraints.stop_projection import Holding, spread
 from ..constraints.unwrap import Turns
@@ -28,8 +28,6 @@ __all__ = ["OPEN", "Crossing", "Problem"]
 
 Array = NDArray[np.float64]
 
-OPEN = 1e-9
-"""A state that is closed no better than this, in rad and m, is no state of the mechanism."""
 MIDDLE = (-1.0 / 6.0, 4.0 / 6.0, 4.0 / 6.0, -1.0 / 6.0)
 """Weights of values at -2, -1, 1 and 2 whose sum is the value at 0, up to the fourth order."""
 _AT_REST = 1e-12

@@ -1,0 +1,77 @@
+"""Machine code for robots with loops, with steps from Python where a decision about the loops is needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..integrators.integrator import Integrator, Settings
+from ..integrators.native import Closing
+from .chunk import Chunk, Compiled, Runner, Stepwise
+from .problem import Problem
+
+__all__ = ["Closed"]
+
+Array = NDArray[np.float64]
+
+_FEW = 8
+"""Steps in a chunk within the band of a singular position, which the motion leaves soon."""
+
+
+class Closed(Runner):
+    """Compiled steps that keep loops closed by projection.
+
+    Near singular positions, and where it is not clear which rows are redundant, the integrator takes the steps.
+    """
+
+    native = True
+
+    def __init__(
+        self,
+        problem: Problem,
+        settings: Settings,
+        method: str,
+        between: bool,
+        closing: Closing,
+        integrator: Integrator,
+    ) -> None:
+        self.problem = problem
+        self._compiled = Compiled(problem, settings, method, between, closing)
+        self._stepwise = Stepwise(integrator)
+        self._now: Runner = self._compiled
+
+    def start(self, t: float, q: Array, v: Array, h: float | None, end: float = np.inf) -> None:
+        """Begin at this state."""
+        self._now = self._compiled if self.problem.crossing is None else self._stepwise
+        self._now.start(t, q, v, h, end)
+
+    @property
+    def h(self) -> float | None:
+        """The step that it would try next."""
+        return self._now.h
+
+    def run(self, end: float, most: int, limit: float) -> Chunk:
+        """Take compiled steps; if the first one is not clear, take it from Python."""
+        if self._now is self._stepwise:
+            return self._stepwise.run(end, min(most, _FEW), end)
+        chunk = self._compiled.run(end, most, end)
+        if len(chunk) or not self._compiled.unclear:
+            return chunk
+        t, q, v, h = self._compiled.at
+        self._stepwise.start(t, q, v, h, end)
+        step = self._stepwise.run(end, 1, end)
+        if len(step):
+            self._compiled.start(float(step.t[-1]), step.q[-1], step.v[-1], self._stepwise.h, end)
+        return replace(step, evaluations=step.evaluations + chunk.evaluations, rejected=step.rejected + chunk.rejected)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the state of the runner that takes the steps now."""
+        return {"compiled": np.array(self._now is self._compiled), **self._now.state()}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from there."""
+        self._now = self._compiled if state["compiled"] else self._stepwise
+        self._now.restore(state)

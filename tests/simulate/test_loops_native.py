@@ -1,0 +1,93 @@
+"""Robots with loops whose steps are machine code: the same motions as those of steps from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern.robots.mechanisms import MECHANISMS
+from tests.tolerances import REQUESTED, ROUNDING, assert_close
+
+TIMES = np.linspace(0.0, 0.2, 5)
+
+
+def agree(robot: on.Robot, until: Any = TIMES, **given: Any) -> on.Result:
+    """Compare a run of compiled steps with one from Python; return the first."""
+    ours = robot.simulate(until=until, native=True, **given)
+    theirs = robot.simulate(until=until, native=False, **given)
+    assert ours.report.native and not theirs.report.native
+    assert ours.report.stopped == theirs.report.stopped
+    for name in ("q", "v", "work", "dissipated"):
+        assert_close(getattr(ours, name), getattr(theirs, name), REQUESTED)
+    assert abs(ours.report.steps - theirs.report.steps) <= 2, "steps are the same, but for roundings of their lengths"
+    mine, expected = ours.report.loops, theirs.report.loops
+    assert mine is not None and expected is not None
+    assert mine.violation < 1e-9 and mine.rank == expected.rank
+    assert len(mine.singular) == len(expected.singular)
+    assert_close(mine.projected, expected.projected, REQUESTED)
+    return ours
+
+
+@pytest.mark.parametrize("name", ["four-bar", "slider-crank", "door"])
+def test_small_mechanisms(name: str) -> None:
+    agree(on.load(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*MECHANISMS, "four-bar-chain-3"])
+def test_mechanisms(name: str) -> None:
+    agree(on.load(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"method": "dormand-prince"},
+        {"method": "rk4", "step": 1e-3},
+        {"method": "semi-implicit-euler", "step": 1e-3},
+        {"tau": [0.1, -0.2, 0.05]},
+        {"tau": ([0.0, 0.1, 0.3], np.array([[0.0, 0.1, 0.0], [0.3, 0.0, -0.1], [0.0, 0.0, 0.2]]))},
+        {"external": np.full((3, 6), 0.1)},
+        {"limits": "bounce"},
+    ],
+    ids=lambda x: "-".join(map(str, x)),
+)
+def test_methods_and_forces(given: dict[str, Any]) -> None:
+    agree(on.load("four-bar"), **given)
+
+
+def test_the_motion_within_steps() -> None:
+    ours, theirs = (on.load("four-bar").simulate(until=0.3, native=native) for native in (True, False))
+    t = np.linspace(0.0, 0.3, 40)
+    for one, other in zip(ours.at(t), theirs.at(t), strict=True):
+        assert_close(one, other, REQUESTED)
+
+
+def test_sampled_controller_of_a_mechanism() -> None:
+    robot = on.load("four-bar")
+    control = on.controllers.Sampled(lambda t, q, v: -0.1 * v, 0.01)
+    agree(robot, tau=control)
+
+
+@pytest.mark.slow
+def test_a_singular_position_is_passed() -> None:
+    """Parallelograms lie flat twice in each turn; steps there come from Python, all others are compiled."""
+    robot = on.load("double-parallelogram")
+    found = agree(robot, until=np.linspace(0.0, 0.5, 6))
+    assert found.report.ok
+
+
+def test_a_checkpoint_continues_bit_for_bit(tmp_path: Path) -> None:
+    robot, path = on.load("five-bar"), tmp_path / "run.ckpt"
+    whole = robot.simulate(until=0.5)
+    with pytest.warns(on.SimulationWarning, match="max_steps"):
+        robot.simulate(until=0.5, max_steps=20, checkpoint=path)
+    again = robot.simulate(until=0.5, checkpoint=path)
+    for name in ("t", "q", "v", "a"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
+    assert_close(again.report.loops.projected, whole.report.loops.projected, ROUNDING)
