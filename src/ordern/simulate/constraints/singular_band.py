@@ -59,8 +59,8 @@ class SingularBand:
         """Accelerations at the end of the last step that a watcher cut, as its polynomials have them."""
         self.watchers: list[Watcher] = []
         if run.problem.constrained:
-            name = "singular position"
-            self.watchers.append(Watcher(name, self._away, self._reached, 0, Phase.STRUCTURE, shown=False))
+            name, phase, over = "singular position", Phase.STRUCTURE, self._away_over
+            self.watchers.append(Watcher(name, self._away, self._reached, 0, phase, shown=False, over=over))
 
     @property
     def inside(self) -> bool:
@@ -69,11 +69,15 @@ class SingularBand:
 
     def _away(self, t: float, q: Array, v: Array) -> float:
         """Return how far the motion is outside of the band of a singular position."""
+        return float(self._away_over(np.array([t]), q[None], v[None])[0])
+
+    def _away_over(self, t: Array, q: Array, v: Array) -> Array:
+        """Return the same at times (n,) and states (n, nq), (n, nv)."""
         problem = self.problem
         if not problem.usual.rank:
-            return 1.0
+            return np.ones(len(t))
         edge = BAND if problem.crossing is None else 2.0 * BAND  # so that rounding does not lead out again at once
-        return float(problem.usual.smallest(q[None], t)[0]) - edge * self.loops.largest
+        return problem.usual.smallest(q, t) - edge * self.loops.largest
 
     def is_near(self, t: float, q: Array) -> bool:
         """Tell whether a position is in the band around a singular one."""
