@@ -15,8 +15,8 @@ from ...records import dataclass
 from ..emit.builder import Builder, Value
 from ..emit.nodes import TextEmitter
 from ..run.engine import compile_object
-from .code import ADVANCE_POINTERS, ADVANCE_WORDS, STATUSES, LoopCode
-from .machine import Closure, Emitter, Kernels, Tile
+from .code import ADVANCE_POINTERS, ADVANCE_WORDS, STATUSES, Closing, LoopCode
+from .machine import Emitter, Kernels, Tile
 
 __all__ = ["SCALARS", "Texts", "compile_advance"]
 
@@ -50,7 +50,7 @@ class Texts:
     """A step is stretched by up to this factor to reach the end."""
 
 
-def compile_advance(model: Model, kernels: Kernels, texts: Texts, closure: Closure | None = None) -> LoopCode:
+def compile_advance(model: Model, kernels: Kernels, texts: Texts, closure: Closing | None = None) -> LoopCode:
     """Return the machine code of the loop."""
     m = Emitter(kernels, model, True, closure)
     y = texts.point(m.tile(model.nq), m.tile(model.nv), m.tile(2))

@@ -16,7 +16,16 @@ from ..run import cache
 from ..run.engine import Engine
 from ..trace.rolled_tables import Data
 
-__all__ = ["ADVANCE_POINTERS", "ADVANCE_WORDS", "ROLLOUT_WORDS", "STATUSES", "LoadedLoop", "LoopCode", "loop_code"]
+__all__ = [
+    "ADVANCE_POINTERS",
+    "ADVANCE_WORDS",
+    "ROLLOUT_WORDS",
+    "STATUSES",
+    "Closing",
+    "LoadedLoop",
+    "LoopCode",
+    "loop_code",
+]
 
 Array = NDArray[Any]
 
@@ -41,6 +50,29 @@ ADVANCE_WORDS = (*ADVANCE_POINTERS, "capacity")
 STATUSES = ("end", "full", "too-small", "unclear")
 """How `@advance` ends: at t_end, with full buffers, because no step is short enough, or because the next step needs a
 decision about the constraints that compiled code does not make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The loops that compiled steps keep closed, by projection; their rows do not depend on time."""
+
+    left_out: int
+    """The number of redundant rows."""
+    least: float
+    """A solution with a smaller relative pivot is not clear: the steps end before it."""
+    drop: float
+    """Rows with a smaller relative pivot are left out, where some are redundant."""
+    closed: float
+    """Residuals up to this are left as they are."""
+    open: float
+    """A state with a larger residual is not closed."""
+    rounds: int
+    """The most iterations of Newton's method."""
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """The optional arguments of the kernels."""
+        return ("drop",) if self.left_out else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,9 @@ from ..trace.layout import Layout, Operand
 from ..trace.roll import trace_rolled
 from ..trace.rolled_count import estimate
 from ..trace.unroll import emit_unrolled, trace_unrolled
-from .code import LoopCode
+from .code import Closing, LoopCode
 
-__all__ = ["Closure", "Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_request"]
+__all__ = ["Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +113,6 @@ class Kernels:
 
 
 @dataclass(frozen=True, slots=True)
-class Closure:
-    """The loops that the steps keep closed."""
-
-    rows: int
-    left_out: int
-    """The number of redundant rows, which the solution must leave out."""
-    least: float
-    """A solution with a smaller relative pivot is not clear."""
-    drop: float
-    """Rows with a smaller relative pivot are left out, where some are redundant."""
-    closed: float
-    """Residuals up to this are left as they are."""
-    open: float
-    """A state with a larger residual is not closed."""
-    rounds: int
-    """The most iterations of Newton's method."""
-
-
-@dataclass(frozen=True, slots=True)
 class Emitted:
     """The text of a time loop, but for the loop."""
 
@@ -145,7 +126,7 @@ class Emitter:
     `@{name}` of a sequence calls its operations one after the other, with the workspace and the kernels' tables.
     """
 
-    def __init__(self, kernels: Kernels, model: Model, works: bool, closure: Closure | None = None) -> None:
+    def __init__(self, kernels: Kernels, model: Model, works: bool, closure: Closing | None = None) -> None:
         self.kernels, self.model, self.works, self.closure = kernels, model, works, closure
         self.target = kernels.target
         self.flat = is_flat(model)
@@ -187,10 +168,10 @@ class Emitter:
         if closure is not None:
             self._prepare(closure)
 
-    def _prepare(self, closure: Closure) -> None:
+    def _prepare(self, closure: Closing) -> None:
         """Reserve memory for the projection onto closed loops."""
         nv, solved = self.model.nv, self._results["closed_solve"]
-        self.rows, nothing = self.tile(closure.rows), self.tile(nv)
+        self.rows, nothing = self.tile(self.model.nc), self.tile(nv)
         self.one, self.drop, self.valid = self.tile(1), self.tile(1), self.tile(1)
         self.off = self.tile(1)
         """The largest residual of the position that was tried last."""

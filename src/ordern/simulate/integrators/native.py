@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.pipeline import Request
-from ...compile.timeloops.code import ADVANCE_WORDS, ROLLOUT_WORDS, STATUSES, LoadedLoop, LoopCode, loop_code
+from ...compile.timeloops.code import ADVANCE_WORDS, ROLLOUT_WORDS, STATUSES, Closing, LoadedLoop, LoopCode, loop_code
 from ...errors import ArgumentError
 from ...loops.dynamics import BAUMGARTE
 from ...records import dataclass
@@ -23,7 +23,7 @@ from .tableaus import Tableau, tableau
 if TYPE_CHECKING:
     from ...robot import Robot
 
-__all__ = ["FixedLoop", "Native", "Segment", "has_passive", "kept"]
+__all__ = ["Closing", "FixedLoop", "Native", "Segment", "has_passive", "kept"]
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -83,29 +83,6 @@ def _requests(
 def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
     """Return code that a robot keeps, made on first use."""
     return robot._kernels.kept(key, make)
-
-
-@dataclass(frozen=True, slots=True)
-class Closing:
-    """The loops that compiled steps keep closed, by projection; their rows do not depend on time."""
-
-    left_out: int
-    """The number of redundant rows."""
-    least: float
-    """A solution with a smaller relative pivot is not clear: the steps end before it."""
-    drop: float
-    """Rows with a smaller relative pivot are left out, where some are redundant."""
-    closed: float
-    """Residuals up to this are left as they are."""
-    open: float
-    """A state with a larger residual is not closed."""
-    rounds: int
-    """The most iterations of Newton's method."""
-
-    @property
-    def present(self) -> tuple[str, ...]:
-        """The optional arguments of the kernels."""
-        return ("drop",) if self.left_out else ()
 
 
 class FixedLoop:
@@ -230,12 +207,9 @@ class Native:
 
         def make() -> LoopCode:
             from ...compile.timeloops.adaptive import compile_advance
-            from ...compile.timeloops.machine import Closure, Kernels
+            from ...compile.timeloops.machine import Kernels
 
-            closure = None
-            if c is not None:
-                closure = Closure(robot.nc, c.left_out, c.least, c.drop, c.closed, c.open, c.rounds)
-            return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method), closure)
+            return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method), c)
 
         kind = ["advance", method.name, *([] if c is None else [repr(c)])]
         code = loop_code(kind, requests, "float64", lanes, make)
