@@ -115,8 +115,7 @@ def run_key(
         "events": options.events,
         "limits": options.limits,
         "restitution": options.restitution,
-        "drift": options.drift,
-        "switches": options.switches,
+        "loops": [parts["loops"], options.drift, options.switches],
     }
     digests = {name: hashlib.sha256(text(x).encode()).hexdigest()[:32] for name, x in parts.items()}
     return " ".join(["ordern-simulate", *(f"{name}={digest}" for name, digest in digests.items())])
