@@ -226,20 +226,20 @@ class Function(Applied):
 
 
 class Sampled(Function):
-    """A controller that is asked once in each `period`; its answer is held until the next time."""
+    """A controller that is called once at each multiple of its period; its force holds until the next one."""
 
     kind = "sampled"
 
     def __init__(self, robot: Robot, function: TimeFunction, period: float) -> None:
         super().__init__(robot, function)
         self.period = self.longest = period
-        self._held = np.zeros(robot.nv)
+        self._held, self._sample = np.zeros(robot.nv), -1
 
     def enter(self, t: float, q: Array, v: Array) -> None:
-        """Ask the controller, if this is one of its times: pieces may begin at others, such as impacts."""
+        """Call the controller if its next sample is due: pieces also begin at impacts, and twice at the same time."""
         k = round(t / self.period)
-        if t == k * self.period:
-            self._held = called(self.robot, self.function, t, q, v)
+        if t == k * self.period and k > self._sample:
+            self._held, self._sample = called(self.robot, self.function, t, q, v), k
 
     def next_break(self, t: float) -> float:
         """The next multiple of the period."""
@@ -264,12 +264,12 @@ class Sampled(Function):
         return f"sampled {self.period!r} {fingerprint(self.function)}"
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The held force."""
-        return {"held": self._held}
+        """Return the held force, and the number of its sample."""
+        return {"held": self._held, "sample": np.array(self._sample)}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Hold the same force."""
-        self._held = np.array(state["held"])
+        self._held, self._sample = np.array(state["held"]), int(state["sample"])
 
 
 def applied(robot: Robot, tau: Any) -> Applied:
