@@ -150,7 +150,8 @@ class LoadedLoop:
 
     def run(self, words: Mapping[str, int]) -> None:
         """Run the code. The words must be right: nothing is checked here, and all they point to must be alive."""
-        self.call(self.ordered(words).ctypes.data)
+        ordered = self.ordered(words)  # alive until the code has run: the address alone keeps nothing
+        self.call(ordered.ctypes.data)
 
     def ordered(self, words: Mapping[str, int]) -> NDArray[np.int64]:
         """Return the words in the order in which the code reads them."""
