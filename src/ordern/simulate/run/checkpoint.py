@@ -76,7 +76,9 @@ class Checkpoint:
         name, database = str(path), None
         try:
             # an absolute path, because SQLite keeps ":memory:" in memory
-            database = sqlite3.connect(os.path.abspath(path), 0.0, isolation_level=None, check_same_thread=False)
+            database = sqlite3.connect(
+                os.path.abspath(path), timeout=0.0, isolation_level=None, check_same_thread=False
+            )
             database.execute("PRAGMA locking_mode = EXCLUSIVE")
             database.execute("BEGIN EXCLUSIVE")
             _enter(database, key, name)
