@@ -30,7 +30,7 @@ _PINOCCHIO = {"inverse_dynamics": "rnea", "forward_dynamics": "aba", "mass_matri
 
 
 def peers(robot: Robot) -> tuple[dict[str, Any], list[str]]:
-    """Those that are installed and can have this robot; and why others are not there."""
+    """Return the peers that can load this robot, and for each other one the reason why it cannot."""
     found: dict[str, Any] = {}
     notes = []
     for cls in (Pinocchio, MuJoCo):

@@ -63,7 +63,7 @@ def breach(
 
 
 def margins(grasp: Grasp, state: GraspState, forces: Array) -> Array:
-    """What is left before a contact fails, (..., l, 5) in the order of KINDS; infinite where nothing can fail."""
+    """Return the margins before a contact fails, (..., l, 5) in the order of KINDS; infinite where nothing can fail."""
     found = np.full((*forces.shape[:-1], len(KINDS)), np.inf)
     back = np.swapaxes(state.axes, -1, -2)
     for i, c in enumerate(grasp.contacts):

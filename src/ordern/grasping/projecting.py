@@ -33,7 +33,7 @@ CLOSED = 1e-13
 FITTED = 1e-9
 """Residuals up to which tips count as being on the object."""
 FITS = 1e-6
-"""What the start of a motion may be off, in rad, m, rad/s and m/s: rounding, but no other state than was meant."""
+"""The largest error of a start of a motion, in rad, m, rad/s and m/s: rounding, but no other state than was meant."""
 
 
 def fitting(state: GraspState, what: str, project: bool = True) -> GraspState:

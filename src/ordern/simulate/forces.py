@@ -1,4 +1,4 @@
-"""What acts on a robot while it moves: the drives' forces `tau`, and external forces on its bodies.
+"""Forces on a robot during a simulation: the drives' forces `tau`, and external forces on its bodies.
 
 A drive's force may be nothing, constant, a `Table` over time, a function of time and state, or a controller. Where it
 jumps or has a kink (`next_break`), no step of an integrator passes.
@@ -129,11 +129,11 @@ class Applied:
 
     @property
     def key(self) -> str:
-        """What a checkpoint knows it by."""
+        """Identify the forces in a checkpoint."""
         return self.kind
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What the current piece depends on beside the time."""
+        """Return the state that the current piece depends on beside the time."""
         return {}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -212,11 +212,11 @@ class Function(Applied):
         return float(self._breaks[k]) if k < len(self._breaks) else math.inf
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """What the function returns, checked."""
+        """Return the value of the function, checked."""
         return called(self.robot, self.function, t, q, v)
 
     def over(self, t: Array, q: Array, v: Array) -> Array:
-        """What the function returns for each state."""
+        """Return the value of the function for each state."""
         return np.array([self(float(t[k]), q[k], v[k]) for k in range(len(t))]).reshape(v.shape)
 
     @property
@@ -406,14 +406,14 @@ class External:
 
     @property
     def key(self) -> str:
-        """What a checkpoint knows it by."""
+        """Identify the forces in a checkpoint."""
         if self.table is None:
             return "none" if self.absent else f"function {fingerprint(self.given)}"
         return f"{_digest(self.table.t, self.table.values)} {self.table.hold}"
 
 
 def called(robot: Robot, function: TimeFunction, t: float, q: Array, v: Array) -> Array:
-    """What a user's function returns, if it is joint forces."""
+    """Call a user's function and check that it returns joint forces."""
     answer = function(t, read_only(q), read_only(v))
     if answer is None:
         raise ArgumentError(f"tau: at t = {t:.9g} s the function returned None; give {robot.nv} numbers")

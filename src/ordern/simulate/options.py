@@ -26,7 +26,7 @@ __all__ = ["METHODS", "TOLERANCES", "SimulationOptions", "share_of_a_step"]
 METHODS = (*TABLEAUS, "radau", "variational")
 """The integrators: explicit ones, the implicit one for stiff systems, the structure-preserving one."""
 TOLERANCES = ("motion", "step")
-"""What rtol and atol apply to: the whole motion, of which each step gets a share; or each step."""
+"""The scope of rtol and atol: the whole motion, of which each step gets a share; or each step."""
 DRIFTS = ("project", "baumgarte", "none")
 
 

@@ -1,4 +1,4 @@
-"""What to say of a run that ends at a dead point: where loops that move on can no longer be followed, or lock it."""
+"""Messages for runs that end at a dead point, where the loops lock the mechanism or its motion is not unique."""
 
 from __future__ import annotations
 

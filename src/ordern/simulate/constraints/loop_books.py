@@ -31,7 +31,7 @@ _BEYOND = 1e-9
 
 
 class LoopBooks:
-    """What a `LoopReport` tells, and what limits of joints that close loops say."""
+    """Collects the figures of a `LoopReport`, and notes joints of loops at their limits."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.problem = run, run.problem

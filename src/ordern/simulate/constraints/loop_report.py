@@ -1,4 +1,4 @@
-"""What a run says about the loops of its robot."""
+"""The report of a run about the loops of its robot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LoopReport:
     """How well the loops were kept closed, and what that took."""
 
     drift: str
-    """What was done against drift: "project", "baumgarte" or "none"."""
+    """The correction of drift: "project", "baumgarte" or "none"."""
     violation: float
     """The largest residual of positions at the end of any step, in m and rad."""
     worst: str
@@ -55,7 +55,7 @@ class LoopReport:
     singular: tuple[Singularity, ...]
     """Singular positions that were passed; the first 100."""
     of: str = "loops"
-    """What closes the mechanism: "loops", or "contacts" of a grasp."""
+    """The kind of constraints that close the mechanism: "loops", or "contacts" of a grasp."""
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the lines of a table."""

@@ -1,4 +1,4 @@
-"""What follows from a motion for the loops of its robot: how far they are open, and the forces that they bear."""
+"""Series of a motion for the loops of its robot: their residuals, and the constraint forces."""
 
 from __future__ import annotations
 

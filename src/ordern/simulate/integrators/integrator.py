@@ -1,4 +1,4 @@
-"""What an integrator is: it takes one step after the other, and the driver does all else.
+"""The interface of integrators: an integrator takes one step after the other, and the driver does all else.
 
 The driver (`simulate.py`) owns output, events, limits, checkpoints and the report. An integrator knows a `Problem`,
 the equations of motion with their forces, and answers `step(end)` with one accepted `Step`.
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user asked of the integrator."""
+    """The settings of an integrator."""
 
     step: float | None = None
     """The fixed step, or the longest step of an adaptive method."""

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 class Equations(Protocol):
-    """What is integrated: `Problem` is one."""
+    """The equations of motion that are integrated, such as a `Problem`."""
 
     robot: Robot
 

@@ -41,7 +41,7 @@ class Point(Generic[V]):
 
 
 class Machine(Protocol[V]):
-    """What computes. It knows the time at which the step begins and its length h."""
+    """The machine that computes a step. It knows the time at which the step begins and its length h."""
 
     def slope(self, node: float, q: V, v: V) -> Point[V]:
         """The rates at time t + node h: dq/dt, dv/dt, and the powers (of applied forces, taken by passive ones)."""

@@ -1,4 +1,4 @@
-"""What an implicit method needs of the equations of motion: rates of several states at once, and their Jacobian."""
+"""The equations of motion for implicit methods: rates of several states at once, and their Jacobian."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Variational(Integrator):
         return self._dynamics(q, v, force)
 
     def _taken(self, q: Array, q1: Array, x: Array, h: float) -> float:
-        """What passive forces took during a step."""
+        """Return the energy that passive forces dissipate during a step."""
         if not self.problem.has_passive:
             return 0.0
         both = self.problem.passive_force(q, x) + self.problem.passive_force(q1, x)

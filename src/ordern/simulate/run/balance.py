@@ -90,7 +90,7 @@ class Balance:
         return W, lost
 
     taken = 0.0
-    """What passive forces took, springs included."""
+    """The energy that passive forces took, springs included."""
 
     @property
     def potential(self) -> float:

@@ -1,4 +1,4 @@
-"""What happened during a run."""
+"""The record of an event during a run."""
 
 from __future__ import annotations
 
