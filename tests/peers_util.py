@@ -182,6 +182,7 @@ class Pair:
         yield from self._dynamics(s)
         yield from self._energies(s)
         yield from self._steps(s)
+        yield from self.centroidal(s)
         for frame in frames:
             yield from self.kinematics(s, frame)
 
@@ -289,7 +290,7 @@ class Pair:
             return d.oMf[f].homogeneous
 
         yield "pose", ask("pose", s.q, frame=frame), self.each(s, pose)
-        for axes, reference in (("frame", pin.LOCAL), ("world", pin.LOCAL_WORLD_ALIGNED)):
+        for axes, reference in _AXES.items():
 
             def velocity(q: Array, v: Array, a: Array, *_: Any, reference: Any = reference) -> Array:
                 at(q, v, a)
@@ -311,10 +312,49 @@ class Pair:
             for kind, function in (("classical", classical), ("spatial", spatial)):
                 mine = ask("acceleration", s.q, s.v, s.a, frame=frame, axes=axes, kind=kind)
                 yield f"acceleration, {kind}, {axes} axes", mine, self.each(s, function)
-            theirs = self.from_forces(self.each(s, jacobian))
-            yield f"jacobian, {axes} axes", ask("jacobian", s.q, frame=frame, axes=axes), theirs
+            J, theirs = ask("jacobian", s.q, frame=frame, axes=axes), self.from_forces(self.each(s, jacobian))
+            yield f"jacobian, {axes} axes", J, theirs
+
+            def jacobian_rate(q: Array, v: Array, *_: Any, reference: Any = reference) -> Array:
+                pin.computeJointJacobiansTimeVariation(m, d, q, v)
+                J = pin.getFrameJacobianTimeVariation(m, d, f, reference)
+                return J[[3, 4, 5, 0, 1, 2]]
+
+            # with the Jacobian, since the rate of a single body's is zero
+            theirs = theirs + self.from_forces(self.each(s, jacobian_rate))
+            mine = J + ask("jacobian_rate", s.q, s.v, frame=frame, axes=axes)
+            yield f"jacobian_rate, {axes} axes", mine, theirs
+
+    def centroidal(self, s: States) -> Iterator[tuple[str, Array, Array]]:
+        """The centre of mass, and the centroidal momentum."""
+        m, d, whole = self.model, self.data, on.Frame("world", -1)
+
+        def ask(question: str, *arguments: Array) -> Array:
+            return self.robot.kernel(question, way=self.way, frame=whole)(*arguments)
+
+        def com(q: Array, v: Array, a: Array, *_: Any) -> Array:
+            pin.centerOfMass(m, d, q, v, a)
+            return np.stack([d.com[0], d.vcom[0], d.acom[0]])
+
+        theirs = self.each(s, com)
+        yield "com", ask("com", s.q), theirs[:, 0]
+        yield "com_velocity", ask("com_velocity", s.q, s.v), theirs[:, 1]
+        yield "com_acceleration", ask("com_acceleration", s.q, s.v, s.a), theirs[:, 2]
+        theirs = self.each(s, lambda q, *_: pin.jacobianCenterOfMass(m, d, q))
+        yield "com_jacobian", ask("com_jacobian", s.q), self.from_forces(theirs)
+
+        def maps(q: Array, v: Array, *_: Any) -> Array:
+            pin.dccrba(m, d, q, v)  # the angular half of computeCentroidalMapTimeVariation lacks a term
+            return np.stack([d.Ag, d.dAg])[:, [3, 4, 5, 0, 1, 2]]
+
+        theirs = self.from_forces(self.each(s, maps))
+        yield "centroidal_map", ask("centroidal_map", s.q), theirs[:, 0]
+        yield "centroidal_map_rate", ask("centroidal_map_rate", s.q, s.v), theirs[:, 1]
+        theirs = self.each(s, lambda q, v, *_: _six(pin.computeCentroidalMomentum(m, d, q, v)))
+        yield "centroidal_momentum", ask("centroidal_momentum", s.q, s.v), theirs
 
 
+_AXES = {"frame": pin.LOCAL, "world": pin.LOCAL_WORLD_ALIGNED, "origin": pin.WORLD}
 _PASSIVE = (lambda c: c.damping, lambda c: c.friction)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from .algorithms import methods
 from .algorithms.method_limits import require_tree
+from .centroidal import CentroidalMethods
 from .errors import ArgumentError
 from .joints import Joint
 from .kernel.declarations import Array, Out, Threads, answers, delegated
@@ -43,7 +44,7 @@ _WORLD = Frame("world", BASE)
 _FEW = 4096
 
 
-class Robot(LoopMethods, Model):
+class Robot(CentroidalMethods, LoopMethods, Model):
     """Bodies joined in a tree, and their kinematics and dynamics.
 
     Positions q, velocities v, accelerations a and joint forces tau are arrays whose last dimension is nq or nv. Spatial
@@ -364,7 +365,18 @@ class Robot(LoopMethods, Model):
     def jacobian(
         self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
     ) -> Array:
-        """Return the Jacobian J of a frame, `velocity(q, v, frame) = J v`, of shape (..., 6, nv)."""
+        """Return the Jacobian J of a frame, `velocity(q, v, frame) = J v`, of shape (..., 6, nv).
+
+        Axes: "frame", its own; "world", those of the world, about the frame's origin; "origin", those of the world,
+        about the world's origin.
+        """
+
+    @answers
+    def jacobian_rate(
+        self, q: ArrayLike, v: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None,
+        out: Out = None,
+    ) -> Array:  # fmt: skip
+        """Return the rate of change J' of a frame's Jacobian along a motion, of shape (..., 6, nv)."""
 
     @answers
     def integrate(

@@ -96,7 +96,7 @@ class Algorithm:
         return tuple(p.name for p in question.inputs[: len(taken) - 1])
 
 
-CHOICES = {"axes": ("frame", "world"), "kind": ("classical", "spatial")}
+CHOICES = {"axes": ("frame", "world", "origin"), "kind": ("classical", "spatial")}
 """The values of settings that are words."""
 _QUESTIONS: dict[str, Question] = {}
 _ALGORITHMS: dict[tuple[str, str], Algorithm] = {}

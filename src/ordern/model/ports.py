@@ -78,6 +78,8 @@ PORT_KINDS = {
     "matrix": PortKind(("v", "v"), "a matrix between freedoms", adds=True),
     "columns": PortKind((6, "v"), "a motion for each freedom", adds=True),
     "spans": PortKind(("v", 6), "six numbers for each freedom", adds=True),
+    "point": PortKind((3,), "a vector of three"),
+    "point_columns": PortKind((3, "v"), "a vector of three for each freedom", adds=True),
     "spatial": PortKind((6, 6), "a matrix between spatial vectors"),
     "v_motion": PortKind(("v_motion",), "accelerations of the joints, then a motion"),
     "pose": PortKind((4, 4), "a homogeneous matrix"),

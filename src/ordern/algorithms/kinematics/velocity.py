@@ -10,17 +10,23 @@ from ...spatial.linear import ZERO3, add, cross, subtract
 from ..registry import algorithm
 from .pose import path_poses
 
-__all__ = ["acceleration", "axes_of", "velocity"]
+__all__ = ["acceleration", "axes_of", "path_velocities", "velocity"]
 
 
 @algorithm("velocity", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
 def velocity(tree: Tree, q: Any, qd: Any, v0: Any, frame: Any, axes: str) -> Any:
     """Return the velocity (angular, linear) of a frame at its origin, in its own axes or the world's."""
     f = tree.frame(frame)
-    v = tree.field(Motion, base=v0[tree.base])
-    for i, p in tree.path(f):
-        v[i] = i.transform(q[i]) @ v[p] + i.subspace(q[i]) @ qd[i]
+    v = path_velocities(tree, q, qd, f, v0[tree.base])
     return axes_of(tree, q, f, axes) @ (f.placement @ v[f.body])
+
+
+def path_velocities(tree: Tree, q: Any, qd: Any, frame: PlacedFrame, base: Motion) -> Any:
+    """Return the velocities of the bodies between the base and a frame, in their own frames."""
+    v = tree.field(Motion, base=base)
+    for i, p in tree.path(frame):
+        v[i] = i.transform(q[i]) @ v[p] + i.subspace(q[i]) @ qd[i]
+    return v
 
 
 @algorithm("acceleration", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
@@ -39,15 +45,16 @@ def acceleration(tree: Tree, q: Any, qd: Any, qdd: Any, v0: Any, a0: Any, frame:
         v[i] = X @ v[p] + vJ
         c = v[i].cross(vJ) + i.bias(q[i], qd[i])
         a[i] = X @ a[p] + i.subspace(q[i]) @ qdd[i] + c
-    turned = axes_of(tree, q, f, axes)
-    vf, af = f.placement @ v[f.body], f.placement @ a[f.body]
+    E = axes_of(tree, q, f, axes)
+    vf, af = E @ (f.placement @ v[f.body]), E @ (f.placement @ a[f.body])
     if kind == "classical":
         af = Motion(af.angular, add(af.linear, cross(vf.angular, vf.linear)))
-    return turned @ af
+    return af
 
 
 def axes_of(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Pose:
-    """Return the pose, about its own origin, of a frame in the chosen axes."""
+    """Return the pose of a frame in the chosen axes: its own; the world's, about its own origin; or the world's."""
     if axes == "frame":
         return Pose.zero()
-    return Pose(frame.pose(path_poses(tree, q, frame)[frame.body]).rotation, ZERO3)
+    there = frame.pose(path_poses(tree, q, frame)[frame.body])
+    return there if axes == "origin" else Pose(there.rotation, ZERO3)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...errors import ArgumentError
 from ...model import PlacedFrame, Tree
 from ...spatial import Chain, Transform, Turn
 from ...spatial.linear import ZERO3, dot
@@ -46,6 +47,10 @@ class AtFrame(NamedTuple):
 
 def view(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Chain:
     """Return the transform from a frame's body to the frame, in the chosen axes."""
+    if axes == "origin":
+        raise ArgumentError(
+            'operational answers are about the frame\'s origin: axes must be "frame" or "world", not "origin"'
+        )
     turn = () if axes == "frame" else (Transform(Turn(axes_of(tree, q, frame, axes).rotation), ZERO3),)
     return Chain((frame.placement, *turn))
 

@@ -1,0 +1,100 @@
+"""The centre of mass and the centroidal momentum as methods of robots."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from .errors import ArgumentError, unknown_name
+from .kernel.declarations import Answering, Array, Out, Threads
+from .model import BASE, Frame, Model
+
+__all__ = ["CentroidalMethods"]
+
+_WHOLE = Frame("world", BASE)
+
+
+class CentroidalMethods(Answering, Model):
+    """Questions about all mass of a robot, or of a subtree."""
+
+    def com(self, q: ArrayLike, subtree: str | None = None, threads: Threads = None, out: Out = None) -> Array:
+        """Return the centre of mass in the world, of shape (..., 3).
+
+        `subtree` is the name of a body, and stands for this body with all that it carries. The default is the whole
+        robot; links that are fixed to the base do not count.
+        """
+        return self._ask("com", (q,), {"frame": self._subtree(subtree)}, None, threads, out)
+
+    def com_velocity(
+        self, q: ArrayLike, v: ArrayLike, subtree: str | None = None, threads: Threads = None, out: Out = None, *,
+        base_velocity: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
+        """Return the velocity of the centre of mass in the world's axes, of shape (..., 3). See `com`."""
+        named = {"frame": self._subtree(subtree), "base_velocity": base_velocity}
+        return self._ask("com_velocity", (q, v), named, None, threads, out)
+
+    def com_acceleration(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, subtree: str | None = None, threads: Threads = None,
+        out: Out = None, *, base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
+        """Return the acceleration of the centre of mass in the world's axes, of shape (..., 3). See `com`."""
+        moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        named = {"frame": self._subtree(subtree), **moved}
+        return self._ask("com_acceleration", (q, v, a), named, None, threads, out)
+
+    def com_jacobian(self, q: ArrayLike, subtree: str | None = None, threads: Threads = None, out: Out = None) -> Array:
+        """Return the matrix J with `com_velocity` = J v, of shape (..., 3, nv)."""
+        return self._ask("com_jacobian", (q,), {"frame": self._subtree(subtree)}, None, threads, out)
+
+    def centroidal_momentum(
+        self, q: ArrayLike, v: ArrayLike, subtree: str | None = None, threads: Threads = None, out: Out = None
+    ) -> Array:
+        """Return the momentum (angular, linear) about the centre of mass, in the world's axes, of shape (..., 6).
+
+        `subtree` is as for `com`. For the momentum about another point, use `momentum`.
+        """
+        named = {"frame": self._subtree(subtree)}
+        return self._ask("centroidal_momentum", (q, v), named, None, threads, out)
+
+    def centroidal_map(
+        self, q: ArrayLike, subtree: str | None = None, threads: Threads = None, out: Out = None
+    ) -> Array:
+        """Return the matrix A with `centroidal_momentum` = A v, of shape (..., 6, nv)."""
+        return self._ask("centroidal_map", (q,), {"frame": self._subtree(subtree)}, None, threads, out)
+
+    def centroidal_map_rate(
+        self, q: ArrayLike, v: ArrayLike, subtree: str | None = None, threads: Threads = None, out: Out = None
+    ) -> Array:
+        """Return the rate of change of `centroidal_map` along a motion, of shape (..., 6, nv).
+
+        With it, the rate of the centroidal momentum is A a + A' v.
+        """
+        named = {"frame": self._subtree(subtree)}
+        return self._ask("centroidal_map_rate", (q, v), named, None, threads, out)
+
+    def _subtree(self, name: str | None) -> Frame:
+        """Return the frame of the body with which a subtree begins, or of the base for the whole robot."""
+        return self._kernels.kept(("subtree", name), lambda: _root(self, name))
+
+
+def _root(model: Model, name: str | None) -> Frame:
+    if name is None:
+        root, mass = _WHOLE, model.mass
+    else:
+        root = model.frame(name) if name in {f.name for f in model.frames} else _WHOLE
+        bodies = [b.name for b in model.bodies]
+        if root is _WHOLE and name != model.base:
+            raise unknown_name("body", name, bodies, model.name)
+        if root.body == BASE or bodies[root.body] != name:
+            to = "the base" if root.body == BASE else repr(bodies[root.body])
+            raise ArgumentError(
+                f"subtree: {name!r} is fixed to {to} of {model.name!r}, and no joint moves it by itself; name a body "
+                "that a joint moves, or build the robot with merge=False"
+            )
+        carried = {root.body}
+        for k, joint in enumerate(model.joints):
+            if joint.parent in carried:
+                carried.add(k)
+        mass = sum(model.bodies[k].mass for k in carried)
+    if not mass:
+        raise ArgumentError(f"{name or model.name!r} has no mass, and so no centre of mass")
+    return root
