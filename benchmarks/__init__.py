@@ -1,1 +1,1 @@
-"""How fast ordern is, side by side with Pinocchio: `python -m benchmarks [regex]`."""
+"""Benchmarks of ordern, side by side with Pinocchio: `python -m benchmarks [regex]`."""

@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def machine() -> str:
-    """What all figures depend on."""
+    """Return a description of the machine and the versions, on which all figures depend."""
     peer = f"Pinocchio {pin.__version__}" if pin else "no Pinocchio (install `pin` to compare)"
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return (

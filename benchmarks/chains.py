@@ -53,7 +53,7 @@ def chain(n: int, joint: on.Joint | None = None, *, denavit_hartenberg: bool = F
 
 @lru_cache(2)
 def built(n: int) -> tuple[on.Robot, float]:
-    """A chain, and the seconds that it took to build."""
+    """Return a chain, and the seconds that it took to build."""
     start = processor_clock()
     return chain(n), processor_clock() - start
 
@@ -131,7 +131,7 @@ def _errors(robot: on.Robot, question: str, state: Any, answer: Any, peer: Peer 
 
 @benchmark("chains.forward_dynamics.linearity", quick=False)
 def linearity() -> Figures:
-    """The exponent p of time ~ n^p, from 100 to 10,000 links; 1 is linear."""
+    """Return the exponent p of time ~ n^p, from 100 to 10,000 links; 1 is linear."""
     sizes = [n for n in SIZES if 100 <= n <= 10_000]
     scope: dict[str, Any] = {}
     for n in sizes:
@@ -145,7 +145,7 @@ def linearity() -> Figures:
 
 @benchmark("spherical_chain{n}.forward_dynamics", n=(10, 100))
 def spherical(n: int) -> Figures:
-    """Where articulated inertias that are not kept symmetric fail."""
+    """Measure a chain on which articulated inertias that are not kept symmetric fail."""
     robot = chain(n, on.Spherical())
     state = random_state(robot, "forward_dynamics")
     exact = robot.forward_dynamics(*(a.astype(np.longdouble) for a in state))

@@ -35,7 +35,7 @@ print(json.dumps({"numpy": numpy - start, "import": imported - start, "load": lo
 
 
 def fresh(robot: str, **environment: str) -> dict[str, float]:
-    """Seconds of each step in a new process."""
+    """Return the seconds of each step in a new process."""
     source = SOURCES[robot]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, "floating" if source.floating else "fixed"],

@@ -13,7 +13,7 @@ JOINTS = (7, 100, 1000)
 
 
 def held(arms: int, joints: int) -> tuple[on.Grasp, np.ndarray, np.ndarray]:
-    """Equal chains around one object, a state and joint forces."""
+    """Return equal chains around one object, a state and joint forces."""
     arm = on.chain(joints, seed=1)
     rng = np.random.default_rng(0)
     turns = 2.0 * np.pi * np.arange(arms) / arms
@@ -41,7 +41,7 @@ def grasp(arms: int, joints: int) -> Figures:
 
 @benchmark("grasp.omega.{arms}", arms=(*ARMS, 128, 256), quick={"arms": (2, 16, 64)})
 def omega(arms: int) -> Figures:
-    """The system of the contact forces alone, without the arms' recursions."""
+    """Solve the system of the contact forces alone, without the arms' recursions."""
     grasp, q, _ = held(arms, 7)
     known = grasp.omega(q)
     state = known.state

@@ -25,11 +25,11 @@ Figures = Iterator[tuple[str, float | int]]
 
 @dataclass
 class Settings:
-    """How thorough to be."""
+    """The settings of a run: how many rounds, and how long each of them is."""
 
     rounds: int = 15
     slice_s: float = 0.006
-    """How long each contestant runs in a round."""
+    """The time of each contestant in a round, in seconds."""
     quick: bool = False
 
     def hurry(self) -> None:
@@ -51,7 +51,7 @@ class Case:
     quick: bool
 
     def run(self) -> Iterator[str]:
-        """The lines to print."""
+        """Return the lines to print."""
         for name, value in self.function(**self.arguments):
             is_ratio = name.rpartition(".")[2].startswith("vs_")
             yield f"{self.name}.{name} {significant(value)}{'x' * is_ratio}"
@@ -86,7 +86,7 @@ def race(
     scope: Mapping[str, Any] | None = None,
     clock: Callable[[], float] = processor_clock,
 ) -> dict[str, Array]:
-    """Seconds per call in each round. A contestant is a function, or a statement whose names are in the scope."""
+    """Return the seconds per call in each round. A contestant is a function, or a statement whose names are in the scope."""
     timers = {name: timeit.Timer(what, timer=clock, globals=dict(scope or {})) for name, what in contestants.items()}
     counts = {name: _calls_per_slice(timer) for name, timer in timers.items()}
     times: dict[str, list[float]] = {name: [] for name in timers}
@@ -105,19 +105,19 @@ def _calls_per_slice(timer: timeit.Timer) -> int:
 
 
 def ratio(theirs: Array, ours: Array) -> float:
-    """How many times longer they need, round by round."""
+    """Return the ratio of their time to ours, round by round."""
     return float(np.median(theirs / ours))
 
 
 def difference(mine: Array, theirs: Array, core: int = 1) -> float:
-    """The largest difference of a state's answer, relative to the largest entry of it."""
+    """Return the largest difference of a state's answer, relative to the largest entry of it."""
     axes = tuple(range(-core, 0))
     scale = np.abs(theirs).max(axis=axes)
     return float((np.abs(mine - theirs).max(axis=axes) / scale).max())
 
 
 def significant(x: float | int, digits: int = 3) -> str:
-    """Three significant digits; whole numbers are counts, and exact."""
+    """Return a number with three significant digits; whole numbers are counts, and exact."""
     if isinstance(x, int):
         return str(x)
     if x == 0 or not math.isfinite(x) or not 1e-3 <= abs(x) < 1e7:

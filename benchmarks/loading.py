@@ -1,4 +1,4 @@
-"""Loading: from a file to a robot that can be asked. Both parse the same file; neither reads meshes."""
+"""Loading: from a file to a robot that is ready for calls. Both parse the same file; neither reads meshes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closed loops: what each method costs, batches beside Pinocchio, trajectories, and accuracy near singularities."""
+"""Closed loops: the time of each method, batches beside Pinocchio, trajectories, and accuracy near singularities."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def batches(robot: str, batch: int) -> Figures:
 
 
 def _pinocchio(robot: on.Robot, q: Array, v: Array, tau: Array) -> tuple[Any, Array]:
-    """A loop over states, and what it finds; loops are contacts in three directions, at the same points."""
+    """Return a function that loops over states, and its results; loops are contacts in three directions, at the same points."""
     types: dict[type, Any] = {
         on.Revolute: lambda j: pin.JointModelRevoluteUnaligned(np.array(j.axis)),
         on.Prismatic: lambda j: pin.JointModelPrismaticUnaligned(np.array(j.axis)),

@@ -41,12 +41,12 @@ CASSIE = FOLDER / "cassie_description/robots/cassie_v2.sdf"
 
 
 def start(name: str) -> tuple[on.Robot, Array]:
-    """A bundled mechanism, in the position "assembled"."""
+    """Return a bundled mechanism, in the position "assembled"."""
     return on.load(name), np.array(robots.positions(name)["assembled"], float)
 
 
 def simulated(robot: on.Robot, q: Array, v: Any, until: float, **options: Any) -> tuple[on.Result, float]:
-    """A run, after a short one that compiles what it takes; and the processor's time for it."""
+    """Return a run, after a short one that compiles the code; and the processor's time for it."""
     robot.simulate(q, v, until=1e-3 * until, **options)
     started = processor_clock()
     run = robot.simulate(q, v, until=until, **options)
@@ -54,7 +54,7 @@ def simulated(robot: on.Robot, q: Array, v: Any, until: float, **options: Any) -
 
 
 def figures(run: on.Result, seconds: float) -> Figures:
-    """What its report tells."""
+    """Return the figures of a report."""
     report = run.report
     assert report.ok and report.loops is not None, report.message
     yield "steps", report.steps

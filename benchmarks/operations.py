@@ -20,12 +20,12 @@ PAPERS = {
 
 
 def operations(robot: on.Robot, question: str) -> Counts:
-    """What is left of an algorithm when it is unrolled for this robot."""
+    """Count the operations of an algorithm that is unrolled for one robot."""
     return robot.kernel(question, way="unrolled").counts()
 
 
 def multiplications(c: Counts) -> int:
-    """As papers count them."""
+    """Return the multiplications, divisions included, as papers count them."""
     return c.multiplications + c.divisions
 
 
@@ -44,7 +44,7 @@ def of_robot(robot: str, question: str) -> Figures:
     quick={"n": (6, 12)},
 )
 def of_general_arm(arm: str, n: int, question: str) -> Figures:
-    """Inertias are full; placements are Denavit and Hartenberg's, as in the papers, or have nothing that is 0."""
+    """Count for arms with full inertias; placements are Denavit and Hartenberg's, as in the papers, or have no zeros."""
     shorter, whole = (operations(chain(k, denavit_hartenberg=arm == "dh_arm"), question) for k in (n - 1, n))
     yield "multiplications", multiplications(whole)
     yield "additions", whole.additions

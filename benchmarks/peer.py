@@ -35,7 +35,7 @@ class Peer:
 
     @classmethod
     def of_urdf(cls, robot: on.Robot, text: str, floating: bool) -> Peer:
-        """From the text that our robot is from."""
+        """Build the model from the URDF text of our robot."""
         root = (pin.JointModelFreeFlyer(),) if floating else ()
         return cls(robot, pin.buildModelFromXML(text, *root))
 
@@ -52,28 +52,28 @@ class Peer:
         return cls(robot, model)
 
     def positions(self, q: Array) -> Array:
-        """Our positions (..., nq) as Pinocchio's."""
+        """Return our positions (..., nq) as Pinocchio's."""
         return self.converter.to_peer(q)
 
     @cached_property
     def order(self) -> Array:
-        """For each of our velocities, where it is in Pinocchio's."""
+        """Return, for each of our velocities, its index in Pinocchio's."""
         numbers = np.arange(self.robot.nv, dtype=float)
         return np.argsort(self.converter.to_peer(self.robot.neutral(), numbers)[1])
 
     def velocities(self, v: Array) -> Array:
-        """Our velocities, accelerations or joint forces (..., nv) as Pinocchio's."""
+        """Return our velocities, accelerations or joint forces (..., nv) as Pinocchio's."""
         out = np.empty(v.shape)
         out[..., self.order] = v
         return out
 
     def convert(self, state: tuple[Array, ...]) -> tuple[Array, ...]:
-        """The arguments of a question, positions first, as Pinocchio's."""
+        """Return the arguments of a question, positions first, as Pinocchio's."""
         q, *rest = state
         return (self.positions(q), *map(self.velocities, rest))
 
     def batch(self, question: str, state: tuple[Array, ...]) -> tuple[Callable[[], object], Array]:
-        """A call that runs in C++ alone, one thread, and the array (N, nv), in our order, that it has filled."""
+        """Return a call that runs in C++ alone, one thread, and the array (N, nv), in our order, that it has filled."""
         function = getattr(pin, f"{FUNCTIONS[question]}InParallel")
         arguments = [a.T for a in self.convert(state)]  # one state per column
         out = np.empty_like(arguments[1])
@@ -82,12 +82,12 @@ class Peer:
         return lambda: function(1, pool, *arguments, out), out.T[:, self.order]
 
     def call(self, question: str, state: tuple[Array, ...]) -> tuple[str, dict[str, Any]]:
-        """One state per call from Python: the statement, and what its names stand for."""
+        """Return the statement that computes one state per call from Python, and the values of its names."""
         arguments = {f"x{k}": a for k, a in enumerate(self.convert(state))}
         statement = f"pin.{FUNCTIONS[question]}(model, data, {', '.join(arguments)})"
         return statement, {"pin": pin, "model": self.model, "data": self.data, **arguments}
 
     def mass_matrix(self, q: Array) -> Array:
-        """The answer for one of our states, in our order."""
+        """Return the answer for one of our states, in our order."""
         M = pin.crba(self.model, self.data, self.positions(q))
         return M[np.ix_(self.order, self.order)]

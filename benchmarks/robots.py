@@ -50,23 +50,23 @@ SOURCES = {
 }
 
 ARGUMENTS = {"forward_dynamics": "q v tau", "inverse_dynamics": "q v a", "mass_matrix": "q"}
-"""The three recursions, and what they take."""
+"""The three recursions, and their arguments."""
 
 
 @cache
 def load(name: str) -> on.Robot:
-    """One of SOURCES."""
+    """Return one of SOURCES."""
     return on.load(SOURCES[name].text, floating=SOURCES[name].floating)
 
 
 @cache
 def load_peer(name: str) -> Peer | None:
-    """The same in Pinocchio, if it is there."""
+    """Return the same robot in Pinocchio, if that is installed."""
     return Peer.of_urdf(load(name), SOURCES[name].text, SOURCES[name].floating) if pin else None
 
 
 def without_passive(name: str) -> tuple[on.Robot, Peer | None]:
-    """One of SOURCES without dampers and friction, which Pinocchio's aba does not know; and the same in Pinocchio."""
+    """Return one of SOURCES without dampers and friction, which Pinocchio's aba does not know; and the same in Pinocchio."""
     source = SOURCES[name]
     text = re.sub(r"<dynamics\b[^>]*/>", "", source.text)
     robot = on.load(text, floating=source.floating)
@@ -74,7 +74,7 @@ def without_passive(name: str) -> tuple[on.Robot, Peer | None]:
 
 
 def random_state(robot: on.Robot, question: str, shape: int | tuple[int, ...] = ()) -> tuple[Array, ...]:
-    """The arguments of a question."""
+    """Return random arguments of a question."""
     rng = np.random.default_rng(0)
     q = robot.random(rng, shape)
     v, u = rng.uniform(-1, 1, (2, *q.shape[:-1], robot.nv))

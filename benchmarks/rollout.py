@@ -79,7 +79,7 @@ def euler(robot: str, batch: int, steps: int) -> Figures:
 
 
 def _mujoco(robot: on.Robot, q0: Any, v0: Any, tau: Any, steps: int) -> tuple[Any, Any]:
-    """A call of MuJoCo's rollout on all cores, and what gives the last positions of its result."""
+    """Return a call of MuJoCo's rollout on all cores, and a function that returns the last positions of its result."""
     model = mujoco.MjModel.from_xml_string(robot.to_mjcf(lossy=True))
     model.opt.timestep = DT
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER

@@ -22,7 +22,7 @@ DYNAMICS = ("articulated-body", "denoc", "composite-body", "unit-acceleration")
 
 
 def falls(long: bool) -> list[tuple[str, on.Robot, np.ndarray, float]]:
-    """Robots, where they start, and how long they fall."""
+    """Return robots, their starts, and how long they fall."""
     found = [
         (name, on.load(name), robots.positions(name)["initial"], seconds)
         for name, seconds in (("planar-3r", 3.0), ("stanford-arm", 1.0))
@@ -34,7 +34,7 @@ def falls(long: bool) -> list[tuple[str, on.Robot, np.ndarray, float]]:
 
 
 def steps(robot: on.Robot, q0: np.ndarray, seconds: float, method: str, tolerance: float, dynamics: str) -> str:
-    """Accepted and rejected steps of a free fall."""
+    """Return accepted and rejected steps of a free fall."""
     options = {"method": method, "rtol": tolerance, "atol": tolerance, "dynamics": dynamics, "dense": False}
     report = robot.simulate(q0, until=[0.0, seconds], **options).report
     return f"{report.steps}+{report.rejected}"

@@ -1,4 +1,4 @@
-"""What a second thread brings, and that the default never makes small batches slower."""
+"""Measure the gain of a second thread, and check that the default never makes small batches slower."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 >>> robot = on.load("panda.urdf")                     # doctest: +SKIP
 >>> robot.forward_dynamics(q, v, tau)                 # doctest: +SKIP
 
-Names are imported when they are first asked for: `import ordern` itself takes no time.
+Names are imported when they are first used: `import ordern` itself takes no time.
 """
 
 from __future__ import annotations
@@ -16,197 +16,107 @@ from . import forking as _forking  # a fork must wait for imports that other thr
 
 if TYPE_CHECKING:
     from . import rotations as rotations
-    from .algorithms import Algorithm, algorithm, methods
-    from .check import Finding, Report
+    from .algorithms import Algorithm as Algorithm
+    from .algorithms import algorithm as algorithm
+    from .algorithms import methods as methods
+    from .check import Finding as Finding
+    from .check import Report as Report
     from .control import controllers as controllers
     from .control import trajectories as trajectories
-    from .conversion import Converter, convert
-    from .counting import count
-    from .errors import (
-        ArgumentError,
-        CompileError,
-        InconsistentStateError,
-        LoopError,
-        ModelError,
-        OrdernError,
-        SingularError,
-        TraceError,
-        UnknownNameError,
-    )
-    from .grasping import Grasp, grasp
+    from .conversion import Converter as Converter
+    from .conversion import convert as convert
+    from .counting import count as count
+    from .errors import ArgumentError as ArgumentError
+    from .errors import CompileError as CompileError
+    from .errors import InconsistentStateError as InconsistentStateError
+    from .errors import LoopError as LoopError
+    from .errors import ModelError as ModelError
+    from .errors import OrdernError as OrdernError
+    from .errors import SingularError as SingularError
+    from .errors import TraceError as TraceError
+    from .errors import UnknownNameError as UnknownNameError
+    from .grasping import Grasp as Grasp
     from .grasping import contacts as contacts
-    from .interop.symbolic import symbolic
-    from .io import ModelWarning
-    from .joints import (
-        Closure,
-        Composite,
-        Continuous,
-        Cylindrical,
-        Distance,
-        Driven,
-        Fixed,
-        Free,
-        Helical,
-        Joint,
-        JointType,
-        KnifeEdge,
-        Planar,
-        PointOnLine,
-        PointOnPlane,
-        Prismatic,
-        Revolute,
-        RollingBall,
-        RollingDisc,
-        Spherical,
-        Universal,
-    )
-    from .kernel import Kernel
-    from .loading import chain, from_dh, load, load_result, tree
-    from .model import Body, Connection, Coupling, Frame, Loop, Mimic, Model, ModelJoint, Note, Placement, Shape
-    from .robot import Builder, Robot
-    from .simulate.events import Event
-    from .simulate.forces import Table
-    from .simulate.results.report import SimulationWarning
-    from .simulate.results.result import Result
-    from .simulate.switches import Switch
+    from .grasping import grasp as grasp
+    from .interop.symbolic import symbolic as symbolic
+    from .io import ModelWarning as ModelWarning
+    from .joints import Closure as Closure
+    from .joints import Composite as Composite
+    from .joints import Continuous as Continuous
+    from .joints import Cylindrical as Cylindrical
+    from .joints import Distance as Distance
+    from .joints import Driven as Driven
+    from .joints import Fixed as Fixed
+    from .joints import Free as Free
+    from .joints import Helical as Helical
+    from .joints import Joint as Joint
+    from .joints import JointType as JointType
+    from .joints import KnifeEdge as KnifeEdge
+    from .joints import Planar as Planar
+    from .joints import PointOnLine as PointOnLine
+    from .joints import PointOnPlane as PointOnPlane
+    from .joints import Prismatic as Prismatic
+    from .joints import Revolute as Revolute
+    from .joints import RollingBall as RollingBall
+    from .joints import RollingDisc as RollingDisc
+    from .joints import Spherical as Spherical
+    from .joints import Universal as Universal
+    from .kernel import Kernel as Kernel
+    from .loading import chain as chain
+    from .loading import from_dh as from_dh
+    from .loading import load as load
+    from .loading import load_result as load_result
+    from .loading import tree as tree
+    from .model import Body as Body
+    from .model import Connection as Connection
+    from .model import Coupling as Coupling
+    from .model import Frame as Frame
+    from .model import Loop as Loop
+    from .model import Mimic as Mimic
+    from .model import Model as Model
+    from .model import ModelJoint as ModelJoint
+    from .model import Note as Note
+    from .model import Placement as Placement
+    from .model import Shape as Shape
+    from .robot import Builder as Builder
+    from .robot import Robot as Robot
+    from .simulate.events import Event as Event
+    from .simulate.forces import Table as Table
+    from .simulate.results.report import SimulationWarning as SimulationWarning
+    from .simulate.results.result import Result as Result
+    from .simulate.switches import Switch as Switch
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Algorithm",
-    "ArgumentError",
-    "Body",
-    "Builder",
-    "Closure",
-    "CompileError",
-    "Composite",
-    "Connection",
-    "Continuous",
-    "Converter",
-    "Coupling",
-    "Cylindrical",
-    "Distance",
-    "Driven",
-    "Event",
-    "Finding",
-    "Fixed",
-    "Frame",
-    "Free",
-    "Grasp",
-    "Helical",
-    "InconsistentStateError",
-    "Joint",
-    "JointType",
-    "Kernel",
-    "KnifeEdge",
-    "Loop",
-    "LoopError",
-    "Mimic",
-    "Model",
-    "ModelError",
-    "ModelJoint",
-    "ModelWarning",
-    "Note",
-    "OrdernError",
-    "Placement",
-    "Planar",
-    "PointOnLine",
-    "PointOnPlane",
-    "Prismatic",
-    "Report",
-    "Result",
-    "Revolute",
-    "Robot",
-    "RollingBall",
-    "RollingDisc",
-    "Shape",
-    "SimulationWarning",
-    "SingularError",
-    "Spherical",
-    "Switch",
-    "Table",
-    "TraceError",
-    "Universal",
-    "UnknownNameError",
-    "algorithm",
-    "chain",
-    "convert",
-    "count",
-    "from_dh",
-    "grasp",
-    "load",
-    "load_result",
-    "methods",
-    "symbolic",
-    "tree",
-]
-
 _WHERE = {
-    "algorithms": ("Algorithm", "algorithm", "methods"),
-    "check": ("Finding", "Report"),
-    "conversion": ("Converter", "convert"),
-    "counting": ("count",),
+    "algorithms": "Algorithm algorithm methods",
+    "check": "Finding Report",
+    "conversion": "Converter convert",
+    "counting": "count",
     "errors": (
-        "ArgumentError",
-        "CompileError",
-        "InconsistentStateError",
-        "LoopError",
-        "ModelError",
-        "OrdernError",
-        "SingularError",
-        "TraceError",
-        "UnknownNameError",
+        "ArgumentError CompileError InconsistentStateError LoopError ModelError OrdernError SingularError "
+        "TraceError UnknownNameError"
     ),
-    "grasping": ("Grasp", "grasp"),
-    "interop.symbolic": ("symbolic",),
-    "io": ("ModelWarning",),
+    "grasping": "Grasp grasp",
+    "interop.symbolic": "symbolic",
+    "io": "ModelWarning",
     "joints": (
-        "Closure",
-        "Composite",
-        "Continuous",
-        "Cylindrical",
-        "Distance",
-        "Driven",
-        "Fixed",
-        "Free",
-        "Helical",
-        "Joint",
-        "JointType",
-        "KnifeEdge",
-        "Planar",
-        "PointOnLine",
-        "PointOnPlane",
-        "Prismatic",
-        "Revolute",
-        "RollingBall",
-        "RollingDisc",
-        "Spherical",
-        "Universal",
+        "Closure Composite Continuous Cylindrical Distance Driven Fixed Free Helical Joint JointType KnifeEdge "
+        "Planar PointOnLine PointOnPlane Prismatic Revolute RollingBall RollingDisc Spherical Universal"
     ),
-    "kernel": ("Kernel",),
-    "loading": ("chain", "from_dh", "load", "load_result", "tree"),
-    "model": (
-        "Body",
-        "Connection",
-        "Coupling",
-        "Frame",
-        "Loop",
-        "Mimic",
-        "Model",
-        "ModelJoint",
-        "Note",
-        "Placement",
-        "Shape",
-    ),
-    "robot": ("Builder", "Robot"),
-    "simulate.events": ("Event",),
-    "simulate.forces": ("Table",),
-    "simulate.results.report": ("SimulationWarning",),
-    "simulate.results.result": ("Result",),
-    "simulate.switches": ("Switch",),
+    "kernel": "Kernel",
+    "loading": "chain from_dh load load_result tree",
+    "model": "Body Connection Coupling Frame Loop Mimic Model ModelJoint Note Placement Shape",
+    "robot": "Builder Robot",
+    "simulate.events": "Event",
+    "simulate.forces": "Table",
+    "simulate.results.report": "SimulationWarning",
+    "simulate.results.result": "Result",
+    "simulate.switches": "Switch",
 }
-"""The modules of all names."""
-_MODULES = {name: module for module, names in _WHERE.items() for name in names}
+"""The public names, by the modules that define them."""
+_MODULES = {name: module for module, names in _WHERE.items() for name in names.split()}
+__all__ = list(_MODULES)
 
 _SUBMODULES = {
     **{name: name for name in ("io", "joints", "model", "operators", "plot", "robots", "rotations", "spatial")},

@@ -536,6 +536,7 @@ class Robot(CentroidalMethods, LoopMethods, Model):
     def check(self) -> Report:
         """Return a report on doubtful properties of this robot: masses, inertias, joints, limits, loops, units."""
 
+    @delegated("view", "show")
     def view(
         self, q: ArrayLike | None = None, *, motion: Any = None, save: str | os.PathLike[str] | None = None,
         port: int | None = None, browser: bool = True, wait: bool | None = None,
@@ -547,20 +548,6 @@ class Robot(CentroidalMethods, LoopMethods, Model):
         whose paths are drawn, `external` forces are drawn as arrows. Scripts wait for Ctrl-C, unless `wait` is False.
         `origins` are further addresses that may connect, such as a proxy.
         """
-        from .view import show
-
-        return show(
-            self,
-            motion,
-            q=q,
-            save=save,
-            port=port,
-            browser=browser,
-            wait=wait,
-            paths=paths,
-            external=external,
-            origins=origins,
-        )
 
     def plot(self, motion: Result, *what: str, **options: Any) -> Any:
         """Return a figure of a motion of this robot: `motion.plot(*what, ...)`. See `ordern.plot.motion`."""

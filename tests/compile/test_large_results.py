@@ -16,7 +16,7 @@ from ordern.compile.emit import entry_points, stream
 from ordern.compile.emit.target import target
 from ordern.compile.run import result_pool
 from ordern.compile.run.result_pool import ResultPool
-from ordern.compile.trace.layout import Layout, Operand, Repeating, sharing
+from ordern.compile.trace.layout import Layout, Operand, sharing
 
 Array = NDArray[Any]
 
@@ -152,8 +152,7 @@ def test_tiles_hold_each_number_once() -> None:
     plain = Layout((Operand("q", (4,)),), Operand("out", (40, 40)), 8)
     few = [min(i, j) for i in range(40) for j in range(40)]
     shared = sharing(plain, few)
-    assert isinstance(shared, Repeating)
-    assert shared.distinct == 40
+    assert shared.spread_tile == shared.output_tile + 40
     assert [few.index(k) for k in range(40)] == [shared.places.index(k) for k in range(40)]
     assert shared.scratch == shared.output_tile + 40 + 1600
     assert sharing(plain, list(range(1600))) is plain  # nothing is repeated

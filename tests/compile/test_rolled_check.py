@@ -12,10 +12,10 @@ from ordern.algorithms import Algorithm, find, registry
 from ordern.compile.pipeline import Request, layout_of
 from ordern.compile.trace.layout import Layout
 from ordern.compile.trace.roll import trace_rolled
-from ordern.compile.trace.rolled_check import check
 from ordern.compile.trace.rolled_program import Block, Fetch, Fetched, Loop, Memory, Place, Position, Program, Store
 from ordern.model import Tree
 from ordern.spatial import Freedoms, Motion, Real
+from tests.compile.rolled_rules import check
 from tests.random_models import random_robot
 
 SETTINGS = {"frame": "tool", "axes": "world", "kind": "classical"}

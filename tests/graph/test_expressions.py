@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 from hypothesis import given
 
-from ordern.graph import OPS, Graph, check, evaluate, live
+from ordern.graph import OPS, Graph, evaluate, live
 from tests.graph.expressions import (
     ARITHMETIC,
     CONSTANTS,
@@ -21,6 +21,7 @@ from tests.graph.expressions import (
     steps,
     traced,
 )
+from tests.graph.rules import check
 from tests.tolerances import MANY_DIGITS
 
 RESULTS = LEAVES + len(CONSTANTS)

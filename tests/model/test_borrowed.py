@@ -12,7 +12,8 @@ import pytest
 import ordern as on
 from ordern.model import BASE
 from ordern.model.base_parameters import in_parent
-from ordern.model.shiftable_inertia import borrowed, lacking, singular_bodies, spatial
+from ordern.model.inertia_numbers import spatial
+from ordern.model.shiftable_inertia import borrowed, lacking, singular_bodies
 from ordern.model.tables import INERTIA, PLACEMENT
 from tests.random_models import random_robot, random_state
 from tests.tolerances import INVERSION, ROUNDING, SINGLE, assert_close

@@ -35,7 +35,7 @@ def compile_request(request: Request, dtype: str, lanes: int | None = None) -> C
     """Trace a request, emit LLVM code, and compile it."""
     way = request.way or choose_way(request)
     if way == "unrolled":
-        results = trace_request(request, trace_unrolled, layout_of(request, 1))
+        results = straight_line(request)
         return compile_straight(results, lambda lanes: layout_of(request, lanes), dtype, lanes)
     if way != "rolled":
         raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
@@ -87,10 +87,9 @@ def straight_line(request: Request) -> list[Scalar]:
 
 def count_operations(request: Request, rolled: bool) -> Counts:
     """Count the operations per state of straight-line code, or of loops."""
-    layout = layout_of(request, 1)
     if rolled:
-        return estimate(trace_request(request, trace_rolled, layout))
-    return count(x for x in trace_request(request, trace_unrolled, layout) if isinstance(x, Node))
+        return estimate(trace_request(request, trace_rolled, layout_of(request, 1)))
+    return count(x for x in straight_line(request) if isinstance(x, Node))
 
 
 def choose_way(request: Request) -> str:
@@ -104,8 +103,7 @@ def choose_way(request: Request) -> str:
     # methods that work on matrices compute all of them as loops, and much less in straight-line code
     few = _FEW_FREEDOMS * (3 if request.question.loops else 1)  # most of what loops constrain is zero
     if program.has_freedoms and request.model.nv <= few:
-        nodes = (x for x in trace_request(request, trace_unrolled, layout_of(request, 1)) if isinstance(x, Node))
-        return "unrolled" if count(nodes).total <= 1.5 * UNROLL_LIMIT else "rolled"
+        return "unrolled" if count_operations(request, rolled=False).total <= 1.5 * UNROLL_LIMIT else "rolled"
     return "rolled"
 
 

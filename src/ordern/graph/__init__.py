@@ -1,8 +1,8 @@
-"""The scalar graph: operations in one table, hash-consing, simplification, counts, derivatives, one checker."""
+"""The scalar graph: operations in one table, hash-consing, simplification, counts, derivatives."""
 
-from .analyse import Counts, check, count, evaluate, live
+from .analyse import Counts, count, evaluate, live
 from .derivative import forward, reverse
-from .elementary import SINCOS_RANGE, Emitter
+from .elementary import SINCOS_RANGE
 from .jet import Jet
 from .node import Graph, Node
 from .ops import OPS, Op, Scalar
@@ -12,14 +12,12 @@ __all__ = [
     "OPS",
     "SINCOS_RANGE",
     "Counts",
-    "Emitter",
     "Graph",
     "Jet",
     "Node",
     "Op",
     "Scalar",
     "atan2",
-    "check",
     "cos",
     "count",
     "evaluate",

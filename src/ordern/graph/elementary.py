@@ -1,4 +1,4 @@
-"""sin, cos and atan2 as inline vector code, and the interface through which operations are lowered.
+"""sin, cos and atan2 as inline vector code.
 
 Library calls would cost more than all the rest of a robot's dynamics, and none exists for vectors on every
 machine. The functions here are branch-free, so that they work on a vector of states at a time.
@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-__all__ = ["SINCOS_RANGE", "Emitter", "atan2", "cos", "sin"]
+if TYPE_CHECKING:
+    from ..compile.emit.nodes import TextEmitter
+
+__all__ = ["SINCOS_RANGE", "atan2", "cos", "sin"]
 
 SINCOS_RANGE = {"float64": 1e9, "float32": 1e5}
 
@@ -70,62 +73,24 @@ _ATAN_Q = (
 )
 
 
-class Emitter(Protocol):
-    """The target of lowering: values are names, and each method emits one instruction."""
-
-    dtype: str
-    has_fma: bool
-    memo: dict[tuple[str, str], tuple[str, str]]
-
-    def constant(self, value: float) -> str:
-        """Return a floating-point constant in every lane."""
-
-    def integer(self, value: int) -> str:
-        """Return an integer constant, of the float's width, in every lane."""
-
-    def binary(self, instruction: str, a: str, b: str) -> str:
-        """Emit a floating-point instruction that may be fused with its neighbours."""
-
-    def integer_binary(self, instruction: str, a: str, b: str) -> str:
-        """Emit an integer instruction."""
-
-    def negate(self, a: str) -> str:
-        """Return the negative."""
-
-    def intrinsic(self, name: str, *operands: str) -> str:
-        """Emit one of the machine's own functions."""
-
-    def select_less(self, a: str, b: str, x: str, y: str) -> str:
-        """X where a < b, else y (also where a or b is NaN)."""
-
-    def select_odd(self, n: str, x: str, y: str) -> str:
-        """X where the integer n is odd, else y."""
-
-    def bits(self, a: str) -> str:
-        """Return a float's bits as an integer."""
-
-    def float_of_bits(self, n: str) -> str:
-        """Return an integer's bits as a float."""
-
-
-def sin(e: Emitter, x: str) -> str:
+def sin(e: TextEmitter, x: str) -> str:
     """Emit the sine of x; the work is shared with its cosine."""
     return _sincos(e, x)[0]
 
 
-def cos(e: Emitter, x: str) -> str:
+def cos(e: TextEmitter, x: str) -> str:
     """Emit the cosine of x; the work is shared with its sine."""
     return _sincos(e, x)[1]
 
 
-def _sincos(e: Emitter, x: str) -> tuple[str, str]:
+def _sincos(e: TextEmitter, x: str) -> tuple[str, str]:
     key = ("sincos", x)
     if key not in e.memo:
         e.memo[key] = _emit_sincos(e, x)
     return e.memo[key]
 
 
-def _emit_sincos(e: Emitter, x: str) -> tuple[str, str]:
+def _emit_sincos(e: TextEmitter, x: str) -> tuple[str, str]:
     """Reduce by the nearest multiple n of pi/2 (Cody and Waite), two short polynomials, pick by n mod 4."""
     limit = e.constant(SINCOS_RANGE[e.dtype])
     x = e.select_less(limit, e.intrinsic("fabs", x), e.constant(math.nan), x)
@@ -152,7 +117,7 @@ def _emit_sincos(e: Emitter, x: str) -> tuple[str, str]:
     return _flip(e, sine, sine_sign), _flip(e, cosine, cosine_sign)
 
 
-def atan2(e: Emitter, y: str, x: str) -> str:
+def atan2(e: TextEmitter, y: str, x: str) -> str:
     """Emit the angle of (x, y): a rational approximation on [0, 1], then unfold the octants."""
     zero, one = e.constant(0.0), e.constant(1.0)
     ax, ay = e.intrinsic("fabs", x), e.intrinsic("fabs", y)
@@ -172,21 +137,21 @@ def atan2(e: Emitter, y: str, x: str) -> str:
     return e.select_less(y, zero, e.negate(angle), angle)
 
 
-def _fused(e: Emitter, a: str, b: str, c: str) -> str:
+def _fused(e: TextEmitter, a: str, b: str, c: str) -> str:
     """Emit a * b + c, rounded once if the machine has a fused instruction, else twice."""
     if e.has_fma:
         return e.intrinsic("fma", a, b, c)
     return e.binary("fadd", e.binary("fmul", a, b), c)
 
 
-def _polynomial(e: Emitter, coefficients: Sequence[float], x: str) -> str:
+def _polynomial(e: TextEmitter, coefficients: Sequence[float], x: str) -> str:
     value = e.constant(coefficients[0])
     for c in coefficients[1:]:
         value = _fused(e, value, x, e.constant(c))
     return value
 
 
-def _flip(e: Emitter, a: str, sign: str) -> str:
+def _flip(e: TextEmitter, a: str, sign: str) -> str:
     return e.float_of_bits(e.integer_binary("xor", e.bits(a), sign))
 
 

@@ -1,7 +1,7 @@
 """The table of operations: one row has all properties of an operation.
 
-An operation is evaluated on any scalar, simplified while a graph is traced, lowered to machine code by an
-`Emitter`, and differentiated. Adding one is adding one row to `OPS`.
+An operation is evaluated on any scalar, simplified while a graph is traced, lowered to machine code by a
+`TextEmitter` (`compile/emit/nodes.py`), and differentiated. Adding one is adding one row to `OPS`.
 
 Operands inside a simplification rule are graph nodes or plain floats; a rule returns a simpler expression, or None
 if the operation must become a node. The rules keep constants as Python floats, so that arithmetic
@@ -10,6 +10,7 @@ between constants never reaches the graph at all.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -38,9 +39,9 @@ class Op:
     """The partial derivative by each operand, as expressions of the operands."""
     counts_as: str = "other"
     """The column of an operation count in which it appears."""
-    commutative: bool = False
     ufunc: str = ""
     """The name of NumPy's function for it; empty if NumPy has no such function."""
+    commutative: bool = False
 
 
 def _is(x: Scalar, name: str) -> bool:
@@ -134,114 +135,38 @@ def _never(*_: Scalar) -> None:
     return None
 
 
+def _div_partials(a: Scalar, b: Scalar) -> tuple[Scalar, ...]:
+    return 1.0 / b, -(a / (b * b))
+
+
+def _sqrt_partials(a: Scalar) -> tuple[Scalar, ...]:
+    return (0.5 / scalars.sqrt(a),)
+
+
 def _atan2_partials(y: Scalar, x: Scalar) -> tuple[Scalar, ...]:
     r2 = x * x + y * y
     return x / r2, -(y / r2)
 
 
-OPS: dict[str, Op] = {
-    op.name: op
-    for op in (
-        Op(
-            "add",
-            2,
-            evaluate=lambda a, b: a + b,
-            simplify=_add,
-            lower=lambda e, a, b: e.binary("fadd", a, b),
-            partials=lambda a, b: (1.0, 1.0),
-            counts_as="additions",
-            commutative=True,
-            ufunc="add",
-        ),
-        Op(
-            "sub",
-            2,
-            evaluate=lambda a, b: a - b,
-            simplify=_sub,
-            lower=lambda e, a, b: e.binary("fsub", a, b),
-            partials=lambda a, b: (1.0, -1.0),
-            counts_as="additions",
-            ufunc="subtract",
-        ),
-        Op(
-            "mul",
-            2,
-            evaluate=lambda a, b: a * b,
-            simplify=_mul,
-            lower=lambda e, a, b: e.binary("fmul", a, b),
-            partials=lambda a, b: (b, a),
-            counts_as="multiplications",
-            commutative=True,
-            ufunc="multiply",
-        ),
-        Op(
-            "div",
-            2,
-            evaluate=lambda a, b: a / b,
-            simplify=_div,
-            lower=lambda e, a, b: e.binary("fdiv", a, b),
-            partials=lambda a, b: (1.0 / b, -(a / (b * b))),
-            counts_as="divisions",
-            ufunc="divide",
-        ),
-        Op(
-            "neg",
-            1,
-            evaluate=lambda a: -a,
-            simplify=_neg,
-            lower=lambda e, a: e.negate(a),
-            partials=lambda a: (-1.0,),
-            counts_as="negations",
-            ufunc="negative",
-        ),
-        Op(
-            "sqrt",
-            1,
-            evaluate=scalars.sqrt,
-            simplify=_never,
-            lower=lambda e, a: e.intrinsic("sqrt", a),
-            partials=lambda a: (0.5 / scalars.sqrt(a),),
-            ufunc="sqrt",
-        ),
-        Op(
-            "sin",
-            1,
-            evaluate=scalars.sin,
-            simplify=_sin,
-            lower=elementary.sin,
-            partials=lambda a: (scalars.cos(a),),
-            ufunc="sin",
-        ),
-        Op(
-            "cos",
-            1,
-            evaluate=scalars.cos,
-            simplify=_cos,
-            lower=elementary.cos,
-            partials=lambda a: (-scalars.sin(a),),
-            ufunc="cos",
-        ),
-        Op(
-            "atan2",
-            2,
-            evaluate=scalars.atan2,
-            simplify=_never,
-            lower=elementary.atan2,
-            partials=_atan2_partials,
-            ufunc="arctan2",
-        ),
-        Op(
-            "where_less",
-            4,
-            evaluate=scalars.where_less,
-            simplify=_where_less,
-            lower=lambda e, a, b, x, y: e.select_less(a, b, x, y),
-            partials=lambda a, b, x, y: (
-                0.0,
-                0.0,
-                scalars.where_less(a, b, 1.0, 0.0),
-                scalars.where_less(a, b, 0.0, 1.0),
-            ),
-        ),
-    )
-}
+def _where_less_partials(a: Scalar, b: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, ...]:
+    return 0.0, 0.0, scalars.where_less(a, b, 1.0, 0.0), scalars.where_less(a, b, 0.0, 1.0)
+
+
+def _binary(instruction: str) -> Callable[..., str]:
+    return lambda emitter, a, b: emitter.binary(instruction, a, b)
+
+
+_ROWS = (
+    Op("add", 2, operator.add, _add, _binary("fadd"), lambda a, b: (1.0, 1.0), "additions", "add", commutative=True),
+    Op("sub", 2, operator.sub, _sub, _binary("fsub"), lambda a, b: (1.0, -1.0), "additions", "subtract"),
+    Op("mul", 2, operator.mul, _mul, _binary("fmul"), lambda a, b: (b, a), "multiplications", "multiply", True),
+    Op("div", 2, operator.truediv, _div, _binary("fdiv"), _div_partials, "divisions", "divide"),
+    Op("neg", 1, operator.neg, _neg, lambda e, a: e.negate(a), lambda a: (-1.0,), "negations", "negative"),
+    Op("sqrt", 1, scalars.sqrt, _never, lambda e, a: e.intrinsic("sqrt", a), _sqrt_partials, ufunc="sqrt"),
+    Op("sin", 1, scalars.sin, _sin, elementary.sin, lambda a: (scalars.cos(a),), ufunc="sin"),
+    Op("cos", 1, scalars.cos, _cos, elementary.cos, lambda a: (-scalars.sin(a),), ufunc="cos"),
+    Op("atan2", 2, scalars.atan2, _never, elementary.atan2, _atan2_partials, ufunc="arctan2"),
+    Op("where_less", 4, scalars.where_less, _where_less, lambda e, *x: e.select_less(*x), _where_less_partials),
+)
+OPS = {op.name: op for op in _ROWS}
+"""All operations by name. The columns are the fields of `Op`."""

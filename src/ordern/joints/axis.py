@@ -1,4 +1,4 @@
-"""The axis of a joint, as a unit vector, and the frame in which it is z."""
+"""The axis of a joint or a closure: a unit vector, and the z axis of its working frame."""
 
 from __future__ import annotations
 
@@ -9,11 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from .closure import Closure
 
-__all__ = ["turned_frame", "unit_axis"]
+__all__ = ["AlongAxis", "Axis", "turned_frame", "unit_axis"]
+
+Axis = tuple[float, float, float]
 
 
-def unit_axis(axis: Sequence[float]) -> tuple[float, float, float]:
+class AlongAxis(Closure):
+    """A joint or closure with an axis, given in the child's frame: it is z of the working frame."""
+
+    axis: Axis
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    def working_frame(self) -> NDArray[np.float64]:
+        """Return the frame in which the axis is z."""
+        return turned_frame(self.axis)
+
+
+def unit_axis(axis: Sequence[float]) -> Axis:
     """Return the axis with length one; components that are zero but for rounding become zero."""
     try:
         x, y, z = (float(a) for a in axis)
@@ -26,7 +42,7 @@ def unit_axis(axis: Sequence[float]) -> tuple[float, float, float]:
     return (x, y, z)
 
 
-def turned_frame(axis: tuple[float, float, float]) -> NDArray[np.float64]:
+def turned_frame(axis: Axis) -> NDArray[np.float64]:
     """Return a rotation matrix whose third column is the axis.
 
     For an axis along a coordinate axis it only permutes axes and signs, so that a turned body has as many zeros as

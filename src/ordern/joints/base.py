@@ -53,6 +53,8 @@ class Joint(Closure, ABC):
     """Number of velocities."""
     angles: ClassVar[tuple[int, ...]] = ()
     """Indices of positions that are angles: `locate` finds them without full turns."""
+    usual_range: ClassVar[float] = 2.0
+    """The range of random positions without limits, half of it below zero."""
 
     @abstractmethod
     def transform(self, q: Freedoms) -> Transform | Chain:
@@ -162,9 +164,10 @@ class Joint(Closure, ABC):
         return (0.0,) * self.nq
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
-        """Return positions spread over the range of the joint; unlimited coordinates stay within -1 and 1."""
-        lo = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0, -1.0))
-        hi = np.where(np.isfinite(upper), upper, lo + 2.0)
+        """Return positions spread over the range of the joint; unlimited coordinates are within `usual_range`."""
+        wide = self.usual_range
+        lo = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - wide, -0.5 * wide))
+        hi = np.where(np.isfinite(upper), upper, lo + wide)
         return uniform(rng, lo, hi, (*shape, self.nq))
 
     @property

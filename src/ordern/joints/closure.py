@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..graph import Scalar, sqrt, where_less
+from ..graph import Scalar, atan2, sqrt, where_less
 from ..spatial import Motion
 from ..spatial.linear import IDENTITY3, Matrix3, Vector3
 from . import quaternion
 
-__all__ = ["Closure", "Rows", "aligned", "row_count", "unturned"]
+__all__ = ["Closure", "Rows", "aligned", "angle_about_z", "row_count", "unturned"]
 
 Array = NDArray[np.float64]
 Rows = tuple[Scalar, ...]
@@ -109,6 +109,11 @@ def aligned(R: Matrix3) -> Rows:
     divisor = where_less(cosine, 0.0, square + flipped, 0.5 * (1.0 + cosine))
     scale = sqrt(where_less(cosine, 0.0, 2.0 * (1.0 - cosine), 1.0) / divisor)
     return (scale * (x + flipped), scale * y)
+
+
+def angle_about_z(R: Matrix3) -> Scalar:
+    """Return the angle, within half a turn of zero, of the rotation about z that is next to R."""
+    return atan2(R[1][0] - R[0][1], R[0][0] + R[1][1])
 
 
 def _article(what: object) -> str:

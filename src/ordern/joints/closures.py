@@ -10,13 +10,11 @@ from ..graph import Scalar, atan2, cos, sin
 from ..records import dataclass
 from ..spatial import Motion
 from ..spatial.linear import Matrix3, Vector3, cross, dot, scale, subtract
-from .axis import turned_frame, unit_axis
+from .axis import AlongAxis, Axis
 from .base import Array, Joint
 from .closure import Closure, Rows
 
 __all__ = ["Distance", "Driven", "KnifeEdge", "PointOnLine", "PointOnPlane", "RollingBall"]
-
-Axis = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -34,39 +32,25 @@ class Distance(Closure):
 
 
 @dataclass(frozen=True)
-class PointOnLine(Closure):
+class PointOnLine(AlongAxis):
     """The child's origin is on the line along `axis` through the parent's origin; the child may turn freely."""
 
     axis: Axis = (0.0, 0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
         """Return the distance of the point from the line, along two directions."""
         return (p[0], p[1])
 
-    def working_frame(self) -> Array:
-        """Return the frame in which the line is z."""
-        return turned_frame(self.axis)
-
 
 @dataclass(frozen=True)
-class PointOnPlane(Closure):
+class PointOnPlane(AlongAxis):
     """The child's origin is in the plane with normal `axis` through the parent's origin; the child may turn freely."""
 
     axis: Axis = (0.0, 0.0, 1.0)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit_axis(self.axis))
-
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
         """Return the distance of the point from the plane."""
         return (p[2],)
-
-    def working_frame(self) -> Array:
-        """Return the frame in which the normal is z."""
-        return turned_frame(self.axis)
 
 
 @dataclass(frozen=True)
@@ -123,16 +107,13 @@ class Driven(Closure):
 
 
 @dataclass(frozen=True)
-class KnifeEdge(Closure):
+class KnifeEdge(AlongAxis):
     """The child's origin does not move along `axis`, which turns with the child: a skate, a wheel's side, a sail.
 
     It is a condition on velocities alone: any position can be reached.
     """
 
     axis: Axis = (0.0, 1.0, 0.0)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
         """Return no residuals: any position is allowed."""
@@ -142,13 +123,9 @@ class KnifeEdge(Closure):
         """Return the velocity of the child's origin along its axis."""
         return (V.linear[2],)
 
-    def working_frame(self) -> Array:
-        """Return the frame in which the axis is z."""
-        return turned_frame(self.axis)
-
 
 @dataclass(frozen=True)
-class RollingBall(Closure):
+class RollingBall(AlongAxis):
     """A ball, with its centre at the child's origin, that rolls without slipping on a plane of the parent.
 
     The plane has the normal `axis` and passes through the parent's origin; the ball is on the side of the normal. One
@@ -160,7 +137,7 @@ class RollingBall(Closure):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", _positive(self.radius, "the radius of a RollingBall", "use PointOnPlane()"))
-        object.__setattr__(self, "axis", unit_axis(self.axis))
+        super().__post_init__()
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
         """Return the height of the centre over where it should be."""
@@ -170,10 +147,6 @@ class RollingBall(Closure):
         """Return the velocity of the point of contact, along the plane."""
         there = subtract(V.linear, scale(self.radius, cross(V.angular, R[2])))
         return (dot(R[0], there), dot(R[1], there))
-
-    def working_frame(self) -> Array:
-        """Return the frame in which the normal is z."""
-        return turned_frame(self.axis)
 
 
 def _positive(x: Any, what: str, zero: str) -> float:

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..graph import atan2, cos, sin
+from ..graph import cos, sin
 from ..records import dataclass
 from ..spatial import About, Freedoms, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3
-from .axis import turned_frame, unit_axis
-from .base import Array, Joint
-from .closure import Rows, aligned
+from .axis import AlongAxis, Axis
+from .base import Joint
+from .closure import Rows, aligned, angle_about_z
 
 __all__ = ["Cylindrical"]
 
 
 @dataclass(frozen=True)
-class Cylindrical(Joint):
+class Cylindrical(AlongAxis, Joint):
     """Rotation about an axis and sliding along it; the axis is given in the child's frame.
 
     q is (angle, distance), v their rates.
     """
 
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    axis: Axis = (0.0, 0.0, 1.0)
 
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
     angles: ClassVar[tuple[int, ...]] = (0,)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def transform(self, q: Freedoms) -> Transform:
         """Return a turn about z and a shift along it."""
@@ -45,8 +42,4 @@ class Cylindrical(Joint):
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """Return the angle, within half a turn of zero, and the distance."""
-        return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]), p[2]))
-
-    def working_frame(self) -> Array:
-        """Return the frame in which the axis is z."""
-        return turned_frame(self.axis)
+        return Freedoms((angle_about_z(R), p[2]))

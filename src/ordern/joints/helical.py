@@ -10,28 +10,28 @@ from ..graph import Scalar, atan2, cos, sin
 from ..records import dataclass
 from ..spatial import About, Columns, Freedoms, Motion, Subspace, Transform
 from ..spatial.linear import Matrix3, Vector3
-from .axis import turned_frame, unit_axis
-from .base import Array, Joint
-from .closure import Rows, aligned
+from .axis import AlongAxis, Axis
+from .base import Joint
+from .closure import Rows, aligned, angle_about_z
 
 __all__ = ["Helical"]
 
 
 @dataclass(frozen=True)
-class Helical(Joint):
+class Helical(AlongAxis, Joint):
     """Rotation about an axis that shifts along it, by `pitch` metres with each full turn.
 
     The axis is given in the child's frame. q is the angle, v its rate, the joint force a moment about the axis.
     """
 
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    axis: Axis = (0.0, 0.0, 1.0)
     pitch: float = 0.01
 
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit_axis(self.axis))
+        super().__post_init__()
         if isinstance(self.pitch, (int, float)):  # it may be a traced scalar
             object.__setattr__(self, "pitch", float(self.pitch))
             if not math.isfinite(self.pitch):
@@ -72,12 +72,8 @@ class Helical(Joint):
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """Return the angle, full turns included, from the advance along the axis."""
         if self._flat:
-            return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]),))
+            return Freedoms((angle_about_z(R),))
         return Freedoms((p[2] * (1.0 / self._rise),))
-
-    def working_frame(self) -> Array:
-        """Return the frame in which the axis is z."""
-        return turned_frame(self.axis)
 
     @property
     def parameters(self) -> tuple[float, ...]:

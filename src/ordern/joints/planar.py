@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..graph import Scalar, atan2, cos, sin
+from ..graph import Scalar, cos, sin
 from ..records import dataclass
 from ..spatial import About, Freedoms, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3, add, cross, scale, subtract
-from .axis import turned_frame, unit_axis
-from .base import Array, Joint
-from .closure import Rows, aligned
+from .axis import AlongAxis, Axis
+from .base import Joint
+from .closure import Rows, aligned, angle_about_z
 from .se3_series import screw, unscrew
 
 __all__ = ["Planar"]
 
 
 @dataclass(frozen=True)
-class Planar(Joint):
+class Planar(AlongAxis, Joint):
     """Any motion in the plane with this normal, which is given in the child's frame.
 
     q is (angle, x, y): the angle about the normal and the position of the child's origin in the joint's frame; v is
@@ -25,14 +25,11 @@ class Planar(Joint):
     the frame; along x they are y and z; along y, z and x.
     """
 
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    axis: Axis = (0.0, 0.0, 1.0)
 
     nq: ClassVar[int] = 3
     nv: ClassVar[int] = 3
     angles: ClassVar[tuple[int, ...]] = (0,)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def transform(self, q: Freedoms) -> Transform:
         """Return a shift in the plane, then a turn about its normal."""
@@ -89,11 +86,7 @@ class Planar(Joint):
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
         """Return the angle, within half a turn of zero, and the position in the plane."""
-        return Freedoms((atan2(R[1][0] - R[0][1], R[0][0] + R[1][1]), p[0], p[1]))
-
-    def working_frame(self) -> Array:
-        """Return the frame in which the normal is z."""
-        return turned_frame(self.axis)
+        return Freedoms((angle_about_z(R), p[0], p[1]))
 
 
 def _turned(angle: Scalar) -> About:

@@ -7,24 +7,21 @@ from typing import ClassVar
 from ..records import dataclass
 from ..spatial import Freedoms, Identity, Inertia, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3
-from .axis import turned_frame, unit_axis
-from .base import Array, Joint
+from .axis import AlongAxis, Axis
+from .base import Joint
 from .closure import Rows, unturned
 
 __all__ = ["Prismatic"]
 
 
 @dataclass(frozen=True)
-class Prismatic(Joint):
+class Prismatic(AlongAxis, Joint):
     """Sliding along an axis, which is given in the child's frame. q is the distance, v its rate."""
 
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    axis: Axis = (0.0, 0.0, 1.0)
 
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def transform(self, q: Freedoms) -> Transform:
         """Return a shift along z."""
@@ -45,7 +42,3 @@ class Prismatic(Joint):
     def shiftable_inertia(self, inertia: Inertia) -> Inertia:
         """Return the rotational inertia, since both bodies turn together."""
         return Inertia(0.0, (0.0, 0.0, 0.0), inertia.I)
-
-    def working_frame(self) -> Array:
-        """Return the frame in which the axis is z."""
-        return turned_frame(self.axis)

@@ -12,7 +12,7 @@ from ..graph import atan2, cos, sin
 from ..records import dataclass
 from ..spatial import About, Chain, Columns, Freedoms, Motion, Subspace, Transform
 from ..spatial.linear import Matrix3, Vector3
-from .axis import unit_axis
+from .axis import Axis, unit_axis
 from .base import Array, Joint
 from .closure import Rows
 from .placement import Placement
@@ -31,8 +31,8 @@ class Universal(Joint):
     that are not are a `Composite`.)
     """
 
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    axis2: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    axis: Axis = (0.0, 0.0, 1.0)
+    axis2: Axis = (1.0, 0.0, 0.0)
 
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2

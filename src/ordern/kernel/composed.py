@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,20 +68,8 @@ class PieceCounts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain numbers and words."""
-        return {
-            "question": self.question,
-            "method": self.method,
-            "steps": self.steps,
-            "once": _named(self.once),
-            "each_step": _named(self.each_step),
-            "pieces": [
-                {
-                    **{name: getattr(p, name) for name in ("question", "method", "robot", "once", "each_step")},
-                    "counts": _named(p.counts),
-                }
-                for p in self.pieces
-            ],
-        }
+        sums = {"once": asdict(self.once), "each_step": asdict(self.each_step)}
+        return {**asdict(self), **sums, "pieces": [asdict(p) for p in self.pieces]}
 
 
 def count_calls(kernels: Kernels, request: Request) -> PieceCounts:
@@ -131,7 +120,3 @@ class _Calls:
             names = kernel.question.name, kernel.algorithm.name, kernel.model.name
             pieces.append(PieceCount(*names, counts, once.get(kernel, 0), times))
         return PieceCounts(request.question.name, request.algorithm.name, tuple(pieces), len(each))
-
-
-def _named(counts: Counts) -> dict[str, int]:
-    return {name: getattr(counts, name) for name in Counts.__slots__}

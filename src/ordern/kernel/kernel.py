@@ -8,7 +8,7 @@ A kernel pickles as what it answers, not as code.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -117,28 +117,25 @@ class Kernel:
 
     def with_way(self, way: str | None) -> Kernel:
         """Return the same kernel, run in another way."""
-        _, (model, question, method, present, _, options) = self.__reduce__()
-        return Kernel(model, question, method, present, way, **options)
+        return Kernel(self.model, self.question.name, self.algorithm.name, self._present, way, **self.options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        present = tuple(p.name for p in self.ports if p.optional)
-        given = (self.model, self.question.name, self.algorithm.name, present, self.request.way, self.options)
-        return _restored, given
+        given = (self.model, self.question.name, self.algorithm.name, self._present, self.request.way)
+        return partial(Kernel, **self.options), given
+
+    @property
+    def _present(self) -> tuple[str, ...]:
+        """The names of the optional arguments that are given, in order."""
+        return tuple(p.name for p in self.ports if p.optional)
 
     def __repr__(self) -> str:
         shown: dict[str, Any] = {k: getattr(v, "name", v) for k, v in self.options.items()}
         if self.request.way:
             shown["way"] = self.request.way
         if self.request.present:
-            shown["present"] = tuple(p.name for p in self.ports if p.optional)
+            shown["present"] = self._present
         settings = "".join(f", {k}={v!r}" for k, v in shown.items())
         return f"<Kernel {self.question.name} of {self.model.name!r} by {self.algorithm.name!r}{settings}>"
-
-
-def _restored(
-    model: Model, question: str, method: str, present: tuple[str, ...], way: str | None, options: dict[str, Any]
-) -> Kernel:
-    return Kernel(model, question, method, present, way, **options)
 
 
 def _checked(

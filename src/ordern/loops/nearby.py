@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..algorithms.closed_loop.rank import TOLERANCE
+from ..records import dataclass
 from .kernels import Array
 
 if TYPE_CHECKING:
@@ -37,17 +38,14 @@ MOST = 60
 """The largest number of freedoms for which continuing motions are searched; with more, the answer is not known."""
 
 
+@dataclass(frozen=True, slots=True)
 class Constraints:
     """The constraints: functions of positions (n, nq), and of velocities (n, nv)."""
 
-    def __init__(
-        self,
-        robot: Robot,
-        jacobian: Callable[[Array], Array],
-        residual: Callable[[Array], Array],
-        bias: Callable[[Array, Array], Array],
-    ) -> None:
-        self.robot, self.jacobian, self.residual, self.bias = robot, jacobian, residual, bias
+    robot: Robot
+    jacobian: Callable[[Array], Array]
+    residual: Callable[[Array], Array]
+    bias: Callable[[Array, Array], Array]
 
 
 def neighbours(of: Constraints, q: Array, motions: Array) -> Array:

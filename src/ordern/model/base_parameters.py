@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..joints import Joint
 from ..spatial import Inertia
+from .inertia_numbers import second_moments
 from .parts import BASE
 from .tables import INERTIA, PLACEMENT, Tables
 
@@ -69,8 +70,7 @@ def in_parent(numbers: Array, placement: Array) -> Array:
     """Return the same about the parent's origin, in the parent's axes."""
     E, r = placement[:9].reshape(3, 3), placement[9:]
     m, h = numbers[0], E.T @ numbers[1:4]
-    xx, xy, xz, yy, yz, zz = numbers[4:]
-    I = E.T @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ E
+    I = E.T @ second_moments(numbers) @ E
     half = h + 0.5 * m * r
     I = I + 2.0 * (r @ half) * np.eye(3) - np.outer(r, half) - np.outer(half, r)
     return np.array([m, *(h + m * r), *I[np.triu_indices(3)]])

@@ -14,10 +14,10 @@ from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Free, Joint, joint_placement
 from .builder_loops import GraphBuilder
 from .checks import Numbers, inertia_matrix, located, name_of, numbers, some, vector
-from .drafts import TERMS, BodyDraft, JointDraft, Layout, followed_by, joint_terms, merged, model_joints
+from .drafts import BodyDraft, JointDraft, Layout, joint_draft, merged, model_joints
 from .model import Model
 from .motors import chosen, names_of
-from .parts import BASE, SHAPES, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
+from .parts import BASE, SHAPES, TERMS, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
 
 __all__ = ["ModelBuilder"]
 
@@ -105,8 +105,7 @@ class ModelBuilder(GraphBuilder):
         if used is not None:
             raise ModelError(f"joint {joint!r} cannot be fixed: the coupling {used!r} binds it to another", found.where)
         here = found.placement @ joint_placement(found.type, at)
-        none = ModelBuilder().joint(joint, Fixed(), found.parent, found.child)._joints[joint]
-        self._joints[joint] = replace(none, placement=here, where=found.where)
+        self._joints[joint] = joint_draft(joint, Fixed(), found.parent, found.child, at=here, where=found.where)
         for name, follower in list(self._joints.items()):
             if follower.mimic and follower.mimic[0] == joint:
                 _, ratio, offset = follower.mimic
@@ -188,34 +187,20 @@ class ModelBuilder(GraphBuilder):
         `actuated` says whether the joint has a motor. Once it is True for one joint, joints without this argument have
         no motor; see `Model.actuated`.
         """
-        what = f"joint {name!r}"
-        given = {
+        terms = {
             **{"lower": lower, "upper": upper, "velocity_limit": velocity_limit, "effort_limit": effort_limit},
             **{"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness, "rest": rest},
         }
         with located(where):
             self._require_new(name, "joint")
-            if not isinstance(type, Joint):
-                raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {type!r}")
+            draft = joint_draft(name, type, parent, child, at=at, mimic=mimic, actuated=actuated, where=where, **terms)
             if child in self._parent_joint:
                 raise ModelError(
-                    f"{what}: joint {self._parent_joint[child]!r} carries body {child!r} already; "
+                    f"joint {name!r}: joint {self._parent_joint[child]!r} carries body {child!r} already; "
                     "a body has one parent, and a joint that closes a loop is added with `loop`"
                 )
-            if actuated is not None and not isinstance(actuated, (bool, np.bool_)):
-                raise ModelError(f"{what}: actuated must be True, False or None, not {actuated!r}")
-            limits = joint_terms(what, type, given)
-            here, follows = placement(at, what), followed_by(mimic, type, what)
-        motor = None if actuated is None else bool(actuated)
-        self._joints[name] = JointDraft(name, type, parent, child, here, limits, follows, where, motor)
-        self._parent_joint[child] = name
+        self._joints[name], self._parent_joint[child] = draft, name
         return self
-
-    def _carry(self, name: str, type: Joint, parent: str, child: str, terms: dict[str, Any]) -> None:
-        self.joint(name, type, parent, child, **terms)
-
-    def _check_joint(self, name: str, type: Joint, terms: dict[str, Any]) -> None:
-        ModelBuilder().joint(name, type, "parent", "child", **terms)
 
     def frame(self: B, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = "") -> B:
         """Name a frame that is fixed to a body, at the place `at` in the body's frame."""
@@ -300,7 +285,7 @@ class ModelBuilder(GraphBuilder):
         name = "root_joint"
         if self.unused(name) != name:
             name = self.unused(f"{root}_root_joint")
-        return ModelBuilder().joint(name, Free() if floating is True else floating, "", root)._joints[name]  # type: ignore[arg-type]
+        return joint_draft(name, Free() if floating is True else floating, "", root)  # type: ignore[arg-type]
 
     def _placed_frames(self, layout: Layout) -> tuple[Frame, ...]:
         """Return a frame for each body that was given, the named frames, those of merged joints, and the world's."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -13,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, unknown_name
-from ..joints import Closure, Joint, row_count
+from ..joints import Closure, Joint
 from .checks import Numbers, located, name_of, numbers, require_limits, vector
-from .drafts import BodyDraft, JointDraft
+from .drafts import BodyDraft, JointDraft, joint_draft
+from .loops import closure_rows
 from .parts import BASE, Coupling, Loop, ModelJoint, Placement, placement
 from .spanning import Edge, carrying, says, span
 
@@ -25,26 +25,19 @@ G = TypeVar("G", bound="GraphBuilder")
 OnBody = Callable[[str, Placement, str, str], tuple[int, Placement]]
 
 
-class GraphBuilder(ABC):
+class GraphBuilder:
     """The part of a builder that has joints of a graph, loops and couplings. They share their names with its joints."""
 
     _links: dict[str, BodyDraft]
     _joints: dict[str, JointDraft]
     _parent_joint: dict[str, str]
     actuated: tuple[str, ...] | None
+    joint: Callable[..., Any]
 
     def __init__(self) -> None:
         self._loops: dict[str, tuple[Loop, str, str]] = {}
         self._edges: dict[str, Edge] = {}
         self._couplings: dict[str, tuple[Coupling, str, str | None]] = {}
-
-    @abstractmethod
-    def _carry(self, name: str, type: Joint, parent: str, child: str, terms: dict[str, Any]) -> None:
-        """Add a joint of the tree."""
-
-    @abstractmethod
-    def _check_joint(self, name: str, type: Joint, terms: dict[str, Any]) -> None:
-        """Raise where a joint of the tree cannot have these terms."""
 
     def connect(
         self: G,
@@ -71,10 +64,7 @@ class GraphBuilder(ABC):
             self._require_new(name, "joint")
             if closes is not None and not isinstance(closes, (bool, np.bool_)):
                 raise ModelError(f"{what}: closes must be True, False or None, not {closes!r}")
-            try:
-                self._check_joint(name, type, terms)
-            except TypeError as e:
-                raise ModelError(f"{what}: {e}") from None
+            joint_draft(name, type, parent, child, **terms)
             if any(x < 0.0 for x in numbers(terms.get("velocity_limit"), type.nv, math.inf, what)):
                 raise ModelError(f"{what}: velocity_limit must not be below zero, but is {terms['velocity_limit']!r}")
             here, there = placement(at, what), placement(child_at, what)
@@ -126,7 +116,7 @@ class GraphBuilder(ABC):
             if given and not isinstance(type, Joint):
                 kind = type.__class__.__name__
                 raise ModelError(f"{what}: {', '.join(given)} needs a joint; a {kind} has no coordinates")
-            _require_closure(type, what)
+            closure_rows(type, what)
             if isinstance(type, Joint) and type.why_not_locatable:
                 said = [term for term, x in given.items() if says(x)]
                 if said:
@@ -203,14 +193,15 @@ class GraphBuilder(ABC):
         root = next((name for name in self._links if name not in carried), None)
         if root is None:
             return built  # there is nothing, or a ring: `_ordered` says what is wrong
-        driven = {name: replace(self._edges[name], terms={**self._edges[name].terms, "actuated": True})
-                  for name in self.actuated or () if name in self._edges}  # fmt: skip
-        found = span(root, carried, {**self._edges, **driven}, self._links)
+        edges = dict(self._edges)
+        for name in edges.keys() & set(self.actuated or ()):
+            edges[name] = replace(edges[name], terms={**edges[name].terms, "actuated": True})
+        found = span(root, carried, edges, self._links)
         for name, backwards in found.carry.items():
             edge = self._edges[name]
             joint, at = carrying(edge, backwards)
             ends = (edge.child, edge.parent) if backwards else (edge.parent, edge.child)
-            built._carry(name, joint, *ends, {"at": at, "where": edge.where, **edge.terms})
+            built.joint(name, joint, *ends, at=at, where=edge.where, **edge.terms)
         for name in found.loops:
             edge = self._edges[name]
             terms = {key: x for key, x in edge.terms.items() if key not in ("armature", "mimic", "actuated")}
@@ -244,14 +235,6 @@ class GraphBuilder(ABC):
                         f"coupling {name!r}: joint {wanted!r} has more than one coordinate", coupling.where
                     )
             yield replace(coupling, joint=found[0], other=found[1])
-
-
-def _require_closure(type: Closure, what: str) -> None:
-    """Raise if nothing is known that this closes a loop by."""
-    try:
-        row_count(type)
-    except ModelError as e:
-        raise ModelError(f"{what}: {e}") from None
 
 
 def _polynomial(name: str, coefficients: Any) -> tuple[float, ...]:

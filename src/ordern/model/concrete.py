@@ -36,7 +36,7 @@ class ConcreteTree(Tree):
         rows = (regrouped(t) if regroup else t.rows).tolist()
         if number is not None:
             rows = [[number(x) for x in row] for row in rows]
-        self._index = [Index(k, t.kinds[t.kind[k]], _reader(rows[k])) for k in range(len(rows))]
+        self._index = [Index(k, t.kinds[t.kind[k]], rows[k].__getitem__) for k in range(len(rows))]
         self._parent = [Index(int(p)) for p in t.parent]
 
     @cached_property
@@ -157,10 +157,6 @@ class ConcreteTree(Tree):
         """Return a result: scalars in the order of its array."""
         scalars: list[Scalar] = [0.0] * core_size(self.model, kind)
         return Output(self, kind, scalars.__getitem__, scalars.__setitem__, scalars)
-
-
-def _reader(row: list[Scalar]) -> Callable[[slice], Numbers]:
-    return row.__getitem__
 
 
 class _ConcreteField:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Joint
 from ..records import dataclass
-from .checks import are_coefficients, numbers, require_limits
-from .parts import BASE, Body, Frame, Mimic, ModelJoint, Placement
+from .checks import require_limits
+from .parts import BASE, TERMS, Body, Frame, Mimic, ModelJoint, Placement, joint_terms, placement
 
-__all__ = ["TERMS", "BodyDraft", "JointDraft", "Layout", "followed_by", "joint_terms", "merged", "model_joints"]
+__all__ = ["BodyDraft", "JointDraft", "Layout", "joint_draft", "merged", "model_joints"]
 
 Array = NDArray[np.float64]
 _HERE = Placement()
@@ -48,34 +48,48 @@ class JointDraft:
     """True if it has a motor; None if that was not given."""
 
 
-_NO_LIMIT, _NONE = (math.inf, False), (0.0, False)
-_DEFAULTS = {
-    **{"lower": (-math.inf, True), "upper": (math.inf, True), "velocity_limit": _NO_LIMIT, "effort_limit": _NO_LIMIT},
-    **dict.fromkeys(("damping", "friction", "armature", "stiffness"), _NONE),
-}
-"""The default of each term of a joint, and whether it has a number for each position instead of each velocity."""
-TERMS = (*_DEFAULTS, "rest")
-"""The numbers of a joint that users may give."""
+def joint_draft(
+    name: str,
+    type: Joint,
+    parent: str,
+    child: str,
+    *,
+    at: Any = _HERE,
+    mimic: Any = None,
+    actuated: Any = None,
+    where: str = "",
+    **terms: Any,
+) -> JointDraft:
+    """Return a joint from the arguments of `ModelBuilder.joint`, checked."""
+    what = f"joint {name!r}"
+    if not isinstance(type, Joint):
+        raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {type!r}")
+    for key in terms:
+        if key not in TERMS:
+            raise unknown_name("keyword", key, (*TERMS, "mimic", "actuated"), what)
+    if actuated is not None and not isinstance(actuated, (bool, np.bool_)):
+        raise ModelError(f"{what}: actuated must be True, False or None, not {actuated!r}")
+    limits = joint_terms(what, type, {key: terms.get(key) for key in TERMS})
+    require_limits(what, limits["lower"], limits["upper"])
+    here, follows = placement(at, what), _mimic(mimic, type, what)
+    motor = None if actuated is None else bool(actuated)
+    return JointDraft(name, type, parent, child, here, limits, follows, where, motor)
 
 
-def joint_terms(what: str, type: Joint, given: dict[str, Any]) -> dict[str, tuple[float, ...]]:
-    """Return the terms of a joint, checked: one number for each coordinate."""
-    terms = {}
-    for key, (default, each_position) in _DEFAULTS.items():
-        n, x = type.nq if each_position else type.nv, given[key]
-        terms[key] = (default,) * n if x is None else numbers(x, n, default, f"{what}: {key}")
-    neutral, rest = type.neutral(), given["rest"]
-    if len(neutral) != type.nq:
-        kind = type.__class__.__name__
-        raise ModelError(f"{what}: its class {kind} has nq = {type.nq}, but `neutral` gives {len(neutral)} numbers")
-    terms["rest"] = neutral if rest is None else numbers(rest, type.nq, 0.0, f"{what}: rest")
-    if any(map(math.isinf, terms["rest"])):
-        raise ModelError(f"{what}: rest must be finite, not {rest!r}")
-    require_limits(what, terms["lower"], terms["upper"])
-    for key in ("armature", "damping", "friction", "stiffness"):
-        if not are_coefficients(terms[key]):
-            raise ModelError(f"{what}: {key} must be finite and not below zero")
-    return terms
+def _mimic(given: Any, type: Joint, what: str) -> tuple[str, float, float] | None:
+    """Return the name of the joint that one follows, with ratio and offset; None if it follows no other."""
+    if given is None:
+        return None
+    try:
+        name, ratio, offset = (given, 1.0, 0.0) if isinstance(given, str) else given
+        ratio, offset = float(ratio), float(offset)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what}: mimic is the name of a joint or (name, ratio, offset), not {given!r}") from None
+    if not (math.isfinite(ratio) and math.isfinite(offset)):
+        raise ModelError(f"{what}: ratio and offset of mimic must be finite")
+    if type.nq != 1 or type.nv != 1:
+        raise ModelError(f"{what} must have exactly one coordinate to follow {name!r}")
+    return str(name), ratio, offset
 
 
 class Layout:
@@ -150,22 +164,6 @@ def _followed(joint: JointDraft, joints: list[JointDraft], index: dict[str, int]
         message = f"joint {joint.name!r} follows {name!r}, which must have exactly one coordinate to be followed"
         raise ModelError(message, joint.where)
     return Mimic(index[name], ratio, offset)
-
-
-def followed_by(given: Any, type: Joint, what: str) -> tuple[str, float, float] | None:
-    """Return the joint that one follows, by name, with ratio and offset."""
-    if given is None:
-        return None
-    try:
-        name, ratio, offset = (given, 1.0, 0.0) if isinstance(given, str) else given
-        ratio, offset = float(ratio), float(offset)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{what}: mimic is the name of a joint or (name, ratio, offset), not {given!r}") from None
-    if not (math.isfinite(ratio) and math.isfinite(offset)):
-        raise ModelError(f"{what}: ratio and offset of mimic must be finite")
-    if type.nq != 1 or type.nv != 1:
-        raise ModelError(f"{what} must have exactly one coordinate to follow {name!r}")
-    return str(name), ratio, offset
 
 
 def merged(parts: list[tuple[BodyDraft, Placement]]) -> Body:

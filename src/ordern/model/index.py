@@ -57,42 +57,40 @@ class Index:
     @property
     def inertia(self) -> Inertia:
         """The body's inertia about its frame's origin."""
-        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = self.row(INERTIA)
+        return self._inertia(INERTIA)
+
+    def _inertia(self, where: slice) -> Inertia:
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = self.row(where)
         return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
 
     @property
     def borrowed(self) -> Inertia | None:
         """The inertia that is shifted to the body across its joint, if any; see `ordern.model.shiftable_inertia`."""
-        if self.kind.borrowed is None:
-            return None
-        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = self.row(self.kind.borrowed)
-        return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
+        return None if self.kind.borrowed is None else self._inertia(self.kind.borrowed)
 
     @property
     def armature(self) -> Freedoms:
         """The inertia that the joint's drive adds to each freedom."""
-        nv = self.kind.joint.nv
-        if not self.kind.has_armature:
-            return Freedoms((0.0,) * nv)
-        return Freedoms(self.row(self.kind.term(0)))
+        return self._term(0, self.kind.has_armature)
 
-    def _passive(self, number: int) -> Freedoms:
-        return Freedoms(self.row(self.kind.term(number)) if self.kind.passive else (0.0,) * self.kind.joint.nv)
+    def _term(self, number: int, given: bool) -> Freedoms:
+        """Return a term of the joint; zeros if rows do not have it."""
+        return Freedoms(self.row(self.kind.term(number)) if given else (0.0,) * self.kind.joint.nv)
 
     @property
     def damping(self) -> Freedoms:
         """The force on each freedom for a unit of its velocity."""
-        return self._passive(1)
+        return self._term(1, self.kind.passive)
 
     @property
     def friction(self) -> Freedoms:
         """The force of Coulomb friction on each freedom."""
-        return self._passive(2)
+        return self._term(2, self.kind.passive)
 
     @property
     def stiffness(self) -> Freedoms:
         """The force of the spring on each freedom for a unit of its stretch."""
-        return self._passive(3)
+        return self._term(3, self.kind.passive)
 
     @property
     def rest(self) -> Freedoms:

@@ -23,16 +23,13 @@ __all__ = ["foreign_joints", "from_plain", "to_plain"]
 M = TypeVar("M", bound=Model)
 Read = Callable[[Any], Any]
 
-_JOINTS: dict[str, type[Joint]] = {
-    cls.__name__: cls
-    for cls in (getattr(joints, name) for name in joints.__all__)
-    if isinstance(cls, type) and issubclass(cls, Joint) and cls is not Joint
-}
 _CLOSURES: dict[str, type[Closure]] = {
     cls.__name__: cls
     for cls in (getattr(joints, name) for name in joints.__all__)
     if isinstance(cls, type) and issubclass(cls, Closure) and cls not in (Closure, Joint)
 }
+_JOINTS = {name: cls for name, cls in _CLOSURES.items() if issubclass(cls, Joint)}
+_AXES = ("axis", "axis2")
 _DEEPEST = 20
 """The deepest nesting of composites that is read."""
 
@@ -159,20 +156,11 @@ def _part(cls: Any, **read: Read) -> Read:
     return lambda x: cls(**_fields(x, read, cls))
 
 
-def _closure(x: Any) -> Closure:
+def _closure(x: Any) -> Any:
     """Read a closure: a joint, or another class."""
-    if not isinstance(x, dict) or x.get("closure") not in _CLOSURES:
-        return _joint(x)
-    cls: Any = _CLOSURES[x["closure"]]
-    given = {name: value for name, value in x.items() if name != "closure"}
-    closure: Closure = _exactly(cls, _fields(given, {f.name: _ways(f.name) for f in fields(cls)}, cls))
-    return closure
-
-
-def _ways(name: str) -> Read:
-    """Return the reader of a field of a closure."""
-    known: dict[str, Read] = {"joint": _joint, "coefficients": _list(_finite), "axis": _list(_finite, 3)}
-    return known.get(name, _finite)
+    if isinstance(x, dict) and x.get("closure") in _CLOSURES:
+        return _constraint(x, "closure", 0)
+    return _joint(x)
 
 
 def _truth(x: Any) -> bool:
@@ -181,25 +169,28 @@ def _truth(x: Any) -> bool:
     return x
 
 
-def _joint(x: Any, depth: int = 0) -> Joint:
+def _joint(x: Any, depth: int = 0) -> Any:
     if not isinstance(x, dict) or x.get("joint") not in _JOINTS or depth > _DEEPEST:
         raise ModelError(f"expected one of the joints {', '.join(_JOINTS)}, not {_shown(x)}")
-    cls: Any = _JOINTS[x["joint"]]
-    given = {name: value for name, value in x.items() if name != "joint"}
-    if cls is Composite:
-        return Composite(**_fields(given, {"parts": _list(lambda part: _pair(part, depth + 1))}, cls))
-    ways = {f.name: _list(_finite, 3) if f.name.startswith("axis") else _finite for f in fields(cls)}
-    joint: Joint = _exactly(cls, _fields(given, ways, cls))
-    return joint
+    return _constraint(x, "joint", depth)
 
 
-def _exactly(cls: Any, given: dict[str, Any]) -> Any:
-    """Build a joint with exactly these fields: normalising a unit vector again may change its last bit."""
+def _constraint(x: dict[str, Any], word: str, depth: int) -> Any:
+    """Read a joint or another closure, whose class is named by a word."""
+    cls: Any = _CLOSURES[x[word]]
+    known: dict[str, Read] = {
+        "joint": _joint,
+        "coefficients": _list(_finite),
+        "parts": _list(lambda part: _pair(part, depth + 1)),
+        **dict.fromkeys(_AXES, _list(_finite, 3)),
+    }
+    given = {name: value for name, value in x.items() if name != word}
+    given = _fields(given, {f.name: known.get(f.name, _finite) for f in fields(cls)}, cls)
     made = cls(**given)
-    if "axis" in given and math.dist(made.axis, given["axis"]) < 1e-12:
-        object.__setattr__(made, "axis", given["axis"])
-    if "axis2" in given and math.dist(made.axis2, given["axis2"]) < 1e-12:
-        object.__setattr__(made, "axis2", given["axis2"])
+    for axis in _AXES:
+        # normalising a unit vector again may change its last bit
+        if axis in given and math.dist(getattr(made, axis), given[axis]) < 1e-12:
+            object.__setattr__(made, axis, given[axis])
     return made
 
 
@@ -240,10 +231,6 @@ for _cls in (Placement, Body, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, N
 def _check(model: Model) -> None:
     """Raise unless every index is that of a part: compiled code goes where they say."""
     n = len(model.bodies)
-    for what, parts in (("body", model.bodies), ("joint", model.joints), ("frame", model.frames)):
-        names = [part.name for part in parts]
-        if len(set(names)) < len(names):
-            raise ModelError(f"two parts of the kind {what} have one name")
     for c in model.joints:
         if c.mimic is None:
             continue
@@ -254,8 +241,7 @@ def _check(model: Model) -> None:
             raise ModelError(f"joint {c.name!r} cannot follow {other.name!r}")
         if (c.type.nq, c.type.nv) != (1, 1):
             raise ModelError(f"joint {c.name!r} cannot follow another: it has {c.type.nv} freedoms")
-    indices = [(f"frame {f.name!r}", f.body) for f in model.frames]
-    indices += [(f"loop {x.name!r}", k) for x in model.loops for k in (x.parent, x.child)]
+    indices = [(f"loop {x.name!r}", k) for x in model.loops for k in (x.parent, x.child)]
     indices += [(f"coupling {x.name!r}", k) for x in model.couplings for k in (x.joint, x.other)]
     indices += [(f"shape {x.name!r}", x.body) for x in model.shapes]
     for what, k in indices:

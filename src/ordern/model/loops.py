@@ -18,7 +18,7 @@ from .parts import BASE, Coupling, Frame, Loop
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["LoopTable", "PathEnd", "TracedLoop", "loop_digest", "loop_table"]
+__all__ = ["LoopTable", "PathEnd", "TracedLoop", "closure_rows", "loop_digest", "loop_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def loop_table(model: Model) -> LoopTable:
     holonomic: list[bool] = []
     nq = nv = 0
     for loop, (one, other), top in zip(active, paths, tops, strict=True):
-        h, free = _counted(loop)
+        h, free = closure_rows(loop.type, f"loop {loop.name!r}", loop.where)
         mine = slice(len(holonomic), len(holonomic) + h + free)
         parent = PathEnd(_turned(loop, loop.parent, loop.parent_placement), _stations(one, top, stops))
         child = PathEnd(_turned(loop, loop.child, loop.child_placement), _stations(other, top, stops))
@@ -111,11 +111,12 @@ def _named(rows: dict[str, slice], name: str, mine: slice) -> None:
     rows[name] = mine
 
 
-def _counted(loop: Loop) -> tuple[int, int]:
+def closure_rows(type: Closure, what: str, where: str = "") -> tuple[int, int]:
+    """Return the numbers of residuals and of conditions on velocities; raise if this cannot close a loop."""
     try:
-        return row_count(loop.type)
+        return row_count(type)
     except ModelError as e:
-        raise ModelError(f"loop {loop.name!r}: {e}", loop.where) from None
+        raise ModelError(f"{what}: {e}", where) from None
 
 
 def _inward(model: Model, body: int) -> list[int]:

@@ -19,11 +19,12 @@ from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
 from .checks import require_limits
+from .inertia_numbers import spatial
 from .loops import LoopTable, loop_digest, loop_table
 from .mimic_armature import moving_together
 from .motors import listed, usual
 from .parts import BASE, Body, Coupling, Frame, Loop, ModelJoint, Note, Shape
-from .tables import Tables, tables_of
+from .tables import INERTIA, Tables, tables_of
 
 if TYPE_CHECKING:
     from .loop_sizes import LoopSize
@@ -382,16 +383,8 @@ def _meets_inertia(c: ModelJoint, row: Array, armature: Array) -> bool:
     """Return True if a joint that carries only this body has a regular inertia."""
     S = c.type.subspace(Freedoms(c.type.neutral())).columns
     six = np.array([m.scalars for m in S], float)
-    D = six @ _spatial_inertia(row) @ six.T + np.diag(armature)
+    D = six @ spatial(row[INERTIA]) @ six.T + np.diag(armature)
     return bool(np.linalg.matrix_rank(D, hermitian=True) == c.type.nv)
-
-
-def _spatial_inertia(row: Array) -> Array:
-    m, h = row[12], row[13:16]
-    xx, xy, xz, yy, yz, zz = row[16:22]
-    hx = np.array([[0.0, -h[2], h[1]], [h[2], 0.0, -h[0]], [-h[1], h[0], 0.0]])
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return np.block([[I, hx], [hx.T, m * np.eye(3)]])
 
 
 def _bodies(model: Model) -> str:

@@ -18,6 +18,7 @@ from .checks import are_coefficients, numbers
 __all__ = [
     "BASE",
     "SHAPES",
+    "TERMS",
     "Body",
     "Connection",
     "Coupling",
@@ -28,15 +29,45 @@ __all__ = [
     "Note",
     "Placement",
     "Shape",
+    "joint_terms",
     "placement",
 ]
 
 Array = NDArray[np.float64]
 _HERE = Placement()
 _FLOATS = frozenset({float})
-_TERMS = ("velocity_limit", "effort_limit", "damping", "friction", "armature", "stiffness")
 BASE = -1
-"""The index of the base: what does not move, and has no entry in `Model.bodies`."""
+"""The index of the base, which does not move and has no entry in `Model.bodies`."""
+TERMS = {
+    **{"lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf},
+    **dict.fromkeys(("damping", "friction", "armature", "stiffness", "rest"), 0.0),
+}
+"""The numbers of a joint that users may give, and their defaults; that of `rest` is the neutral position."""
+_OF_POSITIONS = ("lower", "upper", "rest")
+"""The terms with a number for each position; the others have one for each velocity."""
+_COEFFICIENTS = ("armature", "damping", "friction", "stiffness")
+
+
+def joint_terms(what: str, joint: Joint | None, given: dict[str, Any], where: str = "") -> dict[str, tuple[float, ...]]:
+    """Return the terms of a joint, checked, with a number for each coordinate; None stands for the default."""
+    found = {}
+    for key, x in given.items():
+        n = 0 if joint is None else joint.nq if key in _OF_POSITIONS else joint.nv
+        if x is not None:
+            found[key] = _floats(x, n, what, key)
+        elif key != "rest" or joint is None:
+            found[key] = (TERMS[key],) * n
+        else:
+            found[key] = joint.neutral()
+            if len(found[key]) != n:
+                gives = f"nq = {n}, but `neutral` gives {len(found[key])} numbers"
+                raise ModelError(f"{what}: its class {type(joint).__name__} has {gives}", where)
+    if any(map(math.isinf, found["rest"])):
+        raise ModelError(f"{what}: rest must be finite, not {found['rest']}", where)
+    for key in _COEFFICIENTS:
+        if key in found and not are_coefficients(found[key]):
+            raise ModelError(f"{what}: {key} must be finite and not below zero", where)
+    return found
 
 
 def _floats(x: Any, n: int, what: str, key: str) -> tuple[float, ...]:
@@ -121,12 +152,9 @@ class ModelJoint:
         what = f"joint {self.name!r}"
         if not isinstance(self.type, Joint):
             raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {self.type!r}", self.where)
-        nq, nv = self.type.nq, self.type.nv
-        for key, n in (("lower", nq), ("upper", nq), ("rest", nq), *((term, nv) for term in _TERMS)):
-            object.__setattr__(self, key, _floats(getattr(self, key), n, what, key))
-        for term in ("armature", "damping", "friction", "stiffness"):
-            if not are_coefficients(getattr(self, term)):
-                raise ModelError(f"{what}: {term} must be finite and not below zero", self.where)
+        given = {key: getattr(self, key) for key in TERMS}
+        for key, x in joint_terms(what, self.type, given, self.where).items():
+            object.__setattr__(self, key, x)
 
     @property
     def nq(self) -> int:
@@ -239,28 +267,13 @@ class Loop:
         what = f"loop {self.name!r}"
         if not isinstance(self.type, Closure):
             raise ModelError(f"{what}: its type must be a joint such as Spherical(), not {self.type!r}", self.where)
-        neutral = self._joint.neutral() if self._joint else ()
-        for key, n, usual in (
-            ("lower", self.nq, -math.inf),
-            ("upper", self.nq, math.inf),
-            ("rest", self.nq, neutral),
-            *((key, self.nv, math.inf) for key in ("velocity_limit", "effort_limit")),
-            *((key, self.nv, 0.0) for key in ("damping", "friction", "stiffness")),
-        ):
-            given = getattr(self, key)
-            empty = isinstance(given, tuple) and not given
-            object.__setattr__(self, key, _floats(usual if empty else given, n, what, key))
-        for key in ("damping", "friction", "stiffness"):
-            if any(x < 0.0 or math.isinf(x) for x in getattr(self, key)):
-                raise ModelError(f"{what}: {key} must be finite and not below zero", self.where)
-        for key in ("velocity_limit", "effort_limit"):
-            if any(x < 0.0 for x in getattr(self, key)):
-                raise ModelError(f"{what}: {key} must not be below zero, but is {getattr(self, key)}", self.where)
-        if any(map(math.isinf, self.rest)):
-            raise ModelError(f"{what}: rest must be finite, not {self.rest}", self.where)
-        if not isinstance(self.active, (bool, np.bool_)):
-            raise ModelError(f"{what}: active must be True or False, not {self.active!r}", self.where)
-        object.__setattr__(self, "active", bool(self.active))
+        given = {key: getattr(self, key) for key in TERMS if key != "armature"}
+        given = {key: None if isinstance(x, tuple) and not x else x for key, x in given.items()}
+        for key, x in joint_terms(what, self._joint, given, self.where).items():
+            if key in ("velocity_limit", "effort_limit") and min(x, default=0.0) < 0.0:
+                raise ModelError(f"{what}: {key} must not be below zero, but is {x}", self.where)
+            object.__setattr__(self, key, x)
+        _set_active(self, what)
 
     @property
     def nq(self) -> int:
@@ -307,9 +320,14 @@ class Coupling:
     """True if it binds; an inactive one only keeps its name."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.active, (bool, np.bool_)):
-            raise ModelError(f"coupling {self.name!r}: active must be True or False, not {self.active!r}", self.where)
-        object.__setattr__(self, "active", bool(self.active))
+        _set_active(self, f"coupling {self.name!r}")
+
+
+def _set_active(part: Loop | Coupling, what: str) -> None:
+    """Make `active` a plain bool; raise if it is something else."""
+    if not isinstance(part.active, (bool, np.bool_)):
+        raise ModelError(f"{what}: active must be True or False, not {part.active!r}", part.where)
+    object.__setattr__(part, "active", bool(part.active))
 
 
 @dataclass(frozen=True, slots=True)

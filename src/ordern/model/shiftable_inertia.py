@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 from ..records import dataclass
 from ..spatial import Inertia
 from .base_parameters import in_parent, is_own
+from .inertia_numbers import second_moments, spatial
 from .model import Model
 from .parts import BASE
 from .tables import INERTIA, PLACEMENT, Tables
 
-__all__ = ["borrowed", "lacking", "singular_bodies", "spatial"]
+__all__ = ["borrowed", "lacking", "singular_bodies"]
 
 Array = NDArray[np.float64]
 
@@ -88,28 +89,12 @@ def _find(model: Model) -> Model | int:
 
 def singular_bodies(t: Tables) -> NDArray[np.bool_]:
     """Return True for each body whose inertia is singular."""
-    m, h, I = t.rows[:, 12], t.rows[:, 13:16], _matrices(t.rows[:, INERTIA])
+    m, h, I = t.rows[:, 12], t.rows[:, 13:16], second_moments(t.rows[:, INERTIA])
     safe = np.where(m > 0.0, m, 1.0)[:, None, None]
     squares = (h * h).sum(1)[:, None, None] * np.eye(3) - h[:, :, None] * h[:, None, :]
     values = np.linalg.eigvalsh(I - squares / safe) if len(m) else np.zeros((0, 3))
     size = np.maximum(values[:, -1], np.abs(I).max(axis=(1, 2), initial=0.0))
     return np.asarray((m <= 0.0) | (values[:, 0] <= _SINGULAR * size))
-
-
-def _matrices(numbers: Array) -> Array:
-    """Second moments as matrices, of rows of ten numbers."""
-    return numbers[:, 4:][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-
-
-def spatial(numbers: Array) -> Array:
-    """Return rows of ten numbers (mass, first moments, second moments) as inertias of 6 x 6."""
-    m, (x, y, z) = numbers[:, 0], numbers[:, 1:4].T
-    A = np.zeros((len(numbers), 6, 6))
-    A[:, :3, :3] = _matrices(numbers)
-    A[:, 3:, 3:] = m[:, None, None] * np.eye(3)
-    A[:, 0, 4], A[:, 0, 5], A[:, 1, 3], A[:, 1, 5], A[:, 2, 3], A[:, 2, 4] = -z, y, z, -x, -y, x
-    A[:, 3:, :3] = np.swapaxes(A[:, :3, 3:], 1, 2)
-    return A
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +145,9 @@ class _Problem:
         """Return the unknowns, or the body that stays singular."""
         L = self.scale
         A0 = L @ spatial(self.numbers) @ np.swapaxes(L, 1, 2)
-        E = np.stack([L @ spatial(one) @ np.swapaxes(L, 1, 2) for one in self.lent]) if len(self.lent) else None
+        E = L @ spatial(self.lent) @ np.swapaxes(L, 1, 2)
         least = np.linalg.eigvalsh(A0)[:, 0]
-        if E is None:
+        if not len(E):
             return self.bodies[int(np.argmin(least))]
         x, s = np.zeros(len(E)), 1.0 + max(0.0, -float(least.min()))
         for _ in range(_STEPS):

@@ -11,8 +11,8 @@ NumPy at offsets that `fast_calls_work` has tested for this interpreter.
 from __future__ import annotations
 
 from ...records import dataclass
-from ..run.numpy_api import CONTEXT
-from ..trace.layout import Layout, Operand, Repeating
+from ..run.numpy_api import CONTEXT, TYPE_NUMBER
+from ..trace.layout import Layout, Operand
 from .builder import Builder, Value
 from .nodes import TextEmitter
 from .stream import FROM_BYTES, ends, streamable
@@ -21,7 +21,6 @@ from .tiles import MOST_PREFETCHED, prefetch
 
 __all__ = ["attributes", "call_function", "init_function", "loop_function"]
 
-_TYPE_NUMBER = {"float32": 11, "float64": 12}
 _ALIGNED = 0x100
 
 
@@ -71,7 +70,7 @@ def loop_function(layout: Layout, target: Target, prefetching: bool) -> str:
             for lane, at in ends(layout.output, target):  # these lines are not written as a whole
                 prefetch(e, ends_of_rows[lane].at(at), write=True, locality=3)
         e.call("@body", data, e.ws, *wanted)
-        e.move("store", e.output, streaming, layout.spread_tile if isinstance(layout, Repeating) else None)
+        e.move("store", e.output, streaming, layout.spread_tile if layout.where else None)
     if streaming is not None:
         e.line("fence seq_cst")
     return e.text("@loop", internal=False)
@@ -236,7 +235,7 @@ def _compute(
         last = layout.places[layout.output.size - 1] if layout.places else layout.output.size - 1
         number = tile.at(last, target.vector).load(target.element)
         e.leave_unless(number > context["floor"].load(target.element))
-    rank, kind, zero = (e.const(k, "i32") for k in (len(shape), _TYPE_NUMBER[target.dtype], 0))
+    rank, kind, zero = (e.const(k, "i32") for k in (len(shape), TYPE_NUMBER[target.dtype], 0))
     no = e.null
     array = e.call(
         context["new_array"], context["ndarray_type"], rank, context["dims"], kind, no, no, zero, zero, no, result="ptr"

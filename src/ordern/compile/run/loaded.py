@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...forking import COMPILING
 from ..trace.layout import Layout
 from .engine import Engine
-from .numpy_api import Function, make_ufunc
+from .numpy_api import make_function, make_ufunc
 
 if TYPE_CHECKING:
     from ..pipeline import Code
@@ -71,7 +71,5 @@ class Machine:
             engine = self._engine if self._free else Engine(self.code.object, _FUNCTIONS)
             self._free = False
         shape = self._shape if first is None else (first,)
-        workspace = self._new_workspace()
-        function = Function(engine, workspace, self._data, self._address, self.dtype.name, shape, floor)
-        made: Callable[..., Any] = function.make(owner, fallback, name, doc)
-        return made
+        memory = (self._new_workspace(), self._data, self._address)
+        return make_function(engine, *memory, self.dtype.name, shape, floor, owner, fallback, name, doc)

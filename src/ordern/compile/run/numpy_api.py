@@ -11,6 +11,7 @@ import importlib
 import math
 import struct
 import sys
+from collections.abc import Callable
 from functools import cache
 from types import MethodType
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 from .engine import Engine
 from .keeper import keeper
 
-__all__ = ["BYTES_HEAD", "CONTEXT", "HEAD", "Function", "fast_calls_work", "make_ufunc"]
+__all__ = ["BYTES_HEAD", "CONTEXT", "HEAD", "TYPE_NUMBER", "fast_calls_work", "make_function", "make_ufunc"]
 
 HEAD = object.__basicsize__
 """Bytes of PyObject's header."""
@@ -28,20 +29,8 @@ BYTES_HEAD = bytes.__basicsize__ - 1
 """The offset of the contents of a bytes object."""
 
 CONTEXT = (
-    "get_attribute",
-    "fallback",
-    "vectorcall",
-    "release",
-    "ndarray_type",
-    "dtype",
-    "new_array",
-    "array_return",
-    "float_type",
-    "workspace",
-    "data",
-    "dims",
-    "numbers",
-    "floor",
+    *("get_attribute", "fallback", "vectorcall", "release", "ndarray_type", "dtype", "new_array", "array_return"),
+    *("float_type", "workspace", "data", "dims", "numbers", "floor"),
 )
 """The words of the context that `@bind` is given and @call reads: addresses, but for `numbers`.
 
@@ -51,7 +40,8 @@ no reference that the collector cannot see.
 
 _UFUNC_FROM_SIGNATURE, _ARRAY_NEW, _ARRAY_RETURN = 31, 93, 76
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-_TYPE_NUMBER = {"float32": 11, "float64": 12}
+TYPE_NUMBER = {"float32": 11, "float64": 12}
+"""NumPy's numbers of the data types."""
 
 
 @cache
@@ -66,29 +56,15 @@ def _api(name: str) -> Any:
 
 def make_ufunc(engine: Engine, data: int, tables: Any, inputs: int, signature: str, name: str, dtype: str) -> np.ufunc:
     """Return a generalized ufunc with one output, which owns all that it needs."""
-    make = ctypes.PYFUNCTYPE(
-        ctypes.py_object,
-        *[ctypes.c_void_p] * 3,
-        *[ctypes.c_int] * 4,
-        *[ctypes.c_char_p] * 2,
-        ctypes.c_int,
-        ctypes.c_char_p,
-    )(_api("_UFUNC_API")[_UFUNC_FROM_SIGNATURE])
+    address, number, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+    kinds = [*[address] * 3, *[number] * 4, text, text, number, text]
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, *kinds)(_api("_UFUNC_API")[_UFUNC_FROM_SIGNATURE])
     functions = (ctypes.c_void_p * 1)(engine.address("loop"))
     datas = (ctypes.c_void_p * 1)(data)
-    types = (ctypes.c_byte * (inputs + 1))(*[_TYPE_NUMBER[dtype]] * (inputs + 1))
+    types = (ctypes.c_byte * (inputs + 1))(*[TYPE_NUMBER[dtype]] * (inputs + 1))
     texts = (name.encode(), b"", signature.encode())
-    ufunc: np.ufunc = make(
-        *(ctypes.addressof(x) for x in (functions, datas, types)),
-        1,
-        inputs,
-        1,
-        -1,
-        texts[0],
-        texts[1],
-        0,
-        texts[2],
-    )
+    tables_at = [ctypes.addressof(x) for x in (functions, datas, types)]
+    ufunc: np.ufunc = make(*tables_at, 1, inputs, 1, -1, *texts[:2], 0, texts[2])
     _hold(ufunc, keeper(name, engine.keeper, tables, functions, datas, types, texts))
     return ufunc
 
@@ -145,58 +121,51 @@ def fast_calls_work() -> bool:
 _PROBE = 0.5 + len(CONTEXT)
 
 
-class Function:
-    """A Python function that runs compiled code, or calls a fallback if its arguments are not plain arrays.
+def make_function(
+    engine: Engine, workspace: Any, tables: Any, data: int, dtype: str, shape: tuple[int, ...], floor: float | None,
+    owner: Any, fallback: str, name: str, doc: str,
+) -> Callable[..., Any]:  # fmt: skip
+    """Return a Python function that runs compiled code for one state, as a method of `owner`.
 
-    `shape` is that of the answer; it may be shorter than the result. With a `floor` the fallback is called too if the
-    result's last number is not above it.
+    `shape` is that of the answer, which may be shorter than the result. Calls with other arguments than plain arrays
+    go to the owner's bound method `fallback`, which is looked up by its name each time; with a `floor`, so do calls
+    whose result's last number is not above it. `doc` may begin with a signature, as Python's own functions do.
+
+    All that the function needs belongs to a keeper in the place of its `__module__`, which is the last thing that a
+    function lets go of when it dies; and the collector cannot take it away before.
     """
-
-    def __init__(
-        self, engine: Engine, workspace: Any, tables: Any, data: int, dtype: str, shape: tuple[int, ...], floor: Any
-    ) -> None:
-        least = None if floor is None else np.array(floor, dtype)
-        dims = np.array(shape or (0,), np.int64)
-        self._engine, self._workspace, self._data = engine, workspace, data
-        self._kept = (engine.keeper, workspace, tables, least, dims)
-        words = {
-            "ndarray_type": id(np.ndarray),
-            "dtype": id(np.dtype(dtype)),
-            "new_array": _api("_ARRAY_API")[_ARRAY_NEW],
-            "array_return": _api("_ARRAY_API")[_ARRAY_RETURN],
-            "float_type": id(float),
-            "workspace": workspace.ctypes.data,
-            "data": data,
-            "dims": dims.ctypes.data,
-            "numbers": math.prod(shape),
-            "floor": None if least is None else least.ctypes.data,
-            "get_attribute": _python("PyObject_GetAttr"),
-            "vectorcall": _vectorcall(),
-            "release": _python("Py_DecRef"),
-        }
-        self._words = (ctypes.c_void_p * len(CONTEXT))(*(words.get(name) for name in CONTEXT))
-
-    def make(self, owner: Any, fallback: str, name: str, doc: str) -> Any:
-        """Return the function, as a method of `owner`. `doc` may begin with a signature, as Python's own functions do.
-
-        Calls that the function does not take go to the owner's bound method `fallback`, which is looked up by its name
-        each time. All else belongs to a keeper in the place of the function's `__module__`, which is the last thing
-        that a function lets go of when it dies; and the collector cannot take it away before.
-        """
-        key = str(fallback)
-        self._words[CONTEXT.index("fallback")] = id(key)
-        # the contents of a bytes object end with a zero, as C wants its texts
-        texts = [_texts.setdefault(text, text.encode()) for text in (name, doc)]
-        c_name, c_doc = (id(text) + BYTES_HEAD for text in texts)
-        definition = struct.pack("=4Q", c_name, self._engine.address("call"), _METH_FASTCALL_KEYWORDS, c_doc)
-        module = keeper(type(owner).__module__, *self._kept, self._words, key, definition, *texts)
-        new = ctypes.pythonapi.PyCFunction_NewEx
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._engine.address("prepare"))(
-            self._data, self._workspace.ctypes.data
-        )
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address("bind"))(ctypes.addressof(self._words))
-        return new(id(definition) + BYTES_HEAD, owner, module)
+    least = None if floor is None else np.array(floor, dtype)
+    dims = np.array(shape or (0,), np.int64)
+    key = str(fallback)
+    values = {
+        "get_attribute": _python("PyObject_GetAttr"),
+        "fallback": id(key),
+        "vectorcall": _vectorcall(),
+        "release": _python("Py_DecRef"),
+        "ndarray_type": id(np.ndarray),
+        "dtype": id(np.dtype(dtype)),
+        "new_array": _api("_ARRAY_API")[_ARRAY_NEW],
+        "array_return": _api("_ARRAY_API")[_ARRAY_RETURN],
+        "float_type": id(float),
+        "workspace": workspace.ctypes.data,
+        "data": data,
+        "dims": dims.ctypes.data,
+        "numbers": math.prod(shape),
+        "floor": None if least is None else least.ctypes.data,
+    }
+    words = (ctypes.c_void_p * len(CONTEXT))(*(values[word] for word in CONTEXT))
+    # the contents of a bytes object end with a zero, as C wants its texts
+    texts = [_texts.setdefault(text, text.encode()) for text in (name, doc)]
+    c_name, c_doc = (id(text) + BYTES_HEAD for text in texts)
+    definition = struct.pack("=4Q", c_name, engine.address("call"), _METH_FASTCALL_KEYWORDS, c_doc)
+    kept = (engine.keeper, workspace, tables, least, dims, words, key, definition, *texts)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.address("prepare"))
+    prepare(data, workspace.ctypes.data)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.address("bind"))(ctypes.addressof(words))
+    made: Callable[..., Any] = new(id(definition) + BYTES_HEAD, owner, keeper(type(owner).__module__, *kept))
+    return made
 
 
 @cache

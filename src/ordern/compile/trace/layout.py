@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import field, replace
 
 from ...records import dataclass
 
-__all__ = ["Layout", "Operand", "Repeating", "sharing"]
+__all__ = ["Layout", "Operand", "sharing"]
 
 _LARGE = 600
 """The size of a result from which equal numbers are stored once: smaller results fit in the first-level cache."""
@@ -41,6 +42,8 @@ class Layout:
     inputs: tuple[Operand, ...]
     output: Operand
     lanes: int
+    where: tuple[int, ...] = field(default=(), kw_only=True)
+    """For each number of a result that repeats numbers, the vector of its tile; empty if they are in order."""
 
     def _padded(self, operand: Operand) -> int:
         return -(-operand.size // self.lanes) * self.lanes
@@ -57,12 +60,17 @@ class Layout:
     @property
     def places(self) -> tuple[int, ...]:
         """For each number of the result the vector of its tile, padded to whole blocks; empty if they are in order."""
-        return ()
+        return self.where + (0,) * (self._padded(self.output) - len(self.where)) if self.where else ()
+
+    @property
+    def spread_tile(self) -> int:
+        """The start of the room for the result with all its repetitions; the result's tile if there are none."""
+        return self.output_tile + max(self.where, default=-1) + 1
 
     @property
     def scratch(self) -> int:
         """The end of the tiles and start of scratch memory."""
-        return self.output_tile + self._padded(self.output)
+        return self.spread_tile + self._padded(self.output)
 
     @property
     def signature(self) -> str:
@@ -71,33 +79,10 @@ class Layout:
         return f"{','.join(core[:-1])}->{core[-1]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Repeating(Layout):
-    """A layout whose result has the same number in several places: its tile holds each of them once."""
-
-    distinct: int
-    where: tuple[int, ...]
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """For each number of the result the vector of its tile, padded to whole blocks."""
-        return self.where + (0,) * (self._padded(self.output) - len(self.where))
-
-    @property
-    def spread_tile(self) -> int:
-        """The start of the room for the result with all its repetitions."""
-        return self.output_tile + self.distinct
-
-    @property
-    def scratch(self) -> int:
-        """The end of the tiles and start of scratch memory."""
-        return self.spread_tile + self._padded(self.output)
-
-
 def sharing(layout: Layout, numbers: Sequence[Hashable]) -> Layout:
     """Return a layout in which equal `numbers` of the result are stored once, if that makes it much smaller."""
     vectors: dict[Hashable, int] = {}
     where = tuple(vectors.setdefault(x, len(vectors)) for x in numbers)
     if len(where) < _LARGE or 4 * len(vectors) > 3 * len(where):
         return layout
-    return Repeating(layout.inputs, layout.output, layout.lanes, len(vectors), where)
+    return replace(layout, where=where)

@@ -2,7 +2,7 @@
 
 The rolling compiler traces an algorithm into this, and emits machine code from it. It is plain data: loops hold blocks,
 a block holds a graph and its steps in order, and every number in memory has a `Place`, an affine expression of the
-loops' indices. So a program can be checked (`rolled_check`), counted (`rolled_count`) and transformed.
+loops' indices. So a program can be checked, counted (`rolled_count`) and transformed.
 """
 
 from __future__ import annotations

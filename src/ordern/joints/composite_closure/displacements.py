@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...records import dataclass
+from ...rotations import skew
 from ...spatial import Freedoms, Pose
 from ..free import Free
 from .turning import after
@@ -119,10 +120,6 @@ class Group:
         w, c = self.twists[:3], self.point[:, None]
         v, w = R @ (self.twists[3:] + np.cross(w, c, axis=0)), R @ w
         return Group(np.concatenate([w, v + np.cross(c, w, axis=0)]))
-
-    def scaled(self, length: float) -> Group:
-        """Return the same with another unit of length."""
-        return Group(self.twists * np.array([[1.0]] * 3 + [[length]] * 3))
 
     def element(self, rng: np.random.Generator) -> Pose:
         """Return a displacement of the group."""
@@ -233,8 +230,7 @@ def _clean(x: Array) -> Array:
 
 def _between(a: Array, b: Array) -> Array:
     """Return the least turn that takes one direction to another, which is not opposite."""
-    x, y, z = np.cross(a, b)
-    N = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    N = skew(np.cross(a, b))
     return np.asarray(np.eye(3) + N + N @ N / (1.0 + a @ b))
 
 
@@ -246,9 +242,7 @@ def _bracket(x: Array, y: Array) -> Array:
 def _adjoint(at: Pose) -> Array:
     """Return the matrix that takes twists of a frame to the reference frame."""
     R: Array = np.array(at.rotation, float)
-    x, y, z = at.position
-    P = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.block([[R, np.zeros((3, 3))], [P @ R, R]])
+    return np.block([[R, np.zeros((3, 3))], [skew(at.position) @ R, R]])
 
 
 def _exponential(twist: Array) -> Pose:

@@ -1,0 +1,28 @@
+"""Inertias as the ten numbers of a body's row: mass, first moments x y z, second moments xx xy xz yy yz zz."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rotations import skew
+
+__all__ = ["second_moments", "spatial"]
+
+Array = NDArray[np.float64]
+
+
+def second_moments(numbers: Array) -> Array:
+    """Return the second moments (..., 3, 3) of inertias (..., 10)."""
+    nine = numbers[..., 4:][..., [0, 1, 2, 1, 3, 4, 2, 4, 5]]
+    return nine.reshape(*numbers.shape[:-1], 3, 3)
+
+
+def spatial(numbers: Array) -> Array:
+    """Return inertias (..., 10) as matrices (..., 6, 6)."""
+    A = np.zeros((*numbers.shape[:-1], 6, 6))
+    A[..., :3, :3] = second_moments(numbers)
+    A[..., 3:, 3:] = numbers[..., 0, None, None] * np.eye(3)
+    A[..., :3, 3:] = skew(numbers[..., 1:4])
+    A[..., 3:, :3] = np.swapaxes(A[..., :3, 3:], -1, -2)
+    return A
