@@ -17,7 +17,7 @@ from ordern.algorithms.forward_dynamics import (
     links,
     splitting,
 )
-from ordern.algorithms.forward_dynamics.scan import Bodies
+from ordern.algorithms.forward_dynamics.scan import BodyArrays
 from ordern.errors import UnknownNameError
 from ordern.graph import Graph, Node, live
 from ordern.model import ConcreteTree
@@ -180,7 +180,7 @@ class Dense:
         external = tree.input("bodies", rng.normal(size=6 * len(robot.bodies)).tolist())
         still = self.still = tree.zeros("motion")
         self.given = (tree, *ports, external, still, still)
-        self.links = links.free_links(tree, *ports, external, *links.spins(tree, *ports[:2], still))
+        self.links = links.free_links(tree, *ports, external, still, still)
         self.bodies = list(tree.outward())
         n = len(self.bodies)
         widths = [len(self.links.held[i].T.columns) for i, _ in self.bodies]
@@ -226,16 +226,16 @@ SHARED = {name: ROBOTS[name] for name in ("tree", "tree with armature", "floatin
 def test_all_solve_with_one_matrix(name: str) -> None:
     d = Dense(SHARED[name])
     assert d.TS < ROUNDING
-    n = assembly.assemble(d.tree, d.links, d.still).n
+    n = assembly.assemble(d.tree, d.links).n
     assert_close(d.stacked(n), d.n, INVERSION)
-    n, a, _ = lagrange_multipliers.multipliers(d.tree, d.links, d.still)
+    n, a, _ = lagrange_multipliers.multipliers(d.tree, d.links)
     assert_close(d.stacked(n), d.n, INVERSION)
     saddle = np.block([[d.A, d.G.T], [d.G, -np.diag(d.E)]])  # (27) of Featherstone and Orin
     both = np.linalg.solve(saddle, np.concatenate([d.t, d.bias]))
     assert_close([x for i, _ in d.bodies for x in a[i].scalars], both[: len(d.t)], INVERSION)
     assert_close(d.stacked(n), -both[len(d.t) :], INVERSION)
     if name in CHAINS:
-        own, below, alpha = constraint_force.tridiagonal(constraint_force.Chain.of(Bodies(*d.given)))
+        own, below, alpha = constraint_force.tridiagonal(constraint_force.Chain.of(BodyArrays(*d.given)))
         n = constraint_force.all_at_once(own, below, alpha)
         widths = [w.stop - w.start for w in d.where]
         band = np.zeros_like(d.Phi)
@@ -253,7 +253,7 @@ def test_all_solve_with_one_matrix(name: str) -> None:
 def test_virtual_work_is_a_block_factorisation(name: str) -> None:
     """Its M_i are the inverse pivots of Phi, from the tips to the base: (41) of Yamane and Nakamura."""
     d = Dense(SHARED[name])
-    M = assembly.assemble(d.tree, d.links, d.still).M
+    M = assembly.assemble(d.tree, d.links).M
     rest = d.Phi.copy()
     for k in reversed(range(len(d.bodies))):
         w, before = d.where[k], slice(0, d.where[k].start)
@@ -267,7 +267,7 @@ def test_virtual_work_is_a_block_factorisation(name: str) -> None:
 @pytest.mark.parametrize("name", SHARED)
 def test_pivots_of_links_are_articulated_body_inertias(name: str) -> None:
     d = Dense(SHARED[name])
-    _, _, D = lagrange_multipliers.multipliers(d.tree, d.links, d.still)
+    _, _, D = lagrange_multipliers.multipliers(d.tree, d.links)
     IA = {i.key: i.inertia.articulated() for i, _ in d.bodies} | {-1: ArticulatedInertia.zero()}
     q = d.tree.input("q", random_state(SHARED[name], 0)[0].tolist())
     for i, p in reversed(d.bodies):

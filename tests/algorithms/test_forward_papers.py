@@ -17,10 +17,10 @@ from ordern.algorithms.forward_dynamics.fd1 import sweeps as fd1
 from ordern.algorithms.forward_dynamics.fd2 import sweeps as fd2
 from ordern.algorithms.forward_dynamics.fd3 import sweeps as fd3
 from ordern.algorithms.forward_dynamics.fd4 import sweeps as fd4
-from ordern.algorithms.forward_dynamics.rodriguez_kreutz import velocities
 from ordern.algorithms.forward_dynamics.two_sweep import Quadratic
 from ordern.algorithms.forward_dynamics.two_sweep import sweeps as two_sweep
 from ordern.algorithms.forward_dynamics.vereshchagin import sweeps as vereshchagin
+from ordern.algorithms.velocities import velocities
 from ordern.model import ConcreteTree
 from ordern.spatial import Force, Freedoms, Motion, Spin, Units
 from ordern.spatial.linear import dot
@@ -311,7 +311,7 @@ def run(robot: on.Robot, sweeps: Any, seed: int = 0) -> SimpleNamespace:
         tree.input(kind, np.ravel(x).tolist()) for kind, x in zip(kinds, given, strict=True)
     ]
     qdd = tree.own()
-    left = sweeps(tree, *ports, qdd)
+    left = sweeps(tree, qdd, *ports)
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     alpha = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     zeta = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])

@@ -14,7 +14,7 @@ import ordern as on
 from ordern.algorithms import find
 from ordern.algorithms.forward_dynamics.divide_and_conquer import _assemble
 from ordern.algorithms.forward_dynamics.kalman_scan import _filter, combine, predict
-from ordern.algorithms.forward_dynamics.scan import Bodies, affine, inverse, moved, scan
+from ordern.algorithms.forward_dynamics.scan import BodyArrays, affine, inverse, moved, scan
 from ordern.errors import ArgumentError
 from ordern.graph import Graph, Node
 from ordern.graph.depth import depth
@@ -129,11 +129,11 @@ def test_links_whose_own_inertia_is_singular(seed: int, tip: str) -> None:
     assert relative(ask(robot, given, "divide-and-conquer", ("external",)), expected) <= BORROWED
 
 
-def bodies_of(robot: on.Robot, seed: int = 0) -> Bodies:
+def bodies_of(robot: on.Robot, seed: int = 0) -> BodyArrays:
     tree = ConcreteTree(robot)
     drawn = arguments(robot, "forward_dynamics", OPTIONAL, 1, seed)
     kinds = ("q", "v", "f", "bodies", "motion", "motion")
-    return Bodies(tree, *(tree.input(k, [float(y) for y in x.ravel()]) for k, x in zip(kinds, drawn, strict=True)))
+    return BodyArrays(tree, *(tree.input(k, [float(y) for y in x.ravel()]) for k, x in zip(kinds, drawn, strict=True)))
 
 
 @pytest.mark.parametrize("seed", range(3))

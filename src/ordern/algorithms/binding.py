@@ -21,17 +21,17 @@ Featherstone and Orin 2000, eq. (21), for lambda.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ..graph import Scalar
-from ..model import Index, Tree
+from ..model import Answer, Field, Index, Joints, Output, Tree, Values
 from ..records import dataclass
-from ..spatial import Columns, Factor, Forces, Freedoms, Motion
+from ..spatial import Chain, Columns, Factor, Forces, Freedoms, Motion, Subspace
 from ..spatial.linear import dot
 from .field_types import Loads, Motions, Numbers
 
 __all__ = [
     "Binding",
+    "Gains",
     "bind_followers",
     "follower_binding",
     "follower_columns",
@@ -42,23 +42,26 @@ __all__ = [
     "violations",
 ]
 
+Gains = tuple[Values[Chain], Values[Subspace], Values[Forces], Values[Factor]]
+"""X, S, G and D of each body."""
+PerColumn = tuple[Freedoms, ...]
+"""Numbers for the freedoms of a joint, for each column of C."""
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
     """The result of the inward sweep: w for each body, and the lower half of L, which is complete at the base."""
 
     tree: Tree
-    X: Any
-    S: Any
-    G: Any
-    D: Any
+    gains: Gains
     m: int
-    w: Any
-    L: Any
+    w: Values[PerColumn]
+    L: Values[Freedoms]
 
     @classmethod
-    def of(cls, tree: Tree, X: Any, S: Any, G: Any, D: Any, m: int, columns: Callable[[Index], Any]) -> Binding:
+    def of(cls, tree: Tree, gains: Gains, m: int, columns: Callable[[Index], PerColumn]) -> Binding:
         """Sweep inward, with the m columns C_i of each body."""
+        X, S, G, D = gains
         half = lower_half(m)
         p, L, w = tree.field(Loads(m)), tree.field(Numbers(len(half))), tree.own()
         for i, _ in tree.outward():
@@ -68,20 +71,20 @@ class Binding:
             p[parent] += X[i].T @ Forces(tuple(f + G[i] @ x for f, x in zip(p[i].columns, w[i], strict=True)))
             solved = [D[i].solve(x) for x in w[i]]
             L[parent] += L[i] + Freedoms(dot(w[i][r], solved[c]) for r, c in half)
-        return cls(tree, X, S, G, D, m, w, L)
+        return cls(tree, gains, m, w, L)
 
     @property
     def rows(self) -> tuple[tuple[Scalar, ...], ...]:
         """The matrix L."""
         return symmetric_rows(self.m, self.L[self.tree.base])
 
-    def solve(self, e: Any) -> Freedoms:
+    def solve(self, e: Iterable[Scalar]) -> Freedoms:
         """Return L^-1 e."""
         return Factor.of(self.rows).solve(tuple(e))
 
-    def responses(self, bodies: Iterable[tuple[Index, Index]]) -> tuple[Any, Any]:
+    def responses(self, bodies: Iterable[tuple[Index, Index]]) -> tuple[Values[PerColumn], Values[Columns]]:
         """Return W and a on these bodies, which are visited outward: for each body a tuple of m, and m motions."""
-        X, S, G, D = self.X, self.S, self.G, self.D
+        X, S, G, D = self.gains
         W, a = self.tree.own(), self.tree.field(Motions(self.m))
         for i, parent in bodies:
             a_ = [X[i] @ motion for motion in a[parent].columns]
@@ -89,9 +92,9 @@ class Binding:
             a[i] = Columns(tuple(motion + S[i] @ y for motion, y in zip(a_, W[i], strict=True)))
         return W, a
 
-    def corrected(self, qdd0: Any, forces: Freedoms) -> Any:
+    def corrected(self, qdd0: Joints, forces: Freedoms) -> Output:
         """Return the accelerations qdd0 + W lambda, for forces lambda."""
-        tree, X, S, G, D = self.tree, self.X, self.S, self.G, self.D
+        tree, (X, S, G, D) = self.tree, self.gains
         qdd, a, lam = tree.output("v"), tree.field(Motion), tree.field(Numbers(self.m))
         lam[tree.base] = forces
         for i, parent in tree.outward():
@@ -104,36 +107,36 @@ class Binding:
         return qdd
 
 
-def free_accelerations(tree: Tree) -> Any:
+def free_accelerations(tree: Tree) -> Answer:
     """Return storage for accelerations of free joints: the result itself, unless mimic joints are yet to be bound."""
     return tree.own() if tree.couplings else tree.output("v")
 
 
-def bind_followers(tree: Tree, X: Any, S: Any, G: Any, D: Any, qdd0: Any) -> Any:
+def bind_followers(tree: Tree, gains: Gains, qdd0: Answer) -> Output:
     """Return the accelerations of the robot, from the accelerations qdd0 of its joints as if all were free."""
-    if not tree.couplings:
+    if isinstance(qdd0, Output):  # there are no mimic joints
         return qdd0
-    bound = follower_binding(tree, X, S, G, D)
+    bound = follower_binding(tree, gains)
     return bound.corrected(qdd0, -bound.solve(violations(tree, qdd0)[tree.base]))
 
 
-def follower_binding(tree: Tree, X: Any, S: Any, G: Any, D: Any) -> Binding:
+def follower_binding(tree: Tree, gains: Gains) -> Binding:
     """Sweep inward with the columns B of the mimic joints."""
-    return Binding.of(tree, X, S, G, D, tree.couplings, follower_columns)
+    return Binding.of(tree, gains, tree.couplings, follower_columns)
 
 
-def follower_columns(i: Index) -> tuple[Freedoms, ...]:
+def follower_columns(i: Index) -> PerColumn:
     """Return the columns B_i of a body, one for each mimic joint of the robot."""
     rows = i.coupling
     return tuple(Freedoms(row[c] for row in rows) for c in range(i.kind.couplings.stop - i.kind.couplings.start))
 
 
-def violations(tree: Tree, qdd0: Any) -> Any:
+def violations(tree: Tree, qdd0: Joints) -> Field[Freedoms]:
     """Sum B^T qdd0, by how much accelerations of free joints violate each mimic relation; see `tree_sum`."""
     return tree_sum(tree, tree.couplings, lambda i, _: Freedoms(dot(x, qdd0[i]) for x in follower_columns(i)))
 
 
-def tree_sum(tree: Tree, n: int, term: Callable[[Index, Index], Freedoms]) -> Any:
+def tree_sum(tree: Tree, n: int, term: Callable[[Index, Index], Freedoms]) -> Field[Freedoms]:
     """Sum n numbers, `term(body, parent)`, over all bodies: a field that has the sums at the base."""
     total = tree.field(Numbers(n))
     for i, _ in tree.outward():

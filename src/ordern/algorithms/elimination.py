@@ -13,14 +13,12 @@ Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), sec. 6.5; for ch
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..model import Tree
+from ..model import Output, Tree
 
 __all__ = ["factorise", "inner_solve", "solve"]
 
 
-def factorise(tree: Tree, M: Any) -> None:
+def factorise(tree: Tree, M: Output) -> None:
     """Put D and U^T in the place of the lower half of M: D_k at [k, k], U_ik at [k, i]. The upper half is not used.
 
     M is of the kind "matrix" or "symmetric"; what is not on paths upwards is neither read nor changed.
@@ -34,14 +32,14 @@ def factorise(tree: Tree, M: Any) -> None:
             M[k, i] = U.value
 
 
-def inner_solve(tree: Tree, U: Any, x: Any) -> None:
+def inner_solve(tree: Tree, U: Output, x: Output) -> None:
     """Put U^-1 x in the place of x."""
     for k in tree.freedoms_inward():
         for i in tree.elimination_path(k):
             x[i] = x[i] - U[k, i] * x[k]
 
 
-def solve(tree: Tree, M: Any, x: Any) -> Any:
+def solve(tree: Tree, M: Output, x: Output) -> Output:
     """Put M^-1 x in the place of x; M is lost."""
     factorise(tree, M)
     inner_solve(tree, M, x)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import unknown_name
 from ..model import Model
@@ -30,6 +30,8 @@ __all__ = [
     "question",
     "questions",
 ]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Algorithm:
         import inspect  # slow to import, and not needed to load a robot
 
         parameters = inspect.signature(self.function).parameters.values()  # the first is the tree
-        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
             return tuple(p.name for p in question.inputs)
         taken = [p for p in parameters if p.kind is not p.KEYWORD_ONLY and p.name not in question.options]
         return tuple(p.name for p in question.inputs[: len(taken) - 1])
@@ -122,7 +124,7 @@ def algorithm(
     borrows: bool = False,
     couplings: bool | None = None,
     joints_only: bool = False,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[F], F]:
     """Declare a function as a method of a question. It is called with the tree, the inputs, and the options.
 
     With `sweeps=False` it is more than loops over bodies: it runs interpreted or unrolled. `refuses(model)` returns the
@@ -137,24 +139,14 @@ def algorithm(
     if question not in _QUESTIONS:
         raise unknown_name("question", question, _QUESTIONS)
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: F) -> F:
         ours = function.__module__.startswith("ordern.")
         reason = refuses
         if not (ours if couplings is None else couplings):
             reason = all_of(undeclared_couplings, refuses) if refuses else undeclared_couplings
+        loops, regroups = sweeps and not pieces, regroup or joints_only
         _ALGORITHMS[question, name] = Algorithm(
-            question,
-            name,
-            function,
-            paper,
-            equations,
-            order,
-            sweeps and not pieces,
-            pieces,
-            reason,
-            "",
-            regroup or joints_only,
-            borrows,
+            question, name, function, paper, equations, order, loops, pieces, reason, "", regroups, borrows
         )
         return function
 

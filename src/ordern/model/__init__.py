@@ -25,12 +25,15 @@ from .piece import Piece, Runner, packed, piece
 from .port_arrays import Input, Output
 from .ports import PORT_KINDS, PortKind, check_block, core_shape, core_size, result_scalars
 from .tables import Kind, Tables
-from .tree import Field, PlacedFrame, Register, Tree, placed_frame
+from .tree import Answer, Base, Bodies, Field, Joints, Number, PlacedFrame, Register, Tree, Values, placed_frame
 
 __all__ = [
     "BASE",
     "PORT_KINDS",
     "SHAPES",
+    "Answer",
+    "Base",
+    "Bodies",
     "Body",
     "ConcreteTree",
     "Connection",
@@ -41,6 +44,7 @@ __all__ = [
     "FreedomTables",
     "Index",
     "Input",
+    "Joints",
     "Kind",
     "Loop",
     "LoopTable",
@@ -49,6 +53,7 @@ __all__ = [
     "ModelBuilder",
     "ModelJoint",
     "Note",
+    "Number",
     "Output",
     "PathEnd",
     "Piece",
@@ -61,6 +66,7 @@ __all__ = [
     "Tables",
     "TracedLoop",
     "Tree",
+    "Values",
     "check_block",
     "core_shape",
     "core_size",

@@ -23,7 +23,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Generic, Protocol, TypeVar, overload
 
-from ..spatial import FixedSize, Freedoms, Motion, Pose, Transform, Turn
+from ..graph import Scalar
+from ..spatial import FixedSize, Force, Freedoms, Motion, Pose, Transform, Turn
 from .freedoms import Freedom
 from .index import Index
 from .loops import PathEnd
@@ -33,9 +34,41 @@ from .piece import Piece, Runner
 from .port_arrays import Input, Output, Zeros
 from .tables import snapped
 
-__all__ = ["Columns", "Field", "Pairs", "PlacedFrame", "Register", "Tree", "placed_frame"]
+__all__ = [
+    "Answer",
+    "Base",
+    "Bodies",
+    "Columns",
+    "Field",
+    "Joints",
+    "Number",
+    "Pairs",
+    "PlacedFrame",
+    "Register",
+    "Tree",
+    "Values",
+    "placed_frame",
+]
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Values(Protocol[T_co]):
+    """A value for every body, read at its index: an argument, a result, or a field."""
+
+    def __getitem__(self, i: Index, /) -> T_co:
+        """Return the value at a body."""
+
+
+Joints = Values[Freedoms]
+"""Numbers for the freedoms of each joint: positions, velocities, accelerations or forces."""
+Bodies = Values[Force]
+"""A force on each body."""
+Base = Values[Motion]
+"""A motion of the base, at any index."""
+Number = Values[Scalar]
+"""One number, at any index."""
 
 
 class Field(Protocol[T]):
@@ -46,6 +79,10 @@ class Field(Protocol[T]):
 
     def __setitem__(self, i: Index, value: T, /) -> None:
         """Set the value at a body."""
+
+
+Answer = Field[Freedoms]
+"""Numbers for the freedoms of each joint that an algorithm finds."""
 
 
 class Pairs(Protocol):

@@ -17,11 +17,9 @@ the linear half of the centroidal momentum matrix.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
-from ...model.port_arrays import Input, Output
-from ...spatial import Chain, Force, Inertia, Motion, Pose, Real
+from ...model import Base, Field, Frame, Joints, Tree
+from ...model.port_arrays import Output
+from ...spatial import Chain, Force, Inertia, Motion, Real
 from ...spatial.linear import Vector3, cross, matvec, scale, subtract
 from ..kinematics.pose import path_poses
 from ..registry import algorithm
@@ -31,7 +29,7 @@ __all__ = ["com", "com_acceleration", "com_jacobian", "com_velocity"]
 
 
 @algorithm("com", "composite-body", equations="P_b h_b / m")
-def com(tree: Tree, q: Input, frame: Any) -> Vector3:
+def com(tree: Tree, q: Joints, frame: Frame) -> Vector3:
     """Return the centre of mass of a subtree."""
     f = tree.frame(frame)
     Ic = tree.field(Inertia)
@@ -41,12 +39,11 @@ def com(tree: Tree, q: Input, frame: Any) -> Vector3:
         Ic[i] = i.inertia
     for i, p in tree.inward():
         Ic[p] += X[i].T @ Ic[i] @ X[i]
-    root: Pose = path_poses(tree, q, f)[f.body]
-    return root.point(mass_centre(Ic[f.body]))
+    return path_poses(tree, q, f)[f.body].point(mass_centre(Ic[f.body]))
 
 
 @algorithm("com_velocity", "body-sum", equations="linear half of sum I v, over m")
-def com_velocity(tree: Tree, q: Input, qd: Input, v0: Input, frame: Any) -> Vector3:
+def com_velocity(tree: Tree, q: Joints, qd: Joints, v0: Base, frame: Frame) -> Vector3:
     """Return the velocity of the centre of mass of a subtree."""
     v, h = tree.field(Motion, base=v0[tree.base]), tree.field(Force)
     X = tree.own(Chain)
@@ -60,7 +57,7 @@ def com_velocity(tree: Tree, q: Input, qd: Input, v0: Input, frame: Any) -> Vect
 
 
 @algorithm("com_acceleration", "body-sum", equations="linear half of sum I a + v x* I v, over m")
-def com_acceleration(tree: Tree, q: Input, qd: Input, qdd: Input, v0: Input, a0: Input, frame: Any) -> Vector3:
+def com_acceleration(tree: Tree, q: Joints, qd: Joints, qdd: Joints, v0: Base, a0: Base, frame: Frame) -> Vector3:
     """Return the acceleration of the centre of mass of a subtree."""
     still, started = v0[tree.base], a0[tree.base]
     spatial = Motion(started.angular, subtract(started.linear, cross(still.angular, still.linear)))
@@ -80,7 +77,7 @@ def com_acceleration(tree: Tree, q: Input, qd: Input, qdd: Input, v0: Input, a0:
 
 
 @algorithm("com_jacobian", "composite-body", paper="Orin-Goswami-Lee 2013", equations="linear half of A_G, over m")
-def com_jacobian(tree: Tree, q: Input, frame: Any) -> Output:
+def com_jacobian(tree: Tree, q: Joints, frame: Frame) -> Output:
     """Return the 3 x nv matrix J with the velocity of the centre of mass = J qd."""
     f = tree.frame(frame)
     Ic, P = composite_inertias(tree, q, f)
@@ -91,7 +88,7 @@ def com_jacobian(tree: Tree, q: Input, frame: Any) -> Output:
     return J
 
 
-def _per_mass(tree: Tree, q: Input, frame: Any, sums: Any) -> Vector3:
+def _per_mass(tree: Tree, q: Joints, frame: Frame, sums: Field[Force]) -> Vector3:
     """Return the linear half of a sum over a subtree, divided by its mass, in the world's axes."""
     f = tree.frame(frame)
     m = tree.field(Real)

@@ -6,9 +6,7 @@ here, so that each sum over composite bodies is a sum over the subtree.
 
 from __future__ import annotations
 
-from ...model import PlacedFrame, Tree
-from ...model.port_arrays import Input
-from ...model.tree import Field
+from ...model import Field, Joints, PlacedFrame, Tree
 from ...spatial import Chain, Inertia, Pose, Real
 from ...spatial.linear import Vector3, scale
 
@@ -32,7 +30,7 @@ def part_of(inside: float, inertia: Inertia) -> Inertia:
     return Inertia(inside * m, scale(inside, h), tuple(inside * x for x in I))
 
 
-def composite_inertias(tree: Tree, q: Input, root: PlacedFrame) -> tuple[Field[Inertia], Field[Pose]]:
+def composite_inertias(tree: Tree, q: Joints, root: PlacedFrame) -> tuple[Field[Inertia], Field[Pose]]:
     """Return the composite inertias of a subtree, in the bodies' frames, and the poses of all bodies.
 
     outward   P_i = P_p X_i,    inward   Ic_p += X_i^T Ic_i X_i

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model import Tree
-from ...model.port_arrays import Input, Output
+from ...model import Frame, Joints, Tree
+from ...model.port_arrays import Output
 from ...spatial import Chain, Force, Inertia, Motion
 from ...spatial.linear import Vector3, add, cross, dot, full, matmul, matvec, scale, skew, subtract
 from ..coriolis.rates import subspace_rates
@@ -33,7 +33,7 @@ __all__ = ["centroidal_map", "centroidal_map_rate", "centroidal_momentum"]
 
 
 @algorithm("centroidal_momentum", "composite-body", paper="Orin-Goswami-Lee 2013", equations="(18)-(20)")
-def centroidal_momentum(tree: Tree, q: Input, qd: Input, frame: Any) -> Force:
+def centroidal_momentum(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> Force:
     """Return the momentum (angular, linear) of a subtree about its centre of mass."""
     b = tree.frame(frame)
     v, h, Ic = tree.field(Motion), tree.field(Force), tree.field(Inertia)
@@ -52,7 +52,7 @@ def centroidal_momentum(tree: Tree, q: Input, qd: Input, frame: Any) -> Force:
 
 
 @algorithm("centroidal_map", "composite-body", paper="Orin-Goswami-Lee 2013", equations="(21)-(27)")
-def centroidal_map(tree: Tree, q: Input, frame: Any) -> Output:
+def centroidal_map(tree: Tree, q: Joints, frame: Frame) -> Output:
     """Return the 6 x nv matrix A_G with the centroidal momentum = A_G qd."""
     b = tree.frame(frame)
     Ic, P = composite_inertias(tree, q, b)
@@ -64,7 +64,7 @@ def centroidal_map(tree: Tree, q: Input, frame: Any) -> Output:
 
 
 @algorithm("centroidal_map_rate", "composite-body", paper="Orin-Goswami-Lee 2013", equations="(21)-(27), their rates")
-def centroidal_map_rate(tree: Tree, q: Input, qd: Input, frame: Any) -> Output:
+def centroidal_map_rate(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> Output:
     """Return the rate of change of the matrix A_G along a motion."""
     b = tree.frame(frame)
     inside = membership(tree, b)

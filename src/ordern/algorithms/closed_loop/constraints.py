@@ -23,7 +23,7 @@ from typing import Any
 
 from ...graph import Jet, Scalar
 from ...joints.jets import bias, rates, residuals, wrenches
-from ...model import BASE, Coupling, Index, Tree
+from ...model import BASE, Coupling, Index, Joints, Number, Output, Tree
 from ...spatial import Freedoms, Real
 from ...spatial.linear import matvec
 from ..registry import algorithm
@@ -44,9 +44,9 @@ _PAPER = "Featherstone-Orin 2000"
 
 
 @algorithm("loop_residual", "outward", paper=_PAPER, equations="sec. 3.3")
-def loop_residual(tree: Tree, q: Any, t: Any) -> Any:
+def loop_residual(tree: Tree, q: Joints, t: Number) -> Freedoms:
     """Return the residual of each constraint, in metres or radians (2 sin(angle / 2) for larger angles)."""
-    (x, _), ends = _coordinates(tree, q, None), Ends(tree, q)
+    x, ends = coupled_coordinates(tree, q), Ends(tree, q)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
         found += residuals(loop.type, ends.relative(loop).pose, t[tree.base])
@@ -55,9 +55,9 @@ def loop_residual(tree: Tree, q: Any, t: Any) -> Any:
 
 
 @algorithm("loop_rate", "outward", paper=_PAPER, equations="(16)")
-def loop_rate(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
+def loop_rate(tree: Tree, q: Joints, qd: Joints, t: Number) -> Freedoms:
     """Return the rate of each residual; a row on velocities only has the value that should vanish."""
-    (x, v), ends = _coordinates(tree, q, qd), Ends(tree, q, qd)
+    x, v, ends = coupled_coordinates(tree, q), coupled_coordinates(tree, qd), Ends(tree, q, qd)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
         at = ends.relative(loop)
@@ -68,9 +68,9 @@ def loop_rate(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
 
 
 @algorithm("loop_bias", "outward", paper=_PAPER, equations="(18)")
-def loop_bias(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
+def loop_bias(tree: Tree, q: Joints, qd: Joints, t: Number) -> Freedoms:
     """Return d2r/dt2 of each residual (d/dt of conditions on velocities) without joint accelerations."""
-    (x, v), ends = _coordinates(tree, q, qd), Ends(tree, q, qd)
+    x, v, ends = coupled_coordinates(tree, q), coupled_coordinates(tree, qd), Ends(tree, q, qd)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
         at = ends.relative(loop)
@@ -82,7 +82,7 @@ def loop_bias(tree: Tree, q: Any, qd: Any, t: Any) -> Any:
 
 
 @algorithm("loop_wrenches", "outward", paper=_PAPER, equations="(16)")
-def loop_wrenches(tree: Tree, q: Any, t: Any) -> Any:
+def loop_wrenches(tree: Tree, q: Joints, t: Number) -> Freedoms:
     """Return, for each row, the (moment, force) of a unit multiplier on the loop's child, in the frame on the child."""
     ends = Ends(tree, q)
     found: list[Scalar] = []
@@ -94,11 +94,11 @@ def loop_wrenches(tree: Tree, q: Any, t: Any) -> Any:
 
 
 @algorithm("loop_jacobian", "inward", paper=_PAPER, equations="(16)", order="n n_c")
-def loop_jacobian(tree: Tree, q: Any, t: Any) -> Any:
+def loop_jacobian(tree: Tree, q: Joints, t: Number) -> Output:
     """Return the matrix K with d(residual)/dt = K v, of shape (nc, nv); conditions on velocities are K v = 0."""
     table = tree.model.loop_table
     K = tree.output("row_columns")
-    (x, _), ends = _coordinates(tree, q, None), Ends(tree, q)
+    x, ends = coupled_coordinates(tree, q), Ends(tree, q)
     loads = LoopLoads(tree, [loop.rows.stop - loop.rows.start for loop in table.loops])
     parts = [tree.field(Real) for _ in table.couplings]
 
@@ -122,12 +122,15 @@ def loop_jacobian(tree: Tree, q: Any, t: Any) -> Any:
     return K
 
 
-def coupled_coordinates(tree: Tree, q: Any) -> Any:
-    """Return the positions of joints with one freedom, where there are couplings."""
-    return _coordinates(tree, q, None)[0]
+def coupled_coordinates(tree: Tree, q: Joints) -> Number:
+    """Return the numbers of joints with one freedom, positions or velocities, where there are couplings."""
+    x = tree.field(Real)
+    for i, _ in tree.outward() if tree.model.loop_table.couplings else ():
+        x[i] = q[i][0] if (i.kind.joint.nq, i.kind.joint.nv) == (1, 1) else 0.0
+    return x
 
 
-def slopes(c: Coupling, x: Any) -> dict[int, Scalar]:
+def slopes(c: Coupling, x: Number) -> dict[int, Scalar]:
     """Return the derivative of a coupling's residual by the coordinate of each of its joints, at coordinates x."""
     found: dict[int, Scalar] = {}
     for k in {c.joint, c.other} - {BASE}:
@@ -136,20 +139,7 @@ def slopes(c: Coupling, x: Any) -> dict[int, Scalar]:
     return found
 
 
-def _coordinates(tree: Tree, q: Any, qd: Any) -> tuple[Any, Any]:
-    """Return the positions and velocities of joints with one freedom, where there are couplings."""
-    x, v = tree.field(Real), tree.field(Real)
-    if not tree.model.loop_table.couplings:
-        return x, v
-    for i, _ in tree.outward():
-        single = (i.kind.joint.nq, i.kind.joint.nv) == (1, 1)
-        x[i] = q[i][0] if single else 0.0
-        if qd is not None:
-            v[i] = qd[i][0] if single else 0.0
-    return x, v
-
-
-def _other(c: Coupling, x: Any, k: int | None = None) -> Scalar:
+def _other(c: Coupling, x: Number, k: int | None = None) -> Scalar:
     """Return the number of a joint of a coupling, by default the other one; zero if there is none."""
     at = c.other if k is None else k
     return 0.0 if at == BASE else x[Index(at)]

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...model import Model
 from ...records import dataclass
+from ..composed import Array, Ask
 from ..registry import algorithm
 from .rank import TOLERANCE, decide, groups
 
-__all__ = ["Ask", "Equations", "Solution", "dense_method", "equations", "flat", "model_of", "packed", "solved"]
+__all__ = ["Ask", "Equations", "Solution", "dense_method", "equations", "flat", "packed", "solved"]
 
-Array = NDArray[Any]
-Ask = Callable[..., Array]
-"""A call by which a method evaluates other questions of its robot: ask(question, *arguments, **optional ones)."""
 Solver = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
 """A function of M (n, nv, nv), f (n, nv), K (n, r, nv), c (n, r) that returns accelerations and multipliers."""
 
@@ -85,12 +82,6 @@ def equations(
     return Equations(ask, flat(q, batch, n), flat(f, batch, n), flat(K, batch, n, 2), flat(c, batch, n), batch)
 
 
-def model_of(ask: Ask) -> Model:
-    """Return the model that a method is evaluated for."""
-    found: Model = ask.__self__.model  # type: ignore[attr-defined]
-    return found
-
-
 def flat(x: Array, batch: tuple[int, ...], n: int, core: int = 1) -> Array:
     """Return an array with one leading dimension for all states of a batch."""
     inner = x.shape[x.ndim - core :]
@@ -119,18 +110,9 @@ def dense_method(name: str, *, published: str, order: str) -> Callable[[Solver],
     """Declare a solver of the dense equations as a method of closed dynamics; `published` has its equations."""
 
     def declare(solver: Solver) -> Solver:
-        def method(
-            ask: Ask,
-            q: Array,
-            v: Array,
-            tau: Array,
-            external: Array | None = None,
-            base_velocity: Array | None = None,
-            base_acceleration: Array | None = None,
-            t: Array | None = None,
-            correction: Array | None = None,
-        ) -> Array:
-            E = equations(ask, q, v, tau, external, base_velocity, base_acceleration, t, correction)
+        @wraps(equations)
+        def method(*given: Any, **named: Any) -> Array:
+            E = equations(*given, **named)
             return packed(E, solved(E, solver))
 
         paper = "Featherstone-Orin 2000"

@@ -10,9 +10,7 @@ eqs. (45), (46) and Lemma 6.4, for the recursion.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Answer, Bodies, Joints, Tree
 from ...spatial import ArticulatedInertia, Force
 from ..factors.articulated import articulated, solved
 from ..method_limits import no_couplings
@@ -30,9 +28,8 @@ question(
 
 
 @algorithm("held_solve", "innovations", paper="Sathya-Carpentier 2024; Jain 1991", refuses=no_couplings)
-def held_solve(tree: Tree, q: Any, x: Any, f0: Any, f1: Any, f2: Any, f3: Any, f4: Any, f5: Any) -> Any:
+def held_solve(tree: Tree, q: Joints, x: Joints, *forces: Bodies) -> Answer:
     """(M + sum of F F^T)^-1 x for position q, and six forces F on each body."""
-    forces = (f0, f1, f2, f3, f4, f5)
     known = articulated(tree, q, added=lambda i: _squares(tuple(f[i] for f in forces)))
     return solved(tree, known, x, tree.output("v"))
 

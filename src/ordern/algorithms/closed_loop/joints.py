@@ -16,11 +16,9 @@ Reference: Featherstone and Orin 2000, sec. 3.3, eq. (19): tau_a, the active for
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...graph import Scalar, atan2, cos, sin, sqrt
 from ...joints import Joint
-from ...model import Loop, Tree
+from ...model import Input, Joints, Loop, Number, Output, Tree
 from ...spatial import Factor, Force, Freedoms, Motion, Subspace
 from ...spatial.linear import add, dot, scale
 from ..registry import algorithm
@@ -33,7 +31,7 @@ _PAPER = "Featherstone-Orin 2000"
 
 
 @algorithm("loop_coordinates", "outward", paper=_PAPER, equations="(19)")
-def loop_coordinates(tree: Tree, q: Any) -> Any:
+def loop_coordinates(tree: Tree, q: Joints) -> Freedoms:
     """Return the positions of all joints that close loops, loop after loop."""
     ends = Ends(tree, q)
     found = (_located(loop.loop, ends.relative(loop)) for loop in tree.model.loop_table.loops)
@@ -41,7 +39,7 @@ def loop_coordinates(tree: Tree, q: Any) -> Any:
 
 
 @algorithm("loop_velocities", "outward", paper=_PAPER, equations="(19)")
-def loop_velocities(tree: Tree, q: Any, qd: Any) -> Any:
+def loop_velocities(tree: Tree, q: Joints, qd: Joints) -> Freedoms:
     """Return the velocities of all joints that close loops; of loops that are open, those nearest to the motion."""
     ends = Ends(tree, q, qd)
     found: list[Scalar] = []
@@ -52,7 +50,7 @@ def loop_velocities(tree: Tree, q: Any, qd: Any) -> Any:
 
 
 @algorithm("loop_force", "inward", paper=_PAPER, equations="(19)")
-def loop_force(tree: Tree, q: Any, along: Any) -> Any:
+def loop_force(tree: Tree, q: Joints, along: Input) -> Output:
     """Return the forces on the tree's joints that are equivalent to forces along the joints that close loops."""
     ends = Ends(tree, q)
     loads = _cleared(tree)
@@ -63,7 +61,7 @@ def loop_force(tree: Tree, q: Any, along: Any) -> Any:
 
 
 @algorithm("loop_passive_force", "inward", paper=_PAPER, equations="(19)")
-def loop_passive_force(tree: Tree, q: Any, qd: Any, smoothing: Any) -> Any:
+def loop_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
     """Return forces of dampers, friction and springs in the joints that close loops, as forces of the tree's joints."""
     ends = Ends(tree, q, qd)
     loads = _cleared(tree)
@@ -85,7 +83,7 @@ def _cleared(tree: Tree) -> LoopLoads:
     return loads
 
 
-def _gathered(tree: Tree, q: Any, loads: LoopLoads) -> Any:
+def _gathered(tree: Tree, q: Joints, loads: LoopLoads) -> Output:
     out = tree.output("f")
     for i, p in tree.inward():
         total = Force.zero()

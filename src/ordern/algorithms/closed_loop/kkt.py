@@ -12,16 +12,12 @@ Differs: K is the paper's L, c as there; constraints that depend on others are t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..composed import Array
 from .equations import dense_method
 
 __all__ = ["solve"]
-
-Array = NDArray[Any]
 
 
 @dense_method("kkt", published="(20)", order="(n + n_c)^3")

@@ -12,15 +12,14 @@ residuals and rates that are known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...graph import Scalar, where_less
-from ...model import Tree
+from ...model import Joints, Number, Tree
 from ...model.loop_sizes import LoopSize
 from ...records import dataclass
+from ..composed import Array
 from ..registry import Port, algorithm, question
 from .constraints import loop_rate, loop_residual
 
@@ -35,14 +34,12 @@ question(
     loops=True,
 )
 
-Array = NDArray[Any]
-
 MISFIT = 1e-3
 """The largest misfit of states that count as closed. Single precision and files with six digits leave 1e-6, rollouts by
 "rk4" in steps of 1 ms 1e-9 to 2e-6; frames that are mistaken by a thousandth of the mechanism's size, 1e-3."""
 
 
-def excess(tree: Tree, q: Any, qd: Any, t: Any, moving: bool = True) -> Scalar:
+def excess(tree: Tree, q: Joints, qd: Joints, t: Number, moving: bool = True) -> Scalar:
     """Return a number below zero if no loop has a larger misfit than `MISFIT`; without `moving`, no larger gap.
 
     It is (gap^2 - MISFIT^2) (1 + |v|^2) + |dr/dt|^2 of the worst loop: without a division.
@@ -63,7 +60,7 @@ def excess(tree: Tree, q: Any, qd: Any, t: Any, moving: bool = True) -> Scalar:
 
 
 @algorithm("loop_excess", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.3", sweeps=False)
-def loop_excess(tree: Tree, q: Any, qd: Any, t: Any, moving: bool) -> Any:
+def loop_excess(tree: Tree, q: Joints, qd: Joints, t: Number, moving: bool) -> Scalar:
     """See `excess`, which it is."""
     return excess(tree, q, qd, t, moving)
 

@@ -22,10 +22,9 @@ Differs: K is the paper's L, and -k its c.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...graph import Scalar, where_less
-from ...model import Model, Tree
+from ...model import Input, Joints, Model, Number, Output, Tree
 from ...spatial import Factor, Freedoms
 from ...spatial.linear import dot
 from ..binding import Binding
@@ -45,6 +44,8 @@ __all__ = [
     "operations",
     "too_long",
 ]
+
+Rows = Sequence[Sequence[Scalar]]
 
 DROP = 1e-13
 """Relative pivots below this are rounding: L has 1e-15 of that, which elimination makes some tens of times as large. A
@@ -79,40 +80,38 @@ def too_long(model: Model) -> str:
     sweeps=False,
     refuses=too_long,
 )
-def multipliers(
-    tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, t: Any, correction: Any, drop: Any
-) -> Any:
+def multipliers(tree: Tree, q: Joints, qd: Joints, *inputs: Input) -> Freedoms:
     """Return accelerations, multipliers and the smallest relative pivot that was kept, negative in an open state."""
-    qdd0 = articulated_body(tree, q, qd, tau, external, v0, a0)
+    *forces, t, correction, drop = inputs
+    qdd0 = articulated_body(tree, q, qd, *forces)
     k = loop_bias(tree, q, qd, t)
     off = excess(tree, q, qd, t)
-    pull = correction[tree.base]
-    small = drop[tree.base] if drop.given else DROP
-    qdd, force, least = constrained(tree, q, qdd0, [-(x + y) for x, y in zip(k, pull, strict=True)], t, small)
+    c = [-(x + y) for x, y in zip(k, correction[tree.base], strict=True)]
+    qdd, force, least = constrained(tree, q, qdd0, c, t, drop[tree.base] if drop.given else DROP)
     return Freedoms((*qdd.scalars, *force, where_less(off, 0.0, least, -least)))
 
 
 def constrained(
-    tree: Tree, q: Any, qdd0: Any, c: Sequence[Scalar], t: Any, drop: Scalar
-) -> tuple[Any, Freedoms, Scalar]:
+    tree: Tree, q: Joints, qdd0: Output, c: Sequence[Scalar], t: Number, drop: Scalar
+) -> tuple[Output, Freedoms, Scalar]:
     """Correct accelerations qdd0 of the tree by forces K^T lambda, so that K a = c.
 
     Return them, lambda, and the smallest relative pivot that was kept.
     """
     m, nv = tree.model.nc, tree.model.nv
-    X, S, _, G, D = articulated(tree, q)
     K = loop_jacobian(tree, q, t).scalars
     rows = [K[nv * r : nv * r + nv] for r in range(m)]
     e = Freedoms(dot(row, qdd0.scalars) - c[r] for r, row in enumerate(rows))
 
-    joints: Any = tree.model.joints
-    bound = Binding.of(tree, X, S, G, D, m, lambda i: tuple(Freedoms(row[joints[i.key].v]) for row in rows))
+    joints = tree.model.joints
+    columns = lambda i: tuple(Freedoms(row[joints[i.key].v]) for row in rows)  # noqa: E731
+    bound = Binding.of(tree, articulated(tree, q).gains, m, columns)
     factor, least = factor_without_dependent(bound.rows, drop, rows)
     force = -factor.solve(e)
     return bound.corrected(qdd0, force), force, least
 
 
-def _empty(rows: list[Any], drop: Scalar) -> list[tuple[Scalar, Scalar]]:
+def _empty(rows: Rows, drop: Scalar) -> list[tuple[Scalar, Scalar]]:
     """Return two numbers for each row: unless the first is less than the second, the row is empty (as in `rank`)."""
     sizes = [dot(row, row) for row in rows]
     largest: Scalar = 1e-12
@@ -121,7 +120,7 @@ def _empty(rows: list[Any], drop: Scalar) -> list[tuple[Scalar, Scalar]]:
     return [(1e-4 * drop * largest, size) for size in sizes]
 
 
-def factor_without_dependent(A: Sequence[Sequence[Scalar]], drop: Scalar, K: list[Any]) -> tuple[Factor, Scalar]:
+def factor_without_dependent(A: Rows, drop: Scalar, K: Rows) -> tuple[Factor, Scalar]:
     """Return the factors of A = K M^-1 K^T without the rows that depend on those before, and the smallest pivot left.
 
     Of A the lower half is read.

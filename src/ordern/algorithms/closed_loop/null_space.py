@@ -15,16 +15,12 @@ Differs: N is the paper's K, and K its L. The paper's y are typically some of th
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..composed import Array
 from .equations import dense_method
 
 __all__ = ["in_motions", "solve"]
-
-Array = NDArray[Any]
 
 
 @dense_method("null-space", published="(22)", order="n^3")

@@ -26,17 +26,13 @@ elimination and not within it; where rows are dependent, it is orthonormal rows 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..composed import Array
 from .equations import dense_method
 from .null_space import in_motions
 
 __all__ = ["eliminated", "solve"]
-
-Array = NDArray[Any]
 
 
 def eliminated(K: Array, c: Array) -> tuple[Array, Array, Array]:

@@ -25,22 +25,21 @@ Differs: their loop constraints are eliminated inside of the recursion; here by 
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...model import BASE, Frame, Model
 from ...records import dataclass
-from .. import stepping
+from ..composed import Array, Ask, model_of
+from ..composed import steps as steps_of
 from ..registry import algorithm
 from . import held as _held  # noqa: F401  (declares its question)
-from .equations import Ask, equations, flat, model_of, solved
+from .equations import equations, flat, solved
 from .null_space import solve as by_null_space
 
 __all__ = ["MOST", "proximal", "solve"]
-
-Array = NDArray[Any]
 
 MOST = 30
 """Steps after which a state is given up."""
@@ -175,7 +174,7 @@ def _iterate(system: _System, c: Array) -> tuple[Array, Array, Array]:
     a, lam, steps = np.zeros((n, nv)), np.zeros_like(c), np.full(n, -1)
     s = c - system.rows(a)
     free = np.abs(system.ask("mass_matrix_solve", system.q, system.lacking(a, lam))).max(axis=-1, initial=0.0)
-    for k in stepping.steps(system.ask, MOST):
+    for k in steps_of(system.ask, MOST):
         da = solver(system.lacking(a, lam + rho * s))
         moved = system.rows(da)
         a, lam = a + da, lam + rho * (s - moved)
@@ -241,17 +240,8 @@ class _Stiff:
     order="n + n_c to the ground, n n_c^2 + n_c^3 for others",
     pieces=True,
 )
-def proximal(
-    ask: Ask,
-    q: Array,
-    v: Array,
-    tau: Array,
-    external: Array | None = None,
-    base_velocity: Array | None = None,
-    base_acceleration: Array | None = None,
-    t: Array | None = None,
-    correction: Array | None = None,
-) -> Array:
+@wraps(solve)
+def proximal(*given: Any, **named: Any) -> Array:
     """Return accelerations and multipliers by the proximal method."""
-    a, lam, steps = solve(ask, q, v, tau, external, base_velocity, base_acceleration, t, correction)
+    a, lam, steps = solve(*given, **named)
     return np.concatenate([a, lam, (steps > 0)[..., None].astype(float)], axis=-1)

@@ -14,16 +14,13 @@ is far below that. On the other side, a mechanism that is nearer than 1e-7 to a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...records import dataclass
+from ..composed import Array
 
 __all__ = ["TOLERANCE", "Rank", "decide", "groups", "scales"]
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-7
 """Singular values below this part of the largest count as zero."""

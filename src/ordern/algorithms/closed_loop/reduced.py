@@ -10,17 +10,13 @@ orthonormal rows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..composed import Array
 from .equations import Equations, Solution
 from .rank import TOLERANCE, decide, groups
 
 __all__ = ["SMALLEST_PIVOT", "solve"]
-
-Array = NDArray[Any]
 
 SMALLEST_PIVOT = 1e-6
 """The smallest pivot of K M^-1 K^T, relative to its diagonal, of which six digits are left in the worst direction after

@@ -13,15 +13,17 @@ Cost: order n.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
-from ...graph import where_less
-from ...model import Index, PathEnd, TracedLoop, Tree
+from ...graph import Scalar, where_less
+from ...model import Index, Joints, PathEnd, TracedLoop, Tree
 from ...records import dataclass
 from ...spatial import Motion, Pose, Real, Transform, Turn, leaves, rebuild
 from ...spatial.linear import add, matmul, matvec, subtract, transpose
 
 __all__ = ["Ends", "Relative"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,36 +52,29 @@ class _End:
 class Ends:
     """The walk outward. What it finds of loops is read after all loops over bodies that come before."""
 
-    def __init__(self, tree: Tree, q: Any, qd: Any = None) -> None:
-        """Without velocities, loops are at rest."""
-        self.tree, self.moves = tree, qd is not None
-        self.P, self.v, self.a = tree.field(Pose), tree.field(Motion), tree.field(Motion)
-        tops = tree.model.loop_table.tops
-        if not tops:
-            self._walk(q, qd, self.P, self.v, self.a, None)
-            return
-        top = tree.field(Real)
-        for i, _ in tree.outward():
-            top[i] = 0.0
-        for k in tops:
-            top[Index(k)] = 1.0
-        self._walk(q, qd, tree.field(Pose), tree.field(Motion), tree.field(Motion), top)
-
-    def _walk(self, q: Any, qd: Any, from_P: Any, from_v: Any, from_a: Any, top: Any) -> None:
-        """Poses and motions of bodies, from what their parents hand on: from a top, a new start."""
-        for i, p in self.tree.outward():
+    def __init__(self, tree: Tree, q: Joints, qd: Joints | None = None) -> None:
+        """Without velocities, loops are at rest. From the top of a loop, the walk starts anew."""
+        self.tree, self.moves, tops = tree, qd is not None, tree.model.loop_table.tops
+        P, v, a = self.P, self.v, self.a = tree.field(Pose), tree.field(Motion), tree.field(Motion)
+        if tops:  # what bodies hand on is then not always what they have
+            P, v, a = tree.field(Pose), tree.field(Motion), tree.field(Motion)
+            top = tree.field(Real)
+            for i, _ in tree.outward():
+                top[i] = 0.0
+            for k in tops:
+                top[Index(k)] = 1.0
+        for i, p in tree.outward():
             X = i.transform(q[i])
-            self.P[i] = X.child(from_P[p])
-            if top is not None:
-                from_P[i] = _unless(top[i], self.P[i], Pose.zero())
-            if not self.moves:
-                continue
-            vJ = i.subspace(q[i]) @ qd[i]
-            self.v[i] = X @ from_v[p] + vJ
-            self.a[i] = X @ from_a[p] + self.v[i].cross(vJ) + i.bias(q[i], qd[i])
-            if top is not None:
-                from_v[i] = _unless(top[i], self.v[i], Motion.zero())
-                from_a[i] = _unless(top[i], self.a[i], Motion.zero())
+            self.P[i] = X.child(P[p])
+            if qd is not None:
+                vJ = i.subspace(q[i]) @ qd[i]
+                self.v[i] = X @ v[p] + vJ
+                self.a[i] = X @ a[p] + self.v[i].cross(vJ) + i.bias(q[i], qd[i])
+            if tops:
+                P[i] = _unless(top[i], self.P[i], Pose.zero())
+            if tops and qd is not None:
+                v[i] = _unless(top[i], self.v[i], Motion.zero())
+                a[i] = _unless(top[i], self.a[i], Motion.zero())
 
     def relative(self, loop: TracedLoop) -> Relative:
         """Return the child's frame relative to the parent's."""
@@ -111,7 +106,7 @@ def _product(outer: Pose, inner: Pose) -> Pose:
     return Pose(matmul(outer.rotation, inner.rotation), at)
 
 
-def _unless(flag: Any, value: Any, other: Any) -> Any:
+def _unless(flag: Scalar, value: T, other: T) -> T:
     """Return the value, or the other one where the flag is 1."""
     pairs = zip(leaves(value), leaves(other), strict=True)
     return rebuild(value, iter([where_less(flag, 0.5, x, y) for x, y in pairs]))

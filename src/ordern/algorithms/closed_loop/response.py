@@ -9,9 +9,7 @@ Reference: Featherstone and Orin 2000, sec. 3.4, eq. (21), method 2.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Input, Joints, Number, Tree
 from ...spatial import Freedoms
 from ..factors.solve import innovations_solve
 from ..registry import Port, algorithm, question
@@ -44,7 +42,7 @@ question(
     sweeps=False,
     refuses=too_long,
 )
-def closed_solve(tree: Tree, q: Any, x: Any, c: Any, t: Any, drop: Any) -> Any:
+def closed_solve(tree: Tree, q: Joints, x: Joints, c: Input, t: Number, drop: Input) -> Freedoms:
     """Accelerations, multipliers, and the smallest relative pivot that was kept."""
     small = drop[tree.base] if drop.given else DROP
     a, force, least = constrained(tree, q, innovations_solve(tree, q, x), c.scalars, t, small)

@@ -13,9 +13,7 @@ and Orin 2000, sec. 3.4, eq. (21).
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Number, Output, Tree
 from ..configuration.passive import passive_force
 from ..forward_dynamics.articulated_body import articulated_body
 from ..registry import Port, algorithm, question
@@ -52,7 +50,7 @@ question(
     sweeps=False,
     refuses=too_long,
 )
-def stabilised(tree: Tree, q: Any, qd: Any, tau: Any, alpha: float) -> Any:
+def stabilised(tree: Tree, q: Joints, qd: Joints, tau: Joints, alpha: float) -> Output:
     """Return joint accelerations."""
     bodies, motion, t = (tree.zeros(kind) for kind in ("bodies", "motion", "scalar"))
     qdd0 = articulated_body(tree, q, qd, tau, bodies, motion, motion)
@@ -63,7 +61,7 @@ def stabilised(tree: Tree, q: Any, qd: Any, tau: Any, alpha: float) -> Any:
 
 
 @algorithm("all_passive_force", "joint-by-joint", paper="Featherstone-Orin 2000", equations="(19)", sweeps=False)
-def all_passive_force(tree: Tree, q: Any, qd: Any, smoothing: Any) -> Any:
+def all_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
     """Return forces of dampers, friction and springs in the joints of the tree and in those that close loops."""
     out = tree.output("f")
     tree_joints, loop_joints = (f(tree, q, qd, smoothing) for f in (passive_force, loop_passive_force))

@@ -25,14 +25,11 @@ recursion is used for the tree, so that only the loops' own equations are left.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...graph import Scalar
 from ...joints.jets import wrenches
-from ...model import BASE, Model, Tree
-from ...spatial import Force, Forces, Freedoms, Motion
+from ...model import BASE, Field, Index, Input, Joints, Model, Number, Tree
+from ...spatial import Force, Forces, Freedoms
 from ..binding import follower_columns
-from ..field_types import Loads
 from ..forward_dynamics.assembly import assemble, responses
 from ..forward_dynamics.links import (
     Links,
@@ -40,7 +37,8 @@ from ..forward_dynamics.links import (
     beyond_reach_alone,
     free_links,
     joint_accelerations,
-    spins,
+    no_loads,
+    pull,
 )
 from ..registry import algorithm
 from .constraints import coupled_coordinates, loop_bias, loop_jacobian, slopes
@@ -66,20 +64,19 @@ def operations(model: Model) -> float:
     refuses=beyond_reach_alone,
     borrows=True,
 )
-def virtual_work(
-    tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, t: Any, correction: Any, drop: Any
-) -> Any:
+def virtual_work(tree: Tree, q: Joints, qd: Joints, *inputs: Input) -> Freedoms:
     """Return joint accelerations, multipliers, and the smallest relative pivot that was kept."""
+    *forces, t, correction, drop = inputs
     nv, nc, first = tree.model.nv, tree.model.nc, tree.couplings
     m = first + nc
-    links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
-    assembly = assemble(tree, links, a0)
-    a = accelerations(tree, links, assembly.n, a0)
+    links = free_links(tree, q, qd, *forces)
+    assembly = assemble(tree, links)
+    a = accelerations(tree, links, assembly.n)
     F = _loads(tree, q, t, links)
     _, more = responses(tree, links, assembly, F, m)
     L: list[list[Scalar]] = [[0.0] * m for _ in range(m)]
     e: list[Scalar] = [0.0] * m
-    still = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])  # with joints that do not accelerate
+    still = links.accelerations(tree)  # with joints that do not accelerate
     for i, p in tree.outward():
         still[i] = links.X[i] @ (still[p] + links.r[i]) + links.c[i]
         e = [x + y for x, y in zip(e, F[i].T @ (a[i] - still[i]), strict=True)]
@@ -91,25 +88,22 @@ def virtual_work(
     rows = [(1.0,)] * first + [K[nv * r : nv * r + nv] for r in range(nc)]
     small = drop[tree.base] if drop.given else DROP
     M_L, least = factor_without_dependent(L, small, rows)
-    pull = correction[tree.base]
-    k = [0.0] * first + [x + y for x, y in zip(loop_bias(tree, q, qd, t), pull, strict=True)]
+    k = [0.0] * first + [x + y for x, y in zip(loop_bias(tree, q, qd, t), correction[tree.base], strict=True)]
     force = -M_L.solve(Freedoms(x + y for x, y in zip(e, k, strict=True)))
 
     for i, _ in tree.outward():
         a[i] = a[i] + more[i] @ force
-    return Freedoms((*joint_accelerations(tree, links, a).scalars, *force[first:], least))
+    return Freedoms((*joint_accelerations(tree, links, a, tree.output("v")).scalars, *force[first:], least))
 
 
-def _loads(tree: Tree, q: Any, t: Any, links: Links) -> Any:
+def _loads(tree: Tree, q: Joints, t: Number, links: Links) -> Field[Forces]:
     """F: for each constraint, its wrenches on the links for a unit of its multiplier.
 
     First the columns of mimic joints, then those of loops, then those of couplings.
     """
     table, first = tree.model.loop_table, tree.couplings
     m = first + tree.model.nc
-    F, ends = tree.field(Loads(m)), Ends(tree, q)
-    for i, _ in tree.outward():
-        F[i] = Forces((Force.zero(),) * m)
+    F, ends = no_loads(tree, m), Ends(tree, q)
     for loop in table.loops:
         at = ends.relative(loop)
         on_child = Forces(wrenches(loop.type, at.pose, t[tree.base]))
@@ -121,14 +115,14 @@ def _loads(tree: Tree, q: Any, t: Any, links: Links) -> Any:
             F[frame.body] += _placed(frame.placement.T @ mine, first + loop.rows.start, m)
     x = coupled_coordinates(tree, q)
     coupled = [slopes(c, x) for c in table.couplings]
-    for i, p in tree.outward():
-        nv = i.kind.joint.nv
-        columns = [*follower_columns(i)]
-        columns += [Freedoms((0.0,) * nv) for _ in range(m - first - len(coupled))]
-        columns += [Freedoms((one[i.key],) if i.key in one else (0.0,) * nv) for one in coupled]
-        f = Forces(tuple(links.held[i].J @ column for column in columns))
-        F[i] += f
-        F[p] += Forces(tuple(-y for y in (links.X[i].T @ f).columns))
+
+    def along(i: Index) -> list[Freedoms]:
+        """Return the forces along the freedoms of a joint: those of mimic joints and couplings."""
+        none = Freedoms((0.0,) * i.kind.joint.nv)
+        of_couplings = [Freedoms((one[i.key],)) if i.key in one else none for one in coupled]
+        return [*follower_columns(i), *[none] * (m - first - len(coupled)), *of_couplings]
+
+    pull(tree, links, F, along)
     return F
 
 

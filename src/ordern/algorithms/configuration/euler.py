@@ -5,9 +5,7 @@ It is two questions, since a question has one result. What one of them does not 
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Number, Output, Tree
 from ..registry import Port, algorithm, question
 
 __all__ = ["euler_position", "euler_velocity"]
@@ -19,7 +17,7 @@ question("euler_velocity", _STEP, "v", "joint-by-joint")
 
 
 @algorithm("euler_position", "joint-by-joint", equations="Joint.euler_step")
-def euler_position(tree: Tree, q: Any, qd: Any, qdd: Any, dt: Any) -> Any:
+def euler_position(tree: Tree, q: Joints, qd: Joints, qdd: Joints, dt: Number) -> Output:
     """Return the position after the step."""
     out = tree.output("q")
     for i, _ in tree.outward():
@@ -28,7 +26,7 @@ def euler_position(tree: Tree, q: Any, qd: Any, qdd: Any, dt: Any) -> Any:
 
 
 @algorithm("euler_velocity", "joint-by-joint", equations="Joint.euler_step")
-def euler_velocity(tree: Tree, q: Any, qd: Any, qdd: Any, dt: Any) -> Any:
+def euler_velocity(tree: Tree, q: Joints, qd: Joints, qdd: Joints, dt: Number) -> Output:
     """Return the velocity after the step."""
     out = tree.output("v")
     for i, _ in tree.outward():

@@ -9,10 +9,8 @@ Cost: order n.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...graph import sqrt
-from ...model import Tree
+from ...model import Joints, Number, Output, Tree
 from ...spatial import Freedoms
 from ..registry import algorithm
 
@@ -20,7 +18,7 @@ __all__ = ["passive_force"]
 
 
 @algorithm("passive_force", "joint-by-joint", equations="-d v - f v / sqrt(v^2 + s^2) - k (q - rest)")
-def passive_force(tree: Tree, q: Any, qd: Any, smoothing: Any) -> Any:
+def passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
     """Return the force on each joint of its damping, Coulomb friction and spring."""
     out = tree.output("f")
     for i, _ in tree.outward():

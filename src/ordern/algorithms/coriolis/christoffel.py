@@ -19,9 +19,7 @@ Differs: the term in tr(I) is not in the paper. Saha's own matrix is this one pl
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Inertia
 from ...spatial.linear import Matrix3, Vector3, matmul, skew
 from ..registry import algorithm
@@ -37,7 +35,7 @@ __all__ = ["christoffel"]
     equations="(8) with w x I - (1/2) tr(I) w x; (23), (25)-(29)",
     order="n d",
 )
-def christoffel(tree: Tree, q: Any, qd: Any) -> Any:
+def christoffel(tree: Tree, q: Joints, qd: Joints) -> Output:
     """Return the matrix C for position q and velocity qd."""
     return convective_matrix(tree, q, qd, _mass_rate)
 

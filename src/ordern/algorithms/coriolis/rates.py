@@ -7,11 +7,9 @@ and `subspace` there has the rates. Nothing is approximated, and any joint can d
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...graph import Jet, Scalar
 from ...joints import Joint
-from ...model import Index
+from ...model import Index, Joints
 from ...spatial import Columns, Freedoms, Motion
 
 __all__ = ["subspace_rates"]
@@ -27,5 +25,5 @@ def subspace_rates(i: Index, q: Freedoms, qd: Freedoms) -> Columns:
     return Columns(tuple(Motion.of(tuple(map(_rate, m.scalars))) for m in joint.subspace(moving).columns))
 
 
-def _rate(x: Any) -> Scalar:
+def _rate(x: Joints) -> Scalar:
     return x.rate if isinstance(x, Jet) else 0.0

@@ -28,10 +28,9 @@ children. p*_i is how p_i changes as body i sees it: zero for Saha's joints, not
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...graph import Scalar
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...records import dataclass
 from ...spatial import Chain, Force, Forces, Inertia, Motion
 from ...spatial.linear import (
@@ -57,12 +56,12 @@ __all__ = ["Convection", "Row", "convective_matrix", "saha"]
 
 
 @algorithm("coriolis_matrix", "saha", paper="Saha 1999", equations="(8), (23), (25)-(29)", order="n d")
-def saha(tree: Tree, q: Any, qd: Any) -> Any:
+def saha(tree: Tree, q: Joints, qd: Joints) -> Output:
     """Return the matrix C for position q and velocity qd, with the mass rate (8) as Saha defines it."""
     return convective_matrix(tree, q, qd, lambda w, I: matmul(skew(w), full(I.I)))
 
 
-def convective_matrix(tree: Tree, q: Any, qd: Any, mass_rate: Callable[[Vector3, Inertia], Matrix3]) -> Any:
+def convective_matrix(tree: Tree, q: Joints, qd: Joints, mass_rate: Callable[[Vector3, Inertia], Matrix3]) -> Output:
     """Return the matrix C, with this function of angular velocity and inertia about the mass centre for (8)."""
     centre, w, Mc, K = tree.field(Point), tree.field(Point), tree.field(Inertia), tree.field(Convection)
     B, apart, p, p_rate = (tree.own() for _ in range(4))

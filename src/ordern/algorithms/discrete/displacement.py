@@ -22,14 +22,14 @@ relative to each other enters, the same momentum leaves the start and arrives at
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...graph import Scalar, atan2, sqrt, where_less
 from ...joints import Joint
 from ...joints.se3_series import unscrew
-from ...model import Index, Tree
+from ...model import Index, Joints, Number, Tree, Values
 from ...records import dataclass
-from ...spatial import Chain, Force, Freedoms, Inertia, Pose, Transform
+from ...spatial import Chain, Force, Freedoms, Inertia, Pose, Subspace, Transform
 from ...spatial.linear import (
     ZERO3,
     Matrix3,
@@ -91,15 +91,15 @@ class Displacement:
 class Ends(NamedTuple):
     """Data of each body: its joint's position at the finish, transforms and subspaces at both ends, displacement."""
 
-    q1: Any
-    X0: Any
-    X1: Any
-    S0: Any
-    S1: Any
-    displacement: Any
+    q1: Joints
+    X0: Values[Chain]
+    X1: Values[Chain]
+    S0: Values[Subspace]
+    S1: Values[Subspace]
+    displacement: Values[Displacement]
 
 
-def ends(tree: Tree, q: Any, x: Any, dt: Any) -> Ends:
+def ends(tree: Tree, q: Joints, x: Joints, dt: Number) -> Ends:
     """Move all bodies from position q for the time dt at the joint velocities x."""
     D = tree.field(Displacement)
     q1, X0, X1, S0, S1 = (tree.own() for _ in range(5))

@@ -29,11 +29,9 @@ nothing to differences of positions.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...graph import sqrt
-from ...model import Index, Tree
-from ...spatial import Force, Freedoms, Motion, Spin
+from ...graph import Scalar, sqrt
+from ...model import Field, Index, Joints, Number, Output, Tree, Values
+from ...spatial import Chain, Force, Freedoms, Motion, Spin
 from ..registry import Port, algorithm, question
 from .displacement import Ends, ends, momenta
 
@@ -48,7 +46,7 @@ question("arrival_momentum", (_q, _p, _x, _dt, _smoothing), "f", "discrete-newto
 
 
 @algorithm("departure_momentum", "discrete-newton-euler", paper=_PAPER)
-def departure(tree: Tree, q: Any, x: Any, dt: Any, smoothing: Any) -> Any:
+def departure(tree: Tree, q: Joints, x: Joints, dt: Number, smoothing: Number) -> Output:
     """Return the joint momenta of a robot that leaves q at the velocity x for the time dt."""
     p = tree.output("f")
     known = ends(tree, q, x, dt)
@@ -59,7 +57,7 @@ def departure(tree: Tree, q: Any, x: Any, dt: Any, smoothing: Any) -> Any:
 
 
 @algorithm("arrival_momentum", "discrete-newton-euler", paper=_PAPER)
-def arrival(tree: Tree, q: Any, p: Any, x: Any, dt: Any, smoothing: Any) -> Any:
+def arrival(tree: Tree, q: Joints, p: Joints, x: Joints, dt: Number, smoothing: Number) -> Output:
     """Return the joint momenta after the step from q at the velocity x in the time dt, if p was had before."""
     out = tree.output("f")
     known = ends(tree, q, x, dt)
@@ -74,7 +72,7 @@ def arrival(tree: Tree, q: Any, p: Any, x: Any, dt: Any, smoothing: Any) -> Any:
     return out
 
 
-def departures(tree: Tree, known: Ends, q: Any, x: Any, dt: Any, smoothing: Any) -> Any:
+def departures(tree: Tree, known: Ends, q: Joints, x: Joints, dt: Number, smoothing: Number) -> Joints:
     """Return the departure momentum of each joint, mimic joints included."""
     p = tree.own()
     f = _bodies(tree, known, known.X0, dt, finish=False)
@@ -85,7 +83,7 @@ def departures(tree: Tree, known: Ends, q: Any, x: Any, dt: Any, smoothing: Any)
     return p
 
 
-def _bodies(tree: Tree, known: Ends, X: Any, dt: Any, finish: bool) -> Any:
+def _bodies(tree: Tree, known: Ends, X: Values[Chain], dt: Number, finish: bool) -> Field[Force]:
     """Each body's own momentum at one end, with half a step of gravity."""
     g = tree.field(Spin, base=Spin(tree.base_acceleration.linear))  # a direction, which turns as angular velocities do
     f = tree.field(Force)
@@ -97,7 +95,7 @@ def _bodies(tree: Tree, known: Ends, X: Any, dt: Any, finish: bool) -> Any:
     return f
 
 
-def sliding(i: Index, x: Freedoms, s: Any) -> Freedoms:
+def sliding(i: Index, x: Freedoms, s: Scalar) -> Freedoms:
     """Return the force of damping and smoothed friction at the velocity x."""
     return i.damping * x + Freedoms(f * v / sqrt(v * v + s * s) for f, v in zip(i.friction, x, strict=True))
 

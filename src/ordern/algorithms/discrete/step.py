@@ -19,10 +19,8 @@ iteration is the same but for the place of M.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...graph import sqrt
-from ...model import Index, Tree
+from ...graph import Scalar, sqrt
+from ...model import Index, Joints, Number, Output, Tree
 from ...spatial import Freedoms
 from ..binding import bind_followers, free_accelerations
 from ..factors.articulated import articulated, solved
@@ -42,7 +40,7 @@ question(
 
 
 @algorithm("step_velocity", "articulated-body", paper="Lee, Liu, Park, Srinivasa 2016", equations="quasi-Newton")
-def step_velocity(tree: Tree, q: Any, p: Any, x: Any, dt: Any, smoothing: Any) -> Any:
+def step_velocity(tree: Tree, q: Joints, p: Joints, x: Joints, dt: Number, smoothing: Number) -> Output:
     """Return a better velocity than x of the step from q that departs with the momentum p."""
     leaving = departures(tree, ends(tree, q, x, dt), q, x, dt, smoothing)
     half, rest, out = tree.own(), tree.own(), free_accelerations(tree)
@@ -54,9 +52,9 @@ def step_velocity(tree: Tree, q: Any, p: Any, x: Any, dt: Any, smoothing: Any) -
     y = solved(tree, known, rest, tree.own())
     for i, _ in tree.outward():
         out[i] = x[i] + y[i]
-    return bind_followers(tree, known.X, known.S, known.G, known.D, out)
+    return bind_followers(tree, known.gains, out)
 
 
-def _chord(i: Index, x: Freedoms, s: Any) -> Freedoms:
+def _chord(i: Index, x: Freedoms, s: Scalar) -> Freedoms:
     """Smoothed friction for a unit of the velocity: never less than its slope."""
     return Freedoms(f / sqrt(v * v + s * s) for f, v in zip(i.friction, x, strict=True))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...graph import Scalar
+from ...model import Base, Joints, Tree
 from ...spatial import Motion, Real
 from ...spatial.linear import dot
 from ..registry import algorithm
@@ -13,7 +12,7 @@ __all__ = ["kinetic_energy"]
 
 
 @algorithm("kinetic_energy", "body-sum", equations="sum v^T I v / 2")
-def kinetic_energy(tree: Tree, q: Any, qd: Any, v0: Any) -> Any:
+def kinetic_energy(tree: Tree, q: Joints, qd: Joints, v0: Base) -> Scalar:
     """Return the kinetic energy of all bodies and drives."""
     v, E = tree.field(Motion, base=v0[tree.base]), tree.field(Real)
     for i, p in tree.outward():

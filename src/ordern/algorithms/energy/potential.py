@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...graph import Scalar
+from ...model import Joints, Tree
 from ...spatial import Pose, Real
 from ...spatial.linear import add, dot, matvec, scale
 from ..registry import algorithm
@@ -13,7 +12,7 @@ __all__ = ["potential_energy"]
 
 
 @algorithm("potential_energy", "body-sum", equations="- sum m g . c")
-def potential_energy(tree: Tree, q: Any) -> Any:
+def potential_energy(tree: Tree, q: Joints) -> Scalar:
     """Return the potential energy of all bodies."""
     up = tree.base_acceleration.linear
     P, E = tree.field(Pose), tree.field(Real)

@@ -15,10 +15,11 @@ inertia of a drive, which they do not have, is in D.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...model import Index, Tree
-from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, eliminate
+from ...model import Answer, Field, Index, Joints, Tree
+from ...spatial import ArticulatedInertia, Chain, Factor, Force, Forces, Freedoms, Motion, Subspace, eliminate
+from ..binding import Gains
 
 __all__ = ["Articulated", "articulated", "no_forces", "solved"]
 
@@ -26,15 +27,20 @@ __all__ = ["Articulated", "articulated", "no_forces", "solved"]
 class Articulated(NamedTuple):
     """Transform, subspace, articulated inertia, Kalman gain and factored pivot of each body."""
 
-    X: Any
-    S: Any
-    P: Any
-    G: Any
-    D: Any
+    X: Field[Chain]
+    S: Field[Subspace]
+    P: Field[ArticulatedInertia]
+    G: Field[Forces]
+    D: Field[Factor]
 
-    def innovation(self, i: Index, p: Index, x: Freedoms, z: Any) -> Freedoms:
+    @property
+    def gains(self) -> Gains:
+        """All but the inertias, as `binding` takes them."""
+        return self.X, self.S, self.G, self.D
+
+    def innovation(self, i: Index, p: Index, x: Freedoms, z: Field[Force]) -> Freedoms:
         """Filter joint forces x through joint i: return eps_i, and add X_i^T (z_i + G_i eps_i) to z_p."""
-        eps: Freedoms = x - self.S[i].T @ z[i]
+        eps = x - self.S[i].T @ z[i]
         z[p] += self.X[i].T @ (z[i] + self.G[i] @ eps)
         return eps
 
@@ -47,7 +53,7 @@ class Articulated(NamedTuple):
 
 def articulated(
     tree: Tree,
-    q: Any,
+    q: Joints,
     added: Callable[[Index], ArticulatedInertia] | None = None,
     drag: Callable[[Index], Freedoms] | None = None,
 ) -> Articulated:
@@ -63,7 +69,7 @@ def articulated(
     return Articulated(X, S, P, G, D)
 
 
-def solved(tree: Tree, known: Articulated, x: Any, y: Any) -> Any:
+def solved(tree: Tree, known: Articulated, x: Joints, y: Answer) -> Answer:
     """Fill in y = M^-1 x, for joints that are all free: filter x inward, then smooth it outward."""
     z, alpha, nu = no_forces(tree), tree.field(Motion), tree.own()
     for i, p in tree.inward():
@@ -73,7 +79,7 @@ def solved(tree: Tree, known: Articulated, x: Any, y: Any) -> Any:
     return y
 
 
-def no_forces(tree: Tree) -> Any:
+def no_forces(tree: Tree) -> Field[Force]:
     """Return a field of forces that are zero on all bodies."""
     z = tree.field(Force)
     for i, _ in tree.outward():

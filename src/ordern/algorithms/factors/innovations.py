@@ -15,9 +15,7 @@ Differs: Jain numbers links from the tip, and his factor is lower triangular.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import plus_diagonal
 from ..method_limits import no_filling_in
 from ..registry import algorithm
@@ -35,7 +33,7 @@ __all__ = ["innovations_factor", "innovations_pivots"]
     order="n d",
     refuses=no_filling_in,
 )
-def innovations_factor(tree: Tree, q: Any) -> Any:
+def innovations_factor(tree: Tree, q: Joints) -> Output:
     """Return the factor F = 1 + H phi K for position q."""
     X, S, _, G, _ = articulated(tree, q)
     out = tree.output("matrix")
@@ -56,7 +54,7 @@ def innovations_factor(tree: Tree, q: Any) -> Any:
     equations="Jain (45)",
     refuses=no_filling_in,
 )
-def innovations_pivots(tree: Tree, q: Any) -> Any:
+def innovations_pivots(tree: Tree, q: Joints) -> Output:
     """Return the block-diagonal matrix D for position q."""
     _, S, P, _, _ = articulated(tree, q)
     out = tree.output("symmetric")

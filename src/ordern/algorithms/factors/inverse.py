@@ -17,12 +17,10 @@ Differs: Jain numbers links from the tip and has chains only.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree, Values
 from ...spatial import Factor, Force, Freedoms, Motion
 from ...spatial.linear import dot
-from ..binding import follower_binding, lower_half, symmetric_rows
+from ..binding import Gains, follower_binding, lower_half, symmetric_rows
 from ..field_types import Numbers
 from ..registry import algorithm
 from .articulated import articulated
@@ -37,10 +35,10 @@ __all__ = ["innovations_inverse"]
     equations="Lemma 6.4, (45), (46)",
     order="n^2",
 )
-def innovations_inverse(tree: Tree, q: Any) -> Any:
+def innovations_inverse(tree: Tree, q: Joints) -> Output:
     """M^-1 for position q."""
-    X, S, _, G, D = articulated(tree, q)
-    W, LW = _bindings(tree, X, S, G, D) if tree.couplings else (tree.own(), tree.own())
+    X, S, G, D = gains = articulated(tree, q).gains
+    W, LW = _bindings(tree, gains) if tree.couplings else (tree.own(), tree.own())
     nu, Y = tree.vector(), tree.output("symmetric")
     for d in tree.freedoms():
         x, alpha, column = tree.unit("f", d), tree.field(Motion), tree.output("v")
@@ -63,9 +61,9 @@ def innovations_inverse(tree: Tree, q: Any) -> Any:
     return Y
 
 
-def _bindings(tree: Tree, X: Any, S: Any, G: Any, D: Any) -> tuple[Any, Any]:
+def _bindings(tree: Tree, gains: Gains) -> tuple[Values[tuple[Freedoms, ...]], Values[tuple[Freedoms, ...]]]:
     """Return, for each joint, its rows of W, as columns, and its rows of W L^-1: a number for each mimic joint."""
-    bound = follower_binding(tree, X, S, G, D)
+    bound = follower_binding(tree, gains)
     W, _ = bound.responses(tree.outward())
     LW, L = tree.own(), tree.field(Numbers(len(lower_half(bound.m))))
     L[tree.base] = bound.L[tree.base]

@@ -16,9 +16,7 @@ Differs: by blocks, one for each pair of joints, so that D has the blocks that t
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ..elimination import factorise
 from ..mass_matrix import composite_body
 from ..registry import algorithm
@@ -27,7 +25,7 @@ __all__ = ["ltdl_factor", "ltdl_pivots"]
 
 
 @algorithm("mass_matrix_factor", "ltdl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
-def ltdl_factor(tree: Tree, q: Any) -> Any:
+def ltdl_factor(tree: Tree, q: Joints) -> Output:
     """Return the factor F = L^T for position q."""
     U, F = composite_body(tree, q), tree.output("matrix")
     factorise(tree, U)
@@ -42,7 +40,7 @@ def ltdl_factor(tree: Tree, q: Any) -> Any:
 
 
 @algorithm("mass_matrix_pivots", "ltdl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
-def ltdl_pivots(tree: Tree, q: Any) -> Any:
+def ltdl_pivots(tree: Tree, q: Joints) -> Output:
     """Return the block-diagonal matrix D for position q."""
     U, D = composite_body(tree, q), tree.output("symmetric")
     factorise(tree, U)

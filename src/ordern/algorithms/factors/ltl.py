@@ -14,10 +14,8 @@ freedoms of each joint, for joints that have several.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...graph import sqrt
-from ...model import Tree
+from ...model import Input, Joints, Output, Tree
 from ..elimination import factorise, inner_solve
 from ..mass_matrix import composite_body
 from ..registry import algorithm
@@ -26,7 +24,7 @@ __all__ = ["ltl_factor", "ltl_pivots", "root_product", "root_solve"]
 
 
 @algorithm("mass_matrix_factor", "ltl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
-def ltl_factor(tree: Tree, q: Any) -> Any:
+def ltl_factor(tree: Tree, q: Joints) -> Output:
     """Return the factor F = L^T for position q."""
     U, F = composite_body(tree, q), tree.output("matrix")
     factorise(tree, U)
@@ -39,7 +37,7 @@ def ltl_factor(tree: Tree, q: Any) -> Any:
 
 
 @algorithm("mass_matrix_pivots", "ltl", paper="Featherstone 2008", equations="sec. 6.5")
-def ltl_pivots(tree: Tree, q: Any) -> Any:
+def ltl_pivots(tree: Tree, q: Joints) -> Output:
     """One: all that D has is in the factor."""
     D = tree.output("symmetric")
     for k in tree.freedoms():
@@ -48,7 +46,7 @@ def ltl_pivots(tree: Tree, q: Any) -> Any:
 
 
 @algorithm("mass_matrix_root_product", "ltl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
-def root_product(tree: Tree, q: Any, x: Any) -> Any:
+def root_product(tree: Tree, q: Joints, x: Input) -> Output:
     """L^T x for position q."""
     U, y = composite_body(tree, q), tree.output("v")
     factorise(tree, U)
@@ -61,7 +59,7 @@ def root_product(tree: Tree, q: Any, x: Any) -> Any:
 
 
 @algorithm("mass_matrix_root_solve", "ltl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
-def root_solve(tree: Tree, q: Any, x: Any) -> Any:
+def root_solve(tree: Tree, q: Joints, x: Input) -> Output:
     """L^-T x for position q."""
     U, y = composite_body(tree, q), tree.output("v")
     factorise(tree, U)

@@ -11,9 +11,7 @@ Reference: M = H phi M phi^* H^*, Jain 1991, eq. (21), read from right to left; 
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Force, Motion
 from ..registry import algorithm
 
@@ -21,7 +19,7 @@ __all__ = ["newton_euler_product"]
 
 
 @algorithm("mass_matrix_product", "newton-euler", paper="Jain 1991", equations="(15)-(17), (21)")
-def newton_euler_product(tree: Tree, q: Any, x: Any) -> Any:
+def newton_euler_product(tree: Tree, q: Joints, x: Joints) -> Output:
     """M x for position q."""
     a, f = tree.field(Motion), tree.field(Force)
     X, S = tree.own(), tree.own()

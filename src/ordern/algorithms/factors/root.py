@@ -13,10 +13,8 @@ Reference: Jain 1991, Lemmas 6.2 and 6.3, and the remarks on filtering after Lem
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...graph import sqrt
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Factor, Freedoms
 from ..method_limits import no_filling_in
 from ..registry import algorithm
@@ -25,7 +23,7 @@ from .articulated import articulated, no_forces
 __all__ = ["root_product", "root_solve"]
 
 
-def _times_root(D: Factor, x: Any) -> Freedoms:
+def _times_root(D: Factor, x: Freedoms) -> Freedoms:
     """C x, where D = C C^T."""
     y = [value / sqrt(over) for value, over in zip(x, D.inverse, strict=True)]
     for r in reversed(range(len(y))):
@@ -34,7 +32,7 @@ def _times_root(D: Factor, x: Any) -> Freedoms:
     return Freedoms(y)
 
 
-def _over_root(D: Factor, x: Any) -> Freedoms:
+def _over_root(D: Factor, x: Freedoms) -> Freedoms:
     """C^-1 x, where D = C C^T."""
     y = list(x)
     for r in range(len(y)):
@@ -50,7 +48,7 @@ def _over_root(D: Factor, x: Any) -> Freedoms:
     equations="Lemma 6.2, (45)",
     refuses=no_filling_in,
 )
-def root_product(tree: Tree, q: Any, x: Any) -> Any:
+def root_product(tree: Tree, q: Joints, x: Joints) -> Output:
     """F D^(1/2) x for position q."""
     X, S, _, G, D = articulated(tree, q)
     z, y = no_forces(tree), tree.output("f")
@@ -68,7 +66,7 @@ def root_product(tree: Tree, q: Any, x: Any) -> Any:
     equations="Lemmas 6.2, 6.3, (45), (46)",
     refuses=no_filling_in,
 )
-def root_solve(tree: Tree, q: Any, x: Any) -> Any:
+def root_solve(tree: Tree, q: Joints, x: Joints) -> Output:
     """D^(-1/2) F^-1 x for position q."""
     known = articulated(tree, q)
     z, y = no_forces(tree), tree.output("v")

@@ -11,9 +11,7 @@ Differs: Jain numbers links from the tip.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
 from .articulated import articulated, solved
@@ -22,8 +20,8 @@ __all__ = ["innovations_solve"]
 
 
 @algorithm("mass_matrix_solve", "innovations", paper="Jain 1991", equations="(45), (46), Lemma 6.4")
-def innovations_solve(tree: Tree, q: Any, x: Any) -> Any:
+def innovations_solve(tree: Tree, q: Joints, x: Joints) -> Output:
     """M^-1 x for position q."""
     known = articulated(tree, q)
     y = solved(tree, known, x, free_accelerations(tree))
-    return bind_followers(tree, known.X, known.S, known.G, known.D, y)
+    return bind_followers(tree, known.gains, y)

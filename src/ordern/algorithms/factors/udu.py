@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import ArticulatedInertia, eliminate, plus_diagonal
 from ..inverse_dynamics.denoc import Point, about_centre, between_centres, mass_centre
 from ..method_limits import no_filling_in
@@ -32,7 +32,7 @@ from .linear import identity, transposed
 __all__ = ["udu_factor", "udu_pivots"]
 
 
-def _eliminated(tree: Tree, q: Any) -> tuple[Any, Any, Any, Any]:
+def _eliminated(tree: Tree, q: Joints) -> tuple[Any, Any, Any, Any]:
     """Transforms B and motions p of the mass centres, the inertias M^ and the columns psi."""
     C, M = tree.field(Point), tree.field(ArticulatedInertia)
     B, p, psi = tree.own(), tree.own(), tree.own()
@@ -57,7 +57,7 @@ def _eliminated(tree: Tree, q: Any) -> tuple[Any, Any, Any, Any]:
     order="n d",
     refuses=no_filling_in,
 )
-def udu_factor(tree: Tree, q: Any) -> Any:
+def udu_factor(tree: Tree, q: Joints) -> Output:
     """Return the factor U for position q."""
     B, p, _, psi = _eliminated(tree, q)
     U = tree.output("matrix")
@@ -71,7 +71,7 @@ def udu_factor(tree: Tree, q: Any) -> Any:
 
 
 @algorithm("mass_matrix_pivots", "udu", paper="Saha 1999", equations="(47), (50), (54)", refuses=no_filling_in)
-def udu_pivots(tree: Tree, q: Any) -> Any:
+def udu_pivots(tree: Tree, q: Joints) -> Output:
     """Return the block-diagonal matrix D for position q."""
     _, p, M, _ = _eliminated(tree, q)
     D = tree.output("symmetric")

@@ -17,9 +17,7 @@ Reference: Featherstone and Orin 2000, secs. 3.2 and 3.3, eqs. (12)-(14) as they
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Bodies, Joints, Output, Tree
 from ...spatial import ArticulatedInertia, Chain, Columns, Force, Motion, Pose, Transform, Turn, eliminate
 from ...spatial.linear import transpose
 from ..binding import bind_followers, free_accelerations
@@ -34,7 +32,7 @@ __all__ = ["absolute"]
     paper="Featherstone-Orin 2000",
     equations="F-O secs. 3.2, 3.3, (12)-(14)",
 )
-def absolute(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
+def absolute(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     P, v = tree.field(Pose), tree.field(Motion)
     a = tree.field(Motion, base=tree.base_acceleration)
@@ -64,4 +62,4 @@ def absolute(tree: Tree, q: Any, qd: Any, tau: Any, external: Any) -> Any:
         a_ = a[p] + c[i]
         qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
-    return bind_followers(tree, same, S, G, D, qdd)
+    return bind_followers(tree, (same, S, G, D), qdd)

@@ -29,12 +29,11 @@ are in `armstrong_general`.
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...graph import Scalar
 from ...joints import Spherical
-from ...model import Model, Tree
+from ...model import Answer, Base, Bodies, Field, Input, Joints, Model, Output, Tree
 from ...records import dataclass
-from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion, Spin
+from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion
 from ...spatial.linear import (
     Matrix3,
     Symmetric3,
@@ -49,6 +48,7 @@ from ...spatial.linear import (
 )
 from ..method_limits import all_of, only_joint_types
 from ..registry import algorithm
+from ..velocities import base_motion, velocities
 
 __all__ = ["armstrong"]
 
@@ -57,12 +57,12 @@ __all__ = ["armstrong"]
 class Coefficients:
     """The coefficients of (47) of each body, with its inertia P and bias force z, to which its children have added."""
 
-    P: Any
-    z: Any
-    Omega_w: Any
-    Upsilon_w: Any
-    Omega_F: Any
-    Upsilon_F: Any
+    P: Field[ArticulatedInertia]
+    z: Field[Force]
+    Omega_w: Field[Matrix3]
+    Upsilon_w: Field[Vector3]
+    Omega_F: Field[Symmetric3]
+    Upsilon_F: Field[Vector3]
 
 
 def _no_armature(model: Model) -> str:
@@ -78,27 +78,24 @@ def _no_armature(model: Model) -> str:
     equations="Jain (47)-(49)",
     refuses=all_of(only_joint_types(Spherical), _no_armature),
 )
-def armstrong(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def armstrong(tree: Tree, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint moments tau and external forces."""
     qdd = tree.output("v")
-    sweeps(tree, q, qd, tau, external, v0, a0, qdd)
+    sweeps(tree, qdd, *inputs)
     return qdd
 
 
-def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Coefficients:
+def sweeps(
+    tree: Tree, qdd: Answer, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base
+) -> Coefficients:
     """Return the three sweeps, which fill in qdd."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, a = base_motion(tree, v0, a0)
     P, z = tree.field(ArticulatedInertia), tree.field(Force)
     X, r, c, Omega_w, Upsilon_w, Omega_F, Upsilon_F = (tree.own() for _ in range(7))
 
     for i, p in tree.outward():
-        X[i] = i.transform(q[i])
-        vJ = i.subspace(q[i]) @ qd[i]
-        w[i] = X[i] @ w[p] + vJ
-        r[i], c[i] = X[i].centripetal(w[p]), w[i].coriolis(vJ).angular
-        P[i] = i.inertia.articulated()
-        z[i] = w[i].gyroscopic(i.inertia) - external[i]
+        X[i], _, w[i], r[i], c[i], b = velocities(i, q[i], qd[i], w[p])
+        P[i], z[i] = i.inertia.articulated(), b - external[i]
 
     for i, p in tree.inward():
         Gamma, Lt = Factor.of(full(P[i].I)), _columns(*(negative(row) for row in P[i].H))
@@ -115,15 +112,15 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
         a_ = X[i] @ (a[p] + r[i])
         wd = add(matvec(Omega_w[i], a_.linear), Upsilon_w[i])
         a[i] = Motion(wd, a_.linear)
-        qdd[i] = Freedoms(subtract(subtract(wd, a_.angular), c[i]))
+        qdd[i] = Freedoms(subtract(subtract(wd, a_.angular), c[i].angular))
     return Coefficients(P, z, Omega_w, Upsilon_w, Omega_F, Upsilon_F)
 
 
-def _three(x: tuple[Any, ...]) -> Vector3:
+def _three(x: tuple[Scalar, ...]) -> Vector3:
     return (x[0], x[1], x[2])
 
 
-def _columns(*columns: tuple[Any, ...]) -> Matrix3:
+def _columns(*columns: tuple[Scalar, ...]) -> Matrix3:
     x, y, z = columns
     return transpose((_three(x), _three(y), _three(z)))
 

@@ -34,12 +34,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...graph import Scalar
-from ...model import Tree
+from ...model import Base, Bodies, Joints, Output, Tree
 from ...records import dataclass
-from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion, Spin, Subspace, Units
+from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion, Subspace, Units
 from ...spatial.linear import dot
 from ..method_limits import all_of, no_couplings, no_massless_bodies
 from ..registry import algorithm
+from ..velocities import base_motion, velocities
 
 __all__ = ["Relations", "armstrong_general"]
 
@@ -173,23 +174,19 @@ def _solved(A: Factor, rows: list[Row]) -> list[Row]:
     refuses=all_of(no_couplings, no_massless_bodies),
     borrows=True,
 )
-def armstrong_general(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def armstrong_general(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, a = base_motion(tree, v0, a0)
     P, z = tree.field(ArticulatedInertia), tree.field(Force)
-    X, r, c, of = (tree.own() for _ in range(4))
+    X, S, r, c, of = (tree.own() for _ in range(5))
     qdd = tree.output("v")
 
     for i, p in tree.outward():
-        X[i] = i.transform(q[i])
-        vJ = i.subspace(q[i]) @ qd[i]
-        w[i] = X[i] @ w[p] + vJ
-        r[i], c[i] = X[i].centripetal(w[p]), w[i].coriolis(vJ) + i.bias(q[i], qd[i])
-        P[i], z[i] = i.inertia.articulated(), w[i].gyroscopic(i.inertia) - external[i]
+        X[i], S[i], w[i], r[i], c[i], b = velocities(i, q[i], qd[i], w[p])
+        P[i], z[i] = i.inertia.articulated(), b - external[i]
 
     for i, p in tree.inward():
-        of[i] = relations(P[i], z[i], i.subspace(q[i]), tau[i] - i.gyration(q[i], qd[i]), i.armature)
+        of[i] = relations(P[i], z[i], S[i], tau[i] - i.gyration(q[i], qd[i]), i.armature)
         A, f0 = of[i].felt
         moved = X[i].T @ A @ X[i]
         P[p] += moved

@@ -24,9 +24,7 @@ w_i x v_i; then r_i is zero, c_i is v_i x S_i qd_i and pA_i is v_i x* I_i v_i, w
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Base, Bodies, Joints, Output, Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin, eliminate
 from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
@@ -41,7 +39,7 @@ __all__ = ["articulated_body"]
     equations="Jain (11), (14), (45), (46), (60); F-O sec. 3.3, (12)-(14)",
     regroup=True,
 )
-def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def articulated_body(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
@@ -70,4 +68,4 @@ def articulated_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: A
         a_ = X[i] @ (a[p] + r[i]) + c[i]
         qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
-    return bind_followers(tree, X, S, G, D, qdd)
+    return bind_followers(tree, (X, S, G, D), qdd)

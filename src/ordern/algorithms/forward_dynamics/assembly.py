@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Tree, Values
 from ...records import dataclass
-from ...spatial import Columns, Factor, Force, Forces, Motion
+from ...spatial import Columns, Factor, Force, Forces, Freedoms
 from ..field_types import Loads, Motions
 from ..mobility import Mobility, reduced
 from .links import Links
@@ -18,15 +16,15 @@ __all__ = ["Assembly", "assemble", "responses"]
 class Assembly:
     """The links with all joints added: their constraint forces n, the pivots M^-1, and W = A_p^-1 X^T T of each."""
 
-    n: Any
-    M: Any
-    W: Any
+    n: Joints
+    M: Values[Factor]
+    W: Values[Columns]
 
 
-def assemble(tree: Tree, links: Links, a0: Any) -> Assembly:
+def assemble(tree: Tree, links: Links) -> Assembly:
     """Add all joints, from the tips to the base, and find their constraint forces."""
     X, joint = links.X, links.held
-    y = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    y = links.accelerations(tree)
     A, g = tree.field(Mobility), tree.field(Force)
     M, W, so_far, n = (tree.own() for _ in range(4))
 
@@ -48,7 +46,9 @@ def assemble(tree: Tree, links: Links, a0: Any) -> Assembly:
     return Assembly(n, M, W)
 
 
-def responses(tree: Tree, links: Links, assembly: Assembly, F: Any, m: int) -> tuple[Any, Any]:
+def responses(
+    tree: Tree, links: Links, assembly: Assembly, F: Values[Forces], m: int
+) -> tuple[Values[tuple[Freedoms, ...]], Values[Columns]]:
     """Return the constraint forces and the accelerations that m sets of forces F on the assembled links cause.
 
     F is a field of `Loads(m)`. As in `assemble`, without velocities, gravity and joint forces.

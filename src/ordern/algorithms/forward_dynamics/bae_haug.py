@@ -22,29 +22,28 @@ Mimic joints are bound at the end, by `binding`.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Answer, Base, Bodies, Field, Input, Joints, Output, Tree
 from ...records import dataclass
-from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Motion, Spin, Subspace, eliminate
+from ...spatial import ArticulatedInertia, Chain, Factor, Force, Forces, Freedoms, Subspace, eliminate
 from ...spatial.linear import dot
 from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
+from ..velocities import base_motion, velocities
 
 __all__ = ["actuator", "bae_haug"]
 
 
 @dataclass(frozen=True)
-class Bodies:
+class Elimination:
     """Results of the sweeps on each body."""
 
-    X: Any
-    S: Any
-    Q: Any
-    K: Any
-    L: Any
-    G: Any
-    D: Any
+    X: Field[Chain]
+    S: Field[Subspace]
+    Q: Field[Force]
+    K: Field[ArticulatedInertia]
+    L: Field[Force]
+    G: Field[Forces]
+    D: Field[Factor]
 
 
 @algorithm(
@@ -53,27 +52,26 @@ class Bodies:
     paper="Bae-Haug 1987, as in Jain 1991",
     equations="Jain (50)-(52), (45)",
 )
-def bae_haug(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def bae_haug(tree: Tree, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     qdd = free_accelerations(tree)
-    k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
-    return bind_followers(tree, k.X, k.S, k.G, k.D, qdd)
+    k = sweeps(tree, qdd, *inputs)
+    return bind_followers(tree, (k.X, k.S, k.G, k.D), qdd)
 
 
-def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Bodies:
+def sweeps(
+    tree: Tree, qdd: Answer, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base
+) -> Elimination:
     """Return the three sweeps, which fill in qdd."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, a = base_motion(tree, v0, a0)
     Q, L, K = tree.field(Force), tree.field(Force), tree.field(ArticulatedInertia)
     X, S, d, G, D, nu = (tree.own() for _ in range(6))
 
     for i, p in tree.outward():
-        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
-        vJ = S[i] @ qd[i]
-        w[i] = X[i] @ w[p] + vJ
-        d[i] = X[i] @ X[i].centripetal(w[p]) + w[i].coriolis(vJ) + i.bias(q[i], qd[i])
+        X[i], S[i], w[i], r, c, b = velocities(i, q[i], qd[i], w[p])
+        d[i] = X[i] @ r + c
         f = actuator(S[i], tau[i] - i.gyration(q[i], qd[i]))
-        Q[i] = external[i] - w[i].gyroscopic(i.inertia) + f
+        Q[i] = external[i] - b + f
         Q[p] -= X[i].T @ f
         K[i], L[i] = ArticulatedInertia.zero(), Force.zero()
 
@@ -89,7 +87,7 @@ def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: An
         a_ = X[i] @ a[p] + d[i]
         qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
-    return Bodies(X, S, Q, K, L, G, D)
+    return Elimination(X, S, Q, K, L, G, D)
 
 
 def actuator(S: Subspace, tau: Freedoms) -> Force:

@@ -17,37 +17,30 @@ Differs: the paper has no such joints.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from ...model import Index, Tree
-from ...spatial import Factor, Forces, Freedoms, Motion
+from ...model import Field, Index, Joints, Tree
+from ...spatial import Factor, Freedoms, Motion
 from ...spatial.linear import dot
 from ..binding import follower_columns, lower_half, symmetric_rows, tree_sum
-from ..field_types import Loads, Numbers
+from ..field_types import Numbers
 from .assembly import Assembly, responses
-from .links import Links
+from .links import Links, no_loads, pull
 
 __all__ = ["bind"]
 
 
-def bind(tree: Tree, links: Links, assembly: Assembly, a: Any) -> tuple[Links, Any]:
+def bind(tree: Tree, links: Links, assembly: Assembly, a: Field[Motion]) -> tuple[Links, Joints]:
     """Bind mimic joints: return the links and the constraint forces n, and correct the accelerations in a."""
     m, half = tree.couplings, lower_half(tree.couplings)
-    F, force = tree.field(Loads(m)), tree.field(Numbers(m))
+    F, force = no_loads(tree, m), tree.field(Numbers(m))
     n, active = tree.own(), tree.own()
 
-    for i, _ in tree.outward():
-        F[i] = Loads(m).zero()
-    for i, p in tree.outward():
-        f = Forces(tuple(links.held[i].J @ column for column in follower_columns(i)))
-        F[i] += f
-        F[p] += Forces(tuple(-x for x in (links.X[i].T @ f).columns))
+    pull(tree, links, F, follower_columns)
     n_F, a_F = responses(tree, links, assembly, F, m)
 
     def along(i: Index, child: Motion, parent: Motion) -> Freedoms:
         """Return the relative acceleration of two links, along the freedoms of the joint between them."""
-        found: Freedoms = links.held[i].J.T @ (child - links.X[i] @ parent)
-        return found
+        return links.held[i].J.T @ (child - links.X[i] @ parent)
 
     def share(i: Index, p: Index) -> Freedoms:
         """Return the part of a joint in the lower half of L, and in e."""

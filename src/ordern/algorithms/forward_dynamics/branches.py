@@ -19,7 +19,7 @@ import numpy as np
 
 from ...model import piece
 from ...records import dataclass
-from .scan import Array, Bodies, Values, symmetric, times, transpose
+from .scan import Array, Arrays, BodyArrays, symmetric, times, transpose
 
 __all__ = ["Branches", "joint_accelerations", "through"]
 
@@ -28,12 +28,12 @@ __all__ = ["Branches", "joint_accelerations", "through"]
 class Branches:
     """Bodies beside some chains, by level from the base, with gains G and innovations nu."""
 
-    bodies: Bodies
+    bodies: BodyArrays
     levels: tuple[Array, ...]
     gains: tuple[tuple[Array, Array], ...]
 
     @classmethod
-    def fold(cls, k: Bodies, chains: Array) -> Branches:
+    def fold(cls, k: BodyArrays, chains: Array) -> Branches:
         """Add all that is not on the chains to what carries it: inertias to `k.M`, forces to `k.p`."""
         levels = _levels(k.parent, chains)
         gains: list[tuple[Array, Array]] = []
@@ -66,27 +66,27 @@ def _levels(parent: Array, chains: Array) -> tuple[Array, ...]:
     return tuple(aside[depth[aside] == d] for d in np.unique(depth[aside]))
 
 
-def through(k: Bodies, i: Array, b: Array, C: Array) -> Values:
+def through(k: BodyArrays, i: Array, b: Array, C: Array) -> Arrays:
     """Pass the joints of bodies i: return gains, innovations, forces and inertias on the parents, and D^-1."""
     G, Di, left = k.release(C, i)
     return G, *k.tree.run(_felt, G, Di, left, k.S[i], k.X[i], k.tau[i], b, k.c[i]), Di
 
 
 @piece(2, 2, 2, 2, 2, 1, 1, 1)
-def _felt(G: Array, Di: Array, left: Array, S: Array, X: Array, tau: Array, b: Array, c: Array) -> Values:
+def _felt(G: Array, Di: Array, left: Array, S: Array, X: Array, tau: Array, b: Array, c: Array) -> Arrays:
     """Return the innovations nu, and the forces and inertias that joints pass to the parents."""
     e, F = tau - times(transpose(S), b), transpose(X)
     return times(Di, e), times(F, b + times(G, e) + times(left, c)), symmetric(F @ left @ X)
 
 
 @piece(1, 2, 2, 1, 1)
-def joint_accelerations(nu: Array, G: Array, X: Array, a: Array, c: Array) -> Values:
+def joint_accelerations(nu: Array, G: Array, X: Array, a: Array, c: Array) -> Arrays:
     """Return the accelerations of joints, given those of the parents."""
     return (nu - times(transpose(G), times(X, a) + c),)
 
 
 @piece(1, 2, 2, 1, 1, 2)
-def _moved(nu: Array, G: Array, X: Array, a: Array, c: Array, S: Array) -> Values:
+def _moved(nu: Array, G: Array, X: Array, a: Array, c: Array, S: Array) -> Arrays:
     """Return the accelerations of joints and bodies, given those of the parents."""
     carried = times(X, a) + c
     qdd = nu - times(transpose(G), carried)
@@ -94,6 +94,6 @@ def _moved(nu: Array, G: Array, X: Array, a: Array, c: Array, S: Array) -> Value
 
 
 @piece(2, 1, 1)
-def _wrench(C: Array, a: Array, b: Array) -> Values:
+def _wrench(C: Array, a: Array, b: Array) -> Arrays:
     """Return the wrenches through joints."""
     return (times(C, a) + b,)

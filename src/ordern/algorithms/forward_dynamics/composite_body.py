@@ -16,9 +16,7 @@ no special treatment: M and T' belong to the independent coordinates; but then s
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Base, Bodies, Joints, Output, Tree
 from ..elimination import solve
 from ..inverse_dynamics.bias_force import bias_force
 from ..mass_matrix.composite_body import composite_body as composite_mass_matrix
@@ -27,7 +25,7 @@ from ..registry import algorithm
 __all__ = ["bias_free", "composite_body"]
 
 
-def bias_free(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def bias_free(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """T - C, the joint forces that are left for accelerations (Jain 22): a number for each freedom of the robot."""
     T, left = tree.output("f"), tree.output("v")
     for i, _ in tree.outward():
@@ -46,7 +44,7 @@ def bias_free(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0:
     order="n d^2",
     regroup=True,
 )
-def composite_body(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def composite_body(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations, with the mass matrix from composite bodies."""
     M = composite_mass_matrix(tree, q)
     return solve(tree, M, bias_free(tree, q, qd, tau, external, v0, a0))

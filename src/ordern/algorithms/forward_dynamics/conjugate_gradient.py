@@ -34,21 +34,19 @@ leader are left out of L.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...records import dataclass
-from .. import stepping
+from ..composed import Array, Ask, model_of
+from ..composed import steps as steps_of
 from ..factors.linear import symmetric_inverse
 from ..registry import algorithm
 
 __all__ = ["Solution", "solve"]
-
-Array = NDArray[Any]
-Ask = Callable[..., Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def solve(
     `robot` is a robot, or the function `ask` of a method. The iteration of a state ends when the residual
     is `tolerance` times its first value, 1e-14 in double precision unless given, or after `most` steps, 100 + 20 nv.
     """
-    ask = robot if callable(robot) else _asking(robot)
+    ask: Ask = robot if callable(robot) else robot._kernels.ask
     more = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
     T = np.asarray(tau) - ask("bias_force", q, v, **more)  # T - C has the shape of the whole batch
     (*batch, nv), nq = T.shape, np.shape(q)[-1]
@@ -90,12 +88,12 @@ def solve(
     T, q = T.reshape(states, nv), np.broadcast_to(q, (*batch, nq)).reshape(states, nq)
     most = 100 + 20 * nv if most is None else most
     tolerance = 50.0 * _unit(T) if tolerance is None else tolerance
-    blocks = _diagonal(ask, q, _freedoms(robot), T.dtype) if precondition else []
+    blocks = _diagonal(ask, q, T.dtype) if precondition else []
 
     qdd, r, p = np.zeros_like(T), T.copy(), np.zeros_like(T)
     rr = size = _dot(T, T)
     zr, steps = np.ones_like(rr), np.zeros(states, int)
-    for k in stepping.steps(ask, most):
+    for k in steps_of(ask, most):
         on = np.flatnonzero((rr > tolerance * tolerance * size).astype(bool))
         if not on.size:
             break
@@ -134,29 +132,12 @@ def _unit(T: Array) -> float:
     return float(np.finfo(T.dtype if T.dtype.kind == "f" else np.float64).eps)
 
 
-def _asking(robot: Any) -> Ask:
-    """Return the function `ask` that a method would get for a robot."""
-
-    def ask(question: str, *arguments: Any, **more: Any) -> Array:
-        present = tuple(name for name, value in more.items() if value is not None)
-        answer: Array = robot.kernel(question, present=present)(*arguments, *(more[name] for name in present))
-        return answer
-
-    return ask
-
-
-def _freedoms(robot: Any) -> list[slice]:
-    """Return the slice of v of each joint; mimic joints have no freedoms of their own."""
-    kernel = getattr(robot, "__self__", None)
-    model = robot if kernel is None else kernel.model
-    return [c.v for c in model.joints if c.mimic is None and c.nv]
-
-
-def _diagonal(ask: Ask, q: Array, freedoms: list[slice], dtype: Any) -> list[tuple[Array, Array]]:
+def _diagonal(ask: Ask, q: Array, dtype: Any) -> list[tuple[Array, Array]]:
     """H R H*, inverted: for all joints with as many freedoms, which these are, (joints, n), and (states, joints, n, n).
 
     Products with a one at the same freedom of every joint have a column of all blocks.
     """
+    freedoms = [c.v for c in model_of(ask).joints if c.mimic is None and c.nv]
     nv = sum(v.stop - v.start for v in freedoms)
     columns = []
     for k in range(max((v.stop - v.start for v in freedoms), default=0)):
@@ -183,25 +164,12 @@ def _preconditioned(blocks: list[tuple[Array, Array]], r: Array, on: Array) -> A
 
 def _declare(name: str, precondition: bool, paper: str, equations: str) -> None:
     @algorithm("forward_dynamics", name, paper=paper, equations=equations, order="n^2", pieces=True)
-    def method(
-        ask: Ask,
-        q: Array,
-        v: Array,
-        tau: Array,
-        external: Array | None = None,
-        base_velocity: Array | None = None,
-        base_acceleration: Array | None = None,
-    ) -> Array:
-        given = (external, base_velocity, base_acceleration)
-        return solve(ask, q, v, tau, *given, precondition=precondition).acceleration
+    @wraps(solve)
+    def method(ask: Ask, *given: Any, **named: Any) -> Array:
+        return solve(ask, *given, **named, precondition=precondition).acceleration
 
 
-_declare(
-    "conjugate-gradient",
-    False,
-    "Walker-Orin 1982, method 4, as in Jain 1991",
-    "Jain (22), (30) with Lambda = 1",
-)
+_declare("conjugate-gradient", False, "Walker-Orin 1982, method 4, as in Jain 1991", "Jain (22), (30) with Lambda = 1")
 _declare(
     "conjugate-gradient-preconditioned",
     True,

@@ -38,7 +38,7 @@ from ...spatial import Factor
 from .branches import Branches
 from .freed import Freed, along, product, wrench
 from .links import beyond_reach
-from .scan import Array, Bodies, Values, declare, freedoms, inverse, times, transpose
+from .scan import Array, Arrays, BodyArrays, declare, freedoms, inverse, times, transpose
 
 __all__ = ["Chain", "all_at_once", "solve", "tridiagonal"]
 
@@ -51,7 +51,7 @@ class Chain:
     line carries: the one before.
     """
 
-    bodies: Bodies
+    bodies: BodyArrays
     line: Array
     follows: Array
     branches: Branches
@@ -59,7 +59,7 @@ class Chain:
     t: Array
 
     @classmethod
-    def of(cls, k: Bodies) -> Chain:
+    def of(cls, k: BodyArrays) -> Chain:
         """Collect the links of all chains."""
         line = np.concatenate([path[::-1] for path in k.paths if k.parent[path[-1]] < 0])
         follows = np.flatnonzero(k.parent[line] >= 0)
@@ -74,12 +74,12 @@ class Chain:
 
 
 @piece(2)
-def _mobility(M: Array) -> Values:
+def _mobility(M: Array) -> Arrays:
     """Invert the articulated inertias of links with branches."""
     return (inverse(M),)
 
 
-def tridiagonal(chain: Chain) -> Values:
+def tridiagonal(chain: Chain) -> Arrays:
     """Return the blocks of Phi on the diagonal, those below it, and alpha."""
     k, run, line = chain.bodies, chain.bodies.tree.run, chain.line
     A, T = chain.links.A, chain.links.T
@@ -92,7 +92,7 @@ def tridiagonal(chain: Chain) -> Values:
 
 
 @piece(2, 2, 2, 2, 1, 1, 1, 1)
-def _own(A: Array, inner: Array, T: Array, X: Array, E: Array, carrier: Array, y: Array, c: Array) -> Values:
+def _own(A: Array, inner: Array, T: Array, X: Array, E: Array, carrier: Array, y: Array, c: Array) -> Arrays:
     """Return a joint's own block of Phi, and alpha."""
     both = A + X @ inner @ transpose(X)
     return transpose(T) @ both @ T + np.eye(E.shape[-1]) * E[..., None, :], times(
@@ -101,7 +101,7 @@ def _own(A: Array, inner: Array, T: Array, X: Array, E: Array, carrier: Array, y
 
 
 @piece(2, 2, 2, 2)
-def _below(T: Array, X: Array, A: Array, inner: Array) -> Values:
+def _below(T: Array, X: Array, A: Array, inner: Array) -> Arrays:
     """Return the block of Phi for a joint and the one that carries it."""
     return (-(transpose(T) @ X @ A @ inner),)
 
@@ -125,13 +125,13 @@ def all_at_once(own: Array, below: Array, alpha: Array, run: Any = lambda p, *x:
 
 
 @piece(2, 1)
-def _solution(A: Array, x: Array) -> Values:
+def _solution(A: Array, x: Array) -> Arrays:
     """Solve a symmetric positive definite system."""
     return (packed(_factor(A).solve(freedoms(x)), x.shape[-1]),)
 
 
 @piece(2, 2, 2, 1)
-def _eliminated(own: Array, before: Array, after: Array, alpha: Array) -> Values:
+def _eliminated(own: Array, before: Array, after: Array, alpha: Array) -> Arrays:
     """Return one unknown in terms of its neighbours, and what it leaves: on either side, and between them."""
     B, w = _factor(own), alpha.shape[-1]
     columns = [freedoms(x[..., k]) for x in (before, transpose(after)) for k in range(w)]
@@ -143,7 +143,7 @@ def _eliminated(own: Array, before: Array, after: Array, alpha: Array) -> Values
 
 
 @piece(2, 2, 1, 1, 1)
-def _between(P: Array, Q: Array, e: Array, before: Array, after: Array) -> Values:
+def _between(P: Array, Q: Array, e: Array, before: Array, after: Array) -> Arrays:
     """Return an unknown, given its neighbours."""
     return (e - times(P, before) - times(Q, after),)
 
@@ -159,7 +159,7 @@ def _factor(A: Array) -> Factor:
     equations="F-O (28)",
     refuses=beyond_reach,
 )
-def solve(k: Bodies, wrenches: Array | None) -> None:
+def solve(k: BodyArrays, wrenches: Array | None) -> None:
     """Find the accelerations of links and joints, and the wrenches through the joints."""
     chain = Chain.of(k)
     run, line, follows, links = k.tree.run, chain.line, chain.follows, chain.links

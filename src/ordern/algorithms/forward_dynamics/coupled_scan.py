@@ -19,12 +19,12 @@ import numpy as np
 
 from ...model import packed, piece
 from ...spatial import Factor
-from .scan import Array, Bodies, Values, affine, freedoms, moved, scan, times, transpose
+from .scan import Array, Arrays, BodyArrays, affine, freedoms, moved, scan, times, transpose
 
 __all__ = ["coupled"]
 
 
-def coupled(k: Bodies, G: Array, Di: Array) -> None:
+def coupled(k: BodyArrays, G: Array, Di: Array) -> None:
     """Make the accelerations in `k.qdd` keep the couplings: G are the gains of all joints, Di the inverses of D."""
     n, nv, m = len(k.index), k.S.shape[-1], k.tree.couplings
     B = k.zeros(n, nv, m)
@@ -54,27 +54,27 @@ def coupled(k: Bodies, G: Array, Di: Array) -> None:
 
 
 @piece(2, 2, 2, 2)
-def _inward(S: Array, G: Array, X: Array, B: Array) -> Values:
+def _inward(S: Array, G: Array, X: Array, B: Array) -> Arrays:
     """Return the affine map from the loads on a body to those on its parent: its matrix and its constant."""
     F = transpose(X)
     return F @ (np.eye(6) - G @ transpose(S)), F @ G @ B
 
 
 @piece(2, 2, 2, 2)
-def _affine(one: Values, other: Values) -> Values:
+def _affine(one: Arrays, other: Arrays) -> Arrays:
     """Return the maps x -> A x + b of several columns, one after the other."""
     (A1, b1), (A2, b2) = one, other
     return A2 @ A1, A2 @ b1 + b2
 
 
 @piece(2, 2, 2)
-def _moved(one: Values, x: Values) -> Values:
+def _moved(one: Arrays, x: Arrays) -> Arrays:
     """Return the map x -> A x + b of several columns."""
     return (one[0] @ x[0] + one[1],)
 
 
 @piece(2, 2, 2, 2, 1)
-def _share(S: Array, p: Array, B: Array, Di: Array, qdd0: Array) -> Values:
+def _share(S: Array, p: Array, B: Array, Di: Array, qdd0: Array) -> Arrays:
     """Return a joint's D^-1 w, and its part in L and e."""
     w = B - transpose(S) @ p
     Dw = Di @ w
@@ -82,7 +82,7 @@ def _share(S: Array, p: Array, B: Array, Di: Array, qdd0: Array) -> Values:
 
 
 @piece(2, 1)
-def _solved(L: Array, e: Array) -> Values:
+def _solved(L: Array, e: Array) -> Arrays:
     """Return the forces that bind joints."""
     m = e.shape[-1]
     A = Factor.of(tuple(tuple(L[..., r, c][()] for c in range(m)) for r in range(m)))
@@ -90,13 +90,13 @@ def _solved(L: Array, e: Array) -> Values:
 
 
 @piece(2, 2, 2, 2, 1)
-def _outward(S: Array, G: Array, X: Array, Dw: Array, force: Array) -> Values:
+def _outward(S: Array, G: Array, X: Array, Dw: Array, force: Array) -> Arrays:
     """Return the affine map from the parent's acceleration to the body's, and the joint's direct response."""
     direct = times(Dw, force)
     return (np.eye(6) - S @ transpose(G)) @ X, times(S, direct), direct
 
 
 @piece(1, 2, 2, 1)
-def _along(direct: Array, G: Array, X: Array, a: Array) -> Values:
+def _along(direct: Array, G: Array, X: Array, a: Array) -> Arrays:
     """Return the change of the joint's acceleration."""
     return (direct - times(transpose(G), times(X, a)),)

@@ -26,14 +26,13 @@ bias. A body without mass has its frame's origin for a centre. Mimic joints are 
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
-from ...spatial import ArticulatedInertia, Chain, Force, Identity, Motion, Spin, Transform, eliminate
+from ...model import Base, Bodies, Joints, Output, Tree
+from ...spatial import ArticulatedInertia, Chain, Force, Identity, Motion, Transform, eliminate
 from ...spatial.linear import ZERO3, Vector3, negative, subtract
 from ..binding import bind_followers, free_accelerations
 from ..inverse_dynamics.denoc import Point, about_centre, mass_centre
 from ..registry import algorithm
+from ..velocities import base_motion
 
 __all__ = ["denoc"]
 
@@ -44,10 +43,9 @@ __all__ = ["denoc"]
     paper="Saha 1999",
     equations="sec. 5.2, (33)-(37); appendix B, (47)-(50)",
 )
-def denoc(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def denoc(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations by the recursive U D U^T decomposition of the mass matrix."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    xi = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, xi = base_motion(tree, v0, a0)
     C, gamma, eta, mu = tree.field(Point), tree.field(Force), tree.field(Force), tree.field(Motion)
     M = tree.field(ArticulatedInertia)
     B, P, psi, m, tau_ = (tree.own() for _ in range(5))
@@ -78,7 +76,7 @@ def denoc(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any
         before = B[i] @ mu[p]
         qdd[i] = tau_[i] - psi[i].T @ before
         mu[i] = P[i] @ qdd[i] + before
-    return bind_followers(tree, B, P, psi, m, qdd)
+    return bind_followers(tree, (B, P, psi, m), qdd)
 
 
 def _between(start: Vector3, X: Chain, end: Vector3) -> Chain:

@@ -36,7 +36,7 @@ import numpy as np
 from ...model import piece
 from ...records import dataclass
 from ..method_limits import all_of, no_couplings, no_massless_bodies
-from .scan import Array, Bodies, Values, declare, inverse, symmetric, times, transpose
+from .scan import Array, Arrays, BodyArrays, declare, inverse, symmetric, times, transpose
 
 __all__ = ["solve"]
 
@@ -47,7 +47,7 @@ __all__ = ["solve"]
     equations="articulated bodies with two handles",
     refuses=all_of(no_couplings, no_massless_bodies),
 )
-def solve(k: Bodies, wrenches: Array | None) -> None:
+def solve(k: BodyArrays, wrenches: Array | None) -> None:
     """Find all accelerations; the wrenches through joints are what pieces are taken apart with."""
     through = k.zeros(len(k.index), 6) if wrenches is None else wrenches
     assembled = [_assemble(k, path[::-1]) for path in reversed(k.paths)]
@@ -68,7 +68,7 @@ class _Joint:
     B12: Array
 
 
-def _assemble(k: Bodies, i: Array) -> tuple[Values, list[_Joint]]:
+def _assemble(k: BodyArrays, i: Array) -> tuple[Arrays, list[_Joint]]:
     """Join the links i of a chain, root first, and then to what carries it: the links, and the joints by level."""
     X = k.zeros(len(i), 6, 6)
     X[:-1] = k.X[i[1:]]  # what is beyond the tip does not matter
@@ -89,14 +89,14 @@ def _assemble(k: Bodies, i: Array) -> tuple[Values, list[_Joint]]:
 
 
 @piece(2, 2, 1)
-def _leaf(M: Array, X: Array, p: Array) -> Values:
+def _leaf(M: Array, X: Array, p: Array) -> Arrays:
     """Single links: their inverse inertias at both handles, and their accelerations without forces there."""
     Phi = inverse(M)
     b = -times(Phi, p)
     return Phi, Phi @ transpose(X), symmetric(X @ Phi @ transpose(X)), b, times(X, b)
 
 
-def _join(k: Bodies, i: Array, A: Values, B: Values) -> tuple[_Joint, Values]:
+def _join(k: BodyArrays, i: Array, A: Arrays, B: Arrays) -> tuple[_Joint, Arrays]:
     """Pieces A and B, joined by the joints of bodies i."""
     (V,) = k.tree.run(_stiffness, A[2], B[0])
     G, Di, W = k.release(V, i)
@@ -105,13 +105,13 @@ def _join(k: Bodies, i: Array, A: Values, B: Values) -> tuple[_Joint, Values]:
 
 
 @piece(2, 2)
-def _stiffness(A22: Array, B11: Array) -> Values:
+def _stiffness(A22: Array, B11: Array) -> Arrays:
     """V, what two handles resist with if they are held together."""
     return (inverse(A22 + B11),)
 
 
 @piece(2, 2, 2, 1, 1, 2, 2, 2, 1, 1, 2, 2, 1, 1)
-def _joined(A: Values, B: Values, G: Array, W: Array, c: Array, tau: Array) -> Values:
+def _joined(A: Arrays, B: Arrays, G: Array, W: Array, c: Array, tau: Array) -> Arrays:
     """Return the acceleration gamma that is missing at joints, and the pieces that they join."""
     (A11, A12, _, a1, a2), (_, B12, B22, b1, b2) = A, B
     gamma = c + a2 - b1
@@ -126,7 +126,7 @@ def _joined(A: Values, B: Values, G: Array, W: Array, c: Array, tau: Array) -> V
     )
 
 
-def _take_apart(k: Bodies, i: Array, links: Values, levels: list[_Joint], through: Array) -> None:
+def _take_apart(k: BodyArrays, i: Array, links: Arrays, levels: list[_Joint], through: Array) -> None:
     """The forces at the handles of ever smaller pieces, down to the links i, and so all accelerations."""
     f1, f2 = k.a[k.parent[i[:1]]], k.zeros(1, 6)
     for at in reversed(levels):
@@ -141,7 +141,7 @@ def _take_apart(k: Bodies, i: Array, links: Values, levels: list[_Joint], throug
 
 
 @piece(1, 2, 2, 2, 2, 2, 1, 1, 1)
-def _parted(kept: Values, f1: Array, f2: Array, tau: Array) -> Values:
+def _parted(kept: Arrays, f1: Array, f2: Array, tau: Array) -> Arrays:
     """Return the forces through joints and the accelerations along them, from the forces at the ends of pieces."""
     gamma, A12, B12, W, G, Di = kept
     gamma = gamma + times(transpose(A12), f1) - times(B12, f2)
@@ -149,7 +149,7 @@ def _parted(kept: Values, f1: Array, f2: Array, tau: Array) -> Values:
 
 
 @piece(2, 2, 1, 1, 1)
-def _held(Phi11: Array, Phi12: Array, b1: Array, f1: Array, f2: Array) -> Values:
+def _held(Phi11: Array, Phi12: Array, b1: Array, f1: Array, f2: Array) -> Arrays:
     """Return the accelerations of links by the forces at their handles."""
     return (times(Phi11, f1) + times(Phi12, f2) + b1,)
 

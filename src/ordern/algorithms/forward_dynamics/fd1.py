@@ -23,18 +23,18 @@ the end, by `binding`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from ...model import Tree
-from ...spatial import ArticulatedInertia, Force, Motion, Spin
-from .rodriguez_kreutz import Links, declare, riccati, smoothed, velocities
+from ...model import Answer, Base, Bodies, Field, Input, Joints, Tree
+from ...spatial import ArticulatedInertia, Force, Motion
+from ..velocities import base_motion, velocities
+from .rodriguez_kreutz import Links, declare, riccati, smoothed
 
 __all__ = ["sweeps", "with_links"]
 
 
-def with_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
+def with_links(tree: Tree, qdd: Answer, *inputs: Input) -> Links:
     """Sweep four times, and once more for the links' accelerations (3.15)."""
-    k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
+    k = sweeps(tree, qdd, *inputs)
     moved, alpha = tree.field(Motion), tree.field(Motion)
     for i, p in tree.outward():
         moved[i] = k.X[i] @ moved[p] + k.S[i] @ qdd[i]
@@ -43,11 +43,19 @@ def with_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0
 
 
 def sweeps(
-    tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any, alpha: Any = None
+    tree: Tree,
+    qdd: Answer,
+    q: Joints,
+    qd: Joints,
+    tau: Joints,
+    external: Bodies,
+    v0: Base,
+    a0: Base,
+    *,
+    alpha: Field[Motion] | None = None,
 ) -> Links:
     """Sweep four times, and fill in qdd; with alpha, a field, also the links' accelerations, as FD2 has them."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    zeta = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, zeta = base_motion(tree, v0, a0)
     P, f, z, lam = tree.field(ArticulatedInertia), tree.field(Force), tree.field(Force), tree.field(Motion)
     X, S, T, G, D, nu = (tree.own() for _ in range(6))
 

@@ -19,9 +19,7 @@ what stands for gravity, as in the paper, and `link_accelerations` takes it off.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Answer, Input, Tree
 from ...spatial import Motion
 from .fd1 import sweeps as fd1
 from .rodriguez_kreutz import Links, declare
@@ -29,9 +27,9 @@ from .rodriguez_kreutz import Links, declare
 __all__ = ["sweeps"]
 
 
-def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
+def sweeps(tree: Tree, qdd: Answer, *inputs: Input) -> Links:
     """Sweep as FD1 does, with the links' accelerations in the last sweep, and fill in qdd."""
-    return fd1(tree, q, qd, tau, external, v0, a0, qdd, tree.field(Motion))
+    return fd1(tree, qdd, *inputs, alpha=tree.field(Motion))
 
 
 declare(

@@ -17,19 +17,17 @@ Differs: in body axes. The joint accelerations of the paper's proof have (1 - H 
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
-from ...spatial import ArticulatedInertia, Force, Motion, Spin
-from .rodriguez_kreutz import Links, declare, riccati, smoothed, velocities
+from ...model import Answer, Base, Bodies, Joints, Tree
+from ...spatial import ArticulatedInertia, Force, Motion
+from ..velocities import base_motion, velocities
+from .rodriguez_kreutz import Links, declare, riccati, smoothed
 
 __all__ = ["sweeps"]
 
 
-def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
+def sweeps(tree: Tree, qdd: Answer, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Links:
     """Sweep three times, and fill in qdd."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    zeta = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, zeta = base_motion(tree, v0, a0)
     P, z = tree.field(ArticulatedInertia), tree.field(Force)
     lam, alpha = tree.field(Motion), tree.field(Motion)
     X, S, G, D, nu = (tree.own() for _ in range(5))

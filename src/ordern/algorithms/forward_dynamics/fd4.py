@@ -22,19 +22,17 @@ Differs: in body axes. lambda of the base is the acceleration that stands for gr
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
-from ...spatial import ArticulatedInertia, Force, Motion, Spin
-from .rodriguez_kreutz import Links, declare, riccati, velocities
+from ...model import Answer, Base, Bodies, Joints, Tree
+from ...spatial import ArticulatedInertia, Force
+from ..velocities import base_motion, velocities
+from .rodriguez_kreutz import Links, declare, riccati
 
 __all__ = ["sweeps"]
 
 
-def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
+def sweeps(tree: Tree, qdd: Answer, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Links:
     """Sweep three times, and fill in qdd."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    lam = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, lam = base_motion(tree, v0, a0)
     P, z = tree.field(ArticulatedInertia), tree.field(Force)
     X, S, a, G, D, nu = (tree.own() for _ in range(6))
 

@@ -13,7 +13,7 @@ from ...records import dataclass
 from ...spatial import Force
 from ..mobility import Mobility
 from .links import held
-from .scan import Array, Bodies, Group, Values, freedoms, times, transpose
+from .scan import Array, Arrays, BodyArrays, Group, freedoms, times, transpose
 
 __all__ = ["Freed", "along", "product", "wrench"]
 
@@ -33,7 +33,7 @@ class Freed:
     felt: Array
 
     @classmethod
-    def of(cls, k: Bodies, which: Array) -> Freed:
+    def of(cls, k: BodyArrays, which: Array) -> Freed:
         """Collect these quantities for some bodies."""
         A, T, J, lacking = (x[which] for x in k.by_group(_free, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,)))
         width = max(len(held(k.index[i], _any_position(k.index[i])).E) for i in which)
@@ -44,7 +44,7 @@ class Freed:
 def _free(group: Group) -> Piece:
     """Return the piece that finds the mobility of each link of a group by itself, T, J and 1 - E."""
 
-    def free(rows: Array, q: Array) -> Values:
+    def free(rows: Array, q: Array) -> Arrays:
         i = group.of(rows)
         joint, A = held(i, freedoms(q)), Mobility.of(i.inertia)
         units = [Force.of(tuple(1.0 if r == c else 0.0 for r in range(6))) for c in range(6)]
@@ -63,26 +63,26 @@ def _any_position(i: Any) -> Any:
 
 
 @piece(2, 1, 2)
-def _active(J: Array, tau: Array, X: Array) -> Values:
+def _active(J: Array, tau: Array, X: Array) -> Arrays:
     """Return the joints' own forces on links, and on those that carry them."""
     f = times(J, tau)
     return f, times(transpose(X), f)
 
 
 @piece(2, 1)
-def product(A: Array, x: Array) -> Values:
+def product(A: Array, x: Array) -> Arrays:
     """Return a matrix by a vector."""
     return (times(A, x),)
 
 
 @piece(2, 1, 2)
-def wrench(T: Array, n: Array, X: Array) -> Values:
+def wrench(T: Array, n: Array, X: Array) -> Arrays:
     """Constraint forces on links, and on those that carry them."""
     f = times(T, n)
     return f, times(transpose(X), f)
 
 
 @piece(2, 2, 2, 1, 1, 1)
-def along(J: Array, A: Array, X: Array, f: Array, carrier: Array, c: Array) -> Values:
+def along(J: Array, A: Array, X: Array, f: Array, carrier: Array, c: Array) -> Arrays:
     """Return the accelerations of joints, from the forces on links and the accelerations of their carriers."""
     return (times(transpose(J), times(A, f) - times(X, carrier) - c),)

@@ -12,9 +12,7 @@ Reference: Jain 1991, eqs. (45), (46), (60), then (11), (14)-(16); Yamane and Na
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Index, Tree
+from ...model import Base, Bodies, Index, Joints, Output, Tree
 from ...spatial import Freedoms
 from ..inverse_dynamics.joint_wrenches import joint_wrenches
 from ..registry import algorithm, alias
@@ -29,7 +27,7 @@ __all__ = ["caused_wrenches"]
     paper="Jain 1991; Featherstone-Orin 2000",
     equations="Jain (45), (46), (60), (11), (14)-(16); F-O secs. 3.1, 3.3",
 )
-def caused_wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def caused_wrenches(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return the wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
     qdd = _Accelerations(articulated_body(tree, q, qd, tau, external, v0, a0))
     return joint_wrenches(tree, q, qd, qdd, external, v0, a0)
@@ -38,7 +36,7 @@ def caused_wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: An
 class _Accelerations:
     """Accelerations of all joints, mimic joints included."""
 
-    def __init__(self, qdd: Any) -> None:
+    def __init__(self, qdd: Joints) -> None:
         self._qdd = qdd
 
     def __getitem__(self, i: Index) -> Freedoms:

@@ -42,15 +42,14 @@ measurement, and have no c. Their smoother's elements also have covariances, whi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from ...model import Tree, piece
+from ...model import Input, Output, Tree, piece
 from ..registry import algorithm
 from .branches import joint_accelerations, through
 from .coupled_scan import coupled
-from .scan import Array, Bodies, Values, affine, inverse, moved, scan, symmetric, times, transpose
+from .scan import Array, Arrays, BodyArrays, affine, inverse, moved, scan, symmetric, times, transpose
 
 __all__ = ["combine", "kalman_scan", "predict"]
 
@@ -62,11 +61,11 @@ __all__ = ["combine", "kalman_scan", "predict"]
     equations="R-K (4.4)-(4.8); Jain (45), (46), (60); see docs/kalman_scan.md",
     sweeps=False,
 )
-def kalman_scan(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def kalman_scan(tree: Tree, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     if not tree.model.nv:
         return tree.output("v")
-    k = Bodies(tree, q, qd, tau, external, v0, a0)
+    k = BodyArrays(tree, *inputs)
     G, nu, Di = np.zeros_like(k.S), np.zeros_like(k.tau), k.zeros(len(k.index), *2 * k.S.shape[-1:])
     for path in reversed(k.paths):
         _filter(k, path, G, nu, Di)
@@ -83,13 +82,13 @@ def kalman_scan(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a
 
 
 @piece(2, 2, 2, 1, 1)
-def _outward(S: Array, G: Array, X: Array, c: Array, nu: Array) -> Values:
+def _outward(S: Array, G: Array, X: Array, c: Array, nu: Array) -> Arrays:
     """Return the smoother's maps, from the acceleration of a parent to that of a link."""
     free = np.eye(6) - S @ transpose(G)
     return free @ X, times(free, c) + times(S, nu)
 
 
-def _filter(k: Bodies, path: Array, G: Array, nu: Array, Di: Array) -> None:
+def _filter(k: BodyArrays, path: Array, G: Array, nu: Array, Di: Array) -> None:
     """The gains G, innovations nu and D^-1 of the links of a path; what it weighs is added to what carries it."""
     cuts = np.append(0, 1 + np.flatnonzero(k.regular[path[1:]]))
     ends = np.append(cuts[1:], len(path))
@@ -108,7 +107,7 @@ def _filter(k: Bodies, path: Array, G: Array, nu: Array, Di: Array) -> None:
     k.p[carrier], k.M[carrier] = b[-1], C[-1]
 
 
-def _pieces(k: Bodies, path: Array, cuts: Array, ends: Array) -> Values:
+def _pieces(k: BodyArrays, path: Array, cuts: Array, ends: Array) -> Arrays:
     """Return the elements (A, b, C, eta, J) of the pieces of a path between cuts, the first of which is at the tip."""
     n = len(cuts)
     A, b, C = k.eye(n), k.zeros(n, 6), 0.5 * k.M[path[cuts]]
@@ -125,7 +124,7 @@ def _pieces(k: Bodies, path: Array, cuts: Array, ends: Array) -> Values:
 
 
 @piece(2, 1, 2, 2, 1, 2, 2, 2, 1)
-def _learned(A: Array, eta: Array, J: Array, G: Array, nu: Array, Di: Array, S: Array, X: Array, c: Array) -> Values:
+def _learned(A: Array, eta: Array, J: Array, G: Array, nu: Array, Di: Array, S: Array, X: Array, c: Array) -> Arrays:
     """Return the A, eta and J of pieces, one joint longer."""
     L = transpose(S) @ A
     left = A - G @ L
@@ -141,7 +140,7 @@ def _steps(cuts: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
 
 
 @piece(2, 1, 2, 1, 2, 2, 1, 2, 1, 2)
-def combine(one: Values, other: Values) -> Values:
+def combine(one: Arrays, other: Arrays) -> Arrays:
     """Return two pieces of a chain as one, the first nearer to the tip."""
     (A1, b1, _, eta1, J1), (A2, _, _, eta2, J2) = one, other
     W, b, C = _passed(one[1:3], other)
@@ -151,12 +150,12 @@ def combine(one: Values, other: Values) -> Values:
 
 
 @piece(2, 1, 2, 1, 2, 1, 2)
-def predict(element: Values, state: Values) -> Values:
+def predict(element: Arrays, state: Arrays) -> Arrays:
     """Return the state (b, C) after a piece of a chain, given that before it."""
     return _passed(state, element)[1:]
 
 
-def _passed(state: Values, element: Values) -> Values:
+def _passed(state: Arrays, element: Arrays) -> Arrays:
     (b1, C1), (A2, b2, C2, eta2, J2) = state, element
     sharp = inverse(C1)
     Y = inverse(sharp + J2)

@@ -25,32 +25,22 @@ drives with inertia as in `links`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...graph import Scalar
-from ...model import Tree
+from ...model import Field, Input, Joints, Output, Tree
 from ...spatial import ArticulatedInertia, Factor, Force, Forces, Freedoms, Motion, eliminate, plus_diagonal
 from ...spatial.linear import dot
-from ..binding import bind_followers
+from ..binding import bind_followers, free_accelerations
 from ..mobility import gram, reduced
 from ..registry import algorithm
-from .links import (
-    Links,
-    beyond_reach,
-    beyond_reach_alone,
-    free_links,
-    joint_accelerations,
-    joint_wrenches,
-    spins,
-)
+from .links import Links, beyond_reach, beyond_reach_alone, free_links, joint_accelerations, joint_wrenches
 
 __all__ = ["lagrange_multipliers", "multipliers", "wrenches"]
 
 
-def multipliers(tree: Tree, links: Links, a0: Any) -> tuple[Any, Any, Any]:
+def multipliers(tree: Tree, links: Links) -> tuple[Joints, Field[Motion], Field[ArticulatedInertia]]:
     """Return the constraint forces n of all joints, the accelerations a of all links, and the pivots D."""
     X, joint = links.X, links.held
-    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    a = links.accelerations(tree)
     D, w = tree.field(ArticulatedInertia), tree.field(Force)
     pivot, B, z, n, free = (tree.own() for _ in range(5))
 
@@ -88,18 +78,16 @@ def _under(D: Factor, T: Forces) -> tuple[tuple[Scalar, ...], ...]:
     refuses=beyond_reach_alone,
     borrows=True,
 )
-def lagrange_multipliers(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def lagrange_multipliers(tree: Tree, q: Joints, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
-    links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
-    _, a, D = multipliers(tree, links, a0)
-    if not tree.couplings:
-        return joint_accelerations(tree, links, a)
-    S, G, along, qdd0 = (tree.own() for _ in range(4))
-    for i, p in tree.outward():
+    links = free_links(tree, q, *inputs)
+    _, a, D = multipliers(tree, links)
+    qdd = joint_accelerations(tree, links, a, free_accelerations(tree))
+    S, G, along = (tree.own() for _ in range(3))
+    for i, _ in tree.outward() if tree.couplings else ():
         S[i] = i.subspace(q[i])
         G[i], along[i], _ = eliminate(D[i], S[i], i.armature)
-        qdd0[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
-    return bind_followers(tree, links.X, S, G, along, qdd0)
+    return bind_followers(tree, (links.X, S, G, along), qdd)
 
 
 @algorithm(
@@ -110,8 +98,8 @@ def lagrange_multipliers(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v
     refuses=beyond_reach,
     borrows=True,
 )
-def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def wrenches(tree: Tree, *inputs: Input) -> Output:
     """Return the wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
-    links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
-    n, a, _ = multipliers(tree, links, a0)
+    links = free_links(tree, *inputs)
+    n, a, _ = multipliers(tree, links)
     return joint_wrenches(tree, links, n, a)

@@ -28,16 +28,19 @@ own inertia is singular: those borrow some across their joints (`ordern.model.sh
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import numpy as np
 
 from ...graph import Scalar, sqrt, where_less
-from ...model import Index, Model, Tree
+from ...model import Answer, Base, Bodies, Field, Index, Joints, Model, Output, Tree, Values
 from ...records import dataclass
-from ...spatial import Force, Forces, Freedoms, Motion, Spin, Units, plus_diagonal
+from ...spatial import Chain, Force, Forces, Freedoms, Motion, Spin, Units, plus_diagonal
+from ..field_types import Loads
 from ..method_limits import all_of, no_couplings, no_massless_bodies
 from ..mobility import Mobility
+from ..velocities import velocities
 
 __all__ = [
     "Held",
@@ -50,10 +53,12 @@ __all__ = [
     "held",
     "joint_accelerations",
     "joint_wrenches",
-    "spins",
+    "no_loads",
+    "pull",
 ]
 
 _Rows = tuple[tuple[Scalar, ...], ...]
+Found = TypeVar("Found", bound=Answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,45 +134,40 @@ class Links:
     The active force of a joint is in t already, on the link and on its parent. w are the angular velocities.
     """
 
-    X: Any
-    held: Any
-    r: Any
-    c: Any
-    t: Any
-    active: Any
-    w: Any
+    X: Values[Chain]
+    held: Values[Held]
+    r: Values[Motion]
+    c: Values[Motion]
+    t: Values[Force]
+    active: Values[Force]
+    w: Values[Spin]
+    a0: Base
+
+    def accelerations(self, tree: Tree) -> Field[Motion]:
+        """Return a field of accelerations that holds the base's, with gravity."""
+        return tree.field(Motion, base=tree.base_acceleration + self.a0[tree.base])
 
     def apart(self, i: Index, parent: Motion, child: Motion) -> Freedoms:
         """Return the acceleration that is missing between a link and its parent, along the joint's constraints."""
-        missing: Freedoms = self.held[i].T.T @ (self.X[i] @ (parent + self.r[i]) + self.c[i] - child)
-        return missing
+        return self.held[i].T.T @ (self.X[i] @ (parent + self.r[i]) + self.c[i] - child)
 
 
-def spins(tree: Tree, q: Any, qd: Any, v0: Any) -> tuple[Any, Any]:
-    """Return the transforms, and the angular velocities of the links, one after the other."""
-    X, w = tree.own(), tree.field(Spin, base=Spin(v0[tree.base].angular))
+def free_links(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Links:
+    """Return the links, for these positions, velocities, forces and this motion of the base."""
+    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
+    X, joint, r, c, active, t = *(tree.own() for _ in range(5)), tree.field(Force)
     for i, p in tree.outward():
-        X[i] = i.transform(q[i])
-        w[i] = X[i] @ w[p] + i.subspace(q[i]) @ qd[i]
-    return X, w
-
-
-def free_links(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, X: Any, w: Any) -> Links:
-    """Return the links, for these positions, velocities, forces, transforms and angular velocities."""
-    joint, r, c, active, t = tree.own(), tree.own(), tree.own(), tree.own(), tree.field(Force)
-    for i, p in tree.outward():
+        X[i], _, w[i], r[i], c[i], b = velocities(i, q[i], qd[i], w[p])
         joint[i] = held(i, q[i])
-        r[i] = X[i].centripetal(w[p])
-        c[i] = w[i].coriolis(i.subspace(q[i]) @ qd[i]) + i.bias(q[i], qd[i])
         active[i] = joint[i].J @ (tau[i] - i.gyration(q[i], qd[i]))
-        t[i] = external[i] - w[i].gyroscopic(i.inertia) + active[i]
+        t[i] = external[i] - b + active[i]
         t[p] = t[p] - X[i].T @ active[i]
-    return Links(X, joint, r, c, t, active, w)
+    return Links(X, joint, r, c, t, active, w, a0)
 
 
-def accelerations(tree: Tree, links: Links, n: Any, a0: Any) -> Any:
-    """Return the accelerations of the links by the known forces t and the constraint forces n; a0 is the base's."""
-    a, f = tree.field(Motion, base=tree.base_acceleration + a0[tree.base]), tree.field(Force)
+def accelerations(tree: Tree, links: Links, n: Joints) -> Field[Motion]:
+    """Return the accelerations of the links by the known forces t and the constraint forces n."""
+    a, f = links.accelerations(tree), tree.field(Force)
     for i, p in tree.outward():
         force = links.held[i].T @ n[i]
         f[i] = links.t[i] + force
@@ -177,15 +177,30 @@ def accelerations(tree: Tree, links: Links, n: Any, a0: Any) -> Any:
     return a
 
 
-def joint_accelerations(tree: Tree, links: Links, a: Any) -> Any:
-    """Return the joint accelerations, from those of the links."""
-    qdd = tree.output("v")
+def joint_accelerations(tree: Tree, links: Links, a: Values[Motion], qdd: Found) -> Found:
+    """Fill in the joint accelerations, from those of the links."""
     for i, p in tree.outward():
         qdd[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
     return qdd
 
 
-def joint_wrenches(tree: Tree, links: Links, n: Any, a: Any = None) -> Any:
+def no_loads(tree: Tree, m: int) -> Field[Forces]:
+    """Return m forces on each link that are zero."""
+    F = tree.field(Loads(m))
+    for i, _ in tree.outward():
+        F[i] = Loads(m).zero()
+    return F
+
+
+def pull(tree: Tree, links: Links, F: Field[Forces], columns: Callable[[Index], Iterable[Freedoms]]) -> None:
+    """Add to F the forces of joints along their freedoms, `columns(body)`: on each link, and opposite on its parent."""
+    for i, p in tree.outward():
+        f = Forces(tuple(links.held[i].J @ column for column in columns(i)))
+        F[i] += f
+        F[p] += Forces(tuple(-x for x in (links.X[i].T @ f).columns))
+
+
+def joint_wrenches(tree: Tree, links: Links, n: Joints, a: Values[Motion] | None = None) -> Output:
     """Return the wrench through each joint, of its constraint force and its own force.
 
     Of links that have borrowed inertia it takes their accelerations a.
@@ -194,7 +209,7 @@ def joint_wrenches(tree: Tree, links: Links, n: Any, a: Any = None) -> Any:
     for i, _ in tree.outward():
         wrench = links.held[i].T @ n[i] + links.active[i]
         borrowed = i.borrowed
-        if borrowed is not None:
+        if borrowed is not None and a is not None:
             wrench = wrench - borrowed @ a[i] - links.w[i].gyroscopic(borrowed)
         f[i] = wrench
     return f

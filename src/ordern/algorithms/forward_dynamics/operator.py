@@ -20,14 +20,12 @@ ones. Drives add their armature to S^T I S.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
-from ...spatial import Force, Motion, Spin
+from ...model import Base, Bodies, Joints, Output, Tree
+from ...spatial import Force, Motion
 from ..elimination import solve
 from ..mass_matrix.operator import operator as mass_matrix
 from ..registry import algorithm
-from .rodriguez_kreutz import velocities
+from ..velocities import base_motion, velocities
 
 __all__ = ["operator"]
 
@@ -39,10 +37,9 @@ __all__ = ["operator"]
     equations="F-O (24)-(26), (29)",
     order="n^3",
 )
-def operator(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def operator(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, a = base_motion(tree, v0, a0)
     f, X, H = tree.field(Force), tree.own(), tree.own()
     right = tree.output("f")
 

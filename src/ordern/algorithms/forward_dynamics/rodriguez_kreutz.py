@@ -39,27 +39,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...model import Index, Tree
+from ...model import Field, Frame, Index, Input, Joints, Output, Tree
 from ...records import dataclass
-from ...spatial import Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
+from ...spatial import ArticulatedInertia, Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
 from ..binding import bind_followers, free_accelerations
 from ..method_limits import no_couplings
 from ..operational.inertia import view
-from ..registry import Port, algorithm, question
+from ..registry import algorithm, find_question, question
 
-__all__ = ["Links", "declare", "riccati", "smoothed", "velocities"]
+__all__ = ["Links", "declare", "riccati", "smoothed"]
 
-_PORTS = (
-    Port("q", "q"),
-    Port("v", "v"),
-    Port("tau", "f"),
-    Port("external", "bodies", optional=True),
-    Port("base_velocity", "motion", optional=True),
-    Port("base_acceleration", "motion", optional=True),
-)
-question("link_accelerations", _PORTS, "wrenches", "fd4", needs_inertia=True)
-question("tip_acceleration", _PORTS, "motion", "fd4", options=("frame", "axes"), needs_inertia=True)
-question("joint_and_tip_accelerations", _PORTS, "v_motion", "fd4", options=("frame", "axes"), needs_inertia=True)
+_INPUTS = find_question("forward_dynamics").inputs
+question("link_accelerations", _INPUTS, "wrenches", "fd4", needs_inertia=True)
+question("tip_acceleration", _INPUTS, "motion", "fd4", options=("frame", "axes"), needs_inertia=True)
+question("joint_and_tip_accelerations", _INPUTS, "v_motion", "fd4", options=("frame", "axes"), needs_inertia=True)
 
 
 @dataclass(frozen=True)
@@ -69,31 +62,25 @@ class Links:
     alpha is its acceleration and zeta what it would be without joint accelerations, both with what stands for gravity.
     """
 
-    X: Any
-    S: Any
-    P: Any
-    G: Any
-    D: Any
-    z: Any
-    nu: Any
-    w: Any
+    X: Field[Chain]
+    S: Field[Subspace]
+    P: Field[ArticulatedInertia]
+    G: Field[Forces]
+    D: Field[Factor]
+    z: Field[Any]
+    nu: Field[Any]
+    w: Field[Spin]
     alpha: Any = None
     zeta: Any = None
 
 
 Sweeps = Callable[..., Links]
-"""The sweeps of a method: sweeps(tree, *inputs, qdd) fills in qdd."""
+"""The sweeps of a method: sweeps(tree, qdd, *inputs) fills in qdd."""
 
 
-def velocities(i: Index, q: Freedoms, qd: Freedoms, w: Spin) -> tuple[Chain, Subspace, Spin, Motion, Motion, Force]:
-    """X, S, the velocity of link i, a in two parts (a = X r + c), and b, when its parent turns at w."""
-    X, S = i.transform(q), i.subspace(q)
-    vJ = S @ qd
-    V = X @ w + vJ
-    return X, S, V, X.centripetal(w), V.coriolis(vJ) + i.bias(q, qd), V.gyroscopic(i.inertia)
-
-
-def riccati(i: Index, p: Index, P: Any, X: Chain, S: Subspace) -> tuple[Forces, Factor, Any]:
+def riccati(
+    i: Index, p: Index, P: Field[ArticulatedInertia], X: Chain, S: Subspace
+) -> tuple[Forces, Factor, ArticulatedInertia]:
     """Step from P_i to P_p: return the gain G_i, D_i, and (1 - G H) P, the part that passes through the joint."""
     G, D, through = eliminate(P[i], S, i.armature)
     P[p] += X.T @ through @ X
@@ -107,16 +94,16 @@ def smoothed(X: Chain, S: Subspace, G: Forces, nu: Freedoms, lam: Motion) -> tup
     return qdd, moved + S @ qdd
 
 
-def joint_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
-    """Return the joint accelerations that sweeps(tree, *inputs, qdd) fills in."""
+def joint_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Input) -> Output:
+    """Return the joint accelerations that sweeps(tree, qdd, *inputs) fills in."""
     qdd = free_accelerations(tree)
-    k = sweeps(tree, *inputs, qdd)
-    return bind_followers(tree, k.X, k.S, k.G, k.D, qdd)
+    k = sweeps(tree, qdd, *inputs)
+    return bind_followers(tree, (k.X, k.S, k.G, k.D), qdd)
 
 
-def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
+def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Input) -> Output:
     """Return the links' accelerations alpha, in each link's axes, at its origin, without what stands for gravity."""
-    k = sweeps(tree, *inputs, tree.own())
+    k = sweeps(tree, tree.own(), *inputs)
     g = tree.field(Motion, base=tree.base_acceleration)
     out = tree.output("wrenches")
     for i, p in tree.outward():
@@ -126,24 +113,26 @@ def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Any) -> Any:
     return out
 
 
-def tip_acceleration(sweeps: Sweeps, tree: Tree, q: Any, *inputs: Any, frame: Any, axes: str) -> Any:
+def tip_acceleration(sweeps: Sweeps, tree: Tree, q: Joints, *inputs: Input, frame: Frame, axes: str) -> Motion:
     """Return the acceleration alpha(0) of a frame (4.23), in its own axes or the world's, without gravity."""
-    return _at_tip(tree, sweeps(tree, q, *inputs, tree.own()), q, frame, axes)
+    return _at_tip(tree, sweeps(tree, tree.own(), q, *inputs), q, frame, axes)
 
 
-def joint_and_tip_accelerations(sweeps: Sweeps, tree: Tree, q: Any, *inputs: Any, frame: Any, axes: str) -> Any:
+def joint_and_tip_accelerations(
+    sweeps: Sweeps, tree: Tree, q: Joints, *inputs: Input, frame: Frame, axes: str
+) -> tuple[Output, Motion]:
     """Return the joint accelerations and that of a frame, of the same sweeps."""
     qdd = tree.output("v")
-    return qdd, _at_tip(tree, sweeps(tree, q, *inputs, qdd), q, frame, axes)
+    return qdd, _at_tip(tree, sweeps(tree, qdd, q, *inputs), q, frame, axes)
 
 
-def _at_tip(tree: Tree, k: Links, q: Any, frame: Any, axes: str) -> Any:
+def _at_tip(tree: Tree, k: Links, q: Joints, frame: Frame, axes: str) -> Motion:
     f = tree.frame(frame)
     g = tree.field(Motion, base=tree.base_acceleration)
     for i, p in tree.path(f):
         g[i] = k.X[i] @ g[p]
     X = view(tree, q, f, axes)
-    true = k.alpha[f.body] - g[f.body]
+    true: Motion = k.alpha[f.body] - g[f.body]
     return X @ (true + f.placement.centripetal(k.w[f.body]))
 
 

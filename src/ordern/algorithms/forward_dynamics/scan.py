@@ -20,16 +20,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...model import Index, Piece, Tree, packed, piece
+from ...model import Base, Bodies, Index, Input, Joints, Output, Piece, Tree, packed, piece
 from ...model.tables import INERTIA
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Force, Freedoms, Inertia, Motion, Spin, eliminate, leaves
+from ..composed import Array
 from ..registry import algorithm
 
 __all__ = [
-    "Bodies",
+    "Array",
+    "Arrays",
+    "BodyArrays",
     "Group",
     "affine",
     "declare",
@@ -42,14 +44,13 @@ __all__ = [
     "transpose",
 ]
 
-Array = NDArray[Any]
-Values = tuple[Array, ...]
+Arrays = tuple[Array, ...]
 _UNITS = tuple(Motion.of(tuple(1.0 if k == axis else 0.0 for k in range(6))) for axis in range(6))
 
 
 def scan(
-    combine: Piece, act: Piece, elements: Values, start: Values, run: Callable[..., Values] = lambda p, *x: p(*x)
-) -> Values:
+    combine: Piece, act: Piece, elements: Arrays, start: Arrays, run: Callable[..., Arrays] = lambda p, *x: p(*x)
+) -> Arrays:
     """Return the states after each element: act(e_1, start), act(e_2, act(e_1, start)) ...
 
     Elements and states are tuples of arrays along whose first axis they are counted; `combine(e_1, e_2)` is the
@@ -71,14 +72,14 @@ def scan(
 
 
 @piece(2, 1, 2, 1)
-def affine(one: Values, other: Values) -> Values:
+def affine(one: Arrays, other: Arrays) -> Arrays:
     """Return the maps x -> A x + b, one after the other."""
     (A1, b1), (A2, b2) = one, other
     return A2 @ A1, times(A2, b1) + b2
 
 
 @piece(2, 1, 1)
-def moved(one: Values, x: Values) -> Values:
+def moved(one: Arrays, x: Arrays) -> Arrays:
     """Return the map x -> A x + b."""
     return (times(one[0], x[0]) + one[1],)
 
@@ -136,7 +137,7 @@ class Group:
         return Index(None, self.index.kind, numbers.__getitem__)
 
 
-class Bodies:
+class BodyArrays:
     """The data of all bodies for forward dynamics, as arrays whose first axis is the body; row -1 is the base.
 
     Further axes are the batch's, the last ones those of matrices and vectors. All joints have the freedoms of the one
@@ -144,7 +145,7 @@ class Bodies:
     formulas are evaluated at once; where they are nodes of a graph, or numbers of another kind, each body is a group.
     """
 
-    def __init__(self, tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> None:
+    def __init__(self, tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> None:
         """Gather and compute them; angular velocities by a scan along each path."""
         self.tree, self.parent = tree, tree.model.tables.parent
         self.index = [i for i, _ in tree.outward()]
@@ -224,14 +225,14 @@ class Bodies:
         least, _, most = np.linalg.eigvalsh(about_centre).T
         return np.asarray((m > 0.0) & (least > 1e-6 * most))
 
-    def answer(self) -> Any:
+    def answer(self) -> Output:
         """Return the accelerations of the joints, once they are in `qdd`."""
         found = self.tree.output("v")
         for k, i in enumerate(self.index):
             found[i] = Freedoms(self.qdd[k][..., r][()] for r in range(i.kind.joint.nv))
         return found
 
-    def wrenches(self, f: Array) -> Any:
+    def wrenches(self, f: Array) -> Output:
         """Return the wrenches f through joints, without borrowed inertia, for which `a` must have the accelerations."""
         found = self.tree.output("wrenches")
         for k, i in enumerate(self.index):
@@ -298,7 +299,7 @@ class Bodies:
         return column.reshape(len(column), *missing, *column.shape[1:])
 
 
-Solve = Callable[[Bodies, Array | None], None]
+Solve = Callable[[BodyArrays, Array | None], None]
 
 
 def declare(name: str, **about: Any) -> Callable[[Solve], Solve]:
@@ -309,18 +310,18 @@ def declare(name: str, **about: Any) -> Callable[[Solve], Solve]:
 
     def declared(solve: Solve) -> Solve:
         @algorithm("forward_dynamics", name, sweeps=False, borrows=True, **about)
-        def accelerations(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+        def accelerations(tree: Tree, *inputs: Input) -> Output:
             if not tree.model.nv:
                 return tree.output("v")
-            k = Bodies(tree, q, qd, tau, external, v0, a0)
+            k = BodyArrays(tree, *inputs)
             solve(k, None)
             return k.answer()
 
         @algorithm("constraint_forces", name, sweeps=False, borrows=True, **about)
-        def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+        def wrenches(tree: Tree, *inputs: Input) -> Output:
             if not tree.model.bodies:
                 return tree.output("wrenches")
-            k = Bodies(tree, q, qd, tau, external, v0, a0)
+            k = BodyArrays(tree, *inputs)
             f = k.zeros(len(k.index), 6)
             solve(k, f)
             return k.wrenches(f)
@@ -342,7 +343,7 @@ def freedoms(x: Array) -> Freedoms:
 def _joints(group: Group) -> Piece:
     """Return the piece that evaluates the joints of a group."""
 
-    def joints(rows: Array, q: Array, qd: Array, tau: Array, external: Array) -> Values:
+    def joints(rows: Array, q: Array, qd: Array, tau: Array, external: Array) -> Arrays:
         i, position, velocity = group.of(rows), freedoms(q), freedoms(qd)
         X, S, nv = i.transform(position), i.subspace(position), group.index.kind.joint.nv
         force = freedoms(tau) - i.gyration(position, velocity)
@@ -364,7 +365,7 @@ def _joints(group: Group) -> Piece:
 def _released(group: Group) -> Piece:
     """Return the piece that lets the joints of a group give way."""
 
-    def released(rows: Array, q: Array, IA: Array) -> Values:
+    def released(rows: Array, q: Array, IA: Array) -> Arrays:
         i = group.of(rows)
         upper = {(r, c): IA[..., r, c][()] for r in range(6) for c in range(r, 6)}
         G, D, left = eliminate(ArticulatedInertia.of_upper(upper), i.subspace(freedoms(q)), i.armature)
@@ -382,7 +383,7 @@ def _released(group: Group) -> Piece:
 @piece(2, 1, 1, 1, 1, 1, 1, 1)
 def _by_velocity(
     X: Array, w: Array, carrier: Array, vJ: Array, bias: Array, origin: Array, inertia: Array, load: Array
-) -> Values:
+) -> Arrays:
     """Return accelerations c, and forces p at zero acceleration."""
     spin, relative = Spin(_parts(w)), Motion(_parts(vJ[..., :3]), _parts(vJ[..., 3:]))
     turning = packed((0.0, 0.0, 0.0, *Spin(_parts(carrier)).centripetal(_parts(origin))), 6)

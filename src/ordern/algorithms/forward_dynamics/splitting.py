@@ -15,23 +15,19 @@ virtual work, sec. 4, Figure 7.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...joints import Fixed
 from ...model import BASE, Body, Model, ModelJoint, Placement
+from ..composed import Array, Ask
 from ..registry import algorithm
 from .links import beyond_reach
 
 __all__ = ["split"]
-
-Array = NDArray[Any]
-Ask = Callable[..., Array]
 
 _MOST = 2
 """Joints outward that a part may have."""
@@ -85,29 +81,15 @@ def _known(kernel: Any) -> tuple[Model, list[int]]:
 
 def _declare(question: str, equations: str) -> None:
     @algorithm(
-        question,
-        "virtual-work-split",
-        paper="Yamane-Nakamura",
-        equations=equations,
-        pieces=True,
-        refuses=beyond_reach,
+        question, "virtual-work-split", paper="Yamane-Nakamura", equations=equations, pieces=True, refuses=beyond_reach
     )
-    def method(
-        ask: Ask,
-        q: Array,
-        v: Array,
-        tau: Array,
-        external: Array | None = None,
-        base_velocity: Array | None = None,
-        base_acceleration: Array | None = None,
-    ) -> Array:
+    def method(ask: Ask, q: Array, v: Array, tau: Array, external: Array | None = None, **base: Array | None) -> Array:
         model, first = _known(ask.__self__)  # type: ignore[attr-defined]
         if external is not None:
             spread = np.zeros((*np.shape(external)[:-2], len(model.bodies), 6), np.asarray(external).dtype)
             spread[..., first, :] = external
             external = spread
-        given = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
-        found = ask(question, q, v, tau, method="virtual-work", model=model, **given)
+        found = ask(question, q, v, tau, method="virtual-work", model=model, external=external, **base)
         return found[..., first, :] if question == "constraint_forces" else found
 
 

@@ -18,13 +18,12 @@ the counterpart of m_kk, but it is D(k). Mimic joints are bound at the end, by `
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
-from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate
+from ...model import Base, Bodies, Joints, Output, Tree
+from ...spatial import ArticulatedInertia, Force, Freedoms, eliminate
 from ...spatial.linear import dot
-from ..binding import bind_followers
+from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
+from ..velocities import base_motion, velocities
 
 __all__ = ["triangularized"]
 
@@ -36,20 +35,18 @@ __all__ = ["triangularized"]
     equations="Jain sec. 4 (a), (b); (17), (45), Lemma 6.2",
     order="n d",
 )
-def triangularized(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def triangularized(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations by two triangular systems, whose matrices come from the articulated inertias."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, a = base_motion(tree, v0, a0)
     f, P = tree.field(Force), tree.field(ArticulatedInertia)
     X, S, G, D = (tree.own() for _ in range(4))
-    F, y, x, qdd = tree.pairs(), tree.vector(), tree.own(), tree.vector()
+    F, y, x, along = tree.pairs(), tree.vector(), tree.own(), tree.vector()
+    qdd = free_accelerations(tree)
 
     for i, p in tree.outward():
-        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
-        vJ = S[i] @ qd[i]
-        w[i] = X[i] @ w[p] + vJ
-        a[i] = X[i] @ (a[p] + X[i].centripetal(w[p])) + w[i].coriolis(vJ) + i.bias(q[i], qd[i])
-        f[i] = i.inertia @ a[i] + w[i].gyroscopic(i.inertia) - external[i]
+        X[i], S[i], w[i], r, c, b = velocities(i, q[i], qd[i], w[p])
+        a[i] = X[i] @ (a[p] + r) + c
+        f[i] = i.inertia @ a[i] + b - external[i]
         P[i] = i.inertia.articulated()
 
     for i, p in tree.inward():
@@ -69,14 +66,8 @@ def triangularized(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any
         x[i] = D[i].solve(y[i])
 
     for i, _ in tree.outward():
-        qdd[i] = x[i]
+        along[i] = x[i]
         for j, _ in tree.ancestors(i):
-            qdd[i] -= Freedoms(dot(row, qdd[j]) for row in F[i, j])
-    return bind_followers(tree, X, S, G, D, qdd) if tree.couplings else _result(tree, qdd)
-
-
-def _result(tree: Tree, qdd: Any) -> Any:
-    found = tree.output("v")
-    for i, _ in tree.outward():
-        found[i] = qdd[i]
-    return found
+            along[i] -= Freedoms(dot(row, along[j]) for row in F[i, j])
+        qdd[i] = along[i]
+    return bind_followers(tree, (X, S, G, D), qdd)

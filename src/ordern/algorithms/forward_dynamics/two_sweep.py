@@ -33,11 +33,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...model import Index, Tree
+from ...model import Answer, Base, Bodies, Index, Joints, Tree
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Chain, Force, Freedoms, Motion, Products, Spin, Subspace
 from ...spatial.linear import IDENTITY3, ZERO3, Symmetric3, Vector3, add, cross, subtract
-from .rodriguez_kreutz import Links, declare, riccati, velocities
+from ..velocities import base_motion, velocities
+from .rodriguez_kreutz import Links, declare, riccati
 
 __all__ = ["Quadratic", "sweeps"]
 
@@ -135,10 +136,9 @@ def _against(S: Subspace) -> Callable[[Force], Freedoms]:
     return lambda f: -(S.T @ f)
 
 
-def sweeps(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Links:
+def sweeps(tree: Tree, qdd: Answer, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Links:
     """Sweep twice, and fill in qdd."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    lam = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, lam = base_motion(tree, v0, a0)
     P, z = tree.field(ArticulatedInertia), tree.field(Quadratic)
     X, S, G, D, nu = (tree.own() for _ in range(5))
 

@@ -12,9 +12,7 @@ Differs: for trees and joints with several freedoms.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Base, Bodies, Joints, Output, Tree
 from ..elimination import solve
 from ..mass_matrix.unit_acceleration import unit_acceleration as mass_matrix
 from ..registry import algorithm
@@ -30,7 +28,7 @@ __all__ = ["unit_acceleration"]
     equations="Jain (17), (22), (23)",
     order="n^2 + n d^2",
 )
-def unit_acceleration(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def unit_acceleration(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations, with the mass matrix column by column from inverse dynamics."""
     M = mass_matrix(tree, q)
     return solve(tree, M, bias_free(tree, q, qd, tau, external, v0, a0))

@@ -32,7 +32,7 @@ import numpy as np
 from ...model import piece
 from .freed import Freed, along, product, wrench
 from .links import beyond_reach
-from .scan import Array, Bodies, Values, declare, inverse, times, transpose
+from .scan import Array, Arrays, BodyArrays, declare, inverse, times, transpose
 
 __all__ = ["solve"]
 
@@ -40,7 +40,7 @@ __all__ = ["solve"]
 class _Joints:
     """The joints that are attached to a link on its outer side, so far: their Omega, n, and X^T T."""
 
-    def __init__(self, k: Bodies, width: int) -> None:
+    def __init__(self, k: BodyArrays, width: int) -> None:
         self.numbers: list[int] = []
         self.Omega, self.n, self.W = k.zeros(1, 0, 0), k.zeros(1, 0), k.zeros(1, 6, 0)
         self.P = k.zeros(1, 0, width)
@@ -58,7 +58,7 @@ class _Joints:
     order="n, n_b^2 for each of n_b joints of a link",
     refuses=beyond_reach,
 )
-def solve(k: Bodies, wrenches: Array | None) -> None:
+def solve(k: BodyArrays, wrenches: Array | None) -> None:
     """Find the accelerations of links and joints, and the wrenches through the joints."""
     n, run = len(k.index), k.tree.run
     links = Freed.of(k, np.arange(n))
@@ -105,7 +105,7 @@ def solve(k: Bodies, wrenches: Array | None) -> None:
 @piece(2, 2, 2, 2, 1, 1, 1, 1, 2, 2)
 def _rows(
     A: Array, inner: Array, T: Array, X: Array, E: Array, carrier: Array, y: Array, c: Array, G: Array, J: Array
-) -> Values:
+) -> Arrays:
     """Return a joint's own block of Phi, alpha, its blocks with the joints of its link and of its parent, and X^T T."""
     W, F = transpose(X) @ T, transpose(T)
     own = F @ (A + X @ inner @ transpose(X)) @ T + np.eye(E.shape[-1]) * E[..., None, :]
@@ -114,7 +114,7 @@ def _rows(
 
 
 @piece(2, 1, 2, 2, 1, 2, 2, 1)
-def _added(own: Array, alpha: Array, inner: Values, outer: Values) -> Values:
+def _added(own: Array, alpha: Array, inner: Arrays, outer: Arrays) -> Arrays:
     """Return a joint's force, Omega_G S^T of its link's joints, and Omega and n of its parent's with the new one."""
     (G, Omega_G, n_G), (J, Omega_J, n_J) = inner, outer
     P_G, P = Omega_G @ transpose(G), Omega_J @ transpose(J)
@@ -128,6 +128,6 @@ def _added(own: Array, alpha: Array, inner: Values, outer: Values) -> Values:
 
 
 @piece(1, 2, 1)
-def _final(n: Array, P: Array, force: Array) -> Values:
+def _final(n: Array, P: Array, force: Array) -> Arrays:
     """Return the final forces of a link's joints, given that of its own."""
     return (n - times(P, force),)

@@ -33,13 +33,12 @@ with one freedom. Mimic joints are bound at the end, by `binding`.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Answer, Base, Bodies, Field, Input, Joints, Output, Tree
 from ...records import dataclass
-from ...spatial import ArticulatedInertia, Chain, Factor, Force, Forces, Freedoms, Motion, Spin, Subspace, eliminate
+from ...spatial import ArticulatedInertia, Chain, Factor, Force, Forces, Freedoms, Motion, Subspace, eliminate
 from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
+from ..velocities import base_motion, velocities
 
 __all__ = ["Form", "vereshchagin"]
 
@@ -81,11 +80,11 @@ class Form:
 class Stages:
     """Results of the sweeps on each body: Z is the cost-to-go."""
 
-    Z: Any
-    A: Any
-    B: Any
-    G: Any
-    D: Any
+    Z: Field[Form]
+    A: Field[Chain]
+    B: Field[Subspace]
+    G: Field[Forces]
+    D: Field[Factor]
 
 
 @algorithm(
@@ -94,26 +93,22 @@ class Stages:
     paper="Vereshchagin 1974, as in Jain 1991",
     equations="Jain sec. 5 and table 1",
 )
-def vereshchagin(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def vereshchagin(tree: Tree, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     qdd = free_accelerations(tree)
-    k = sweeps(tree, q, qd, tau, external, v0, a0, qdd)
-    return bind_followers(tree, k.A, k.B, k.G, k.D, qdd)
+    k = sweeps(tree, qdd, *inputs)
+    return bind_followers(tree, (k.A, k.B, k.G, k.D), qdd)
 
 
-def sweeps(tree: Tree, q: Any, qd: Any, Q: Any, external: Any, v0: Any, a0: Any, qdd: Any) -> Stages:
+def sweeps(tree: Tree, qdd: Answer, q: Joints, qd: Joints, Q: Joints, external: Bodies, v0: Base, a0: Base) -> Stages:
     """Return the three sweeps, which fill in qdd."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, a = base_motion(tree, v0, a0)
     Z = tree.field(Form)
     A, B, r, c, G, D, u = (tree.own() for _ in range(7))
 
     for i, p in tree.outward():
-        A[i], B[i] = i.transform(q[i]), i.subspace(q[i])
-        vJ = B[i] @ qd[i]
-        w[i] = A[i] @ w[p] + vJ
-        r[i], c[i] = A[i].centripetal(w[p]), w[i].coriolis(vJ) + i.bias(q[i], qd[i])
-        Z[i] = Form(i.inertia.articulated(), w[i].gyroscopic(i.inertia) - external[i])
+        A[i], B[i], w[i], r[i], c[i], gyroscopic = velocities(i, q[i], qd[i], w[p])
+        Z[i] = Form(i.inertia.articulated(), gyroscopic - external[i])
 
     for i, p in tree.inward():
         least, G[i], D[i], u[i] = Z[i].least(B[i], Q[i] - i.gyration(q[i], qd[i]), i.armature)

@@ -25,9 +25,7 @@ fixed joints, works too.) Torques of all joints act from the start.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Input, Output, Tree
 from ..registry import algorithm
 from .assembly import assemble
 from .bound_links import bind
@@ -38,7 +36,6 @@ from .links import (
     has_borrowed,
     joint_accelerations,
     joint_wrenches,
-    spins,
 )
 
 __all__ = ["virtual_work", "wrenches"]
@@ -52,14 +49,14 @@ __all__ = ["virtual_work", "wrenches"]
     refuses=beyond_reach_alone,
     borrows=True,
 )
-def virtual_work(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def virtual_work(tree: Tree, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
-    links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
-    assembly = assemble(tree, links, a0)
-    a = accelerations(tree, links, assembly.n, a0)
+    links = free_links(tree, *inputs)
+    assembly = assemble(tree, links)
+    a = accelerations(tree, links, assembly.n)
     if tree.couplings:
         bind(tree, links, assembly, a)
-    return joint_accelerations(tree, links, a)
+    return joint_accelerations(tree, links, a, tree.output("v"))
 
 
 @algorithm(
@@ -70,13 +67,13 @@ def virtual_work(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, 
     refuses=beyond_reach_alone,
     borrows=True,
 )
-def wrenches(tree: Tree, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+def wrenches(tree: Tree, *inputs: Input) -> Output:
     """Return the wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
-    links = free_links(tree, q, qd, tau, external, *spins(tree, q, qd, v0))
-    assembly = assemble(tree, links, a0)
+    links = free_links(tree, *inputs)
+    assembly = assemble(tree, links)
     if not (tree.couplings or has_borrowed(tree)):
         return joint_wrenches(tree, links, assembly.n)
-    a, n = accelerations(tree, links, assembly.n, a0), assembly.n
+    a, n = accelerations(tree, links, assembly.n), assembly.n
     if tree.couplings:
         links, n = bind(tree, links, assembly, a)
     return joint_wrenches(tree, links, n, a)

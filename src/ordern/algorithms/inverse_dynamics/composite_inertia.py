@@ -22,32 +22,26 @@ He numbers links from the tip.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
-from ...spatial import Force, Inertia, Motion, Spin
+from ...model import Base, Bodies, Joints, Output, Tree
+from ...spatial import Force, Inertia
 from ..registry import algorithm
+from ..velocities import base_motion, velocities
 
 __all__ = ["composite_inertia"]
 
 
 @algorithm("inverse_dynamics", "composite-inertia", paper="Jain 1991", equations="Lemma 3.2, (29)")
-def composite_inertia(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
+def composite_inertia(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    alpha = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, alpha = base_motion(tree, v0, a0)
     R, y = tree.field(Inertia), tree.field(Force)
     X, S, more = tree.own(), tree.own(), tree.own()
     tau = tree.output("f")
 
     for i, p in tree.outward():
-        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
-        vJ = S[i] @ qd[i]
-        w[i] = X[i] @ w[p] + vJ
-        a = X[i] @ X[i].centripetal(w[p]) + w[i].coriolis(vJ) + i.bias(q[i], qd[i])
-        more[i] = S[i] @ qdd[i] + a
-        R[i] = i.inertia
-        y[i] = w[i].gyroscopic(i.inertia) - external[i]
+        X[i], S[i], w[i], r, c, b = velocities(i, q[i], qd[i], w[p])
+        more[i] = S[i] @ qdd[i] + (X[i] @ r + c)
+        R[i], y[i] = i.inertia, b - external[i]
 
     for i, p in tree.inward():
         R[p] += X[i].T @ R[i] @ X[i]

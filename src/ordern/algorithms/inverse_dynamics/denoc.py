@@ -21,10 +21,8 @@ joints, not so for a universal one.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...graph import where_less
-from ...model import Tree
+from ...model import Base, Bodies, Joints, Output, Tree
 from ...spatial import Chain, Columns, Force, Identity, Inertia, Motion, Spin, Subspace, Transform
 from ...spatial.linear import ZERO3, Vector3, add, cross, negative, scale, subtract
 from ..registry import algorithm
@@ -66,7 +64,7 @@ def omega(w: Vector3, t: Motion) -> Motion:
 
 
 @algorithm("inverse_dynamics", "denoc", paper="Saha 1999", equations="sec. 5.1")
-def denoc(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
+def denoc(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
     C, gamma = tree.field(Point), tree.field(Force)
     nu = tree.field(Motion, base=v0[tree.base])

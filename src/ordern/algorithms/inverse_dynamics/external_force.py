@@ -8,9 +8,7 @@ Forces are (moment, force) about the body's origin, in its axes. Cost: order n.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Bodies, Joints, Output, Tree
 from ...spatial import Force
 from ..registry import Port, algorithm, question
 
@@ -20,7 +18,7 @@ question("external_force", (Port("q", "q"), Port("external", "bodies")), "f", "i
 
 
 @algorithm("external_force", "inward", equations="J^T f")
-def external_force(tree: Tree, q: Any, external: Any) -> Any:
+def external_force(tree: Tree, q: Joints, external: Bodies) -> Output:
     """Return the joint forces that do the same work as forces on the bodies."""
     f = tree.field(Force)
     tau = tree.output("f")

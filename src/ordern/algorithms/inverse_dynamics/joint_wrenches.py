@@ -15,11 +15,10 @@ Differs: Jain numbers links from the tip.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
-from ...spatial import Force, Motion, Spin
+from ...model import Base, Bodies, Joints, Output, Tree
+from ...spatial import Force
 from ..registry import algorithm
+from ..velocities import base_motion, velocities
 
 __all__ = ["joint_wrenches"]
 
@@ -30,20 +29,16 @@ __all__ = ["joint_wrenches"]
     paper="Jain 1991; Featherstone-Orin 2000",
     equations="Jain (11), (14)-(16); F-O sec. 3.1",
 )
-def joint_wrenches(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
+def joint_wrenches(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return the (moment, force) on each body through its joint, for a motion of the joints and the base."""
-    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
-    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    w, a = base_motion(tree, v0, a0)
     f, X = tree.field(Force), tree.own()
     wrench = tree.output("wrenches")
 
     for i, p in tree.outward():
-        X[i], S = i.transform(q[i]), i.subspace(q[i])
-        vJ = S @ qd[i]
-        w[i] = X[i] @ w[p] + vJ
-        r, c = X[i].centripetal(w[p]), w[i].coriolis(vJ) + i.bias(q[i], qd[i])
+        X[i], S, w[i], r, c, b = velocities(i, q[i], qd[i], w[p])
         a[i] = X[i] @ (a[p] + r) + S @ qdd[i] + c
-        f[i] = i.inertia @ a[i] + w[i].gyroscopic(i.inertia) - external[i]
+        f[i] = i.inertia @ a[i] + b - external[i]
 
     for i, p in tree.inward():
         wrench[i] = f[i]

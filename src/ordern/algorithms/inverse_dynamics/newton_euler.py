@@ -18,9 +18,7 @@ together his a(k), and b_i is his b(k). Featherstone and Orin use the spatial ac
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Base, Bodies, Joints, Output, Tree
 from ...spatial import Force, Motion, Spin
 from ..registry import algorithm
 
@@ -34,7 +32,7 @@ __all__ = ["newton_euler"]
     equations="Jain (11), (14)-(17); F-O sec. 3.1",
     regroup=True,
 )
-def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
+def newton_euler(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])

@@ -20,9 +20,7 @@ base that is moved (v0, a0) is taken less w0 x v0. Armatures and gyrations are n
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Base, Bodies, Joints, Output, Tree
 from ...spatial import Columns, Force, Motion, Pose, Transform, Turn
 from ...spatial.linear import cross, subtract, transpose
 from ..registry import algorithm
@@ -37,7 +35,9 @@ __all__ = ["newton_euler_absolute"]
     equations="F-O sec. 3.1, (1)-(8)",
     regroup=True,
 )
-def newton_euler_absolute(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
+def newton_euler_absolute(
+    tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bodies, v0: Base, a0: Base
+) -> Output:
     """Return joint forces tau for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
     moved, started = v0[tree.base], a0[tree.base]
     spatial = Motion(started.angular, subtract(started.linear, cross(moved.angular, moved.linear)))

@@ -22,9 +22,7 @@ paper adds in (2.32) and there leaves out a factor 2. The velocity v(k), (2.4), 
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Base, Bodies, Joints, Output, Tree
 from ...spatial import Chain, Force
 from ...spatial.linear import Vector3, add, cross, full, matvec, scale, subtract
 from ..registry import algorithm
@@ -36,7 +34,7 @@ __all__ = ["newton_euler_vector"]
 @algorithm(
     "inverse_dynamics", "newton-euler-vector", paper="Rodriguez-Kreutz 1988", equations="(2.1)-(2.13), (2.31), (2.32)"
 )
-def newton_euler_vector(tree: Tree, q: Any, qd: Any, qdd: Any, external: Any, v0: Any, a0: Any) -> Any:
+def newton_euler_vector(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint forces for motions (q, qd, qdd) of the joints and (v0, a0) of the base, and external forces."""
     start = tree.base_acceleration + a0[tree.base]
     w, dw = tree.field(Point, base=v0[tree.base].angular), tree.field(Point, base=start.angular)

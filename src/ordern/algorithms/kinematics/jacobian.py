@@ -6,9 +6,7 @@ columns come out in the frame's own axes without any transform at the end.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Frame, Joints, Output, Tree
 from ...spatial import Pose
 from ..registry import algorithm
 from .velocity import axes_of
@@ -17,7 +15,7 @@ __all__ = ["jacobian"]
 
 
 @algorithm("jacobian", "inward", equations="J = columns X_f,i S_i", order="d")
-def jacobian(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
+def jacobian(tree: Tree, q: Joints, frame: Frame, axes: str) -> Output:
     """Return the 6 x nv matrix J with velocity = J qd, in the frame's own axes or the world's."""
     f = tree.frame(frame)
     J = tree.output("columns")

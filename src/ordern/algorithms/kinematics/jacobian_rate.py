@@ -11,10 +11,8 @@ origin, and the whole velocity in the axes of the world about its own origin. Th
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
-from ...model.port_arrays import Input, Output
+from ...model import Frame, Joints, Tree
+from ...model.port_arrays import Output
 from ...spatial import Motion, Pose
 from ...spatial.linear import ZERO3
 from ..coriolis.rates import subspace_rates
@@ -25,7 +23,7 @@ __all__ = ["jacobian_rate"]
 
 
 @algorithm("jacobian_rate", "inward", equations="J' = columns X S' + u x X S", order="d")
-def jacobian_rate(tree: Tree, q: Input, qd: Input, frame: Any, axes: str) -> Output:
+def jacobian_rate(tree: Tree, q: Joints, qd: Joints, frame: Frame, axes: str) -> Output:
     """Return the 6 x nv matrix J'. The acceleration of the frame is J qdd + J' qd."""
     f = tree.frame(frame)
     J = tree.output("columns")

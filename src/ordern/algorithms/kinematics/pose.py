@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import PlacedFrame, Tree
+from ...model import Field, Frame, Joints, PlacedFrame, Tree
 from ...spatial import Pose
 from ..registry import algorithm
 
@@ -12,13 +10,13 @@ __all__ = ["path_poses", "pose"]
 
 
 @algorithm("pose", "outward", equations="product of placements and joint transforms", order="d")
-def pose(tree: Tree, q: Any, frame: Any) -> Any:
+def pose(tree: Tree, q: Joints, frame: Frame) -> Pose:
     """Return the homogeneous matrix of a frame in the world."""
     f = tree.frame(frame)
     return f.pose(path_poses(tree, q, f)[f.body])
 
 
-def path_poses(tree: Tree, q: Any, frame: PlacedFrame) -> Any:
+def path_poses(tree: Tree, q: Joints, frame: PlacedFrame) -> Field[Pose]:
     """Return the poses of the bodies between the base and a frame."""
     P = tree.field(Pose)
     for i, p in tree.path(frame):

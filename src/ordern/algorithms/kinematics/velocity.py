@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import PlacedFrame, Tree
+from ...model import Base, Field, Frame, Joints, PlacedFrame, Tree
 from ...spatial import Motion, Pose
 from ...spatial.linear import ZERO3, add, cross, subtract
 from ..registry import algorithm
@@ -14,14 +12,14 @@ __all__ = ["acceleration", "axes_of", "path_velocities", "velocity"]
 
 
 @algorithm("velocity", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
-def velocity(tree: Tree, q: Any, qd: Any, v0: Any, frame: Any, axes: str) -> Any:
+def velocity(tree: Tree, q: Joints, qd: Joints, v0: Base, frame: Frame, axes: str) -> Motion:
     """Return the velocity (angular, linear) of a frame at its origin, in its own axes or the world's."""
     f = tree.frame(frame)
     v = path_velocities(tree, q, qd, f, v0[tree.base])
     return axes_of(tree, q, f, axes) @ (f.placement @ v[f.body])
 
 
-def path_velocities(tree: Tree, q: Any, qd: Any, frame: PlacedFrame, base: Motion) -> Any:
+def path_velocities(tree: Tree, q: Joints, qd: Joints, frame: PlacedFrame, base: Motion) -> Field[Motion]:
     """Return the velocities of the bodies between the base and a frame, in their own frames."""
     v = tree.field(Motion, base=base)
     for i, p in tree.path(frame):
@@ -30,7 +28,9 @@ def path_velocities(tree: Tree, q: Any, qd: Any, frame: PlacedFrame, base: Motio
 
 
 @algorithm("acceleration", "outward", paper="Featherstone-Orin 2000", equations="sec. 3.1", order="d")
-def acceleration(tree: Tree, q: Any, qd: Any, qdd: Any, v0: Any, a0: Any, frame: Any, axes: str, kind: str) -> Any:
+def acceleration(
+    tree: Tree, q: Joints, qd: Joints, qdd: Joints, v0: Base, a0: Base, frame: Frame, axes: str, kind: str
+) -> Motion:
     """Return the acceleration (angular, linear) of a frame at its origin, in its own axes or the world's.
 
     Of the kind "classical" the linear part is the second derivative of the origin's position; of the kind
@@ -52,7 +52,7 @@ def acceleration(tree: Tree, q: Any, qd: Any, qdd: Any, v0: Any, a0: Any, frame:
     return af
 
 
-def axes_of(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Pose:
+def axes_of(tree: Tree, q: Joints, frame: PlacedFrame, axes: str) -> Pose:
     """Return the pose of a frame in the chosen axes: its own; the world's, about its own origin; or the world's."""
     if axes == "frame":
         return Pose.zero()

@@ -11,9 +11,7 @@ Reference: Featherstone and Orin 2000, eqs. (9), (10); Jain 1991, eq. (28), wher
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Inertia, plus_diagonal
 from ..registry import algorithm
 
@@ -28,7 +26,7 @@ __all__ = ["composite_body"]
     order="n d",
     regroup=True,
 )
-def composite_body(tree: Tree, q: Any) -> Any:
+def composite_body(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix M for position q."""
     Ic = tree.field(Inertia)
     X, S = tree.own(), tree.own()

@@ -16,9 +16,7 @@ Reference: Featherstone and Orin 2000, sec. 3.2, eqs. (9), (10) as they are writ
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Columns, Inertia, Pose, Transform, Turn, plus_diagonal
 from ...spatial.linear import transpose
 from ..registry import algorithm
@@ -34,7 +32,7 @@ __all__ = ["composite_body_absolute"]
     order="n d",
     regroup=True,
 )
-def composite_body_absolute(tree: Tree, q: Any) -> Any:
+def composite_body_absolute(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix M for position q."""
     P, Ic = tree.field(Pose), tree.field(Inertia)
     h = tree.own()

@@ -17,9 +17,7 @@ that of the composite.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Inertia, plus_diagonal
 from ..inverse_dynamics.denoc import Point, about_centre, between_centres, mass_centre
 from ..registry import algorithm
@@ -28,7 +26,7 @@ __all__ = ["denoc"]
 
 
 @algorithm("mass_matrix", "denoc", paper="Saha 1999", equations="(23), (24)", order="n d")
-def denoc(tree: Tree, q: Any) -> Any:
+def denoc(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix, Saha's generalized inertia matrix, for position q."""
     C, Mc = tree.field(Point), tree.field(Inertia)
     B, p = tree.own(), tree.own()

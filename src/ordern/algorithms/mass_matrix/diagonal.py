@@ -16,9 +16,7 @@ Differs: he numbers links from the tip; trees.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Inertia
 from ..registry import Port, algorithm, question
 
@@ -33,7 +31,7 @@ question("mass_matrix_diagonal_product", (Port("q", "q"), Port("x", "v")), "f", 
     paper="Fijany-Scheid 1989, as in Jain 1991",
     equations="Jain (25), (28)",
 )
-def diagonal_product(tree: Tree, q: Any, x: Any) -> Any:
+def diagonal_product(tree: Tree, q: Joints, x: Joints) -> Output:
     """Return the block-diagonal part of the mass matrix, times x."""
     Ic = tree.field(Inertia)
     y = tree.output("f")

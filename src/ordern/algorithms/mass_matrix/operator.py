@@ -16,9 +16,7 @@ Differs: Jain and R-K number links from the tip, and their phi is lower triangul
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Force, Motion
 from ...spatial.linear import dot
 from ..registry import algorithm
@@ -33,7 +31,7 @@ __all__ = ["operator"]
     equations="Jain (18)-(21)",
     order="n^3",
 )
-def operator(tree: Tree, q: Any) -> Any:
+def operator(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix for position q."""
     X, H = tree.own(), tree.own()
     V, MV = tree.columns(Motion), tree.columns(Force)

@@ -15,9 +15,7 @@ Reference: Jain 1991, sec. 3, the symmetry based method, after Walker and Orin 1
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Force, Motion
 from ..registry import algorithm
 
@@ -31,7 +29,7 @@ __all__ = ["symmetric"]
     equations="Jain sec. 3, (23)",
     order="n d",
 )
-def symmetric(tree: Tree, q: Any) -> Any:
+def symmetric(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix M for position q."""
     X, S = tree.own(), tree.own()
     M = tree.output("symmetric")

@@ -17,9 +17,7 @@ after Walker and Orin 1982, method 1.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Joints, Output, Tree
 from ...spatial import Force, Motion
 from ..registry import algorithm
 
@@ -33,7 +31,7 @@ __all__ = ["unit_acceleration"]
     equations="Jain (23); F-O sec. 3.2",
     order="n^2",
 )
-def unit_acceleration(tree: Tree, q: Any) -> Any:
+def unit_acceleration(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix M for position q."""
     X, S = tree.own(), tree.own()
     M = tree.output("symmetric")

@@ -25,14 +25,13 @@ Differs: both number links from the tip; trees.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Frame, Joints, Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin, eliminate
 from ...spatial.linear import dot
 from ..binding import violations
 from ..factors.articulated import Articulated
 from ..registry import algorithm
+from ..velocities import velocities
 from .inertia import at_frame
 from .regular import regular_inverse
 
@@ -46,7 +45,7 @@ __all__ = ["operational_bias"]
     equations="R-K Part II (6.10), (6.11a)-(6.11c); Jain (11), (14), (45), (60)",
     regroup=True,
 )
-def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
+def operational_bias(tree: Tree, q: Joints, qd: Joints, frame: Frame, axes: str) -> Force:
     """Return the force (moment, force) at a frame that keeps it from accelerating, in its own axes or the world's."""
     f = tree.frame(frame)
     w = tree.field(Spin)
@@ -55,13 +54,8 @@ def operational_bias(tree: Tree, q: Any, qd: Any, frame: Any, axes: str) -> Any:
     X, S, r, c, G, D, nu = (tree.own() for _ in range(7))
 
     for i, p in tree.outward():
-        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
-        vJ = S[i] @ qd[i]
-        w[i] = X[i] @ w[p] + vJ
-        r[i] = X[i].centripetal(w[p])
-        c[i] = w[i].coriolis(vJ) + i.bias(q[i], qd[i])
+        X[i], S[i], w[i], r[i], c[i], z[i] = velocities(i, q[i], qd[i], w[p])
         P[i] = i.inertia.articulated()
-        z[i] = w[i].gyroscopic(i.inertia)
 
     for i, p in tree.inward():
         G[i], D[i], Pa = eliminate(P[i], S[i], i.armature)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...model import Tree
+from ...model import Frame, Joints, Output, Tree
 from ...spatial import Columns, Force, Forces, Freedoms
 from ...spatial.linear import dot
 from ..factors.articulated import articulated
@@ -44,7 +44,7 @@ _UNITS = tuple(tuple(1.0 if r == c else 0.0 for c in range(6)) for r in range(6)
     equations="Part II (6.4), (6.5)",
     regroup=True,
 )
-def frame_response(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
+def frame_response(tree: Tree, q: Joints, frame: Frame, axes: str) -> Output:
     """M^-1 J^T of a frame, for forces in its own axes or the world's."""
     return _carried(tree, q, frame, axes, lambda compliance: (_UNITS, None))
 
@@ -56,12 +56,12 @@ def frame_response(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
     equations="Part II (6.4), (6.5), (6.10)",
     regroup=True,
 )
-def dynamic_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
+def dynamic_inverse(tree: Tree, q: Joints, frame: Frame, axes: str) -> Output:
     """M^-1 J^T (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
     return _carried(tree, q, frame, axes, lambda compliance: regular_inverse(tree, frame, compliance))
 
 
-def _carried(tree: Tree, q: Any, frame: Any, axes: str, forces: Callable[[Any], Any]) -> Any:
+def _carried(tree: Tree, q: Joints, frame: Frame, axes: str, forces: Callable[[Any], Any]) -> Output:
     """Return the joint accelerations of forces on a frame; the forces may depend on its compliance."""
     f, m = tree.frame(frame), tree.couplings
     known = articulated(tree, q)

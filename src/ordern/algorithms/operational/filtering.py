@@ -20,9 +20,7 @@ Differs: they number links from the tip; trees; F is the force on the frame, the
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Base, Frame, Joints, Output, Tree
 from ...spatial import Force, Motion
 from ..factors.articulated import articulated, no_forces
 from ..method_limits import no_filling_in
@@ -51,7 +49,7 @@ question("joints_of_innovations", (_q, _e), "v", "smoother", needs_inertia=True)
     equations="Part II (6.4), (6.5), (6.15)-(6.17)",
     refuses=no_filling_in,
 )
-def innovations(tree: Tree, q: Any, x: Any, force: Any, frame: Any, axes: str) -> Any:
+def innovations(tree: Tree, q: Joints, x: Joints, force: Base, frame: Frame, axes: str) -> Output:
     """Return the innovations of joint forces and a force on a frame, from the tips: X (x + J^T F)."""
     f = tree.frame(frame)
     known = articulated(tree, q)
@@ -72,7 +70,7 @@ def innovations(tree: Tree, q: Any, x: Any, force: Any, frame: Any, axes: str) -
     equations="Part II (6.12), (6.13)",
     refuses=no_filling_in,
 )
-def frame_of_innovations(tree: Tree, q: Any, e: Any, frame: Any, axes: str) -> Any:
+def frame_of_innovations(tree: Tree, q: Joints, e: Joints, frame: Frame, axes: str) -> Motion:
     """Return the acceleration J M^-1 x of a frame by joint forces x, from their innovations e."""
     f = tree.frame(frame)
     known = articulated(tree, q)
@@ -89,7 +87,7 @@ def frame_of_innovations(tree: Tree, q: Any, e: Any, frame: Any, axes: str) -> A
     equations="Part II (6.4d)-(6.4f), (6.17)",
     refuses=no_filling_in,
 )
-def joints_of_innovations(tree: Tree, q: Any, e: Any) -> Any:
+def joints_of_innovations(tree: Tree, q: Joints, e: Joints) -> Output:
     """Return the joint accelerations M^-1 x by joint forces x, from their innovations e."""
     known = articulated(tree, q)
     alpha, y = tree.field(Motion), tree.output("v")

@@ -18,10 +18,10 @@ Differs: they number links from the tip; trees.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...errors import ArgumentError
-from ...model import PlacedFrame, Tree
+from ...model import Frame, Joints, PlacedFrame, Tree
 from ...spatial import Chain, Transform, Turn
 from ...spatial.linear import ZERO3, dot
 from ..binding import Binding, follower_binding
@@ -45,7 +45,7 @@ class AtFrame(NamedTuple):
     binding: Binding | None
 
 
-def view(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Chain:
+def view(tree: Tree, q: Joints, frame: PlacedFrame, axes: str) -> Chain:
     """Return the transform from a frame's body to the frame, in the chosen axes."""
     if axes == "origin":
         raise ArgumentError(
@@ -55,13 +55,13 @@ def view(tree: Tree, q: Any, frame: PlacedFrame, axes: str) -> Chain:
     return Chain((frame.placement, *turn))
 
 
-def at_frame(tree: Tree, q: Any, known: Articulated, frame: PlacedFrame, axes: str) -> AtFrame:
+def at_frame(tree: Tree, q: Joints, known: Articulated, frame: PlacedFrame, axes: str) -> AtFrame:
     """Return the compliance of a frame, given the articulated inertias."""
-    X, S, _, G, D = known
+    X, S, G, D = known.gains
     Y = tree.field(Mobility)
     for i, p in tree.path(frame):
         Y[i] = Y[p].carried(X[i]).through(S[i], G[i], D[i])
-    bound = follower_binding(tree, X, S, G, D) if tree.couplings else None
+    bound = follower_binding(tree, known.gains) if tree.couplings else None
     a = bound.responses(tree.path(frame))[1] if bound else None
     Xf = view(tree, q, frame, axes)
     Yf = Y[frame.body].carried(Xf).rows()
@@ -81,7 +81,7 @@ def at_frame(tree: Tree, q: Any, known: Articulated, frame: PlacedFrame, axes: s
     equations="Part II (6.8)-(6.10)",
     regroup=True,
 )
-def operational_inertia_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
+def operational_inertia_inverse(tree: Tree, q: Joints, frame: Frame, axes: str) -> Rows:
     """J M^-1 J^T of a frame, in its own axes or the world's."""
     return at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance
 
@@ -93,7 +93,7 @@ def operational_inertia_inverse(tree: Tree, q: Any, frame: Any, axes: str) -> An
     equations="Part II (6.8)-(6.10)",
     regroup=True,
 )
-def operational_inertia(tree: Tree, q: Any, frame: Any, axes: str) -> Any:
+def operational_inertia(tree: Tree, q: Joints, frame: Frame, axes: str) -> Rows:
     """(J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
     Y = at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance
     Lambda, spoilt = regular_inverse(tree, frame, Y)

@@ -14,9 +14,7 @@ is eqs. (15)-(17), read so.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Tree
+from ...model import Frame, Joints, Tree, Values
 from ...spatial import Force, Inertia, Motion
 from ...spatial.linear import cross, matvec, subtract, transpose
 from ..kinematics.pose import path_poses
@@ -26,7 +24,7 @@ __all__ = ["body_sum", "composite_body_momentum"]
 
 
 @algorithm("momentum", "composite-body", paper="Jain 1991", equations="(24)-(29), with velocities")
-def composite_body_momentum(tree: Tree, q: Any, qd: Any, frame: Any) -> Any:
+def composite_body_momentum(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> Force:
     """Return the momentum, by composite bodies that move one after the other."""
     Ic, h = tree.field(Inertia), tree.field(Force)
     X = tree.own()
@@ -40,7 +38,7 @@ def composite_body_momentum(tree: Tree, q: Any, qd: Any, frame: Any) -> Any:
 
 
 @algorithm("momentum", "body-sum", paper="Jain 1991", equations="(15)-(17), with velocities")
-def body_sum(tree: Tree, q: Any, qd: Any, frame: Any) -> Any:
+def body_sum(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> Force:
     """Return the momentum, body by body."""
     v, h = tree.field(Motion), tree.field(Force)
     X = tree.own()
@@ -53,7 +51,7 @@ def body_sum(tree: Tree, q: Any, qd: Any, frame: Any) -> Any:
     return _at(tree, q, frame, h)
 
 
-def _at(tree: Tree, q: Any, frame: Any, h: Any) -> Force:
+def _at(tree: Tree, q: Joints, frame: Frame, h: Values[Force]) -> Force:
     """Return a momentum about the base's origin, about a frame's."""
     f = tree.frame(frame)
     pose = f.pose(path_poses(tree, q, f)[f.body])

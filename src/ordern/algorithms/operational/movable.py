@@ -17,22 +17,20 @@ divided by their traces: no units matter. Eigenvalues of Y are squares: with 1e-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...errors import ArgumentError, SingularError
 from ...model import BASE, Frame, Model
 from ...records import dataclass
+from ..composed import Array, Ask
 from ..factors.linear import symmetric_inverse
 from .regular import path_length
 
 __all__ = ["TOLERANCE", "Movable", "answer", "decide"]
-
-Array = NDArray[Any]
-Ask = Callable[..., Array]
 
 TOLERANCE = 1e-12
 """Eigenvalues below this part of the largest count as zero; rounding gives 1e-15. Above it, four digits of the inverse

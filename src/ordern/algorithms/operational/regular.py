@@ -24,6 +24,7 @@ from typing import Any
 from ...graph import where_less
 from ...model import BASE, Frame, Model, Tree
 from ...spatial.linear import dot
+from ..composed import Array
 from ..factors.linear import Rows, symmetric_inverse
 
 __all__ = ["path_length", "regular_inverse"]
@@ -37,7 +38,7 @@ _OTHER = 1e-1
 """The part of one half that is added to the other: more than rounding times the limit, in single precision too."""
 
 
-def regular_inverse(tree: Tree, frame: Any, Y: Rows) -> tuple[Rows, Any]:
+def regular_inverse(tree: Tree, frame: Frame, Y: Rows) -> tuple[Rows, Any]:
     """Return the inverse of a frame's compliance, and a number that is 0 if it exists and not a number otherwise."""
     Lambda = symmetric_inverse(Y)
     length = path_length(tree.model, tree.model.frame(frame))
@@ -60,5 +61,5 @@ def path_length(model: Model, frame: Frame) -> float:
     return total
 
 
-def _norm(p: Any) -> float:
+def _norm(p: Array) -> float:
     return float((p @ p) ** 0.5)
