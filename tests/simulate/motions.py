@@ -6,7 +6,7 @@ import numpy as np
 
 import ordern as on
 from ordern.simulate.results.result import Result
-from ordern.simulate.run.event_record import Happened
+from ordern.simulate.run.log import Happened
 
 Array = np.ndarray
 

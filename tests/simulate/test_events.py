@@ -280,7 +280,7 @@ def test_mistakes_are_named() -> None:
         FREE.simulate(events=[Event.limit("lfit")])
     with pytest.raises(ArgumentError, match="'lift' has no limits"):
         FREE.simulate(events=[Event.limit("lift")])
-    with pytest.raises(ArgumentError, match="give Event"):
+    with pytest.raises(ArgumentError, match=r"events must be on\.Event objects, events=\[on\.Event\(function"):
         FREE.simulate(events=[lambda t, q, v: 0.0])
     for given in (lambda t, q, v: 0.0, "limit", 3):
         with pytest.raises(ArgumentError, match=r"events must be on\.Event objects, events=\[on\.Event\(function"):

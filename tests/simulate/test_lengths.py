@@ -35,7 +35,7 @@ def test_more_steps_than_a_run_may_take(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("step", [0, -1.0, math.nan, math.inf, -math.inf, HUGE, True, 1j, "1", [0.1]])
 def test_a_step_that_is_none(method: str, step: Any) -> None:
-    with pytest.raises(ArgumentError, match="step must be a positive time in seconds"):
+    with pytest.raises(ArgumentError, match="step, in seconds, must be a finite number above zero"):
         PENDULUM.simulate(START, until=1.0, method=method, step=step)
 
 
@@ -92,13 +92,13 @@ def test_an_event_may_end_what_has_no_end() -> None:
         ({"atol": 1e-300}, "atol must be at least 1e-60, not 1e-300"),
         ({"rtol": 1e-300, "atol": 1e-300}, r"rtol = 1e-300 and atol = 1e-300 are too small: no step is that accurate"),
         ({"rtol": 1e-30, "atol": 1e-30}, "no step is that accurate"),
-        ({"rtol": math.nan}, "rtol must be a number that is not below 0, not nan"),
-        ({"atol": math.inf}, "atol must be a number that is not below 0, not inf"),
+        ({"rtol": math.nan}, "rtol must be a finite number not below zero, not nan"),
+        ({"atol": math.inf}, "atol must be a finite number not below zero, not inf"),
         ({"rtol": HUGE}, "rtol must be"),
         ({"atol": 1j}, "atol must be"),
         ({"rtol": True}, "rtol must be"),
-        ({"smoothing": HUGE}, "smoothing must be"),
-        ({"smoothing": math.nan}, "smoothing must be"),
+        ({"smoothing": HUGE}, "smoothing, a velocity, must be"),
+        ({"smoothing": math.nan}, "smoothing, a velocity, must be"),
         ({"restitution": 1j}, "restitution must be"),
         ({"restitution": HUGE}, "restitution must be"),
     ],
@@ -132,9 +132,9 @@ class Held:
     [
         (1e-300, "the period of tau = 1e-300 s is too short"),
         (1e-12, "the period of tau = 1e-12 s takes 1e\\+12 steps"),
-        (HUGE, "period of Held must be a positive number"),
-        (math.nan, "period of Held must be a positive number"),
-        (True, "period of Held must be a positive number"),
+        (HUGE, "period of Held must be a finite number above zero"),
+        (math.nan, "period of Held must be a finite number above zero"),
+        (True, "period of Held must be a finite number above zero"),
     ],
 )
 def test_periods_that_are_none(period: Any, words: str) -> None:

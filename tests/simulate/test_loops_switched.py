@@ -112,7 +112,7 @@ def test_a_loop_that_is_open_is_not_closed() -> None:
     ("make", "words"),
     [
         (lambda: on.Switch(open=["a"]), "either a time"),
-        (lambda: on.Switch(at=-1.0, open=["a"]), "not below 0"),
+        (lambda: on.Switch(at=-1.0, open=["a"]), "not below zero"),
         (lambda: on.Switch(at=1.0), "open="),
         (lambda: on.Switch(at=1.0, open=["a"], close=["a"]), "at once"),
         (lambda: on.Switch(3.0, open=["a"]), "at=3.0"),

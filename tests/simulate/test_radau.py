@@ -148,8 +148,7 @@ def test_observed_order() -> None:
     for h in (0.04, 0.02):
         integrator = started(Radau, FLOATING, q, v, rtol=1e-2, atol=1e-2, step=h)
         integrator._newton_tolerance = 1e-10
-        integrator._h = h
-        integrator._limited = lambda _, h=h: h
+        integrator.h = h
         steps = run(integrator, 0.4)
         assert not any(s.rejected for s in steps)
         errors.append(apart(FLOATING, steps[-1], exact.q[-1], exact.v[-1]))

@@ -156,12 +156,12 @@ def test_names_that_do_not_exist() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"q": np.zeros((25, 2))}, r"q of this motion must have the shape \(25, 1\), not \(25, 2\)"),
+        ({"q": np.zeros((25, 2))}, r"q of this motion has shape \(25, 2\); expected \(25, 1\)"),
         ({"t": np.zeros((25, 1))}, "t of this motion"),
         ({"t": T[::-1]}, "never decrease"),
         ({"t": np.where(T > 1, np.nan, T)}, "finite"),
         ({"work": np.zeros(3)}, "work of this motion"),
-        ({"tau": "none"}, "array of numbers"),
+        ({"tau": "none"}, r"tau of this motion must be numbers of shape \(25, 1\), not 'none'"),
         ({"extra": {"energy": T}}, "name of another series"),
         ({"extra": {"q.slide": T}}, "name of another series"),
         ({"extra": {"x": T[1:]}}, "x of this motion"),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records import dataclass
-from ..simulate.run.event_record import Happened
+from ..simulate.run.log import Happened
 from .as_one_robot import to_whole
 from .contacts import Parted
 from .state import GraspState

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import array
 from ..errors import ArgumentError
 from .events import Event
-from .exchange import real
 from .integrators.explicit import Explicit
 from .integrators.integrator import Integrator
 from .run.fingerprint import fingerprint
@@ -29,27 +29,20 @@ Array = NDArray[np.float64]
 
 
 def initial_state(name: str, given: ArrayLike | None, usual: Array, robot: Robot) -> Array:
-    """Return positions or velocities at the start: the given ones, or the usual ones."""
+    """Return positions or velocities at the start: the given ones, or the defaults."""
     if given is None:
         return np.array(usual, dtype=float)
-    x = np.array(real(name, given))
-    what = "positions: nq" if name == "q0" else "velocities: nv"
-    if x.shape != usual.shape:
-        raise ArgumentError(f"{name} has shape {x.shape}; for {robot.name!r} it must be {usual.shape} ({what})")
-    if not np.isfinite(x).all():
-        k = int(np.flatnonzero(~np.isfinite(x))[0])
-        raise ArgumentError(f"{name} must be finite; entry {k} is {x[k]}")
-    return x
+    meaning = "positions: nq" if name == "q0" else "velocities: nv"
+    return np.array(array(given, usual.shape, f"{name} of {robot.name!r} ({meaning})"))
 
 
 def report_times(until: Any) -> tuple[Array | None, float]:
-    """Return the times to report, if they are given, and the end."""
+    """Return the times to report, or None if only the end is given, and the end."""
     try:
-        if np.asarray(until).dtype.kind not in "iuf":
-            raise TypeError
-        x = np.array(until, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"until must be a time in seconds or a list of times, not {until!r}") from None
+        given = np.asarray(until)
+    except ValueError:  # lists of different lengths
+        given = np.zeros(0)
+    x = given.astype(float) if given.dtype.kind in "iuf" else np.zeros(0)
     if not x.size or x.ndim > 1 or not np.isfinite(x).all() or x.min() < 0.0:
         raise ArgumentError(
             f"until must be a time in seconds or a list of times, finite and not below 0; not {until!r}"
@@ -79,7 +72,7 @@ def integrator_for(problem: Problem, options: SimulationOptions) -> Integrator:
 
 
 def require_end(end: float, tau: Applied, options: SimulationOptions, ends_early: bool = False) -> None:
-    """Raise if a run cannot get to its end by its steps; a run that something may end before need not get there."""
+    """Raise if the steps of a run cannot reach its end; a run that may end early need not reach it."""
     early = ends_early or options.ends_early
     require_reachable(end, options.step, "step", options.max_steps, early)
     require_reachable(end, tau.longest, "the period of tau", options.max_steps, early)
@@ -88,7 +81,7 @@ def require_end(end: float, tau: Applied, options: SimulationOptions, ends_early
 def run_key(
     parts: dict[str, Any], problem: Problem, options: SimulationOptions, state: tuple[Array, Array], span: Any
 ) -> str:
-    """Return the identity of a run: a digest for each part, so that an error can name the part that differs."""
+    """Return the key of a run in a checkpoint: a digest of each part, so that errors can name the part that differs."""
 
     def text(x: Any) -> str:
         if isinstance(x, np.ndarray):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import array
 from ..errors import ArgumentError
 from ..loops.limits import loop_positions
 from ..records import dataclass
@@ -15,12 +17,14 @@ from .run.endings import Ending
 from .run.watchers import Phase, Watcher, WatchFunction
 
 if TYPE_CHECKING:
+    from ..model import Loop, ModelJoint
     from ..robot import Robot
     from .run.run import Run
 
-__all__ = ["Event"]
+__all__ = ["Event", "listed"]
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,8 @@ class Event:
 
     With `direction` 1 only upward, with -1 only downward passages count; a `terminal` event ends the run. A run that
     starts exactly at zero has not passed through it. An `effect`, a function of (t, q, v), returns the velocities after
-    the event, or None to leave them: a kick, a brake, an impact of one's own. Loops share in it, and the energy that
-    it takes is booked as dissipated.
+    the event, or None to leave them: a kick, a brake, an impact of your own. Loops take part in the impact, and the
+    energy that it takes counts as dissipated.
 
     >>> import ordern as on
     >>> robot = on.load("double-pendulum")
@@ -57,9 +61,9 @@ class Event:
 
     @classmethod
     def limit(cls, joint: str, *, terminal: bool = False) -> Event:
-        """Watch for a coordinate of the joint, or of the joint that closes the loop of this name, leaves its limits.
+        """Watch for a joint that leaves its limits. The name is that of a joint, or of a loop that a joint closes.
 
-        An angle of the latter counts within half a turn of the middle of its limits.
+        Angles of a joint that closes a loop are within half a turn of the middle of their limits.
         """
         return cls(_Limit(joint), f"limit of {joint}", -1, terminal)
 
@@ -77,13 +81,12 @@ class Event:
 
         `direction` is -1 for downward passages (the default), 1 for upward ones, 0 for both; `terminal` ends the run.
         """
-        n = np.array(normal, dtype=float)
-        if n.shape != (3,) or not np.isfinite(n).all() or not n.any():
-            raise ArgumentError(f"Event.plane: the normal must be 3 finite numbers, not all zero; given {normal!r}")
-        if not math.isfinite(offset):
-            raise ArgumentError(f"Event.plane: the offset must be finite, not {offset!r}")
+        n = array(normal, (3,), "Event.plane: the normal")
+        distance = float(array(offset, (), "Event.plane: the offset"))
+        if not n.any():
+            raise ArgumentError("Event.plane: the normal must be 3 numbers, not all zero")
         size = float(np.linalg.norm(n))
-        plane = _Plane(frame, tuple((n / size).tolist()), float(offset) / size)
+        plane = _Plane(frame, tuple((n / size).tolist()), distance / size)
         return cls(plane, f"{frame} at plane", direction, terminal)
 
     @classmethod
@@ -92,8 +95,8 @@ class Event:
 
         `direction` is -1 for downward passages (the default), 1 for upward ones, 0 for both; `terminal` ends the run.
         """
-        event = cls.plane(frame, (0.0, 0.0, 1.0), height, direction=direction, terminal=terminal)
-        return cls(event.function, f"{frame} at height {height:g}", direction, terminal)
+        event = cls.plane(frame, offset=height, direction=direction, terminal=terminal)
+        return replace(event, name=f"{frame} at height {height:g}")
 
     def bound(self, robot: Robot) -> WatchFunction:
         """Return the function for this robot: names are looked up once."""
@@ -104,9 +107,7 @@ class Event:
         """Return the watcher of this event, the one of this index among the user's."""
         effect = self._act if self.terminal or self.effect is not None else None
         phase = Phase.END if self.terminal else Phase.EFFECT
-        return Watcher(
-            self.name, self.bound(robot), effect, self.direction, phase, together=True, index=index
-        )  # fmt: skip
+        return Watcher(self.name, self.bound(robot), effect, self.direction, phase, together=True, index=index)
 
     def _act(self, run: Run) -> None:
         """Change the velocities, or end the run."""
@@ -116,56 +117,62 @@ class Event:
             run.stop(Ending.EVENT, f"event {self.name!r} at t = {run.t:.9g} s")
 
 
-@dataclass(frozen=True)
-class _Limit:
-    """How far a joint is inside of its limits."""
-
-    joint: str
+class _Ready:
+    """A function of (t, q, v) that needs a robot: `bind` makes it."""
 
     def __call__(self, t: float, q: Array, v: Array) -> float:
         raise ArgumentError("this event is used through robot.simulate(events=[...])")
 
+
+@dataclass(frozen=True)
+class _Limit(_Ready):
+    """The distance of a joint from the nearest of its limits; negative outside."""
+
+    joint: str
+
     def bind(self, robot: Robot) -> WatchFunction:
         if any(x.name == self.joint for x in robot.loops):
-            return _loop_limit(robot, self.joint)
+            every = robot if all(x.active for x in robot.loops) else robot.with_loops([x.name for x in robot.loops])
+            x = next(x for x in every.loop_table.loops if x.loop.name == self.joint)
+            return self._inside(x.loop, lambda q: loop_positions(every, q)[x.q])
         c = robot.joint(self.joint)
         if c.mimic is not None:
-            raise ArgumentError(
-                f"Event.limit: joint {c.name!r} follows {robot.joints[c.mimic.joint].name!r}; watch that joint"
-            )
-        lower, upper, where = np.array(c.lower), np.array(c.upper), c.q
+            leader = robot.joints[c.mimic.joint].name
+            raise ArgumentError(f"Event.limit: joint {c.name!r} follows {leader!r}; watch that joint")
+        return self._inside(c, lambda q: q[c.q])
+
+    def _inside(self, limited: Loop | ModelJoint, positions: Callable[[Array], Array]) -> WatchFunction:
+        lower, upper = np.array(limited.lower), np.array(limited.upper)
         if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
-            raise ArgumentError(f"Event.limit: joint {c.name!r} has no limits")
-        return lambda t, q, v: float(np.minimum(q[where] - lower, upper - q[where]).min())
+            raise ArgumentError(f"Event.limit: joint {self.joint!r} has no limits")
 
+        def inside(t: float, q: Array, v: Array) -> float:
+            at = positions(q)
+            return float(np.minimum(at - lower, upper - at).min())
 
-def _loop_limit(robot: Robot, name: str) -> WatchFunction:
-    """How far the joint that closes a loop is inside of its limits."""
-    every = robot if all(x.active for x in robot.loops) else robot.with_loops([x.name for x in robot.loops])
-    x = next(x for x in every.loop_table.loops if x.loop.name == name)
-    lower, upper = np.array(x.loop.lower), np.array(x.loop.upper)
-    if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
-        raise ArgumentError(f"Event.limit: the joint of loop {name!r} has no limits")
-
-    def inside(t: float, q: Array, v: Array) -> float:
-        at = loop_positions(every, q)[x.q]
-        return float(np.minimum(at - lower, upper - at).min())
-
-    return inside
+        return inside
 
 
 @dataclass(frozen=True)
-class _Plane:
+class _Plane(_Ready):
     """The distance of a frame's origin from a plane."""
 
     frame: str
     normal: tuple[float, ...]
     offset: float
 
-    def __call__(self, t: float, q: Array, v: Array) -> float:
-        raise ArgumentError("this event is used through robot.simulate(events=[...])")
-
     def bind(self, robot: Robot) -> WatchFunction:
         robot.frame(self.frame)
         normal, offset, frame = np.array(self.normal), self.offset, self.frame
         return lambda t, q, v: float(normal @ robot.pose(q, frame)[:3, 3]) - offset
+
+
+def listed(what: str, given: Any, cls: type[T], example: str) -> tuple[T, ...]:
+    """Return one object of a class, or several, in a tuple; raise, with an example, if it is something else."""
+    if given is None or isinstance(given, cls):
+        return () if given is None else (given,)
+    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else (given,)
+    for x in found:
+        if not isinstance(x, cls):
+            raise ArgumentError(f"{what} must be on.{cls.__name__} objects, {what}={example}; not {x!r}")
+    return found

@@ -1,32 +1,17 @@
-"""Arrays that are exchanged with the user: states are handed out read-only, and numbers that come back are real."""
+"""States that the user's functions see: they are read-only."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError
-
-__all__ = ["read_only", "real"]
+__all__ = ["read_only"]
 
 Array = NDArray[np.float64]
 
 
 def read_only(x: Array) -> Array:
-    """Return a view of an array that cannot be written to: a function that did would change the run's own state."""
+    """Return a view of an array that cannot be written to: a function that wrote to it would change the run's state."""
     view: Array = x.view()
     view.flags.writeable = False
     return view
-
-
-def real(what: str, x: Any) -> Array:
-    """Return numbers as floats, the same array if they are; raise where they are complex, or no numbers."""
-    try:
-        found = np.asarray(x)
-        if found.dtype.kind != "c":
-            return found.astype(float, copy=False)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what}: expected numbers, not {x!r}") from None
-    raise ArgumentError(f"{what}: expected real numbers, not complex ones ({found.dtype}); give their real part")

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import positive, real
 from ..errors import ArgumentError
 from ..records import dataclass
-from .exchange import read_only, real
+from .exchange import read_only
 from .integrators.integrator import StepFailedError
 from .run.endings import Ending
 from .run.fingerprint import fingerprint
-from .run.lengths import is_positive
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -281,7 +281,9 @@ def applied(robot: Robot, tau: Any) -> Applied:
     if callable(tau):
         _require_force(tau)
         period = getattr(tau, "period", None)
-        return Function(robot, tau) if period is None else Sampled(robot, tau, _period(tau, period))
+        if period is None:
+            return Function(robot, tau)
+        return Sampled(robot, tau, positive(period, f"tau: the period of {type(tau).__name__}"))
     if isinstance(tau, tuple) and len(tau) == 2 and np.ndim(tau[0]) == 1 and np.ndim(tau[1]) == 2:
         return Tabled(robot, Table(*tau))
     return Constant(robot, _numbers("tau", tau))
@@ -392,7 +394,7 @@ class External:
 
     def _bodies(self, given: Any, what: str, table: Table | None = None) -> Array:
         with np.errstate(invalid="ignore"):
-            forces = real(what, self.robot._forces(given))
+            forces = real(self.robot._forces(given), f"{what}: the forces")
         n, rows = len(self.robot.bodies), () if table is None else table.t.shape
         if forces.shape != (*rows, n, 6):
             raise ArgumentError(
@@ -418,7 +420,7 @@ def called(robot: Robot, function: TimeFunction, t: float, q: Array, v: Array) -
     if answer is None:
         raise ArgumentError(f"tau: at t = {t:.9g} s the function returned None; give {robot.nv} numbers")
     is_plain = type(answer) is np.ndarray and answer.dtype == np.float64
-    tau = answer if is_plain else real(f"tau: what the function returned at t = {t:.9g} s", answer)
+    tau = answer if is_plain else real(answer, f"tau: the result of the function at t = {t:.9g} s")
     if tau.shape != (robot.nv,):
         raise ArgumentError(
             f"tau: at t = {t:.9g} s the function returned an array of shape {tau.shape}; for {robot.name!r} give "
@@ -444,13 +446,7 @@ def _checked(robot: Robot, what: str, tau: Array) -> Array:
 
 
 def _numbers(what: str, x: Any) -> Array:
-    return np.array(real(what, x))
-
-
-def _period(tau: Any, period: Any) -> float:
-    if not is_positive(period):
-        raise ArgumentError(f"tau: the period of {type(tau).__name__} must be a positive number, not {period!r}")
-    return float(period)
+    return np.array(real(x, what))
 
 
 def _breaks_of(function: Any) -> Array:

@@ -1,4 +1,4 @@
-"""How much memory there is: what cannot fit is refused before anything is read or computed."""
+"""The memory of this machine: data that cannot fit is refused before anything is read or computed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["machine_memory"]
 
 
 def machine_memory() -> float:
-    """Return the bytes of this machine's memory; more than any machine has where it does not tell."""
+    """Return the memory of this machine in bytes; a number larger than any memory if it is unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):

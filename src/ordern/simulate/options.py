@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..arguments import real_number
-from ..errors import ArgumentError, unknown_name
+from ..arguments import choice, positive, real_number
+from ..errors import ArgumentError
 from ..loops.dynamics import BAUMGARTE
 from ..records import dataclass
 from .constraints.limits import MODES
-from .events import Event
+from .events import Event, listed
 from .forces import require_signature
 from .integrators.integrator import Settings
 from .integrators.tableaus import TABLEAUS
-from .run.lengths import LEAST_TOLERANCE, ROUNDING, is_positive
+from .run.lengths import LEAST_TOLERANCE, ROUNDING
 from .switches import Switch, switch_list
 
 __all__ = ["METHODS", "TOLERANCES", "SimulationOptions", "share_of_a_step"]
@@ -55,23 +54,22 @@ class SimulationOptions:
     def __post_init__(self) -> None:
         self._check_method()
         self._check_tolerances()
-        if self.limits not in MODES:
-            raise unknown_name("way to treat limits", self.limits, MODES)
+        choice("way to treat limits", self.limits, MODES)
         if not 0.0 <= real_number(self.restitution) <= 1.0:
             raise ArgumentError(f"restitution must be between 0 (no bounce) and 1 (no loss), not {self.restitution!r}")
-        if not is_positive(self.smoothing):
-            raise ArgumentError(f"smoothing must be a positive velocity, not {self.smoothing!r}")
-        if not is_positive(self.max_steps) or int(self.max_steps) != self.max_steps:
+        if not real_number(self.max_steps) >= 1.0 or self.max_steps % 1:
             raise ArgumentError(f"max_steps must be a whole number above 0, not {self.max_steps!r}")
         if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
             raise ArgumentError(f"progress must be True, False or a function of a fraction, not {self.progress!r}")
+        events = listed("events", self.events, Event, "[on.Event(function, name=...), on.Event.limit(joint)]")
+        for e in events:
+            require_signature(f"event {e.name!r}: the function", e.function)
         exact = {
-            "step": None if self.step is None else float(self.step),
             "restitution": float(self.restitution),
-            "smoothing": float(self.smoothing),
+            "smoothing": positive(self.smoothing, "smoothing, a velocity,"),
             "max_steps": int(self.max_steps),
             "dense": bool(self.dense),
-            "events": event_list(self.events),
+            "events": events,
             "drift": _drift(self.drift),
             "switches": switch_list(self.switches),
         }
@@ -79,30 +77,25 @@ class SimulationOptions:
             object.__setattr__(self, name, x)
 
     def _check_method(self) -> None:
-        if self.method not in METHODS:
-            raise unknown_name("method of simulation", self.method, METHODS)
+        choice("method of simulation", self.method, METHODS)
         if self.method == "variational" and self.limits == "bounce":
             raise ArgumentError("limits='bounce' is not for the method 'variational'; use an adaptive one")
-        if self.tolerance not in TOLERANCES:
-            raise unknown_name("meaning of tolerances", self.tolerance, TOLERANCES)
-        if self.step is not None and not is_positive(self.step):
-            raise ArgumentError(f"step must be a positive time in seconds, not {self.step!r}")
+        choice("meaning of tolerances", self.tolerance, TOLERANCES)
+        if self.step is not None:
+            object.__setattr__(self, "step", positive(self.step, "step, in seconds,"))
         fixed = self.method == "variational" or (self.method in TABLEAUS and not TABLEAUS[self.method].adaptive)
         if fixed and self.step is None:
             raise ArgumentError(f"the method {self.method!r} takes steps of a fixed length: give step=, in seconds")
 
     def _check_tolerances(self) -> None:
-        rtol, atol = self.rtol, self.atol
-        for name, x in (("rtol", rtol), ("atol", atol)):
-            if not 0.0 <= real_number(x) < math.inf:
-                raise ArgumentError(f"{name} must be a number that is not below 0, not {x!r}")
+        rtol, atol = positive(self.rtol, "rtol", zero=True), positive(self.atol, "atol", zero=True)
         if max(rtol, atol) < ROUNDING:
             small = f"rtol = {rtol:g} and atol = {atol:g} are too small" if rtol or atol else "rtol and atol are both 0"
             raise ArgumentError(f"{small}: no step is that accurate, as numbers are rounded to a part of 1e-16")
         if atol < LEAST_TOLERANCE:
             raise ArgumentError(
-                f"atol must be at least {LEAST_TOLERANCE:g}, not {atol!r}: where a coordinate or a velocity is zero, "
-                "it alone says how accurate a step has to be"
+                f"atol must be at least {LEAST_TOLERANCE:g}, not {atol!r}: if a coordinate or a velocity is zero, only "
+                "atol sets the accuracy of a step"
             )
 
     @property
@@ -114,7 +107,7 @@ class SimulationOptions:
 
     @property
     def order(self) -> int:
-        """The order of the method, by which events are sampled."""
+        """The order of the method, which sets how densely events are sampled."""
         return TABLEAUS[self.method].order if self.method in TABLEAUS else 4
 
     @property
@@ -126,7 +119,7 @@ class SimulationOptions:
 
     @property
     def ends_early(self) -> bool:
-        """Whether an event or a limit may end the run before its time."""
+        """True if an event or a limit may end the run before its time."""
         return self.limits == "stop" or any(e.terminal for e in self.events)
 
     def shown(self) -> Callable[[float], Any] | None:
@@ -149,26 +142,6 @@ def share_of_a_step(tolerance: float, method: str) -> float:
     within the tolerance. Error estimates of different methods differ in how far they are above the error.
     """
     return max(_SHARES.get(method, 0.1) * tolerance, min(tolerance, 2e-15))
-
-
-def event_list(events: Any) -> tuple[Event, ...]:
-    """Return events in a tuple; raise if they are not events."""
-    if isinstance(events, Event):
-        return (events,)
-    try:
-        found = () if events is None else None if isinstance(events, (str, bytes)) else tuple(events)
-    except TypeError:
-        found = None
-    if found is None:
-        raise ArgumentError(
-            f"events must be on.Event objects, events=[on.Event(function, name=...)], or ready ones such as "
-            f"on.Event.limit(joint); not {events!r}"
-        )
-    for e in found:
-        if not isinstance(e, Event):
-            raise ArgumentError(f"events must be on.Event objects: give Event(function, ...) instead of {e!r}")
-        require_signature(f"event {e.name!r}: the function", e.function)
-    return found
 
 
 def _drift(drift: Any) -> str | tuple[float, float]:

@@ -92,7 +92,10 @@ def drive(
     began: float,
     contacts: OneSided | None = None,
 ) -> Result:
-    """Run to the end of the span, with a checkpoint if there is one; `parts` identify the run besides its settings."""
+    """Run to the end of the span, with a checkpoint if one is given.
+
+    `parts` identify the run in the checkpoint, in addition to its options.
+    """
     resting = Stepwise(integrator_for(problem, options)) if options.limits == "bounce" else None
     ready = time.perf_counter()
     run = Run(problem, runner, resting, state, span, stops, options, ready, ready - began, contacts)
@@ -101,7 +104,7 @@ def drive(
 
 
 def _compile(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> None:
-    """Call all functions of the robot that a run needs once, so that compiling is not counted as running."""
+    """Call all functions of the robot that a run needs once, so that the time of the run does not include compiling."""
     drift = problem.drift if problem.constrained else ""
     key = ("simulate", problem.dynamics_method, len(stops), problem.external.absent, drift)
     kept(problem.robot, key, lambda: _use(problem, q, v, stops))
@@ -128,7 +131,7 @@ def _use(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> bool:
 
 
 def _closing(problem: Problem, options: SimulationOptions) -> Closing | str:
-    """Return how compiled steps keep loops closed, or the reason why these are stepped from Python."""
+    """Return how compiled steps keep loops closed, or the reason why the steps are taken from Python."""
     if problem.drift != "project":
         return f"loops with drift={problem.drift!r} are stepped from Python"
     if problem.switched:
@@ -139,7 +142,7 @@ def _closing(problem: Problem, options: SimulationOptions) -> Closing | str:
 
 
 def _runner(problem: Problem, options: SimulationOptions, between: bool) -> Runner:
-    """Return machine code where forces are known beforehand, else steps from Python."""
+    """Return compiled steps if the forces are known in advance, else steps from Python."""
     reasons, method = [], options.method
     closing = _closing(problem, options) if problem.constrained else None
     if isinstance(closing, str):

@@ -1,9 +1,9 @@
 """Loops that open and close during a run: chains whose structure varies.
 
-Opening a loop takes its constraints away; the state goes on as it is. A loop that closes must be closed in position at
-that moment, within a tolerance; its relative velocity is taken away at once, by the impulses of its constraints: v goes
-to the nearest velocity, in kinetic energy, that keeps all loops closed. That is a perfectly inelastic impact, and what
-it takes is booked as lost.
+Opening a loop removes its constraints; the state does not change. A loop that closes must be closed in position at that
+moment, within a tolerance. The impulses of its constraints remove its relative velocity at once: v becomes the nearest
+velocity, in kinetic energy, that keeps all loops closed. This is a perfectly inelastic impact, and the energy that it
+takes counts as dissipated.
 
 Reference: Nakamura and Yamane, Dynamics computation of structure-varying kinematic chains and its application to human
 figures, 2000.
@@ -14,13 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..arguments import real_number
+from ..arguments import positive
 from ..errors import ArgumentError, unknown_name
 from ..records import dataclass
-from .events import Event
-from .run.lengths import is_positive
+from .events import Event, listed
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -30,16 +27,16 @@ __all__ = ["Switch", "require_loops", "switch_list"]
 
 @dataclass(frozen=True)
 class Switch:
-    """Loops to be opened and closed: at a time, or when an event takes place, the first time or each (once=False).
+    """Loops to open and close: at a time, or when an event takes place, the first time or every time (once=False).
 
-    Switches that are due at the same moment (within 1e-10 s) act all, as one: those at times first, then those of
-    events, in the order in which they are given. Where two of them name the same loop, the later one counts. Loops
-    that close then take away velocities in one impact. Joints that meet their stops at that moment do so before, and
-    an event or a limit that ends the run there ends it after them.
+    Switches that are due at the same moment (within 1e-10 s) act together: first those at times, then those of events,
+    in the order in which they are given. If two of them name the same loop, the later one counts. All loops that close
+    at that moment do so in one impact. Joints that meet their stops at that moment do so before; an event or a limit
+    that ends the run at that moment ends it afterwards.
 
-    What is open already is not opened again, nor closed what is closed; as long as there is nothing to be done, the
-    event is not watched. A loop is closed only if it is open by no more than `tolerance` (rad and m) at that moment;
-    otherwise the run ends there, and its report says so.
+    A loop that is open already is not opened again, nor is a closed one closed again; while all named loops are in
+    their final state, the event is not watched. A loop is closed only if its residual is at most `tolerance` (rad and
+    m) at that moment; otherwise the run ends there, and its report says so.
 
     >>> import ordern as on
     >>> let_go = on.Switch(at=0.5, open=["left"])
@@ -63,10 +60,9 @@ class Switch:
             raise ArgumentError(
                 f"Switch: an event is an on.Event(function, ...), not {self.when!r}; a time is at={self.when!r}"
             )
-        if self.at is not None and not 0.0 <= real_number(self.at) < np.inf:
-            raise ArgumentError(f"Switch: at must be a time in seconds, finite and not below 0, not {self.at!r}")
-        if not is_positive(self.tolerance):
-            raise ArgumentError(f"Switch: tolerance must be a positive number, not {self.tolerance!r}")
+        if self.at is not None:
+            positive(self.at, "Switch: `at`, a time in seconds,", zero=True)
+        positive(self.tolerance, "Switch: `tolerance`")
         for name in ("open", "close"):
             object.__setattr__(self, name, _names(name, getattr(self, name)))
         both = set(self.open) & set(self.close)
@@ -76,10 +72,8 @@ class Switch:
             raise ArgumentError("Switch: name loops to open=[...] or close=[...]")
 
     def __str__(self) -> str:
-        parts = [
-            f"{what} {', '.join(names)}" for what, names in (("opens", self.open), ("closes", self.close)) if names
-        ]
-        return "; ".join(parts)
+        changes = {"opens": self.open, "closes": self.close}
+        return "; ".join(f"{what} {', '.join(names)}" for what, names in changes.items() if names)
 
 
 def _names(what: str, given: Any) -> tuple[str, ...]:
@@ -94,17 +88,7 @@ def _names(what: str, given: Any) -> tuple[str, ...]:
 
 def switch_list(switches: Any) -> tuple[Switch, ...]:
     """Return switches in a tuple, those at times first, in order; raise if they are not switches."""
-    given = (switches,) if isinstance(switches, Switch) else () if switches is None else switches
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ArgumentError(
-            f"switches must be on.Switch objects, switches=[on.Switch(at=0.5, open=[...])]; not {given!r}"
-        )
-    found = tuple(given)
-    for s in found:
-        if not isinstance(s, Switch):
-            raise ArgumentError(
-                f"switches must be on.Switch objects: give on.Switch(at=0.5, open=[...]) instead of {s!r}"
-            )
+    found = listed("switches", switches, Switch, "[on.Switch(at=0.5, open=[...])]")
     timed = sorted((s for s in found if s.at is not None), key=lambda s: s.at or 0.0)
     return (*timed, *(s for s in found if s.when is not None))
 

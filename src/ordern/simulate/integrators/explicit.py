@@ -1,13 +1,11 @@
-"""Explicit methods, stepped from Python: for forces that are Python functions, and as the oracle of native code."""
+"""Explicit methods, stepped from Python: for forces that are Python functions, and to test native code against."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..run.endings import Ending
 from ..run.problem import Problem
@@ -19,14 +17,17 @@ from .rk_step import Point
 from .step_control import GROWTH, NEARLY, SHRINKAGE, combined_error, step_factor
 from .tableaus import tableau
 
-__all__ = ["Explicit", "first_step", "stuck"]
+__all__ = ["Explicit", "first_step", "not_finite", "require_finite", "too_small"]
 
 REMAINDER = 1.0 + 1e-6
-"""What is left after a fixed step and is less than this part of it is not worth a step of its own."""
+"""A fixed step that would leave less than this part of itself to the end goes all the way."""
+_STIFF = ". The motion may be stiff (method='radau'), or a force may jump (list its times as breaks)"
 
 
 class Explicit(Integrator):
-    """One of the `tableaus`: of fixed step, or adaptive where it has estimates of its error."""
+    """One of the `tableaus`: adaptive if it has error estimates, else with a fixed step."""
+
+    saved = ("_t", "h", "_new", "_q", "_v", "_kq", "_kv", "_kw")
 
     def __init__(self, problem: Problem, settings: Settings, method: str) -> None:
         super().__init__(problem, settings)
@@ -36,148 +37,129 @@ class Explicit(Integrator):
 
     def start(self, t: float, q: Array, v: Array, h: float | None = None, end: float = math.inf) -> None:
         """Begin at this state."""
-        self._t, self._y = float(t), Point(np.array(q), np.array(v), np.zeros(2))
+        self._t, self._q, self._v = float(t), np.array(q), np.array(v)
         before = self.problem.evaluations
-        self._slope = self._machine(0.0).slope(0.0, self._y.q, self._y.v)
-        require_finite(self.problem, self._t, self._slope.v, "acceleration")
-        most = self.settings.step
-        if self.adaptive:
-            if h is None:
-                h = first_step(self.problem, self.settings, self.order, self._t, self._y, self._slope, end)
-            self._h = h if most is None else min(h, most)
-        else:
-            assert most is not None
-            self._h = most
+        slope = self._machine(0.0).slope(0.0, self._q, self._v)
+        self._kq, self._kv, self._kw = slope
+        require_finite(self.problem, self._t, slope.v, "acceleration")
+        if not self.adaptive:
+            h = self.settings.longest
+        elif h is None:
+            y = Point(self._q, self._v, np.zeros(2))
+            h = first_step(self.problem, self.settings, self.order, self._t, y, slope, end)
+        self.h = min(h, self.settings.longest)
         self._new = self.problem.evaluations - before
 
     def _machine(self, h: float) -> NumpyMachine:
         return NumpyMachine(self.problem, self._t, h, self.settings.rtol, self.settings.atol)
 
-    @property
-    def h(self) -> float:
-        """The step size that it would try next."""
-        return self._h
-
     def step(self, end: float) -> Step:
-        """One accepted step; decisions are those of the compiled loop, `compile.timeloops.adaptive`.
+        """Take one step; the decisions are those of the compiled loop, `compile.timeloops.adaptive`.
 
         Forces that are not finite at a stage reject an adaptive step, like an error that is too large.
         """
         method, rejected, before = self.tableau, 0, self.problem.evaluations - self._new
+        start, slope = Point(self._q, self._v, np.zeros(2)), Point(self._kq, self._kv, self._kw)
         nearly = NEARLY if self.adaptive else REMAINDER
         tried: rk_step.Attempt[Array] | None = None
         bad: StepFailedError | None = None
         while True:
-            last = self._t + self._h * nearly >= end
-            h = end - self._t if last else self._h
+            last = self._t + self.h * nearly >= end
+            h, t1 = (end - self._t, end) if last else (self.h, self._t + self.h)
             if self._t + 0.1 * h == self._t and not last:
-                if bad is not None:
-                    raise bad.counted(rejected, self.problem.evaluations - before)
-                raise stuck(self.problem, self._t, self._slope.v, tried, rejected, self.problem.evaluations - before)
+                failure = bad or stuck(self.problem, self._t, slope.v, tried)
+                raise failure.counted(rejected, self.problem.evaluations - before)
             machine = self._machine(h)
             try:
-                tried = rk_step.attempt(machine, method, self._y, self._slope)
-                if self.adaptive:
-                    error = float(combined_error(tried.squares))
-                    factor = float(step_factor(error, method.error_order, 1.0 if rejected else GROWTH))
-                    if error <= 1.0:
-                        self._h = max(h * factor, self._h) if h < self._h else h * factor
-                        if self.settings.step is not None:
-                            self._h = min(self._h, self.settings.step)
-                        return self._take(machine, tried, end if last else self._t + h, rejected, before)
-                    bad = None
+                tried, bad = rk_step.attempt(machine, method, start, slope), None
+                if not self.adaptive:
+                    require_finite(self.problem, self._t + h, tried.end.v, "velocity")
+                    require_finite(self.problem, self._t + h, tried.end.q, "position")
+                    return self._take(machine, start, tried, t1, rejected, before)
+                error = float(combined_error(tried.squares))
+                factor = float(step_factor(error, method.error_order, 1.0 if rejected else GROWTH))
+                if error <= 1.0:
+                    planned = max(h * factor, self.h) if h < self.h else h * factor
+                    self.h = min(planned, self.settings.longest)
+                    return self._take(machine, start, tried, t1, rejected, before)
             except StepFailedError as e:
                 if e.lingers or e.kind not in (Ending.BAD_FORCE, Ending.NOT_CLOSED) or not self.adaptive:
                     raise
                 bad, factor = e, SHRINKAGE
-            if not self.adaptive:
-                assert tried is not None
-                require_finite(self.problem, self._t + h, tried.end.v, "velocity")
-                require_finite(self.problem, self._t + h, tried.end.q, "position")
-                return self._take(machine, tried, end if last else self._t + h, rejected, before)
             rejected += 1
-            self._h = h * factor
+            self.h = h * factor
 
     def _take(
-        self, machine: NumpyMachine, tried: rk_step.Attempt[Array], t1: float, rejected: int, before: int
+        self,
+        machine: NumpyMachine,
+        start: Point[Array],
+        tried: rk_step.Attempt[Array],
+        t1: float,
+        rejected: int,
+        before: int,
     ) -> Step:
         """Go on to the end of a step."""
-        method, y, k = self.tableau, self._y, self._slope
+        method, t0, a0 = self.tableau, self._t, self._kv
         q, v, projected = self.problem.corrected(t1, tried.end.q, tried.end.v)
         moved = q is not tried.end.q or v is not tried.end.v
-        end = Point(q, v, tried.end.w)
-        slopes = rk_step.finish(machine, method, replace(tried, end=end))
+        work, taken = tried.end.w.tolist()
+        slopes = rk_step.finish(machine, method, replace(tried, end=Point(q, v, tried.end.w)))
         dense = None
         if method.degree:
-            powers = [y, *rk_step.dense_coefficients(machine, method, y, slopes)]
+            powers = [start, *rk_step.dense_coefficients(machine, method, start, slopes)]
             dense = np.array([np.concatenate(list(p)) for p in powers])
             if moved:
                 bend(dense, np.concatenate([q - tried.end.q, v - tried.end.v]))
         slope = machine.slope(1.0, q, v) if moved and method.needs_end else slopes[method.stages]
-        work, taken, count = float(end.w[0]), float(end.w[1]), self.problem.evaluations - before
-        step = Step(self._t, t1, y.q, y.v, k.v, q, v, slope.v, work, taken, dense, rejected, count, projected)
-        self._t, self._y, self._slope, self._new = t1, Point(q, v, np.zeros(2)), slope, 0
-        return step
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Time, state, its rates, the step size."""
-        y, k = self._y, self._slope
-        numbers = np.array([self._t, self._h, float(self._new)])
-        return {"numbers": numbers, "q": y.q, "v": y.v, "kq": k.q, "kv": k.v, "kw": k.w}
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from there."""
-        t, h, new = state["numbers"].tolist()
-        self._t, self._h, self._new = t, h, int(new)
-        self._y = Point(np.array(state["q"]), np.array(state["v"]), np.zeros(2))
-        self._slope = Point(*(np.array(state[name]) for name in ("kq", "kv", "kw")))
+        self._t, self._q, self._v, self._new = t1, q, v, 0
+        self._kq, self._kv, self._kw = slope
+        count = self.problem.evaluations - before
+        ends = (start.q, start.v, a0, q, v, slope.v)
+        return Step(t0, t1, *ends, work, taken, dense, rejected, count, projected)
 
 
-def stuck(
-    problem: Problem, t: float, a: Array, tried: rk_step.Attempt[Array] | None, rejected: int, count: int
-) -> StepFailedError:
-    """Why no step is short enough: numbers that are not finite, or a motion that is too fast for the tolerance."""
+def stuck(problem: Problem, t: float, a: Array, tried: rk_step.Attempt[Array] | None) -> StepFailedError:
+    """Return why no step is short enough: the motion is not finite, or too fast for the tolerance."""
     if tried is not None:
         broken = ~(np.isfinite(tried.end.v) & np.isfinite(a))
         if broken.any() or not np.isfinite(tried.end.q).all():
-            return not_finite(problem, t, int(np.argmax(broken)) if broken.any() else None, rejected, count)
-    return too_small(problem, t, a, rejected, count)
+            return not_finite(problem, t, int(np.argmax(broken)) if broken.any() else None)
+    return too_small(problem, t, a)
 
 
-def not_finite(problem: Problem, t: float, index: int | None, rejected: int, count: int) -> StepFailedError:
-    """The failure of a motion that runs away."""
+def not_finite(problem: Problem, t: float, index: int | None, rejected: int = 0, count: int = 0) -> StepFailedError:
+    """Return the failure of a motion that diverges."""
     name = "" if index is None else f" at joint {problem.joint_of(index)!r}"
     message = f"the motion is not finite after t = {t:.9g} s{name}"
     return StepFailedError(Ending.NOT_FINITE, t, message, index, rejected, count)
 
 
-def too_small(problem: Problem, t: float, a: Array, rejected: int, count: int) -> StepFailedError:
-    """The failure of error control."""
+def too_small(
+    problem: Problem, t: float, a: Array, rejected: int = 0, count: int = 0, hint: str = _STIFF
+) -> StepFailedError:
+    """Return the failure of error control, with advice."""
     index = int(np.argmax(np.abs(a))) if a.size else None
-    message = (
-        f"no step after t = {t:.9g} s is short enough for the tolerance; joint {problem.joint_of(index)!r} accelerates "
-        "most. The motion may be stiff (method='radau'), or a force may jump (list its times as breaks)"
-    )
+    name = problem.joint_of(index)
+    message = f"no step after t = {t:.9g} s is short enough for the tolerance; joint {name!r} accelerates most{hint}"
     return StepFailedError(Ending.STEP_TOO_SMALL, t, message, index, rejected, count)
 
 
 def require_finite(problem: Problem, t: float, x: Array, what: str) -> None:
-    """Stop where a number is not finite, naming time and joint."""
+    """Raise if a number is not finite, with the time and the joint."""
     if not np.isfinite(x).all():
         index = int(np.flatnonzero(~np.isfinite(x))[0])
         name = problem.joint_of(index) if len(x) == problem.nv else problem.joint_at(index)
-        raise StepFailedError(
-            Ending.NOT_FINITE, t, f"the {what} of joint {name!r} is {x[index]} at t = {t:.9g} s", index
-        )
+        message = f"the {what} of joint {name!r} is {x[index]} at t = {t:.9g} s"
+        raise StepFailedError(Ending.NOT_FINITE, t, message, index)
 
 
 def first_step(
     problem: Problem, settings: Settings, order: int, t: float, y: Point[Array], k: Point[Array], end: float = math.inf
 ) -> float:
-    """A step to begin with, from the sizes of the state and its first two derivatives (Hairer et al. I, sec. II.4).
+    """Return a first step, from the sizes of the state and its first two derivatives (Hairer et al. I, sec. II.4).
 
-    At most a tenth of the way to the end; and nothing is asked of forces beyond it. An end that is but some roundings
-    of the time away is one step.
+    It is at most a tenth of the way to the end, and no force is evaluated after the end. If the end is only a few
+    roundings of the time away, it is one step to it.
     """
     span = end - t if end > t else math.inf
     if t + 1e-3 * span == t:
@@ -198,8 +180,8 @@ def first_step(
 
 
 def _moved(problem: Problem, t: float, y: Point[Array], k: Point[Array], h: float) -> tuple[float, Array, Array, Array]:
-    """A state a little later, as it would be by the rates, and its acceleration: with a shorter step where forces are
-    not finite."""
+    """Return a step of Euler's method, the state after it and the acceleration there; the step is h, or shorter if
+    forces are not finite there."""
     while True:
         q, v = problem.project(y.q + h * k.q), y.v + h * k.v
         try:

@@ -1,14 +1,14 @@
-"""The interface of integrators: an integrator takes one step after the other, and the driver does all else.
+"""The interface of integrators. An integrator takes one step after the other; a `Run` does everything else.
 
-The driver (`simulate.py`) owns output, events, limits, checkpoints and the report. An integrator knows a `Problem`,
-the equations of motion with their forces, and answers `step(end)` with one accepted `Step`.
+The run owns output, events, limits, checkpoints and the report. An integrator has a `Problem`, the equations of motion
+with their forces, and returns one accepted `Step` from `step(end)`.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...errors import OrdernError
 from ...records import dataclass
 from ..run.endings import Ending
+from ..run.saved import Saved
 
 if TYPE_CHECKING:
     from ..run.problem import Problem
@@ -34,6 +35,11 @@ class Settings:
     rtol: float = 1e-10
     atol: float = 1e-10
 
+    @property
+    def longest(self) -> float:
+        """The longest step that is allowed."""
+        return math.inf if self.step is None else self.step
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -45,29 +51,29 @@ class Step:
     v0: Array
     a0: Array
     q1: Array
-    """Projected: quaternions are units."""
+    """Projected: quaternions have unit length."""
     v1: Array
     a1: Array
     """The acceleration at the end, with the forces that act just before it."""
     work: float
-    """Of the applied forces (drives and external) during this step: the integral of force times velocity."""
+    """The work of the applied forces (drives and external) in this step: the integral of force times velocity."""
     dissipated: float
-    """What passive forces took: minus the integral of `passive_force` times v. Springs are in it; the driver takes
-    the change of their energy out."""
+    """The energy that passive forces took: minus the integral of `passive_force` times v. It contains the energy that
+    springs stored; the run subtracts that."""
     dense: Array | None = None
     """Coefficients c of the motion within the step, y(s) = sum_k c[k] s^k with s = (t - t0) / (t1 - t0), of shape
     (m, nq + nv) for y = (q, v), or (m, nq + nv + 2) with work and dissipated as last components (counted from the
     start of the step). Positions are projected after the evaluation. None: Hermite's polynomial of the ends."""
     rejected: int = 0
-    """Attempts that were too inaccurate, before this one."""
+    """The number of rejected attempts before this one."""
     evaluations: int = 0
-    """Of the forward dynamics, those of rejected attempts included."""
+    """Evaluations of the forward dynamics, rejected attempts included."""
     projected: float = 0.0
-    """The energy that closing the loops at the end gave; below zero if it took some."""
+    """The energy that projection onto closed loops added at the end; negative if it removed some."""
 
 
 class StepFailedError(OrdernError):
-    """No step can be taken from here. The driver keeps all up to this time and reports the reason."""
+    """No step can be taken from here. The run keeps everything up to this time and reports the reason."""
 
     def __init__(
         self, kind: Ending, t: float, message: str, index: int | None = None, rejected: int = 0, evaluations: int = 0
@@ -75,29 +81,31 @@ class StepFailedError(OrdernError):
         super().__init__(message)
         self.kind = kind
         self.lingers = False
-        """Whether the motion stays at a singular position for too long: the driver then ends the passage."""
+        """True if the motion stays at a singular position for too long: the run then ends the passage."""
         self.t = t
         self.index = index
-        """The component of v to blame, if one is."""
+        """The component of v that caused the failure, if it is known."""
         self.rejected, self.evaluations = rejected, evaluations
 
     def counted(self, rejected: int, evaluations: int) -> StepFailedError:
-        """The same, with what was tried in vain."""
+        """Return this error with the numbers of rejected attempts and evaluations."""
         self.rejected, self.evaluations = rejected, evaluations
         return self
 
 
-class Integrator(ABC):
+class Integrator(ABC, Saved):
     """A method that steps from state to state. One object integrates one run.
 
     `restore(state())` on a new object, with the same problem and settings, must continue bitwise as the first one
-    would: the state has all that later steps depend on - time, q, v, the next step size, memories of error control,
-    Jacobians that are kept, derivatives of the last stage.
+    would: `saved` names everything that later steps depend on - time, q, v, the next step size, memories of error
+    control, Jacobians that are kept, derivatives of the last stage.
     """
 
     name: ClassVar[str]
     order: ClassVar[int]
     adaptive: ClassVar[bool]
+    h: float
+    """The step size that it would try next."""
 
     def __init__(self, problem: Problem, settings: Settings) -> None:
         self.problem, self.settings = problem, settings
@@ -106,7 +114,7 @@ class Integrator(ABC):
     def start(self, t: float, q: Array, v: Array, h: float | None = None, end: float = math.inf) -> None:
         """Begin at this state; also after a jump of the forces or the state.
 
-        `h` is a first step to try, or None; then forces are asked for no time beyond `end`.
+        `h` is a first step to try, or None; then no force is evaluated after the time `end`.
         """
 
     @abstractmethod
@@ -114,20 +122,7 @@ class Integrator(ABC):
         """Take one step that does not pass `end`. The last one ends there exactly: `t1 == end`.
 
         An adaptive method must remember the step size that it would have taken, so that a step cut short by `end`
-        does not slow down those after it. A fixed-step method takes `settings.step`, or what is left before `end`
-        (a remainder within a millionth of a step counts as none: the last step may be longer by that).
+        does not slow down the steps after it. A fixed-step method takes `settings.step`, or a shorter last step; if
+        less than a millionth of a step would be left, the last step is longer by that.
         Raises `StepFailedError` if it cannot.
         """
-
-    @property
-    @abstractmethod
-    def h(self) -> float:
-        """The step size that it would try next."""
-
-    @abstractmethod
-    def state(self) -> dict[str, NDArray[Any]]:
-        """All that the next step depends on, as arrays."""
-
-    @abstractmethod
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from what `state` returned."""

@@ -24,11 +24,11 @@ class Equations(Protocol):
     robot: Robot
 
     def rates(self, t: float, q: Array, v: Array) -> tuple[Array, float, float]:
-        """dv/dt, the power of applied forces, and what passive forces take."""
+        """Return dv/dt, the power of applied forces, and the power that passive forces take."""
 
 
 def turns_velocities(robot: Robot) -> bool:
-    """Whether a joint has a step of semi-implicit Euler of its own; velocities and positions of others are sums."""
+    """Return True if a joint has its own step of semi-implicit Euler; the steps of other joints are sums."""
     return any(c.type.turns_velocities for c in robot.joints)
 
 
@@ -40,20 +40,20 @@ class NumpyMachine:
         self._robot = equations.robot
 
     def slope(self, node: float, q: Array, v: Array) -> Point[Array]:
-        """The rates at a stage."""
+        """Return the rates at a stage."""
         a, power, taken = self.equations.rates(self.t + node * self.h, q, v)
         return Point(self._robot.position_rate(q, v), a, np.array([power, taken]))
 
     def acceleration(self, node: float, q: Array, v: Array) -> Array:
-        """dv/dt at a stage."""
+        """Return dv/dt at a stage."""
         return self.equations.rates(self.t + node * self.h, q, v)[0]
 
     def rate(self, q: Array, v: Array) -> Array:
-        """dq/dt."""
+        """Return dq/dt."""
         return self._robot.position_rate(q, v)
 
     def add(self, x: Array | None, terms: Sequence[tuple[float, Array]]) -> Array:
-        """A weighted sum, times the step."""
+        """Return x plus a weighted sum times the step; without x, the second part alone."""
         (c, k), *rest = terms
         total = c * k
         for c, k in rest:
@@ -61,7 +61,7 @@ class NumpyMachine:
         return np.asarray(self.h * total if x is None else x + self.h * total)
 
     def euler(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """A step of semi-implicit Euler."""
+        """Return the state after a step of semi-implicit Euler."""
         robot, h = self._robot, self.h
         if turns_velocities(robot):
             return robot.kernel("euler_position")(q, v, a, h), robot.kernel("euler_velocity")(q, v, a, h)
@@ -69,11 +69,11 @@ class NumpyMachine:
         return robot.integrate(q, after, h), after
 
     def project(self, q: Array) -> Array:
-        """Quaternions made units."""
+        """Return positions whose quaternions have unit length."""
         return self._robot.project(q)
 
     def error(self, before: Point[Array], after: Point[Array], q: Array, v: Array) -> Any:
-        """The mean square of (q, v) relative to atol + rtol times the larger of both states."""
+        """Return the mean square of (q, v) relative to atol + rtol times the larger of both states."""
         total = 0.0
         for y0, y1, e in ((before.q, after.q, q), (before.v, after.v, v)):
             scale = self.atol + self.rtol * np.maximum(np.abs(y0), np.abs(y1))

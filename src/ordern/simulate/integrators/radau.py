@@ -6,24 +6,27 @@ With y = (q, v) in the embedding and f its rates, the stages z_i = y(t + c_i h) 
 
 by simplified Newton iterations, in which the Jacobian J of f is kept as long as they converge well. In the basis of
 A's eigenvectors they are one real and one complex linear system (mu / h - J) w = r, and there positions are
-eliminated: what is factorised has nv rows, not nq + nv. After each step positions are projected.
+eliminated: the factorised matrices have nv rows, not nq + nv. After each step positions are projected.
 
 Reference: Hairer and Wanner, Solving Ordinary Differential Equations II, sec. IV.8, their RADAU5.
-Differs: J is found by differences in one batch of nq + nv + 1 states; the systems are solved by inverse matrices; what
-is lost when a short step is added to the state is kept for the next one.
+Differs: J is found by differences in one batch of nq + nv + 1 states; the systems are solved by inverse matrices; the
+rounding error of adding a short step to the state is kept for the next step.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..run.endings import Ending
 from .dense import bend
+from .explicit import first_step, require_finite, too_small
 from .integrator import Integrator, Settings, Step, StepFailedError
+from .rk_step import Point
+from .step_control import GROWTH, NEARLY, SHRINKAGE
 from .stiff import Eliminated, Field, Jacobian
 
 if TYPE_CHECKING:
@@ -33,30 +36,27 @@ __all__ = ["Radau"]
 
 Array = NDArray[np.float64]
 
-_SHORTEST, _LONGEST = 0.2, 10.0
-"""By how much a step may change."""
 _KEEP = 1.2
-"""Below this growth the step stays as it is, and with it the inverse matrices."""
+"""Below this growth the step and the inverse matrices stay as they are."""
 _ROUNDS = 7
-_NEARLY = 1.01
-"""A step that would leave less than a hundredth of itself to the end goes all the way."""
+_UNSOLVED = ", or the equations of the stages have no solution"
 
 
 class _Method(NamedTuple):
-    """The coefficients of Radau IIA with three stages, computed from the places of its nodes."""
+    """The coefficients of Radau IIA with three stages, computed from its nodes."""
 
     c: Array
     b: Array
     """Weights of the quadrature."""
     error: Array
-    """Weights of the stages in the error's estimate."""
+    """Weights of the stages in the error estimate."""
     powers: Array
-    """Takes stages to the coefficients of their polynomial, in powers 1 to 3 of the part of the step."""
+    """Maps stages to the coefficients of their polynomial, in powers 1 to 3 of the part of the step."""
     real: float
     complex: complex
     """Eigenvalues of A^-1."""
     to: NDArray[Any]
-    """Rows that take stages to the eigenvectors' basis: the real one, and one of the complex pair."""
+    """Rows that map stages to the basis of eigenvectors: the real one, and one of the complex pair."""
     back: NDArray[Any]
 
 
@@ -90,118 +90,79 @@ class Radau(Integrator):
     name: ClassVar[str] = "radau"
     order: ClassVar[int] = 5
     adaptive: ClassVar[bool] = True
+    saved = ("_t", "h", "_h_before", "_error_before", "_fresh", "_new", "_y", "_lost", "_f", "_J", "_path")
 
     def __init__(self, problem: Problem, settings: Settings) -> None:
-        super().__init__(problem, settings)
+        least = 10.0 * float(np.finfo(float).eps)
+        rtol = max(settings.rtol, least)
+        super().__init__(problem, replace(settings, rtol=rtol))
         self._field = Field(problem)
-        eps = float(np.finfo(float).eps)
-        self._rtol = max(settings.rtol, 10.0 * eps)
-        self._newton_tolerance = max(10.0 * eps / self._rtol, min(0.03, math.sqrt(self._rtol)))
+        self._newton_tolerance = max(least / rtol, min(0.03, math.sqrt(rtol)))
         self._M = _method()
 
     def start(self, t: float, q: Array, v: Array, h: float | None = None, end: float = math.inf) -> None:
         """Begin at this state."""
+        nq, problem = self.problem.nq, self.problem
         self._t, self._y = float(t), np.concatenate([q, v]).astype(float)
-        self._lost = np.zeros_like(self._y)  # what rounding took from the state, for the next step
-        before = self._field.evaluations
+        self._lost = np.zeros_like(self._y)  # the part of the state that rounding removed, for the next step
+        before = problem.evaluations
         self._f = self._field.rates(np.array([self._t]), self._y[None])[0]
-        bad = np.flatnonzero(~np.isfinite(self._f[self.problem.nq :]))
-        if bad.size:
-            name = self.problem.joint_of(int(bad[0]))
-            raise StepFailedError(
-                Ending.NOT_FINITE,
-                self._t,
-                f"the acceleration of joint {name!r} is not finite at t = {t:.9g} s",
-                int(bad[0]),
-            )
-        self._J: Jacobian | None = None
+        require_finite(problem, self._t, self._f[nq:], "acceleration")
+        self._J = self._path = np.zeros((0, self._y.size))  # the Jacobian and the last polynomial; empty if unknown
         self._fresh = False
         self._factors: tuple[float, Eliminated, Eliminated] | None = None
-        self._path: Array | None = None  # of the last step: where it began, its length, its polynomial
         self._h_before = self._error_before = 0.0
-        self._h = self._limited(self._first_step(end) if h is None else float(h))
-        self._new = self._field.evaluations - before
-
-    def _limited(self, h: float) -> float:
-        return h if self.settings.step is None else min(h, float(self.settings.step))
-
-    def _size(self, x: Array, scale: Array) -> float:
-        return float(np.sqrt(np.mean(np.abs(x / scale) ** 2))) if x.size else 0.0
-
-    def _scale(self, y: Array) -> Array:
-        return np.asarray(self.settings.atol + self._rtol * np.abs(y))
-
-    def _first_step(self, end: float) -> float:
-        """From the sizes of the state and its first two derivatives (Hairer et al. I, sec. II.4)."""
-        span = end - self._t if end > self._t else math.inf
-        y, f, scale = self._y, self._f, self._scale(self._y)
-        d0, d1 = self._size(y, scale), self._size(f, scale)
-        h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, span)
-        while True:
-            try:
-                f1 = self._field.rates(np.array([self._t + h0]), (y + h0 * f)[None])[0]
-                break
-            except StepFailedError:  # forces are not finite there
-                if self._t + 0.01 * h0 == self._t:
-                    raise
-                h0 *= 0.01
-        most = max(d1, self._size(f1 - f, scale) / h0)
-        h1 = (0.01 / most) ** 0.25 if most > 1e-15 else max(1e-6, h0 * 1e-3)
-        return min(100.0 * h0, h1 if math.isfinite(h1) else h0, 0.1 * span)
-
-    @property
-    def h(self) -> float:
-        """The step size that it would try next."""
-        return self._h
+        if h is None:
+            y, k = (Point(x[:nq], x[nq:], np.zeros(2)) for x in (self._y, self._f))
+            h = first_step(problem, self.settings, 4, self._t, y, k, end)
+        self.h = min(h, self.settings.longest)
+        self._new = problem.evaluations - before
 
     def step(self, end: float) -> Step:
-        """One accepted step."""
-        before, rejected = self._field.evaluations - self._new, 0
-        planned = self._h
-        bad: StepFailedError | None = None
-        while True:
+        """Take one step."""
+        before, rejected, planned = self.problem.evaluations - self._new, 0, self.h
+        taken = solved = bad = None
+        while solved is None or taken is None:
             left = end - self._t
-            nominal, t1 = (left, end) if _NEARLY * self._h >= left else (self._h, self._t + self._h)
-            h = t1 - self._t  # by the clock: the rounding of thousands of times would shift the motion
+            nominal, t1 = (left, end) if NEARLY * self.h >= left else (self.h, self._t + self.h)
+            h = t1 - self._t  # as rounded: otherwise the rounding of thousands of times would shift the motion
             if h < 10.0 * float(np.spacing(abs(self._t))) and h < left:
-                if bad is not None:
-                    raise bad.counted(rejected, self._field.evaluations - before)
-                raise self._stuck(rejected, self._field.evaluations - before)
+                failure = bad or too_small(self.problem, self._t, self._f[self.problem.nq :], hint=_UNSOLVED)
+                raise failure.counted(rejected, self.problem.evaluations - before)
             try:
                 solved, bad = self._solve(h, nominal), None
                 error = math.inf if solved is None else self._error(h, solved, again=rejected > 0)
-                taken = self._take(h, t1, solved, rejected, before) if solved is not None and error <= 1.0 else None
+                if solved is not None and error <= 1.0:
+                    taken = self._take(h, t1, solved, rejected, before)
             except StepFailedError as e:  # forces that are not finite, at a stage
                 solved, bad = None, e
             if solved is None:
-                rejected += 1
-                self._h = 0.5 * nominal
+                rejected, self.h = rejected + 1, 0.5 * nominal
                 continue
             safety = 0.9 * (2 * _ROUNDS + 1) / (2 * _ROUNDS + solved.rounds)
+            factor = safety * self._factor(nominal, error)
             if taken is None:
-                rejected += 1
-                self._h = nominal * max(_SHORTEST, safety * self._factor(nominal, error))
-                continue
-            break
-        factor = min(_LONGEST, safety * self._factor(nominal, error))
-        slow = solved.rounds > 2 and solved.rate > 1e-3
-        if slow:
-            self._J, self._factors = None, None
+                rejected, self.h = rejected + 1, nominal * max(SHRINKAGE, factor)
+        factor = min(GROWTH, factor)
+        if solved.rounds > 2 and solved.rate > 1e-3:  # slow: the Jacobian is old
+            self._J, self._factors = self._J[:0], None
         elif factor < _KEEP:
             factor = 1.0
         self._h_before, self._error_before = nominal, error
         # a step cut short by the end says little about the next one
-        self._h = self._limited(nominal * factor if nominal >= planned or rejected else max(nominal * factor, planned))
+        following = nominal * factor if nominal >= planned or rejected else max(nominal * factor, planned)
+        self.h = min(following, self.settings.longest)
         return taken
 
     def _take(self, h: float, t1: float, solved: _Solved, rejected: int, before: int) -> Step:
         """Go on to the end of a step."""
         nq, problem, y0, f0 = self.problem.nq, self.problem, self._y, self._f
         powers = self._M.powers @ solved.z
-        work = self._field.works(self._t + self._M.c * h, y0 + solved.z) @ self._M.b * h
+        works = self._field.works(self._t + self._M.c * h, y0 + solved.z) @ self._M.b * h
+        work, dissipated = works.tolist()
         change = solved.z[2] + self._lost
         y1 = y0 + change
-        self._lost = change - (y1 - y0)
+        lost = change - (y1 - y0)
         q1, v1 = problem.project(y1[:nq]), y1[nq:].copy()
         before_q, before_v = q1, v1
         q1, v1, projected = problem.corrected(t1, q1, v1)
@@ -209,56 +170,43 @@ class Radau(Integrator):
         bend(dense, np.concatenate([q1 - before_q, v1 - before_v]))
         y1 = np.concatenate([q1, v1])
         f1 = self._field.rates(np.array([t1]), y1[None])[0]
-        taken = Step(
-            self._t,
-            t1,
-            y0[:nq],
-            y0[nq:],
-            f0[nq:],
-            q1,
-            v1,
-            f1[nq:],
-            float(work[0]),
-            float(work[1]),
-            dense,
-            rejected,
-            self._field.evaluations - before,
-            projected,
-        )
+        ends = (y0[:nq], y0[nq:], f0[nq:], q1, v1, f1[nq:])
+        count = problem.evaluations - before
+        taken = Step(self._t, t1, *ends, work, dissipated, dense, rejected, count, projected)
         self._path = np.vstack([np.full(y0.shape, self._t), np.full(y0.shape, h), y0, powers])
-        self._t, self._y, self._f, self._fresh, self._new = t1, y1, f1, False, 0
+        self._t, self._y, self._f, self._fresh, self._new, self._lost = t1, y1, f1, False, 0, lost
         return taken
 
     def _solve(self, h: float, nominal: float) -> _Solved | None:
-        """The stages of a step, or None if they are not found: with a new Jacobian if the old one is to blame.
+        """Return the stages of a step, or None if they are not found with a new Jacobian either.
 
-        Matrices are those of the nominal step, which stays the same while that by the clock differs by rounding.
+        The matrices belong to the nominal step, which stays the same while the rounded step h varies.
         """
         z = self._guess(h)
         while True:
-            if self._J is None:
-                self._J, self._fresh, self._factors = self._field.jacobian(self._t, self._y, self._f), True, None
+            if not len(self._J):
+                self._J, self._fresh, self._factors = self._field.jacobian(self._t, self._y, self._f).matrix, True, None
             try:
                 if self._factors is None or self._factors[0] != nominal:
-                    M, J = self._M, self._J
+                    M, J = self._M, Jacobian(self._J, self.problem.nq)
                     self._factors = (nominal, J.eliminate(M.real / nominal), J.eliminate(M.complex / nominal))
                 found = self._iterate(h, z, self._factors[1], self._factors[2])
             except np.linalg.LinAlgError:
                 found = None
             if found is not None or self._fresh:
                 return found
-            self._J = None
+            self._J = self._J[:0]
 
     def _guess(self, h: float) -> Array:
-        """The polynomial of the last step, continued."""
-        if self._path is None:
+        """Return the stages that the polynomial of the last step predicts."""
+        if not len(self._path):
             return np.zeros((3, self._y.size))
         t, length, y, *powers = self._path
         s = (self._t + self._M.c[:, None] * h - t) / length
         return np.asarray(y + s * (powers[0] + s * (powers[1] + s * powers[2])) - self._y)
 
     def _iterate(self, h: float, z: Array, real: Eliminated, pair: Eliminated) -> _Solved | None:
-        M, scale = self._M, self._scale(self._y)
+        M, scale = self._M, self.settings.atol + self.settings.rtol * np.abs(self._y)
         w0, w1 = (M.to[0] @ z).real, M.to[1] @ z
         before, rate = None, 0.0
         for k in range(_ROUNDS):
@@ -267,7 +215,7 @@ class Radau(Integrator):
                 return None
             d0 = real.solve((M.to[0] @ f).real - M.real / h * w0)
             d1 = pair.solve(M.to[1] @ f - M.complex / h * w1)
-            size = math.sqrt((self._size(d0, scale) ** 2 + 2.0 * self._size(d1, scale) ** 2) / 3.0)
+            size = math.sqrt((_size(d0, scale) ** 2 + 2.0 * _size(d1, scale) ** 2) / 3.0)
             if before:
                 rate = size / before
                 if rate >= 1.0 or rate ** (_ROUNDS - k) / (1.0 - rate) * size > self._newton_tolerance:
@@ -280,52 +228,31 @@ class Radau(Integrator):
         return None
 
     def _error(self, h: float, solved: _Solved, again: bool) -> float:
-        """The estimated error of a step; up to 1 it is within the tolerance."""
+        """Return the estimated error of a step; up to 1 it is within the tolerance."""
         assert self._factors is not None
-        scale = self.settings.atol + self._rtol * np.maximum(np.abs(self._y), np.abs(self._y + solved.z[2]))
+        scale = self.settings.atol + self.settings.rtol * np.maximum(np.abs(self._y), np.abs(self._y + solved.z[2]))
         part = (self._M.error @ solved.z) / h
         found = self._factors[1].solve(self._f + part)
-        error = self._size(found, scale)
+        error = _size(found, scale)
         if again and error > 1.0:  # closer to the truth where the error is of fast modes that die out
             f = self._field.rates(np.array([self._t]), (self._y + found)[None])[0]
-            error = self._size(self._factors[1].solve(f + part), scale)
+            error = _size(self._factors[1].solve(f + part), scale)
         return error if math.isfinite(error) else math.inf
 
     def _factor(self, h: float, error: float) -> float:
-        """By how much the step may grow, with a look at how the error has changed (Gustafsson's law)."""
+        """Return the factor by which the step may grow, from this error and the last one (Gustafsson's law)."""
         if error == 0.0:
-            return _LONGEST
+            return GROWTH
         plain = math.pow(error, -0.25)
         if not self._error_before:
             return plain
         return min(plain, plain * h / self._h_before * math.pow(self._error_before / error, 0.25))
 
-    def _stuck(self, rejected: int, evaluations: int) -> StepFailedError:
-        index = int(np.argmax(np.abs(self._f[self.problem.nq :]))) if self.problem.nv else None
-        message = (
-            f"no step after t = {self._t:.9g} s is short enough for the tolerance or the stages' equations; joint "
-            f"{self.problem.joint_of(index)!r} accelerates most"
-        )
-        return StepFailedError(Ending.STEP_TOO_SMALL, self._t, message, index, rejected, evaluations)
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Time, state, rates, step sizes, the Jacobian, and the polynomial of the last step."""
-        numbers = [self._t, self._h, self._h_before, self._error_before, float(self._fresh), float(self._new)]
-        n = self._y.size
-        return {
-            "numbers": np.array(numbers),
-            "y": self._y,
-            "lost": self._lost,
-            "f": self._f,
-            "J": np.zeros((0, n)) if self._J is None else self._J.matrix,
-            "path": np.zeros((0, n)) if self._path is None else self._path,
-        }
-
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from there."""
-        self._t, self._h, self._h_before, self._error_before, fresh, new = state["numbers"].tolist()
-        self._fresh, self._new, self._factors = bool(fresh), int(new), None
-        names = ("y", "lost", "f", "J", "path")
-        self._y, self._lost, self._f, J, path = (np.array(state[k], dtype=float) for k in names)
-        self._J = Jacobian(J, self.problem.nq) if J.size else None
-        self._path = path if path.size else None
+        """Continue from the arrays that `state` returned."""
+        super().restore(state)
+        self._factors = None
+
+
+def _size(x: NDArray[Any], scale: Array) -> float:
+    return float(np.sqrt(np.mean(np.abs(x / scale) ** 2))) if x.size else 0.0

@@ -1,10 +1,10 @@
 """The steps of explicit integrators, each written once and run by two machines.
 
-A step is a text over a `Machine`, whose values are vectors that the text cannot look into: positions, velocities, and
-their rates. `NumpyMachine` runs it on arrays, with any forces; the machine of `ordern.compile.timeloops.machine` turns
-it into native code. Runge-Kutta methods work in the space of coordinates, dq/dt = rate(q, v), and make quaternions
-units again at the end of a step, which keeps their order for every joint. Semi-implicit Euler asks each joint for its
-step: a linear velocity along axes that turn is stepped along fixed ones (`Joint.euler_step`).
+A step is a function on a `Machine`, whose values are opaque vectors: positions, velocities, and their rates.
+`NumpyMachine` runs it on arrays, with any forces; the machine of `ordern.compile.timeloops.machine` emits native code
+for it. Runge-Kutta methods work in the space of coordinates, dq/dt = rate(q, v), and normalise quaternions at the end
+of a step, which keeps their order for every joint. Semi-implicit Euler uses the step of each joint
+(`Joint.euler_step`): a linear velocity along rotating axes is stepped along fixed ones.
 """
 
 from __future__ import annotations
@@ -41,28 +41,28 @@ class Point(Generic[V]):
 
 
 class Machine(Protocol[V]):
-    """The machine that computes a step. It knows the time at which the step begins and its length h."""
+    """The machine that computes a step. It has the time at which the step begins and its length h."""
 
     def slope(self, node: float, q: V, v: V) -> Point[V]:
-        """The rates at time t + node h: dq/dt, dv/dt, and the powers (of applied forces, taken by passive ones)."""
+        """Return the rates at time t + node h: dq/dt, dv/dt, and the powers (of applied and of passive forces)."""
 
     def acceleration(self, node: float, q: V, v: V) -> V:
-        """dv/dt alone."""
+        """Return dv/dt alone."""
 
     def rate(self, q: V, v: V) -> V:
-        """dq/dt alone."""
+        """Return dq/dt alone."""
 
     def add(self, x: V | None, terms: Sequence[tuple[float, V]]) -> V:
-        """x + h (c1 k1 + c2 k2 + ...); without x the sum alone."""
+        """Return x + h (c1 k1 + c2 k2 + ...); without x, the second part alone."""
 
     def euler(self, q: V, v: V, a: V) -> tuple[V, V]:
-        """The position and the velocity after a step of semi-implicit Euler, `Joint.euler_step` of every joint."""
+        """Return position and velocity after a step of semi-implicit Euler, `Joint.euler_step` of every joint."""
 
     def project(self, q: V) -> V:
-        """The position with its quaternions made units."""
+        """Return the position with normalised quaternions."""
 
     def error(self, before: Point[V], after: Point[V], q: V, v: V) -> Any:
-        """The mean of the squares of (q, v), each relative to its tolerance; a scalar."""
+        """Return the mean of the squares of (q, v), each relative to its tolerance; a scalar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +70,15 @@ class Attempt(Generic[V]):
     """A step that may be accepted."""
 
     end: Point[V]
-    """With its positions projected."""
+    """The state after the step; positions are projected."""
     slopes: tuple[Point[V], ...]
-    """Of the stages; that at the end is among them if it was needed."""
+    """The rates of the stages; also at the end of the step, if they were needed."""
     squares: tuple[Any, ...]
-    """The mean square of each estimate of the error; none for a method without."""
+    """The mean square of each error estimate; empty for a method without estimates."""
 
 
 def fixed_step(m: Machine[V], method: Tableau, q: V, v: V) -> tuple[V, V]:
-    """One step without error estimate or works: the positions, projected, and the velocities."""
+    """Take one step without error estimate or works; return positions, projected, and velocities."""
     if method.exponential:
         return m.euler(q, v, m.acceleration(0.0, q, v))
     kq: list[V] = []
@@ -91,7 +91,7 @@ def fixed_step(m: Machine[V], method: Tableau, q: V, v: V) -> tuple[V, V]:
 
 
 def attempt(m: Machine[V], method: Tableau, y: Point[V], first: Point[V]) -> Attempt[V]:
-    """One step from y, where the rates are `first`, with the estimates of its error."""
+    """Take one step from y, where the rates are `first`, and estimate its error."""
     slopes = [first]
     for c, a in zip(method.c[1:], method.a[1:], strict=True):
         slopes.append(m.slope(c, _part(m, y, "q", a, slopes), _part(m, y, "v", a, slopes)))
@@ -111,14 +111,14 @@ def attempt(m: Machine[V], method: Tableau, y: Point[V], first: Point[V]) -> Att
 
 
 def finish(m: Machine[V], method: Tableau, tried: Attempt[V]) -> tuple[Point[V], ...]:
-    """The rates of all stages of an accepted step: the last one is that of its end."""
+    """Return the rates of all stages of an accepted step, and at its end."""
     if method.needs_end:
         return tried.slopes
     return (*tried.slopes, m.slope(1.0, tried.end.q, tried.end.v))
 
 
 def dense_coefficients(m: Machine[V], method: Tableau, y: Point[V], slopes: Sequence[Point[V]]) -> list[Point[V]]:
-    """c[1], c[2] ... of y(s) = y + c[1] s + c[2] s^2 + ... within an accepted step."""
+    """Return c[1], c[2] ... of y(s) = y + c[1] s + c[2] s^2 + ... within an accepted step."""
     slopes = list(slopes)
     for c, a in zip(method.extra_c, method.extra_a, strict=True):
         slopes.append(m.slope(c, _part(m, y, "q", a, slopes), _part(m, y, "v", a, slopes)))

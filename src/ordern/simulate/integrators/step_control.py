@@ -1,6 +1,6 @@
-"""How long the next step is: the law of step-size control, over any scalar.
+"""Step-size control, over any scalar.
 
-The same text runs on floats and, traced, in compiled code: there are only square roots, products and `where_less`.
+The same text runs on floats and, traced, in compiled code: it uses only square roots, products and `where_less`.
 
 The classical law of Hairer, Norsett and Wanner (II.4): the next step is 0.9 error^(-1/p) times this one, but at most 10
 and at least 0.2 times; after a rejected attempt it does not grow.
@@ -23,9 +23,9 @@ _TINY = 1e-280
 
 
 def combined_error(squares: Sequence[Any]) -> Any:
-    """One number from the mean squares of the error's estimates; up to 1 it is within the tolerance.
+    """Return the error from the mean squares of its estimates; up to 1 it is within the tolerance.
 
-    With two estimates, of orders 5 and 3, as in DOP853.
+    Two estimates, of orders 5 and 3, are combined as in DOP853.
     """
     if len(squares) == 1:
         return sqrt(squares[0])
@@ -35,9 +35,9 @@ def combined_error(squares: Sequence[Any]) -> Any:
 
 
 def step_factor(error: Any, order: int, most: Any) -> Any:
-    """By how much to change the step; `most` is GROWTH, or 1 after a rejected attempt.
+    """Return the factor for the next step; `most` is GROWTH, or 1 after a rejected attempt.
 
-    An error that is no number shrinks the step as far as allowed.
+    For an error that is NaN, the step shrinks by the largest factor.
     """
     low, high = (SAFETY / GROWTH) ** order, (SAFETY / SHRINKAGE) ** order
     x = where_less(error, high, where_less(error, low, low, error), high)
@@ -46,7 +46,7 @@ def step_factor(error: Any, order: int, most: Any) -> Any:
 
 
 def _root(x: Any, n: int) -> Any:
-    """x^(1/n) for n = 5 or 8, where x is neither huge nor tiny."""
+    """Return x^(1/n) for n = 5 or 8; x must be neither huge nor tiny."""
     eighth = sqrt(sqrt(sqrt(x)))
     if n == 8:
         return eighth

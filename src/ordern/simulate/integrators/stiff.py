@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Numbers = NDArray[Any]
 
 _DIFFERENCE = 1.5e-8
-"""The square root of a rounding: how far coordinates are moved to find derivatives, in radians, metres or relative."""
+"""The square root of the rounding error: the displacement for differences, in radians or metres, or relative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Eliminated:
     inverse: Numbers
 
     def solve(self, r: Numbers) -> Numbers:
-        """The solution of (c - J) x = r."""
+        """Return the solution of (c - J) x = r."""
         nq = len(self.K)
         v = self.inverse @ (r[nq:] + self.coupling @ r[:nq])
         return np.concatenate([self.K @ (r[:nq] + self.J_qv @ v), v])
@@ -46,7 +46,7 @@ class Jacobian:
     nq: int
 
     def eliminate(self, c: complex) -> Eliminated:
-        """(c - J)^-1 by its blocks: S = c - J_vv - J_vq K J_qv with K = (c - J_qq)^-1, which is 1/c for flat joints."""
+        """Return (c - J)^-1 by blocks, S = c - J_vv - J_vq K J_qv with K = (c - J_qq)^-1; K is 1/c for flat joints."""
         n, J = self.nq, self.matrix
         qq = J[:n, :n]
         K = np.linalg.inv(c * np.eye(n) - qq) if qq.any() else np.eye(n) / c
@@ -60,23 +60,21 @@ class Field:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.evaluations = 0
-        """How many states' accelerations were computed."""
 
     def rates(self, t: Array, y: Array) -> Array:
-        """dy/dt of states (k, nq + nv) at times (k,)."""
-        problem, nq = self.problem, self.problem.nq
-        q, v = np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:])
-        self.evaluations += len(y)
+        """Return dy/dt of states (k, nq + nv) at times (k,)."""
+        problem = self.problem
+        q, v = self._split(y)
+        problem.evaluations += len(y)
         force = self._applied(t, q, v)
         if problem.has_passive:
             force = force + problem.passive_force(q, v)
         return np.concatenate([problem.position_rate(q, v), problem.dynamics(q, v, force, t)], axis=1)
 
     def works(self, t: Array, y: Array) -> Array:
-        """The power of the applied forces, and what passive ones take, of states at times: (2, k)."""
-        problem, nq = self.problem, self.problem.nq
-        q, v = np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:])
+        """Return the power of the applied forces and the loss to passive forces, of states at times: (2, k)."""
+        problem = self.problem
+        q, v = self._split(y)
         force, passive = self._applied(t, q, v), problem.passive_force(q, v)
         applied = np.einsum("ki,ki->k", force, v)
         if problem.timed:
@@ -84,8 +82,12 @@ class Field:
             applied = applied + problem.loop_power(q, v, a, force + passive)
         return np.stack([applied, -np.einsum("ki,ki->k", passive, v)])
 
+    def _split(self, y: Array) -> tuple[Array, Array]:
+        nq = self.problem.nq
+        return np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:])
+
     def _applied(self, t: Array, q: Array, v: Array) -> Array:
-        """Forces of drives and of the world; functions are asked state by state."""
+        """Return the joint forces of drives and external forces; functions are called state by state."""
         problem = self.problem
         tau, external = problem.tau, problem.external
         if external.varies or tau.kind == "function":
@@ -96,7 +98,7 @@ class Field:
         return force if external.absent else force + external.joint_force(float(t[0]), q, v)
 
     def jacobian(self, t: float, y: Array, f: Array) -> Jacobian:
-        """By differences, in one batch of states."""
+        """Return the Jacobian by differences, in one batch of states."""
         moved = y + np.diag(_DIFFERENCE * np.maximum(1.0, np.abs(y)))
         apart = np.diag(moved) - y
         found = self.rates(np.full(len(y), t), moved)

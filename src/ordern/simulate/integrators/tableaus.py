@@ -1,19 +1,20 @@
-"""The numbers of explicit methods: Runge-Kutta ones, and semi-implicit Euler, which is stepped along the exponential.
+"""The coefficients of explicit methods: Runge-Kutta methods, and semi-implicit Euler along the exponential.
 
 A step from y over the time h evaluates rates k[i] = f(t + c[i] h, y + h sum_j a[i][j] k[j]), and ends in
-y + h sum_i b[i] k[i]. Stages are numbered from 0. After those of the method comes one at the end of the step, which is
-the first of the next step; further ones serve dense output alone.
+y + h sum_i b[i] k[i]. Stages are numbered from 0. The stages of the method are followed by one at the end of the step,
+which is the first stage of the next step, and by stages that only dense output needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
+from itertools import zip_longest
 
-from ...errors import unknown_name
+from ...arguments import choice
 from ...records import dataclass
-from . import dop853
+from .dop853 import DOP853
 
 __all__ = ["TABLEAUS", "Row", "Tableau", "tableau"]
 
@@ -22,116 +23,156 @@ Row = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Tableau:
-    """An explicit Runge-Kutta method. Rows may be shorter than the number of stages: what is missing is zero."""
+    """An explicit Runge-Kutta method. Rows may be shorter than the number of stages: missing weights are zero."""
 
     name: str
     order: int
     c: Row
     a: tuple[Row, ...]
     b: Row
-    errors: tuple[Row, ...]
-    """Weights of the stages, the one at the end included, in estimates of the error; none for a fixed step."""
-    error_order: int
-    """By this power of the step the error of one step shrinks: 5 for estimates of order 4."""
-    extra_c: Row
-    extra_a: tuple[Row, ...]
-    """Stages for dense output alone, after the one at the end."""
-    dense: tuple[Row, ...]
+    errors: tuple[Row, ...] = ()
+    """Error estimates: weights of the stages, and of the end of the step. Empty for a method with fixed steps."""
+    error_order: int = 0
+    """The error of one step shrinks by this power of the step: 5 for estimates of order 4."""
+    extra_c: Row = ()
+    extra_a: tuple[Row, ...] = ()
+    """Stages for dense output, after the one at the end of the step."""
+    dense: tuple[Row, ...] = ()
     """For each stage, polynomial weights: y(s) = y + h sum_i k[i] (dense[i][0] s + dense[i][1] s^2 + ...), 0 <= s <= 1.
-    None if the ends of a step and their rates say all."""
+    Empty if the states and rates at both ends determine the polynomial."""
     exponential: bool = False
-    """Whether it is semi-implicit Euler: positions are moved with the velocity at the end of the step, joint by joint
+    """True for semi-implicit Euler: positions move with the velocity at the end of the step, joint by joint
     (`Joint.euler_step`)."""
 
     @property
     def stages(self) -> int:
-        """Evaluations of a step, without the one at its end."""
+        """The evaluations in a step, without the one at its end."""
         return len(self.b)
 
     @property
     def adaptive(self) -> bool:
-        """Whether it estimates its error."""
+        """True if the method estimates its error."""
         return bool(self.errors)
 
     @property
     def needs_end(self) -> bool:
-        """Whether an attempt needs the rate at its end: for the estimate of the error, or for the works."""
+        """True if an attempt needs the rate at its end, for the error estimate or for the works."""
         return self.exponential or any(len(row) > self.stages and row[self.stages] != 0.0 for row in self.errors)
 
     @cached_property
     def degree(self) -> int:
-        """Of the dense output."""
+        """The degree of the dense output."""
         return max(map(len, self.dense), default=0)
 
 
-def _row(numbers: Sequence[float | Fraction]) -> Row:
+_F = Fraction
+Exact = list[Fraction]
+
+_DORMAND_PRINCE = """
+c   0 1/5 3/10 4/5 8/9 1
+a
+a   1/5
+a   3/40 9/40
+a   44/45 -56/15 32/9
+a   19372/6561 -25360/2187 64448/6561 -212/729
+a   9017/3168 -355/33 46732/5247 49/176 -5103/18656
+b   35/384 0 500/1113 125/192 -2187/6784 11/84
+b*  5179/57600 0 7571/16695 393/640 -92097/339200 187/2100 1/40
+d   -12715105075/11282082432 0 87487479700/32700410799 -10690763975/1880347072
+    701980252875/199316789632 -1453857185/822651844 69997945/29380423
+"""
+
+_CASH_KARP = """
+c   0 1/5 3/10 3/5 1 7/8
+a
+a   1/5
+a   3/40 9/40
+a   3/10 -9/10 6/5
+a   -11/54 5/2 -70/27 35/27
+a   1631/55296 175/512 575/13824 44275/110592 253/4096
+b   37/378 0 250/621 125/594 0 512/1771
+b*  2825/27648 0 18575/48384 13525/55296 277/14336 1/4
+"""
+
+
+def _rows(text: str) -> list[list[Exact]]:
+    """Return the rows of a method: those that begin with the same word are together, in the order of the text.
+
+    b* is the method of lower order, d the last coefficients of dense output. Decimals stand for doubles.
+    """
+    found: dict[str, list[Exact]] = {}
+    for word in text.split():
+        if word[0].isalpha():
+            row: Exact = []
+            found.setdefault(word, []).append(row)
+        else:
+            row.append(_F(float(word)) if "." in word else _F(word))
+    return list(found.values())
+
+
+def _row(numbers: Iterable[float | Fraction]) -> Row:
     return tuple(float(x) for x in numbers)
 
 
-def _floats(rows: Sequence[Sequence[float | Fraction]]) -> tuple[Row, ...]:
+def _floats(rows: Iterable[Iterable[float | Fraction]]) -> tuple[Row, ...]:
     return tuple(map(_row, rows))
 
 
-def _hermite(b: Row) -> tuple[Row, ...]:
-    """The cubic through both ends with their rates."""
-    rows = [[0.0, 3.0 * w, -2.0 * w] for w in b]
-    rows[0] = [1.0, rows[0][1] - 2.0, rows[0][2] + 1.0]
-    return _floats([*rows, [0.0, -1.0, 1.0]])
-
-
-_F = Fraction
+def _difference(b: Exact, lower: Exact) -> tuple[Row, ...]:
+    """Return the error estimate of two methods with the same stages."""
+    return _floats([[x - y for x, y in zip_longest(b, lower, fillvalue=_F(0))]])
 
 
 def _semi_implicit_euler() -> Tableau:
-    """v' = v + h a(q, v), then q' from q at v'. Symplectic where there is no friction."""
-    return Tableau("semi-implicit-euler", 1, (0.0,), ((),), (1.0,), (), 0, (), (), (), exponential=True)
+    """Return v' = v + h a(q, v), then q' from q at v'. It is symplectic if there is no friction."""
+    return Tableau("semi-implicit-euler", 1, (0.0,), ((),), (1.0,), exponential=True)
 
 
 def _rk4() -> Tableau:
     b = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
     a = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
-    return Tableau("rk4", 4, (0.0, 0.5, 0.5, 1.0), a, b, (), 0, (), (), _hermite(b))
+    return Tableau("rk4", 4, (0.0, 0.5, 0.5, 1.0), a, b, dense=_hermite(b))
+
+
+def _hermite(b: Row) -> tuple[Row, ...]:
+    """Return the cubic with the states and rates of both ends."""
+    rows = [[0.0, 3.0 * w, -2.0 * w] for w in b]
+    rows[0] = [1.0, rows[0][1] - 2.0, rows[0][2] + 1.0]
+    return _floats([*rows, [0.0, -1.0, 1.0]])
 
 
 def _dormand_prince() -> Tableau:
     """J. R. Dormand, P. J. Prince, A family of embedded Runge-Kutta formulae, 1980; dense output as in DOPRI5."""
-    c = (_F(0), _F(1, 5), _F(3, 10), _F(4, 5), _F(8, 9), _F(1))
-    a = (
-        (),
-        (_F(1, 5),),
-        (_F(3, 40), _F(9, 40)),
-        (_F(44, 45), _F(-56, 15), _F(32, 9)),
-        (_F(19372, 6561), _F(-25360, 2187), _F(64448, 6561), _F(-212, 729)),
-        (_F(9017, 3168), _F(-355, 33), _F(46732, 5247), _F(49, 176), _F(-5103, 18656)),
-    )
-    b = (_F(35, 384), _F(0), _F(500, 1113), _F(125, 192), _F(-2187, 6784), _F(11, 84))
-    lower = (
-        *(_F(5179, 57600), _F(0), _F(7571, 16695), _F(393, 640)),
-        *(_F(-92097, 339200), _F(187, 2100), _F(1, 40)),
-    )
-    error = [x - y for x, y in zip((*b, _F(0)), lower, strict=True)]
-    d = (
-        *(_F(-12715105075, 11282082432), _F(0), _F(87487479700, 32700410799), _F(-10690763975, 1880347072)),
-        *(_F(701980252875, 199316789632), _F(-1453857185, 822651844), _F(69997945, 29380423)),
-    )
-    return Tableau(
-        name="dormand-prince",
-        order=5,
-        c=_row(c),
-        a=_floats(a),
-        b=_row(b),
-        errors=(_row(error),),
-        error_order=5,
-        extra_c=(),
-        extra_a=(),
-        dense=_nested(b, [d]),
-    )
+    (c,), a, (b,), (lower,), d = _rows(_DORMAND_PRINCE)
+    errors = _difference(b, lower)
+    return Tableau("dormand-prince", 5, _row(c), _floats(a), _row(b), errors, 5, dense=_nested(b, d))
 
 
-def _nested(b: tuple[Fraction, ...], d: list[tuple[Fraction, ...]]) -> tuple[Row, ...]:
-    """Hairer's form of dense output, y + s (r0 + (1 - s)(r1 + s (r2 + (1 - s)(r3 + s ( ... ))))), by powers of s.
+def _cash_karp() -> Tableau:
+    """J. R. Cash, A. H. Karp, A variable order Runge-Kutta method ..., 1990: six stages, orders 5 and 4.
 
-    r0 is the step, r1 = h k[0] - r0, r2 = r0 - h k[end] - r1, and the further ones are h times rows of d.
+    It has no dense output of its own. A cubic through both ends gives a state inside the step to fourth order; with the
+    rate there, a quartic has the order of the method.
+    """
+    (c,), a, (b,), (lower,) = _rows(_CASH_KARP)
+    s = _F(1, 4)
+    inside = [w * (3 - 2 * s) * s * s for w in b]
+    inside[0] += s * (1 - s) ** 2
+    rows = (_row(c), _floats(a), _row(b), _difference(b, lower))
+    return Tableau("cash-karp", 5, *rows, 5, _row([s]), _floats([[*inside, s * s * (s - 1)]]), _quartic(b, s))
+
+
+def _dormand_prince_8() -> Tableau:
+    (nodes,), weights, (b,), *errors, d = _rows(DOP853)
+    c, a, n = _row(nodes), _floats(weights), len(b)
+    rows = (c[:n], a[:n], _row(b), _floats(x for (x,) in errors))
+    return Tableau("dormand-prince-8", 8, *rows, 8, c[n + 1 :], a[n + 1 :], _nested(b, d))
+
+
+def _nested(b: Exact, d: list[Exact]) -> tuple[Row, ...]:
+    """Return the powers of s in Hairer's dense output, y + s (r0 + (1 - s)(r1 + s (r2 + (1 - s)(r3 + s ( ... ))))).
+
+    r0 is the step, r1 = h k[0] - r0, r2 = r0 - h k[end] - r1, and r3 ... are h times the rows of d.
     """
     count = max(len(b) + 1, *map(len, d))
     r0 = [*b, *[_F(0)] * (count - len(b))]
@@ -152,45 +193,10 @@ def _nested(b: tuple[Fraction, ...], d: list[tuple[Fraction, ...]]) -> tuple[Row
     return _floats(rows)
 
 
-def _cash_karp() -> Tableau:
-    """J. R. Cash, A. H. Karp, A variable order Runge-Kutta method ..., 1990: six stages, orders 5 and 4.
+def _quartic(b: Exact, s: Fraction) -> tuple[Row, ...]:
+    """Return the quartic with the states and rates of both ends and the rate at s: weights of stages, end, and s.
 
-    It has no dense output of its own. A cubic through both ends gives a state inside the step to fourth order; with the
-    rate there, a quartic has the order of the method.
-    """
-    c = (_F(0), _F(1, 5), _F(3, 10), _F(3, 5), _F(1), _F(7, 8))
-    a = (
-        (),
-        (_F(1, 5),),
-        (_F(3, 40), _F(9, 40)),
-        (_F(3, 10), _F(-9, 10), _F(6, 5)),
-        (_F(-11, 54), _F(5, 2), _F(-70, 27), _F(35, 27)),
-        (_F(1631, 55296), _F(175, 512), _F(575, 13824), _F(44275, 110592), _F(253, 4096)),
-    )
-    b = (_F(37, 378), _F(0), _F(250, 621), _F(125, 594), _F(0), _F(512, 1771))
-    lower = (_F(2825, 27648), _F(0), _F(18575, 48384), _F(13525, 55296), _F(277, 14336), _F(1, 4))
-    error = [x - y for x, y in zip(b, lower, strict=True)]
-    s = _F(1, 4)
-    inside = [w * (3 - 2 * s) * s * s for w in b]
-    inside[0] += s * (1 - s) ** 2
-    return Tableau(
-        name="cash-karp",
-        order=5,
-        c=_row(c),
-        a=_floats(a),
-        b=_row(b),
-        errors=(_row(error),),
-        error_order=5,
-        extra_c=(float(s),),
-        extra_a=(_row([*inside, s * s * (s - 1)]),),
-        dense=_quartic(b, s),
-    )
-
-
-def _quartic(b: tuple[Fraction, ...], s: Fraction) -> tuple[Row, ...]:
-    """The quartic through both ends with their rates and with the rate at s, of the stages, the end, and s.
-
-    Hermite's cubic, plus a multiple of x^2 (1 - x)^2 that makes the rate at s right.
+    It is Hermite's cubic plus a multiple of x^2 (1 - x)^2 that makes the rate at s right.
     """
     # the cubic's rate at s, in terms of the step B, the rates at the start and at the end
     by_step, by_start, by_end = 6 * s - 6 * s * s, 1 - 4 * s + 3 * s * s, 3 * s * s - 2 * s
@@ -204,33 +210,12 @@ def _quartic(b: tuple[Fraction, ...], s: Fraction) -> tuple[Row, ...]:
     return _floats(rows)
 
 
-def _dormand_prince_8() -> Tableau:
-    b = tuple(map(_F, dop853.B))
-    n = len(b)
-    rows = [tuple(row.get(j, 0.0) for j in range(max(row, default=-1) + 1)) for row in dop853.A]
-    return Tableau(
-        name="dormand-prince-8",
-        order=8,
-        c=dop853.C[:n],
-        a=tuple(rows[:n]),
-        b=dop853.B,
-        errors=(dop853.E5, dop853.E3),
-        error_order=8,
-        extra_c=dop853.C[n + 1 :],
-        extra_a=tuple(rows[n + 1 :]),
-        dense=_nested(b, [tuple(map(_F, row)) for row in dop853.D]),
-    )
-
-
 TABLEAUS: dict[str, Tableau] = {
     t.name: t for t in (_semi_implicit_euler(), _rk4(), _dormand_prince(), _cash_karp(), _dormand_prince_8())
 }
-"""By the names that `simulate` and `rollout` know."""
+"""The methods by the names that `simulate` and `rollout` accept."""
 
 
 def tableau(name: str) -> Tableau:
-    """The tableau of a method; an unknown name lists those that exist."""
-    try:
-        return TABLEAUS[name]
-    except (KeyError, TypeError):
-        raise unknown_name("explicit method", name, TABLEAUS) from None
+    """Return the tableau of a method; the error for an unknown name lists all methods."""
+    return TABLEAUS[choice("explicit method", name, TABLEAUS)]

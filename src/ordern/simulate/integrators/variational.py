@@ -1,6 +1,6 @@
 """The structure-preserving method: a variational integrator in order n, with a fixed step.
 
-A step from q with the momentum p, and forces F of drives and of the world on the joints, is the solution x of
+A step from q with the momentum p, and joint forces F of drives and external forces, is the solution x of
 
     p + h/2 F(t, q, v) = departure(q, x),        q' = integrate(q, h x)
     p' = arrival(q, x) + h/2 F(t', q', v'),      v' = M(q')^-1 p'
@@ -13,8 +13,8 @@ and the energy stays within a band of width h^2 for exponentially many steps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from math import inf
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from ...errors import ArgumentError
 from ...spatial import Freedoms
 from ..run.endings import Ending
 from ..run.lengths import LEAST_TIME
+from .explicit import require_finite
 from .integrator import Integrator, Settings, Step, StepFailedError
 
 if TYPE_CHECKING:
@@ -34,17 +35,18 @@ __all__ = ["Variational"]
 
 Array = NDArray[np.float64]
 
-_EPS = 2.0**-52
-_ROUNDING = (4.0 * _EPS) ** 2
-"""A squared correction, relative to the squares of x and of what a unit of acceleration does, that is but rounding."""
+_ROUNDING = (4.0 * 2.0**-52) ** 2
+"""A squared correction that is only rounding, relative to the squares of x and of the effect of a unit acceleration."""
 _STALLED = 1e-22
-"""The same relative to the squares of x and of q / h, for corrections that do not become smaller any more."""
+"""The same relative to the squares of x and of q / h, for corrections that no longer become smaller."""
 _ROUNDS = 60
 _NEWTON_ROUNDS = 30
 
 
 class Variational(Integrator):
     """Discrete mechanics: for long runs whose energy and momentum must not drift."""
+
+    saved = ("_t", "_t_start", "_count", "_q", "_v", "_p", "_force", "_a", "_a_before")
 
     name: ClassVar[str] = "variational"
     order: ClassVar[int] = 2
@@ -58,16 +60,16 @@ class Variational(Integrator):
         for c in robot.joints:
             if not _holonomic(c.type):
                 raise ArgumentError(
-                    f"simulate: the method {self.name!r} is for joints whose velocities are those of positions, but "
-                    f"joint {c.name!r} ({type(c.type).__name__}) rolls: it has more positions than velocities; use "
+                    f"simulate: the method {self.name!r} is for joints whose velocities are rates of their positions, "
+                    f"but joint {c.name!r} ({type(c.type).__name__}) rolls: it has more positions than velocities; use "
                     "'dormand-prince-8' or another method"
                 )
         self._improved = _fast(robot, "step_velocity")
-        self._departure = _fast(robot, "departure_momentum")
         self._arrival = _fast(robot, "arrival_momentum")
         self._dynamics = _fast(robot, "forward_dynamics", problem.dynamics_method)
         self._force_needs_v = problem.tau.kind == "function" or problem.external.varies
         self._rounds = 0
+        self.h = float(settings.step)
 
     def start(self, t: float, q: Array, v: Array, h: float | None = None, end: float = inf) -> None:
         """Begin with the momentum M v."""
@@ -79,14 +81,8 @@ class Variational(Integrator):
         self._a = self._acceleration(self._q, self._v, self._force)
         self._a_before = self._a
 
-    @property
-    def h(self) -> float:
-        """The fixed step."""
-        assert self.settings.step is not None
-        return float(self.settings.step)
-
     def step(self, end: float) -> Step:
-        """One step of the fixed length, or what is left before `end`."""
+        """Take one step of the fixed length, or a shorter one to `end`."""
         t0, q, v, a, force = self._t, self._q, self._v, self._a, self._force
         t1 = self._t_start + (self._count + 1) * self.h
         whole = t1 < end - 1e-6 * self.h
@@ -102,8 +98,8 @@ class Variational(Integrator):
         arrived = self._arrival(q, begin, x, h, self.problem.smoothing)
         p1, v1, force1 = self._ended(t1, q1, arrived, h)
         a1 = self._acceleration(q1, v1, force1)
-        if not isfinite(float(q1 @ q1) + float(v1 @ v1)):
-            raise self._failure(Ending.NOT_FINITE, t0, f"the state is not finite after t = {t0:.9g} s", v1)
+        require_finite(self.problem, t1, v1, "velocity")
+        require_finite(self.problem, t1, q1, "position")
         self._t, self._q, self._v, self._a, self._a_before = t1, q1, v1, a1, a
         self._p, self._force, self._count = p1, force1, self._count + 1
         if not whole:
@@ -124,11 +120,11 @@ class Variational(Integrator):
         return -float(0.5 * h * (both @ x))
 
     def _velocity(self, t: float, q: Array, p: Array, x: Array, h: float) -> Array:
-        """The velocity of the step that departs with the momentum p, by rounds of the articulated-body iteration."""
-        before, slow, best = np.inf, 0, (np.inf, x)
+        """Return the velocity of the step that departs with the momentum p, by the articulated-body iteration."""
+        smoothing, before, slow, best = self.problem.smoothing, np.inf, 0, (np.inf, x)
         at = (1.0 + float(q @ q)) / (h * h)
         for _ in range(_ROUNDS):
-            y = self._improved(q, p, x, h, self.problem.smoothing)
+            y = self._improved(q, p, x, h, smoothing)
             d, x = y - x, y
             self._rounds += 1
             error, scale = float(d @ d), float(x @ x)
@@ -143,61 +139,31 @@ class Variational(Integrator):
                 if slow > 3:
                     break
             before = error
-        return self._newton(t, q, p, best[1], h)
-
-    def _newton(self, t: float, q: Array, p: Array, x: Array, h: float) -> Array:
-        """The same by Newton's method, for long steps: derivatives are differences, in one batch of states."""
-        robot, s, n = self.problem.robot, self.problem.smoothing, self.problem.nv
-        kernel = robot.kernel("departure_momentum")
-        at = (1.0 + float(q @ q)) / (h * h)
-        for _ in range(_NEWTON_ROUNDS):
-            delta = 1e-7 * max(1.0, float(np.abs(x).max(initial=0.0)))
-            tries = np.vstack([x, x + delta * np.eye(n)])
-            found = kernel(q, tries, h, s)
-            self._rounds += n + 1
-            missing = p - found[0]
-            J = (found[1:] - found[0]).T / delta
-            if not (np.isfinite(missing).all() and np.isfinite(J).all()):
-                break
-            try:
-                d = np.linalg.solve(J, missing)
-            except np.linalg.LinAlgError:
-                break
-            size = float(np.sqrt(missing @ missing))
-            for halving in range(8):  # no further than helps
-                y = x + d * 0.5**halving
-                left = p - self._departure(q, y, h, s)
-                if float(np.sqrt(left @ left)) <= size:
-                    break
-            moved, x = y - x, y
-            error = float(moved @ moved)
-            if error <= _STALLED * (float(x @ x) + at):
-                return x
-        raise self._failure(
-            Ending.NOT_CONVERGED,
+        departure = self.problem.robot.kernel("departure_momentum")
+        found = self._newton(lambda tries: p - departure(q, tries, h, smoothing), best[1], at)
+        if found is not None:
+            return found
+        raise self._not_converged(
             t,
             f"the step of {h:g} s at t = {t:.9g} s has no solution near the motion: it is too long for these "
             "velocities (bodies must turn by much less than half a turn) or springs; give a shorter `step`",
-            x,
         )
 
     def _ended(self, t: float, q: Array, arrived: Array, h: float) -> tuple[Array, Array, Array]:
-        """Momentum, velocity and force at the end of a step, where the force may depend on the velocity."""
+        """Return momentum, velocity and force at the end of a step; the force may depend on the velocity."""
         problem, solve = self.problem, self.problem.robot.mass_matrix_solve
-        if not self._force_needs_v:
-            force = problem.applied_force(t, q, self._v)
-            p = arrived + (0.5 * h) * force
-            return p, solve(q, p), force
 
-        def answer(v: Array) -> tuple[Array, Array, Array]:
+        def after(v: Array) -> tuple[Array, Array, Array]:
             force = problem.applied_force(t, q, v)
             p = arrived + (0.5 * h) * force
             return p, solve(q, p), force
 
+        if not self._force_needs_v:
+            return after(self._v)
         v = solve(q, arrived + (0.5 * h) * self._force)
         before = np.inf
         for _ in range(_ROUNDS):
-            found = answer(v)
+            found = after(v)
             d, v = found[1] - v, found[1]
             error = float(d @ d)
             if error <= _ROUNDING * float(v @ v) or (not error < before and error <= _STALLED * float(v @ v)):
@@ -205,51 +171,45 @@ class Variational(Integrator):
             if not error < 0.5 * before:
                 break
             before = error
-        for _ in range(_NEWTON_ROUNDS):  # a force that depends so strongly on v that substitution does not settle
-            found = answer(v)
-            delta = 1e-7 * max(1.0, float(np.abs(v).max(initial=0.0)))
-            J = np.stack([(answer(v + delta * e)[1] - found[1]) / delta for e in np.eye(len(v))], axis=-1)
-            missing = found[1] - v
-            if not (np.isfinite(missing).all() and np.isfinite(J).all()):
-                break
-            d = np.asarray(np.linalg.solve(np.eye(len(v)) - J, missing))
-            v = np.asarray(v + d, dtype=float)
-            if float(d @ d) <= _STALLED * float(v @ v):
-                return answer(v)
-        raise self._failure(
-            Ending.NOT_CONVERGED,
+        # the force depends so strongly on v that substitution does not settle
+        settled = self._newton(lambda tries: np.array([after(x)[1] - x for x in tries]), v)
+        if settled is not None:
+            return after(settled)
+        raise self._not_converged(
             t,
             f"at t = {t:.9g} s the applied force depends so strongly on the velocity that no velocity fits it; give a "
             "shorter `step`",
-            v,
         )
 
-    def _failure(self, kind: Ending, t: float, message: str, y: Array) -> StepFailedError:
-        bad = np.flatnonzero(~np.isfinite(y))
-        index = int(bad[0]) if len(bad) and len(y) == self.problem.nv else None
-        if len(bad) and kind != Ending.NOT_CONVERGED and index is not None:
-            message += f" in joint {self.problem.joint_of(index)!r}"
-        return StepFailedError(kind, t, message, index, evaluations=self._rounds)
+    def _newton(self, residual: Callable[[Array], Array], x: Array, least: float = 0.0) -> Array | None:
+        """Return the root of a residual near x, or None if it is not found.
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Time, state, momentum, force and accelerations."""
-        return {
-            "t": np.array([self._t, self._t_start]),
-            "count": np.array(self._count),
-            "q": self._q,
-            "v": self._v,
-            "p": self._p,
-            "force": self._force,
-            "a": self._a,
-            "a_before": self._a_before,
-        }
+        Take the derivatives by differences, from the residuals of a batch of points (k, n). `least` is added to the
+        square of x in the test for convergence.
+        """
+        n = len(x)
+        for _ in range(_NEWTON_ROUNDS):
+            delta = 1e-7 * max(1.0, float(np.abs(x).max(initial=0.0)))
+            missing, *moved = residual(np.vstack([x, x + delta * np.eye(n)]))
+            self._rounds += n + 1
+            J = (missing - np.array(moved)).T / delta
+            if not (np.isfinite(missing).all() and np.isfinite(J).all()):
+                return None
+            try:
+                d = np.linalg.solve(J, missing)
+            except np.linalg.LinAlgError:
+                return None
+            for halving in range(8):  # a shorter correction if the whole one makes the residual larger
+                y = x + d * 0.5**halving
+                if np.linalg.norm(residual(y[None])) <= np.linalg.norm(missing):
+                    break
+            moved_by, x = y - x, y
+            if float(moved_by @ moved_by) <= _STALLED * (float(x @ x) + least):
+                return np.asarray(x)
+        return None
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from what `state` returned."""
-        self._t, self._t_start = (float(x) for x in state["t"])
-        self._count = int(state["count"])
-        self._q, self._v, self._p = (np.array(state[k], dtype=float) for k in ("q", "v", "p"))
-        self._force, self._a, self._a_before = (np.array(state[k], dtype=float) for k in ("force", "a", "a_before"))
+    def _not_converged(self, t: float, message: str) -> StepFailedError:
+        return StepFailedError(Ending.NOT_CONVERGED, t, message, evaluations=self._rounds)
 
 
 def _fast(robot: Robot, question: str, method: str | None = None) -> Callable[..., Array]:
@@ -258,7 +218,7 @@ def _fast(robot: Robot, question: str, method: str | None = None) -> Callable[..
 
 
 def _holonomic(joint: Joint) -> bool:
-    """Whether a joint has as many velocities as its positions have dimensions."""
+    """Return True if a joint has as many velocities as its positions have dimensions."""
     if joint.nq <= joint.nv:
         return True
     q, step = np.array(joint.neutral()), 1e-5

@@ -25,11 +25,11 @@ Array = NDArray[np.float64]
 def elastic(robot: Robot, q: Array) -> Array:
     """Return the energy of the springs of all joints at positions (..., nq): the sum of k (q - rest)^2 / 2.
 
-    Joints that close loops are among them.
+    This includes joints that close loops.
 
-    As in `passive_force`, q - rest is the joint's `difference`. That force is the gradient of this energy where a
-    joint's freedoms are independent of each other, and for a rotation that is held equally about all axes. Of a free
-    or planar joint, or a rotation that is held differently about its axes, no energy has that force as its gradient.
+    As in `passive_force`, q - rest is the joint's `difference`. The force is the gradient of this energy if the
+    freedoms of a joint are independent of each other, and for a rotation with the same stiffness about all axes. For
+    free and planar joints, and rotations with different stiffnesses, no energy has the force as its gradient.
     """
     total = _of_loops(robot, q)
     for c in robot.joints:
@@ -41,7 +41,7 @@ def elastic(robot: Robot, q: Array) -> Array:
 
 
 def _of_loops(robot: Robot, q: Array) -> Array:
-    """Return the energy of springs in joints that close loops; angles count from the turn nearest to their rest."""
+    """Return the energy of springs in joints that close loops; angles are within half a turn of their rest."""
     total = np.zeros(q.shape[:-1])
     sprung = [x for x in robot.loop_table.loops if any(x.loop.stiffness)]
     at = nearest_coordinates(robot, q) if sprung else total
@@ -58,15 +58,15 @@ def _of_loops(robot: Robot, q: Array) -> Array:
 
 
 def _positions(c: Connection, q: Array) -> list[Array]:
-    """Return the positions of a joint, also of one that follows another."""
+    """Return the positions of a joint, which may be a mimic joint."""
     own = [q[..., k] for k in range(c.q.start, c.q.stop)]
     return own if c.mimic is None else [c.mimic.ratio * x + c.mimic.offset for x in own]
 
 
 def mass_centre(robot: Robot, q: Array) -> Array:
-    """Return the centre of the mass of all moving bodies at positions (..., nq): (..., 3).
+    """Return the centre of mass of all moving bodies at positions (..., nq): (..., 3).
 
-    Read off the potential energy in three fields of unit strength, one along each axis.
+    It is the potential energy in three fields of unit strength, one along each axis, divided by the mass.
     """
     if not robot.mass:
         raise ArgumentError(f"{robot.name!r} has no mass, and so no centre of mass")

@@ -1,11 +1,10 @@
 """A motion between its samples.
 
-Where the integrator left no dense output of its own, positions are cubics in the coordinates of the embedding (of a
-rotation: its quaternion), with the samples' values and rates at their ends, and are projected back: quaternions are
-units, and the two quaternions of one rotation are the same to it. Velocities are cubics from the samples' velocities
-and accelerations. The error is of fourth order in the time between samples. All else - forces, work - is drawn through
-the samples by cubics that do not overshoot (Fritsch and Carlson 1980), so that a force that is switched stays between
-its values.
+If there is no dense output of an integrator, positions are cubics in the coordinates of the embedding (of a rotation:
+its quaternion), with the values and rates of the samples at their ends. They are projected back: quaternions get unit
+length, and the sign of a quaternion does not matter. Velocities are cubics from the velocities and accelerations of
+the samples. The error is of fourth order in the time between samples. All other series, such as forces and work, are
+cubics that do not overshoot (Fritsch and Carlson 1980), so that a force that is switched stays between its values.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...errors import ArgumentError
 from ...joints import Composite, Free, Joint, Spherical
 from ...model import Model
 from ...records import dataclass
+from ..integrators.dense import derivative, evaluate, hermite, located
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,36 +26,18 @@ if TYPE_CHECKING:
 
     Motion = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
-__all__ = ["Hermite", "Spliced", "located", "monotone"]
+__all__ = ["Hermite", "Spliced", "monotone"]
 
 Array = NDArray[np.float64]
 
 
-def located(t: Array, times: ArrayLike) -> tuple[Array, NDArray[np.intp]]:
-    """Return times as an array, and for each the last sample that is not later; `ArgumentError` beyond the samples."""
-    try:
-        at = np.asarray(times, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"a time must be a number, not {times!r}") from None
-    if not len(t):
-        raise ArgumentError("this motion has no samples, and nothing between them")
-    span = 1e-12 * max(abs(t[0]), abs(t[-1]))  # what rounding of n * step leaves is not beyond the end
-    if at.size and not (t[0] - span <= at.min() and at.max() <= t[-1] + span):
-        beyond = at[~((at >= t[0] - span) & (at <= t[-1] + span))].flat[0]
-        raise ArgumentError(f"the motion is known from t = {t[0]:g} to {t[-1]:g} s, not at {beyond:g}")
-    at = np.asarray(np.clip(at, t[0], t[-1]))
-    return at, np.searchsorted(t, at, side="right") - 1
-
-
 def _cubic(t: Array, at: Array, k: NDArray[np.intp], y0: Array, r0: Array, y1: Array, r1: Array) -> tuple[Array, Array]:
     """Return values and rates of cubics, given values and rates at both ends of the intervals from sample k."""
-    h = (t[k + 1] - t[k])[..., None]
-    s = np.where(h > 0.0, (at - t[k])[..., None], 1.0)  # of two samples at one time the later one counts
+    h = t[k + 1] - t[k]
+    s = np.where(h > 0.0, at - t[k], 1.0)  # of two samples at one time the later one counts
     h = np.where(h > 0.0, h, 1.0)
-    s = s / h
-    d, r0, r1 = y1 - y0, h * r0, h * r1
-    c2, c3 = 3.0 * d - 2.0 * r0 - r1, r0 + r1 - 2.0 * d
-    return y0 + s * (r0 + s * (c2 + s * c3)), (r0 + s * (2.0 * c2 + s * (3.0 * c3))) / h
+    c = hermite(h, y0, r0, y1, r1)
+    return evaluate(c, s / h), evaluate(derivative(c), s / h) / h[..., None]
 
 
 def _inner(t: Array, k: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -92,7 +73,7 @@ class Hermite:
         return self.robot.project(q), v
 
     def acceleration(self, times: ArrayLike) -> Array:
-        """Return the rates of the velocities' cubics, (..., nv)."""
+        """Return accelerations at these times, the rates of the cubics of velocities, (..., nv)."""
         at, k = located(self.t, times)
         if len(self.t) == 1:
             return self.a[k]

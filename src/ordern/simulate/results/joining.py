@@ -1,4 +1,4 @@
-"""Motions at other times, and one after the other."""
+"""Resampled motions, and motions in sequence."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arguments import positive
 from ...errors import ArgumentError
-from .interpolation import Spliced, located, monotone
+from ..integrators.dense import located
+from .interpolation import Spliced, monotone
 from .series import LOOPS_CLOSED
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ __all__ = ["joined", "resampled"]
 Array = NDArray[np.float64]
 
 _MOST = 1e9
-"""Samples that a rate may make."""
+"""The most samples that a rate may make."""
 
 
 def resampled(result: Result, times: ArrayLike | None, rate: float | None) -> Result:
@@ -36,7 +38,7 @@ def resampled(result: Result, times: ArrayLike | None, rate: float | None) -> Re
     q, v = result.at(at)
     new = {name: monotone(result.t, x, at) for name, x in result.arrays()}
     new |= {"t": at, "q": q, "v": v, "a": result.cubics.acceleration(at)}
-    if LOOPS_CLOSED in result.extra:  # open or closed, and nothing between
+    if LOOPS_CLOSED in result.extra:  # 0 or 1: not interpolated
         new[LOOPS_CLOSED] = result.extra[LOOPS_CLOSED][k].copy()
     exact = result.t[k] == at
     for name, x in result.arrays():
@@ -45,11 +47,9 @@ def resampled(result: Result, times: ArrayLike | None, rate: float | None) -> Re
 
 
 def _ticks(result: Result, rate: float) -> Array:
-    if not np.isfinite(rate) or rate <= 0.0:
-        raise ArgumentError(f"resample: the rate must be positive, in samples per second, not {rate!r}")
+    steps = result.duration * positive(rate, "resample: `rate`, in samples per second,")
     if not len(result):
         return result.t
-    steps = result.duration * rate
     if steps > _MOST:
         raise ArgumentError(f"resample: {rate:g} samples per second are {steps:.3g} samples in all")
     count = int(steps * (1.0 + 1e-12)) + 1  # n / rate may round to a little more than the end

@@ -17,7 +17,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class SimulationWarning(UserWarning):
-    """A simulation that ended before its time; what was computed up to there is kept."""
+    """A simulation that ended early. The motion up to that time is kept."""
 
 
 def warn(message: str) -> None:
@@ -37,7 +37,7 @@ class Violation:
     index: int
     """Its place in q; -1 for a joint that closes a loop."""
     time: float
-    """The end of the first step that it was outside at: it left within that step. An `Event.limit` finds the moment."""
+    """The end of the step in which it left its limits. An `Event.limit` finds the exact time."""
     most: float
     """The largest excess over the limit."""
     when: float
@@ -84,9 +84,9 @@ class SimulationReport:
     native: bool
     """True if the time loop ran as machine code."""
     wall: float
-    """Seconds on the clock, without those of compiling."""
+    """Seconds of wall time for the run, without compiling."""
     compiling: float = 0.0
-    """Seconds before that, to compile for this robot and method, or to load compiled code."""
+    """Seconds before the run, to compile for this robot and method, or to load compiled code."""
     loops: LoopReport | None = None
     """The report on closed loops; None for a tree."""
     potential: float = 0.0
@@ -104,9 +104,9 @@ class SimulationReport:
 
     @property
     def energy_scale(self) -> float:
-        """The largest kinetic energy, or what is more by far: the change of the potential energy, or the work, in J.
+        """The largest kinetic energy, or the range of the potential energy or the work if one is far larger, in J.
 
-        These are what matters to a motion that is slow: its kinetic energy may be next to nothing.
+        The kinetic energy of a slow motion may be almost zero.
         """
         return self._scale()[0]
 

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arguments import array
 from ...errors import ArgumentError
 from ...model import Frame
 from ...records import dataclass
-from . import energy
-from .interpolation import Hermite, located
+from ..integrators.dense import located
+from . import energy, tables
+from .interpolation import Hermite
+from .joining import joined, resampled
 from .series import LOOPS_CLOSED, JointSeries, joint_series, names, reserved, series
 from .summary import described
 
@@ -41,7 +44,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no dictionary should need it
-    """A motion: samples of time, positions, velocities, accelerations and joint forces, and what follows from them.
+    """A motion: samples of time, positions, velocities, accelerations and joint forces, and series made from them.
 
     Made by `robot.simulate`, by `on.load_result`, or from arrays of your own. Arrays cannot be written to. Energies,
     momenta and paths are computed on first use, all samples in one call.
@@ -74,21 +77,22 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     events: tuple[Any, ...] = ()
     """Events, in the order of time."""
     report: Any = None
-    """The report of the run: steps, energy balance, why it stopped. Parts of a result have that of the whole run."""
+    """The report of the run: steps, energy balance, why it stopped. Parts of a result keep the report of the run."""
     dense: Motion | None = None
     """The motion between the samples: the integrator's dense output."""
     extra: Mapping[str, Array] = field(default_factory=dict)
-    """Further series by name, each with one entry for each sample: readings of sensors; of robots with loops their
-    "loop_force", (N, nv), what they do to the tree's joints, and if some open or close "loops_closed", 1 or 0 each."""
+    """Further series by name, each with one entry for each sample, such as readings of sensors. Robots with loops have
+    "loop_force", (N, nv), the forces of the loops on the joints of the tree, and if loops open or close
+    "loops_closed", 1 or 0 for each loop."""
 
     def __post_init__(self) -> None:
         robot = self.robot
         n = np.shape(self.t)[0] if np.ndim(self.t) else 0
-        shapes = {"t": (n,), "q": (n, robot.nq), "work": (n,), "dissipated": (n,)}
+        shapes: dict[str, tuple[int, ...]] = {"t": (n,), "q": (n, robot.nq)}
         shapes |= dict.fromkeys(("v", "a", "tau"), (n, robot.nv))
+        shapes |= {name: (n,) for name in ("work", "dissipated") if getattr(self, name) is not None}
         for name, shape in shapes.items():
-            if getattr(self, name) is not None or name not in ("work", "dissipated"):
-                object.__setattr__(self, name, _kept(getattr(self, name), name, shape))
+            object.__setattr__(self, name, _kept(getattr(self, name), name, shape))
         if not np.isfinite(self.t).all() or (np.diff(self.t) < 0.0).any():
             raise ArgumentError("the times of a motion must be finite, and never decrease")
         for name in self.extra:
@@ -102,7 +106,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all series, but for those of frames: "position.<frame>", "velocity.<frame>"."""
+        """The names of all series, except those of frames: "position.<frame>", "velocity.<frame>"."""
         return names(self)
 
     def series(self, name: str) -> Array:
@@ -130,12 +134,10 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     def elastic(self) -> Array:
         """Energy of the joints' springs, (N,): half of stiffness times deflection squared, for each freedom.
 
-        Springs in joints that close loops have none while their loop is open.
+        Springs in joints that close loops have no energy while their loop is open.
         """
         if LOOPS_CLOSED in self.extra:
-            from ..constraints.loop_series import elastic
-
-            return _constant(elastic(self))
+            return _constant(_loop_series().elastic(self))
         return _constant(energy.elastic(self.robot, self.q))
 
     @cached_property
@@ -194,32 +196,25 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
 
     def _cut(self, name: str, kind: str) -> Array:
         """Return positions "q" or velocities "v" of a joint that closes a loop, (N, k)."""
-        from ..constraints.loop_series import coordinates
-
-        return self._once((name, kind), lambda: coordinates(self, name, kind))
+        return self._once((name, kind), lambda: _loop_series().coordinates(self, name, kind))
 
     @cached_property
     def loop_residuals(self) -> Mapping[str, Array]:
         """The residuals of each loop and coupling, by name: (N, rows), in m and rad."""
-        from ..constraints.loop_series import residuals
-
-        return MappingProxyType({name: _constant(x) for name, x in residuals(self).items()})
+        return _constants(_loop_series().residuals(self))
 
     @cached_property
     def loop_multipliers(self) -> Mapping[str, Array]:
         """The multipliers of each loop and coupling, by name: (N, rows). Zero while it is open."""
-        from ..constraints.loop_series import multipliers
-
-        return MappingProxyType({name: _constant(x) for name, x in multipliers(self).items()})
+        return _constants(_loop_series().multipliers(self))
 
     def loop_forces(self, name: str) -> Array:
         """Return the constraint force of a loop on its child: (moment, force) at and in its frame there, (N, 6).
 
         The force of a coupling is (N,). If constraints are redundant, these are the forces of the shortest multipliers.
         """
-        from ..constraints.loop_series import forces
-
-        return forces(self, name)
+        found: Array = _loop_series().forces(self, name)
+        return found
 
     # ---- parts of a motion
 
@@ -306,8 +301,6 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         Positions and velocities are those of `at`. Accelerations are rates of cubics through the velocities. Forces
         and all other series are interpolated without overshoot.
         """
-        from .joining import resampled
-
         return resampled(self, times, rate)
 
     def then(self, other: Result, *, shift: bool = False) -> Result:
@@ -316,8 +309,6 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         Times, work and losses of the other motion stay as they are; with `shift` they are counted from the end of this
         motion. A first sample that repeats the last one is left out.
         """
-        from .joining import joined
-
         return joined(self, other, shift)
 
     # ---- views, files
@@ -339,21 +330,15 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
 
         It has all stored series, or the series that are named: `to_pandas("q", "energy", "position.tool")`.
         """
-        from .tables import to_pandas
-
-        return to_pandas(self, which)
+        return tables.to_pandas(self, which)
 
     def to_xarray(self) -> Any:
         """Return an xarray Dataset with the dimensions time and joint (and joint_q, if positions have other names)."""
-        from .tables import to_xarray
-
-        return to_xarray(self)
+        return tables.to_xarray(self)
 
     def to_arrow(self, *which: str) -> Any:
         """Return an Arrow table: a column for the time and for each name; the robot is in its metadata."""
-        from .tables import to_arrow
-
-        return to_arrow(self, which)
+        return tables.to_arrow(self, which)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the motion to a file: .npz, .csv or .parquet, by its suffix. `on.load_result` reads it.
@@ -394,20 +379,25 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         return type(self), (*values[:-1], dict(self.extra))
 
 
+def _loop_series() -> Any:
+    """Import the series of loops, which few results need."""
+    from ..constraints import loop_series
+
+    return loop_series
+
+
 def _kept(x: Any, name: str, shape: tuple[int, ...]) -> Array:
     """Return an array of this shape that cannot be written to through the result."""
-    try:
-        array = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} of a motion must be an array of numbers, not {type(x).__name__}") from None
-    if array.shape != shape:
-        raise ArgumentError(f"{name} of this motion must have the shape {shape}, not {array.shape}")
-    return _constant(array.view())
+    return _constant(array(x, shape, f"{name} of this motion", nonfinite=True).view())
 
 
-def _constant(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
+def _constant(x: Array) -> Array:
+    x.flags.writeable = False
+    return x
+
+
+def _constants(series: dict[str, Array]) -> Mapping[str, Array]:
+    return MappingProxyType({name: _constant(x) for name, x in series.items()})
 
 
 def _identical(x: Array, y: Array) -> bool:

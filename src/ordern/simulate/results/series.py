@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+_STATE = ("q", "v", "a", "tau")
 _TURN, _PLACE = ("qw", "qx", "qy", "qz"), ("x", "y", "z")
 _SPIN, _SPEED = ("wx", "wy", "wz"), ("vx", "vy", "vz")
 _COORDINATES: dict[type[Joint], tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -44,7 +45,7 @@ _COORDINATES: dict[type[Joint], tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """The names of positions and velocities of joints with several; for other types they are numbered."""
 
-STORED = ("q", "v", "a", "tau", "work", "dissipated")
+STORED = (*_STATE, "work", "dissipated")
 """The series of a run, besides the time."""
 LOOP_FORCE, LOOPS_CLOSED = "loop_force", "loops_closed"
 """Series of robots with loops: joint forces of the loops, and 1 for each closed loop, 0 for each open one."""
@@ -85,7 +86,7 @@ def labels(robot: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
             for part in _parts(c.type, which):
                 name = free = f"{c.name}.{part}" if part else c.name
                 k = 1
-                while free in used:  # a joint may be called as a part of another one
+                while free in used:  # a joint may have the name of a part of another one
                     k += 1
                     free = f"{name}_{k}"
                 used[free] = None
@@ -95,17 +96,13 @@ def labels(robot: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _labels(result: Result, name: str) -> tuple[str, ...]:
     """Return the names of the columns of a series; empty for a single column."""
-    if name in ("q", "v", "a", "tau"):
-        return labels(result.robot)[name != "q"]
-    if name in _PARTS:
-        return _PARTS[name]
-    kind, _, of = name.partition(".")
-    if kind in _FRAMES:
-        return _FRAMES[kind]
-    if kind in ("q", "v", "a", "tau"):
-        loop = _loop(result.robot, of)
-        return _parts(result.robot.joint(of).type if loop is None else loop, kind != "q")
-    return ()
+    robot, (kind, _, of) = result.robot, name.partition(".")
+    if not of:
+        return labels(robot)[kind != "q"] if kind in _STATE else _PARTS.get(kind, ())
+    if kind not in _STATE:
+        return _FRAMES.get(kind, ())
+    joint = next((c.type for c in robot.joints if c.name == of), None) or _loop(robot, of)
+    return () if joint is None else _parts(joint, kind != "q")
 
 
 def _loop(robot: Model, name: str) -> Joint | None:
@@ -116,7 +113,7 @@ def _loop(robot: Model, name: str) -> Joint | None:
 def names(result: Result) -> tuple[str, ...]:
     """Return the names that `series` takes, besides frames: stored columns, and whole series."""
     stored = ["t"]
-    for name in ("q", "v", "a", "tau"):
+    for name in _STATE:
         stored += [f"{name}.{label}" for label in _labels(result, name)]
     stored += [f"{name}.{x.name}" for name in ("q", "v") for x in result.robot.loops if x.nq]
     stored += [name for name in ("work", "dissipated") if getattr(result, name) is not None]
@@ -124,7 +121,7 @@ def names(result: Result) -> tuple[str, ...]:
 
 
 def reserved(name: object) -> bool:
-    """Return whether a name is taken by another series, or may be, so that no further series can have it."""
+    """Return whether a name is, or may be, the name of another series, so that no further series can have it."""
     if not isinstance(name, str) or not name:
         return True
     kind = name.partition(".")[0]
@@ -132,75 +129,57 @@ def reserved(name: object) -> bool:
 
 
 def series(result: Result, name: str) -> Array:
-    """Return the series of this name, (N,) or (N, k)."""
+    """Return the series of this name, (N,) or (N, k): a whole series, or one of its columns, such as "tau.base.wx"."""
+    name = str(name)
+    kind, _, rest = name.partition(".")
+    found = None if rest in _labels(result, kind) else _whole(result, name)
+    if found is not None:
+        return found
+    for k in [k for k, letter in enumerate(name) if letter == "."]:  # names of joints and frames may have dots
+        parts = _labels(result, name[:k])
+        if name[k + 1 :] in parts:
+            found = _whole(result, name[:k])
+            if found is not None:
+                return found.reshape(len(result), len(parts))[:, parts.index(name[k + 1 :])]
+    if kind in _FRAMES and rest:
+        result.robot.frame(rest)  # raises: there is no such frame
+    raise unknown_name("series", name, names(result), f"the motion of {result.robot.name!r}", _hint(result, kind, rest))
+
+
+def _whole(result: Result, name: str) -> Array | None:
+    """Return the series of a result, of one of its joints, or of a frame; None if there is no such series."""
+    found: Array | None
     if name == "t" or name in STORED or name in DERIVED:
-        found: Array | None = getattr(result, name)
+        found = getattr(result, name)
         if found is None:
             raise ArgumentError(f"this motion has no {name}: it was not made by a simulation that counts it")
         return found
     if name in result.extra:
         return result.extra[name]
-    kind, _, rest = str(name).partition(".")
-    if kind in ("q", "v", "a", "tau") and rest:
-        own = _labels(result, kind)
-        if rest in own:
-            return _column(getattr(result, kind), own.index(rest))
-        if any(c.name == rest for c in result.robot.joints):
-            return _squeezed(joint_series(result, rest), kind)
-        if kind in ("q", "v"):
-            found = _of_loop(result, kind, rest)
-            if found is not None:
-                return found
-    elif kind in _PARTS and rest in _PARTS[kind]:
-        return _column(getattr(result, kind), _PARTS[kind].index(rest))
-    elif kind in _FRAMES and rest:
-        return _of_frame(result, kind, rest)
-    raise unknown_name("series", name, names(result), f"the motion of {result.robot.name!r}", _hint(result, kind, rest))
+    kind, _, rest = name.partition(".")
+    if kind in _FRAMES and any(f.name == rest for f in result.robot.frames):
+        return np.asarray(getattr(result, kind)(rest))
+    if kind in _STATE and any(c.name == rest for c in result.robot.joints):
+        found = getattr(joint_series(result, rest), kind)
+        if found is None:
+            raise ArgumentError(f"joint {rest!r} follows another joint; the force that drives it is part of its force")
+        return found
+    loop = _loop(result.robot, rest) if kind in ("q", "v") else None
+    if loop is None:
+        return None
+    found = result._cut(rest, kind)
+    return found[:, 0] if loop.nq == loop.nv == 1 else found
 
 
 def _hint(result: Result, kind: str, rest: str) -> str:
     """Return a hint for the name of a loop: the series that it has."""
     name = rest or kind
-    if _loop(result.robot, name) is not None:
-        return (
-            f"{name!r} closes a loop: 'q.{name}' and 'v.{name}' are its coordinates, `result.loop_forces({name!r})` "
-            "what it bears"
-        )
-    if any(x.name == name for x in result.robot.constraints):
-        return f"{name!r} has no coordinates; `result.loop_forces({name!r})` is what it bears"
-    return ""
-
-
-def _of_loop(result: Result, kind: str, rest: str) -> Array | None:
-    """Return positions or velocities of a joint that closes a loop, `q.pin`, or one of several, `q.pin.angle`."""
-    for x in result.robot.loops:
-        joint = _loop(result.robot, x.name)
-        if joint is None or not (rest == x.name or rest.startswith(f"{x.name}.")):
-            continue
-        parts, part = _parts(joint, kind != "q"), rest[len(x.name) + 1 :]
-        if not part:
-            found = result._cut(x.name, kind)
-            return _column(found, 0) if joint.nq == joint.nv == 1 else found
-        if part in parts:
-            return _column(result._cut(x.name, kind), parts.index(part))
-    return None
-
-
-def _of_frame(result: Result, kind: str, rest: str) -> Array:
-    """Return `position.tool`, or a part of it, `position.tool.x`; names of frames may have dots."""
-    whole: Any = getattr(result, kind)
-    if any(f.name == rest for f in result.robot.frames):
-        return np.asarray(whole(rest))
-    parts = _FRAMES[kind]
-    for k, part in enumerate(parts):
-        frame = rest.removesuffix(f".{part}")
-        if frame != rest and any(f.name == frame for f in result.robot.frames):
-            return _column(np.asarray(whole(frame)).reshape(len(result), len(parts)), k)
-    return np.asarray(whole(rest))  # which says that there is no such frame
-
-
-def _column(array: Array, k: int) -> Array:
-    return array[:, k]
+    if not any(x.name == name for x in result.robot.constraints):
+        return ""
+    force = f"`result.loop_forces({name!r})` is its constraint force"
+    if _loop(result.robot, name) is None:
+        return f"{name!r} has no coordinates; {force}"
+    return f"{name!r} closes a loop: 'q.{name}' and 'v.{name}' are its coordinates, {force}"
 
 
 def columns(result: Result, which: tuple[str, ...] | None = None) -> dict[str, Array]:
@@ -249,10 +228,3 @@ def joint_series(result: Result, name: str) -> JointSeries:
         q, v, a = q[:, 0], v[:, 0], a[:, 0]
         tau = None if tau is None else tau[:, 0]
     return JointSeries(name, result.t, q, v, a, tau)
-
-
-def _squeezed(joint: JointSeries, kind: str) -> Array:
-    found: Array | None = getattr(joint, kind)
-    if found is None:
-        raise ArgumentError(f"joint {joint.name!r} follows another; what drives it is in the force of that one")
-    return found

@@ -15,7 +15,7 @@ __all__ = ["described"]
 
 
 def described(result: Result, most: int) -> str:
-    """Return the start, end, least and largest value of each coordinate and energy, and the events."""
+    """Return a table of the first, last, least and largest value of each coordinate and energy, and the events."""
     n = len(result)
     lines = [repr(result)[1:-1]]
     if not n:

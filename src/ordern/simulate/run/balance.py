@@ -1,4 +1,4 @@
-"""The books of a run: energy in, out and left, and momentum, summed up at the end of every step."""
+"""The energy balance of a run, and its momentum, at the end of every step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...joints import Free
 from ...model import BASE
 from ..results.energy import elastic
+from .saved import Saved
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -21,10 +22,10 @@ Array = NDArray[np.float64]
 
 
 def conserved(robot: Robot, free_of_forces: bool) -> NDArray[np.bool_]:
-    """Which components of the momentum about the world's origin keep their value, if nothing acts on the base.
+    """Return which components of the momentum about the world's origin are constant, (6,).
 
-    Those of a robot that floats: all without gravity; with it, the linear ones across it and the angular one along it,
-    where gravity has the direction of an axis.
+    A robot that floats and has no external forces conserves all of them without gravity. With gravity along an axis, it
+    conserves the linear momentum across this axis and the angular momentum about it.
     """
     keeps = np.zeros(6, dtype=bool)
     roots = [c for c in robot.joints if c.parent == BASE]
@@ -41,20 +42,27 @@ def conserved(robot: Robot, free_of_forces: bool) -> NDArray[np.bool_]:
     return keeps
 
 
-class Balance:
-    """E(t) - E(0) - work + dissipated, and conserved momentum, over all steps."""
+class Balance(Saved):
+    """The errors of the energy balance, E(t) - E(0) - work + dissipated, and of conserved momentum, over all steps."""
+
+    saved = (
+        *("kinetic", "error", "work", "dissipated", "taken", "_energy", "elastic_start", "_lowest", "_highest"),
+        *("_momentum", "momentum_error", "keeps"),
+    )
 
     def __init__(self, robot: Robot, keeps: NDArray[np.bool_]) -> None:
         self.robot, self.keeps = robot, keeps
         self.kinetic = self.error = self.work = self.dissipated = 0.0
+        self.taken = 0.0
+        """The energy that passive forces took, springs included."""
         self._energy = self.elastic_start = self._lowest = self._highest = 0.0
         self._momentum, self.momentum_error = np.zeros(6), np.zeros(6)
         self.sums = (np.zeros(0), np.zeros(0))
-        """Work and losses by the ends of the last steps."""
+        """Work and dissipated energy at the ends of the last steps."""
         self._root = np.array([k for c in robot.joints if c.parent == BASE for k in range(c.v.start, c.v.stop)], int)
 
     def start(self, q: Array, v: Array) -> None:
-        """The books open with this state."""
+        """Begin with this state."""
         T, V = float(self.robot.kinetic_energy(q, v)), float(self.robot.potential_energy(q))
         self.kinetic, self._energy = T, T + V
         self.elastic_start = float(elastic(self.robot, q))
@@ -63,15 +71,15 @@ class Balance:
             self._momentum = np.array(self.robot.momentum(q, v))
 
     def see(self, chunk: Chunk) -> None:
-        """Book steps."""
+        """Add the steps of a chunk."""
         self.sums = self.enter(chunk.q, chunk.v, chunk.tau, chunk.work, chunk.taken)
 
     def enter(self, q: Array, v: Array, tau: Array, work: Array, taken: Array) -> tuple[Array, Array]:
-        """Book states, (k, nq), (k, nv), with the works since each one before; the sums, and what is lost by then.
+        """Add states (k, nq), (k, nv), with the works since the state before each; return work and dissipated energy.
 
-        What passive forces took is not lost as far as springs have it.
+        The energy that passive forces took is dissipated, except for the part that springs store.
         """
-        # one after the other: the sums must not depend on how many states come at a time
+        # one after the other: the sums must not depend on the number of states in a call
         W, D = np.cumsum([self.work, *work])[1:], np.cumsum([self.taken, *taken])[1:]
         springs = elastic(self.robot, q)
         lost = D - (springs - self.elastic_start)
@@ -89,45 +97,14 @@ class Balance:
                 self.momentum_error = np.maximum(self.momentum_error, change)
         return W, lost
 
-    taken = 0.0
-    """The energy that passive forces took, springs included."""
-
-    @property
-    def potential(self) -> float:
-        """The largest potential energy of gravity and springs, less the smallest."""
-        return self._highest - self._lowest
-
-    def momentum(self) -> tuple[float | None, ...]:
-        """The largest change of each component; None where it is not conserved."""
-        return tuple(x if keeps else None for x, keeps in zip(self.momentum_error.tolist(), self.keeps, strict=True))
-
     def report(self) -> dict[str, Any]:
-        """Return energies and errors."""
+        """Return energies and errors; an entry of the momentum error is None where momentum is not conserved."""
+        errors = zip(self.momentum_error.tolist(), self.keeps, strict=True)
         return {
             "work": self.work,
             "dissipated": self.dissipated,
             "kinetic": self.kinetic,
-            "potential": self.potential,
+            "potential": self._highest - self._lowest,
             "energy_error": self.error,
-            "momentum_error": self.momentum(),
+            "momentum_error": tuple(x if keeps else None for x, keeps in errors),
         }
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """For a checkpoint."""
-        sums = np.array([getattr(self, name) for name in _SUMS])
-        return {
-            "sums": sums,
-            "momentum": self._momentum,
-            "momentum_error": self.momentum_error,
-            "keeps": self.keeps,
-        }
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """From a checkpoint."""
-        for name, x in zip(_SUMS, state["sums"].tolist(), strict=True):
-            setattr(self, name, x)
-        self._momentum, self.momentum_error = np.array(state["momentum"]), np.array(state["momentum_error"])
-        self.keeps = np.array(state["keeps"])
-
-
-_SUMS = ("kinetic", "error", "work", "dissipated", "taken", "_energy", "elastic_start", "_lowest", "_highest")

@@ -8,11 +8,11 @@ __all__ = ["Ending"]
 
 
 class Ending(str, Enum):
-    """How a run ended: its word in a report, and the same in plain text."""
+    """The way in which a run ended: its word in a report, and a sentence."""
 
     text: str
     planned: bool
-    """Whether the user asked for this end."""
+    """True if the user wanted this end."""
 
     END = "end", "reached the end", True
     EVENT = "event", "a terminal event took place", True
@@ -27,7 +27,7 @@ class Ending(str, Enum):
     MAX_STEPS = "max-steps", "the run took max_steps steps"
     INTERRUPTED = "interrupted", "interrupted"
 
-    def __new__(cls, word: str, text: str, planned: bool = False) -> Ending:
+    def __new__(cls, word: str, text: str = "", planned: bool = False) -> Ending:
         """Make a member that equals its word."""
         member = str.__new__(cls, word)
         member._value_, member.text, member.planned = word, text, planned
@@ -35,8 +35,3 @@ class Ending(str, Enum):
 
     def __str__(self) -> str:
         return str(self.value)
-
-    @classmethod
-    def of(cls, word: str) -> Ending:
-        """Return the ending with this word."""
-        return next(x for x in cls if x.value == word)

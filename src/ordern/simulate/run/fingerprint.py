@@ -1,4 +1,4 @@
-"""Fingerprints of the user's functions and controllers, by which a checkpoint recognises them.
+"""Fingerprints of the user's functions and controllers. Checkpoints recognise them by these.
 
 The fingerprint of a function covers its name (not the name of its module, which may be run or imported), code,
 constants and defaults, and the numbers, texts, arrays and functions that it uses from enclosing functions and from its

@@ -8,12 +8,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...records import dataclass
+
 if TYPE_CHECKING:
     from .checkpoint import Block
 
-__all__ = ["Log"]
+__all__ = ["Happened", "Log"]
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Happened:
+    """An event that took place."""
+
+    time: float
+    name: str
+    index: int
+    """The place of the event among the events of the user; -1 for a limit that the run watches by itself."""
+    q: Array
+    """The positions at that time."""
+    v: Array
+    """The velocities at that time; before an impact."""
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.time:.9g} s"
 
 
 class Log:

@@ -1,4 +1,4 @@
-"""How far a run is, as a line in the terminal."""
+"""The progress of a run, as a line in the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Bar"]
 
 
 class Bar:
-    """A line on stderr that is redrawn a few times a second; where that is no terminal, nothing."""
+    """A line on stderr that is redrawn a few times a second; nothing if stderr is not a terminal."""
 
     def __init__(self, width: int = 40) -> None:
         self._width, self._began, self._drawn, self._finished = width, time.perf_counter(), 0.0, False
@@ -33,7 +33,7 @@ class Bar:
 
 
 def _blocks(encoding: str | None) -> tuple[str, str]:
-    """What is done and what is not, in letters that the terminal has."""
+    """Return the characters for finished and remaining parts, in the encoding of the terminal."""
     try:
         "█░".encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

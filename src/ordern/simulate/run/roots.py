@@ -1,4 +1,4 @@
-"""Where a function of one variable changes sign."""
+"""Sign changes of a function of one variable."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _LEAST = 1e-17
 
 
 def crossing(f: Callable[[float], float], start: float, end: float, f_start: float | None = None) -> float:
-    """A root of f between two points at which its signs differ, to rounding.
+    """Return a root of f between two points at which its signs differ, to rounding.
 
-    Chandrupatla's method: steps of inverse quadratic interpolation where they are safe, else bisection. The value at
-    the start may be given where it is known better than by a call.
+    Chandrupatla's method: inverse quadratic interpolation where it is safe, else bisection. `f_start` is the value at
+    the start, if it is known better than by a call.
 
     T. R. Chandrupatla, "A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function without
     using derivatives", Advances in Engineering Software 28 (1997) 145-149.
@@ -43,7 +43,7 @@ def crossing(f: Callable[[float], float], start: float, end: float, f_start: flo
 
 
 def _share(a: float, fa: float, b: float, fb: float, c: float, fc: float) -> float:
-    """How far to go from a to b: by inverse quadratic interpolation where it is monotonic, else half-way."""
+    """Return the part of the way from a to b: by inverse quadratic interpolation where it is monotonic, else 1/2."""
     xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
     if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
         return fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)

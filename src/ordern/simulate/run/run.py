@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import real
 from ...errors import ArgumentError
 from ..constraints.constraints import Constraints
 from ..constraints.dense_projection import Closing
@@ -20,15 +21,14 @@ from ..constraints.limits import Excess, Stop
 from ..constraints.loop_books import LoopBooks
 from ..constraints.singular_band import SingularBand
 from ..constraints.switching import Switching
-from ..exchange import read_only, real
+from ..exchange import read_only
 from ..integrators.dense import Dense, Segment
 from ..integrators.integrator import StepFailedError
 from ..results.report import SimulationReport, warn
 from .balance import Balance, conserved
 from .chunk import Chunk, Runner
 from .endings import Ending
-from .event_record import Happened
-from .log import Log
+from .log import Happened, Log
 from .problem import Problem
 from .sampling import sampled
 from .watchers import SAME_MOMENT, Found, Phase, Tracker, Watcher, WatchFunction
@@ -406,7 +406,7 @@ class Run:
         if answer is None:
             self.stops.restart(self.t, self.q, self.v)
         else:
-            v = real(f"{what}: the effect at t = {self.t:.9g} s", answer)
+            v = real(answer, f"{what}: the effect at t = {self.t:.9g} s")
             if v.shape != self.v.shape or not np.isfinite(v).all():
                 raise ArgumentError(
                     f"{what}: the effect returned {answer!r} at t = {self.t:.9g} s; give {len(self.v)} finite "
@@ -517,7 +517,7 @@ class Run:
         self.t, self._h, self.wall = state["numbers"].tolist()
         self.q, self.v, self._last = state["q"], state["v"], (state["last"][0], state["last"][1])
         word, self.message = str(state["stopped"]), str(state["message"])
-        self.stopped = Ending.of(word) if word else None
+        self.stopped = Ending(word) if word else None
 
         def group(name: str) -> dict[str, NDArray[Any]]:
             return {k.removeprefix(f"{name}:"): x for k, x in state.items() if k.startswith(f"{name}:")}

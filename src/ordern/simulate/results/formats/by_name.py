@@ -19,7 +19,7 @@ from ....io.source import UnreadableError
 from ....records import dataclass
 from ..series import DERIVED, STORED, labels
 from .header import parsed
-from .rows import read_file
+from .rows import Rows, read_file
 
 if TYPE_CHECKING:
     from ....model import Model
@@ -87,7 +87,7 @@ def read_table(path: str, robot: Model, bare: str = "q", partial: Iterable[str] 
             f"the time {t[k]:g} is not finite, or before that of the last row", f"{path}:{rows.lines[k]}"
         )
     loose = tuple(partial)
-    series = {kind: _gathered(kind, found, rows.values, rows.lines, path, robot, kind in loose) for kind in KINDS}
+    series = {kind: _gathered(kind, found, rows, path, robot, kind in loose) for kind in KINDS}
     return Table(t, **series, count=len(rows.values), notes=_notes(found, path, known), names=rows.names)
 
 
@@ -153,14 +153,10 @@ def _unknown(label: str, names: tuple[str, ...], robot: Model) -> str:
 
 
 def _notes(found: Places, path: str, known: Sequence[str]) -> tuple[str, ...]:
-    notes = []
+    """Return a note for columns that belong to no coordinate, and one for columns of mimic joints."""
     left = [name for name in found.rest if not _told(name, known)]
-    if left:
-        notes.append(f"{path}: not read: {', '.join(left[:8])}{', ...' if left[8:] else ''}")
-    if found.followers:
-        some = [f"{name} (it follows {leader})" for name, leader in list(found.followers.items())[:4]]
-        notes.append(f"{path}: not read: {', '.join(some)}{', ...' if len(found.followers) > 4 else ''}")
-    return tuple(notes)
+    followers = [f"{name} (it follows {leader})" for name, leader in found.followers.items()]
+    return tuple(f"{path}: not read: {some(names, 8)}" for names in (left, followers) if names)
 
 
 def _assumed(width: int, path: str, robot: Model, bare: str) -> tuple[str, ...]:
@@ -177,38 +173,22 @@ def _assumed(width: int, path: str, robot: Model, bare: str) -> tuple[str, ...]:
     )
 
 
-def _gathered(
-    kind: str,
-    found: Places,
-    values: Array,
-    lines: Sequence[int],
-    path: str,
-    robot: Model,
-    partial: bool,
-) -> Array | None:
+def _gathered(kind: str, found: Places, rows: Rows, path: str, robot: Model, partial: bool) -> Array | None:
     """Return the rows of one kind, in the order of the robot."""
     names, own = labels(robot)[kind != "q"], found.kinds[kind]
     if not own and names:
         return None
     lacking = missing_columns(kind, found, robot)
     if lacking and not partial:
-        raise UnreadableError(
-            f"there are columns of {kind}, but none for {some(lacking, 6)}{_likely(found)}",
-            path,
-        )
-    x = np.zeros((len(values), len(names)))
-    for k, column in own.items():
-        x[:, k] = values[:, column]
-    if np.isnan(x).all() and x.size:  # how a motion is written of which this is not known
+        rest = [*found.rest, *found.followers]
+        others = f"; columns that belong to no coordinate: {some(rest, 6)}" if rest else ""
+        raise UnreadableError(f"there are columns of {kind}, but none for {some(lacking, 6)}{others}", path)
+    x = np.zeros((len(rows.values), len(names)))
+    x[:, list(own)] = rows.values[:, list(own.values())]
+    if np.isnan(x).all() and x.size:  # a motion without this kind is written like this
         return None
     bad = ~np.isfinite(x)
     if bad.any():
         row, k = (int(i) for i in np.argwhere(bad)[0])
-        raise UnreadableError(f"{kind}.{names[k]} is {x[row, k]}, which is not finite", f"{path}:{lines[row]}")
+        raise UnreadableError(f"{kind}.{names[k]} is {x[row, k]}, which is not finite", f"{path}:{rows.lines[row]}")
     return x
-
-
-def _likely(found: Places) -> str:
-    """List the columns that were not read: one of them may be the missing one."""
-    rest = [*found.rest, *found.followers]
-    return f"; columns that belong to no coordinate: {', '.join(rest[:6])}" if rest else ""

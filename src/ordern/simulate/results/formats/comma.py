@@ -24,7 +24,7 @@ from .rows import START, read_rows
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["grouped", "read", "write"]
+__all__ = ["read", "stored", "write"]
 
 Array = NDArray[np.float64]
 
@@ -43,11 +43,11 @@ def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
             block = np.stack([x[start : start + _ROWS] for x in found.values()], axis=-1)
             text.writelines(",".join(map(repr, row)) + "\n" for row in block.tolist())
     finally:
-        text.detach()  # writes what is left, and leaves the file open
+        text.detach()  # flushes, and leaves the file open
 
 
 def read(file: BinaryIO, size: int) -> Stored:
-    """Read what `write` wrote, or columns with names."""
+    """Read a file of `write`, or another table with names of columns."""
     if b"\0" in file.read(_ROWS):
         raise ModelError("the file is not text")
     file.seek(0)
@@ -60,21 +60,25 @@ def read(file: BinaryIO, size: int) -> Stored:
         raise ModelError("the file has no names of columns, so it is not a motion")
     if len(set(rows.names)) < len(rows.names):
         raise ModelError("two columns of the file have one name")
-    found = {name: rows.values[:, k] for k, name in enumerate(rows.names)}
-    if not rows.about:
+    return stored({name: rows.values[:, k] for k, name in enumerate(rows.names)}, rows.about)
+
+
+def stored(found: dict[str, Array], header: str | bytes | None) -> Stored:
+    """Return the contents of a file: columns, and the text of its header if it has one."""
+    if not header:
         return Stored(None, columns=found)
-    about = parsed(rows.about)
-    return Stored(about, grouped(about, found))
+    about = parsed(header)
+    return Stored(about, _grouped(about, found))
 
 
-def grouped(about: dict[str, Any], found: dict[str, Array]) -> dict[str, Array]:
-    """Columns, in whatever order, put together to the arrays that the header tells of."""
+def _grouped(about: dict[str, Any], found: dict[str, Array]) -> dict[str, Array]:
+    """Return the arrays that the header names, from columns in any order."""
     n = about["samples"]
     count = len(next(iter(found.values()), ()))
     if count != n:
         raise ModelError(f"the file has {count} samples of {n}: it was cut short, or changed")
     arrays, left = {}, dict(found)
-    for name, shape, own in expected(about):
+    for name, shape, own in _expected(about):
         missing = [x for x in own if x not in left]
         if missing:
             raise ModelError(f"the file has no column {missing[0]!r}, which its header names")
@@ -85,7 +89,7 @@ def grouped(about: dict[str, Any], found: dict[str, Array]) -> dict[str, Array]:
     return arrays
 
 
-def expected(about: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...], list[str]]]:
+def _expected(about: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...], list[str]]]:
     """Yield the arrays of a header: name, shape of one sample, names of columns."""
     for name in about["arrays"]:
         own = about["q" if name == "q" else "v"] if name in ("q", "v", "a", "tau") else None

@@ -65,16 +65,12 @@ def header(result: Result) -> dict[str, Any]:
 
 def plain(x: Any, not_finite: Callable[[float], Any] = str) -> Any:
     """Return numbers, arrays and dataclasses in the types of JSON; anything else becomes its text."""
-    if isinstance(x, (bool, np.bool_)):
-        return bool(x)
-    if isinstance(x, (float, np.floating)):
-        return float(x) if math.isfinite(x) else not_finite(float(x))
-    if isinstance(x, (int, np.integer)):
-        return int(x)
-    if x is None or isinstance(x, str):
+    if isinstance(x, (np.generic, np.ndarray)):
+        x = x.tolist()
+    if isinstance(x, float):
+        return x if math.isfinite(x) else not_finite(x)
+    if x is None or isinstance(x, (str, int)):
         return x
-    if isinstance(x, np.ndarray):
-        return plain(x.tolist(), not_finite)
     if isinstance(x, (tuple, list)):
         return [plain(y, not_finite) for y in x]
     if isinstance(x, Mapping):
@@ -148,15 +144,13 @@ def restored(stored: Stored, robot: R | None, cls: type[R], where: str) -> Resul
 
 
 def _robot(about: dict[str, Any] | None, cls: type[R], where: str) -> R:
-    if about is None:
-        raise ArgumentError(f"{where}: the file does not say which robot moves; give it: load_result(path, robot)")
-    if about.get("robot") is None:
-        reason = f" (the types of its joints {some(about['foreign'], 6)} are its own)" if about["foreign"] else ""
-        raise ArgumentError(
-            f"{where}: the file does not contain its robot, {about['name']!r}{reason}; give it: "
-            "load_result(path, robot)"
-        )
-    return from_plain(about["robot"], cls, where)
+    if about is not None and about.get("robot") is not None:
+        return from_plain(about["robot"], cls, where)
+    missing = "does not say which robot moves"
+    if about is not None:
+        own = f" (the types of its joints {some(about['foreign'], 6)} are its own)" if about["foreign"] else ""
+        missing = f"does not contain its robot, {about['name']!r}{own}"
+    raise ArgumentError(f"{where}: the file {missing}; give it: load_result(path, robot)")
 
 
 def _bare(columns: dict[str, Array], robot: Robot, where: str) -> dict[str, Any]:
@@ -186,7 +180,7 @@ def _bare(columns: dict[str, Array], robot: Robot, where: str) -> dict[str, Any]
 
 
 def _events(about: dict[str, Any]) -> tuple[Any, ...]:
-    from ...run.event_record import Happened
+    from ...run.log import Happened
 
     events = about.get("events")
     if not isinstance(events, list):
@@ -200,7 +194,7 @@ def _report(about: dict[str, Any]) -> Any:
     report = about.get("report")
     needed = [f.name for f in fields(SimulationReport) if f.default is MISSING]
     if not isinstance(report, dict) or any(name not in report for name in needed):
-        return None  # another version of the library may have told other things
+        return None  # another version of the library may have other fields
     return _made(SimulationReport, report)
 
 
@@ -216,24 +210,20 @@ def _made(cls: Any, data: Any) -> Any:
 
 def _typed(kind: Any, x: Any) -> Any:
     """Return a value of this type, or raise `ValueError`."""
-    if kind is float and x in ("inf", "-inf", "nan"):
+    if kind is float and (type(x) is int or x in ("inf", "-inf", "nan")):
         return float(x)
-    if kind is float and type(x) is int:
-        return float(x)
-    if kind in (str, bool, int, float):
-        if type(x) is not kind:
-            raise ValueError(f"{x!r} is not a {kind.__name__}")
+    if kind in (str, bool, int, float) and type(x) is kind:
         return x
     if is_dataclass(kind):
         return _made(kind, x)
     inner = get_args(kind)
     if type(None) in inner:
-        return None if x is None else _typed(next(k for k in inner if k is not type(None)), x)
+        return None if x is None else _typed(inner[0], x)
     if get_origin(kind) is tuple and isinstance(x, list):
         return tuple(_typed(inner[0], y) for y in x)
     if _is_array(kind) and isinstance(x, list):
         return np.array([_typed(float, y) for y in x], np.float64)
-    raise ValueError(f"{x!r} is not a {kind}")
+    raise ValueError(f"{x!r} is not of the type {getattr(kind, '__name__', kind)}")
 
 
 def _is_array(kind: Any) -> bool:

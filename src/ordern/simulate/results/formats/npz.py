@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -85,7 +86,7 @@ def _array(archive: zipfile.ZipFile, name: str, dtype: type, most: int) -> NDArr
     except KeyError:
         raise ModelError(f"the file has no array {name!r}, so it is not a motion, or is damaged") from None
     if info.compress_type != zipfile.ZIP_STORED:
-        raise ModelError(f"the array {name!r} is compressed; motions are stored without")
+        raise ModelError(f"the array {name!r} is compressed; motions are stored without compression")
     if info.file_size > most:
         raise ModelError(f"the array {name!r} is larger than the file")
     data = archive.read(info)
@@ -96,10 +97,7 @@ def _array(archive: zipfile.ZipFile, name: str, dtype: type, most: int) -> NDArr
         shape, fortran, found = reader(stream)
     except (ValueError, KeyError, TypeError, SyntaxError, RecursionError) as e:
         raise ModelError(f"the array {name!r} cannot be read: {e}") from None
-    start = stream.tell()
-    count = 1
-    for n in shape:
-        count *= n
+    start, count = stream.tell(), math.prod(shape)
     if found != np.dtype(dtype) or min(shape, default=0) < 0 or count * found.itemsize != len(data) - start:
         raise ModelError(f"the array {name!r} is damaged: it is of {found} with the shape {shape}")
     return np.frombuffer(data, found, count, start).reshape(shape, order="F" if fortran else "C")

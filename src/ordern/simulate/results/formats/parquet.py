@@ -9,11 +9,11 @@ import numpy as np
 from ....errors import ModelError
 from ...memory import machine_memory
 from ..tables import library, to_arrow
-from .comma import grouped
-from .header import Stored, parsed
+from .comma import stored
 
 if TYPE_CHECKING:
     from ..result import Result
+    from .header import Stored
 
 __all__ = ["read", "write"]
 
@@ -25,7 +25,7 @@ _ALWAYS = 1 << 24
 
 
 def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
-    """Write the table. Pages have checksums; numbers are stored plainly, for there are few that repeat."""
+    """Write the table. Pages have checksums; numbers are stored without a dictionary, as few of them repeat."""
     parquet = library("pyarrow.parquet", _WHAT)
     parquet.write_table(to_arrow(result), file, compression="snappy", use_dictionary=False, write_page_checksum=True)
 
@@ -45,8 +45,4 @@ def read(file: BinaryIO, size: int) -> Stored:
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as e:
         raise ModelError(f"the file is not a Parquet file, or is damaged: {str(e)[:200]}") from None
     values = {name: np.asarray(table.column(name).to_numpy(), np.float64) for name in names}
-    text = (whole.metadata.metadata or {}).get(b"ordern")
-    if text is None:
-        return Stored(None, columns=values)
-    about = parsed(text)
-    return Stored(about, grouped(about, values))
+    return stored(values, (whole.metadata.metadata or {}).get(b"ordern"))
