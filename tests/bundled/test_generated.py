@@ -120,9 +120,9 @@ def test_long_chain() -> None:
         (lambda: robots.chain(True), "n must be a whole number from 1 on, not True"),
         (lambda: robots.tree(2, 0), "branching must be a whole number from 1 on, not 0"),
         (lambda: robots.tree(0), "depth must be a whole number from 1 on, not 0"),
-        (lambda: robots.chain(2, length=-1.0), "length must be a positive number, not -1.0"),
-        (lambda: robots.chain(2, mass=np.nan), "mass must be a positive number, not nan"),
-        (lambda: robots.chain(2, radius=np.inf), "radius must be a positive number, not inf"),
+        (lambda: robots.chain(2, length=-1.0), "chain-2: length must be a finite number above zero, not -1.0"),
+        (lambda: robots.chain(2, mass=np.nan), "chain-2: mass must be a finite number above zero, not nan"),
+        (lambda: robots.chain(2, radius=np.inf), "chain-2: radius must be a finite number above zero, not inf"),
         (lambda: robots.chain(2, "revolute"), "joint must be a joint or a class of joints such as Revolute, not 'r'"),  # type: ignore[arg-type]
         (lambda: robots.chain(2, []), "joint must be at least one joint or class of joints"),
         (lambda: spherical_star(0), "n must be a whole number from 1 on, not 0"),

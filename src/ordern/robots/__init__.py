@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -18,30 +17,31 @@ from numpy.typing import NDArray
 from ..errors import unknown_name
 from ..model import ModelBuilder
 from .generated import chain, tree
-from .mechanisms import MECHANISM_FAMILIES, MECHANISMS
+from .mechanisms import MECHANISMS
 
 __all__ = ["builder", "chain", "families", "known", "names", "positions", "tree"]
 
 Array = NDArray[np.float64]
 
+
 _ROBOTS = {
-    "double-pendulum": ("double_pendulum", "double_pendulum"),
-    "free-top": ("free_top", "free_top"),
-    "kuka-kr5": ("kuka_kr5", "kuka_kr5"),
-    "planar-3r": ("planar_3r", "planar_3r"),
-    "puma560": ("puma560", "puma560"),
-    "puma560-akb": ("puma560", "puma560_akb"),
-    "stanford-arm": ("stanford_arm", "stanford_arm"),
-    "yamane-branched-30": ("yamane", "branched_30"),
-    "yamane-serial-30": ("yamane", "serial_30"),
-    **MECHANISMS,
+    "double-pendulum": "double_pendulum",
+    "free-top": "free_top",
+    "kuka-kr5": "kuka_kr5",
+    "planar-3r": "planar_3r",
+    "puma560": "puma560",
+    "puma560-akb": "puma560",
+    "stanford-arm": "stanford_arm",
+    "yamane-branched-30": "yamane",
+    "yamane-serial-30": "yamane",
+    **{name: f"mechanisms.{name.replace('-', '_')}" for name in MECHANISMS},
 }
-"""The robots by name: the module, imported on demand, and its function that makes the builder."""
+"""The robots, and the module of each, imported on demand; its function of the same name returns the builder."""
 
 _FAMILIES = {
-    "spherical-chain-N": ("yamane", "spherical_chain"),
-    "spherical-star-N": ("yamane", "spherical_star"),
-    **MECHANISM_FAMILIES,
+    "spherical-chain-N": "yamane",
+    "spherical-star-N": "yamane",
+    "four-bar-chain-N": "mechanisms.four_bar_chain",
 }
 """Names in which N stands for a number, the argument of the function."""
 
@@ -74,10 +74,8 @@ def positions(name: str) -> dict[str, Array]:
     Mechanisms with closed loops have the position "assembled", in which their loops are closed.
     """
     module, _, arguments = _found(name)
-    if (member := _member(name)) is not None:
-        of_size: dict[str, Callable[..., tuple[float, ...]]]
-        of_size = getattr(module, "FAMILY_POSITIONS", {}).get(member[0], {})
-        return {key: np.array(q(*arguments)) for key, q in of_size.items()}
+    if hasattr(module, "assembled_position"):
+        return {"assembled": np.array(module.assembled_position(*arguments))}
     named: dict[str, tuple[float, ...]] = getattr(module, "POSITIONS", {}).get(name, {})
     return {key: np.array(q) for key, q in named.items()}
 
@@ -94,5 +92,6 @@ def _found(name: str) -> tuple[Any, str, tuple[int, ...]]:
     if not known(name):
         raise unknown_name("robot", name, (*_ROBOTS, *_FAMILIES))
     member = _member(name)
-    module, function = _ROBOTS[name] if member is None else _FAMILIES[member[0]]
-    return import_module(f".{module}", __package__), function, () if member is None else (member[1],)
+    key, arguments = (name, ()) if member is None else (member[0], (member[1],))
+    module = import_module(f".{(_ROBOTS | _FAMILIES)[key]}", __package__)
+    return module, key.removesuffix("-N").replace("-", "_"), arguments

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import real_number
 from ..errors import ModelError
 from ..joints import Joint, Revolute
 from ..model import ModelBuilder, Placement
 
-__all__ = ["at_least_one", "chain", "rod", "tree"]
+__all__ = ["at_least_one", "chain", "rod", "sizes", "tree"]
 
 JointLike = Joint | type[Joint]
 
@@ -43,8 +44,8 @@ def chain(
     and `mass` in kg. With a `seed`, sizes, placements and axes are random.
     """
     at_least_one(n, "n")
-    parents = range(n)
-    return _grown(parents, None, joint, length, mass, radius, seed, name or f"chain-{n}", gravity)
+    link = {"length": length, "mass": mass, "radius": radius}
+    return _grown(range(n), None, joint, link, seed, name or f"chain-{n}", gravity)
 
 
 def tree(
@@ -70,7 +71,8 @@ def tree(
     n = sum(branching**k for k in range(depth))
     parents = [0, *((k - 2) // branching + 1 for k in range(2, n + 1))]
     fan = [_fanned(k, branching) for k in range(branching)]
-    return _grown(parents, fan, joint, length, mass, radius, seed, name or f"tree-{depth}-{branching}", gravity)
+    link = {"length": length, "mass": mass, "radius": radius}
+    return _grown(parents, fan, joint, link, seed, name or f"tree-{depth}-{branching}", gravity)
 
 
 def rod(mass: float, length: float, radius: float) -> dict[str, Any]:
@@ -83,22 +85,17 @@ def _grown(
     parents: Sequence[int],
     fan: list[Placement] | None,
     joint: JointLike | Sequence[JointLike],
-    length: float,
-    mass: float,
-    radius: float,
+    link: dict[str, float],
     seed: int | None,
     name: str,
     gravity: Sequence[float],
 ) -> ModelBuilder:
     """Build links: link k (from 1) hangs on link parents[k-1], where 0 is the base; the fan places siblings."""
     n = len(parents)
-    sizes = {"length": length, "mass": mass, "radius": radius}
-    for what, x in sizes.items():
-        if not 0.0 < x < math.inf:
-            raise ModelError(f"{what} must be a positive number, not {x!r}")
+    sizes(name, **link)
     rng = None if seed is None else np.random.default_rng(seed)
     factors = np.ones((n, 3)) if rng is None else rng.uniform(0.5, 1.5, (n, 3))
-    drawn = (factors * list(sizes.values())).tolist()
+    drawn = (factors * list(link.values())).tolist()
     axes = None if rng is None else rng.normal(size=(n, 3)).tolist()
     tilts = None if rng is None else rng.uniform(-0.5, 0.5, (n, 3)).tolist()
     kinds = tuple(joint) if isinstance(joint, Sequence) else (joint,)
@@ -153,6 +150,13 @@ def _made(kind: object, axis: Sequence[float]) -> Joint:
 def _fanned(k: int, of: int) -> Placement:
     """Return the rotation of the k-th sibling: 30 degrees from the parent's direction, except for an only child."""
     return Placement.xyz_rpy((0.0, 0.0, 0.0), (math.pi / 6 if of > 1 else 0.0, 0.0, 2.0 * math.pi * k / of))
+
+
+def sizes(what: str, **given: float) -> None:
+    """Raise unless all of these are finite and above zero; `what` begins the message."""
+    for name, x in given.items():
+        if not 0.0 < real_number(x) < math.inf:
+            raise ModelError(f"{what}: {name} must be a finite number above zero, not {x!r}")
 
 
 def at_least_one(x: object, what: str) -> None:

@@ -21,17 +21,17 @@ from ..joints import Spherical
 from ..model import ModelBuilder
 from .generated import at_least_one, chain, rod
 
-__all__ = ["branched_30", "serial_30", "spherical_chain", "spherical_star"]
+__all__ = ["spherical_chain", "spherical_star", "yamane_branched_30", "yamane_serial_30"]
 
 _LENGTH, _MASS, _RADIUS, _CIRCLE = 0.2, 1.0, 0.02, 0.05
 
 
-def serial_30() -> ModelBuilder:
+def yamane_serial_30() -> ModelBuilder:
     """Return the serial chain with 30 degrees of freedom of Figure 4."""
     return _series(10, "yamane-serial-30")
 
 
-def branched_30() -> ModelBuilder:
+def yamane_branched_30() -> ModelBuilder:
     """Build the branched chain of Figure 5, 30 degrees of freedom: "hub", then "link1_1", "link1_2" ... "link3_3"."""
     builder = _hub("yamane-branched-30")
     for branch in range(3):

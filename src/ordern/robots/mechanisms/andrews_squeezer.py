@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...joints import Closure
 from ...model import ModelBuilder
-from .parts import Point, flat, hinge, pin
+from .parts import flat, hinge, pin
 
-__all__ = ["LETTERS", "POSITIONS", "A", "B", "C", "andrews_squeezer", "assembled_position", "forces", "in_order"]
+__all__ = ["LETTERS", "A", "B", "C", "andrews_squeezer", "assembled_position", "forces", "in_order"]
 
 MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
 INERTIAS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
@@ -52,28 +52,27 @@ _START = (
 
 
 def andrews_squeezer(*, closure: Closure | None = None) -> ModelBuilder:
-    """Bodies "K1" to "K7", joints by the source's letters, loops "pin3", "pin4", "pin6", the frame "F"; one freedom."""
+    """Build bodies "K1" to "K7", joints by the letters of the source, loops "pin3", "pin4", "pin6", the frame "F"."""
     builder = ModelBuilder("andrews-squeezer", gravity=(0.0, 0.0, 0.0), actuated=["beta"]).body("ground")
-
-    def add(k: int, joint: str, parent: str, at: Point, com: Point) -> None:
+    for k, joint, parent, at, com in (
+        (1, "beta", "ground", (0.0, 0.0), (RA, 0.0)),
+        (2, "theta", "K1", (RR, 0.0), (-DA, 0.0)),
+        (3, "gamma", "ground", B, (SB, -SA)),
+        (5, "delta", "ground", A, (TA, -TB)),
+        (4, "phi", "K5", (ZT, 0.0), (0.0, EA - E)),
+        (7, "epsilon", "ground", A, (UB, -UA)),
+        (6, "omega", "K7", (0.0, -U), (ZF - FA, 0.0)),
+    ):
         I = INERTIAS[k - 1]
         plate: dict[str, Any] = {"mass": MASSES[k - 1], "com": flat(com), "inertia": (I / 2.0, I, I / 2.0)}
         builder.body(f"K{k}", parent=parent, joint=hinge(), joint_name=joint, at=flat(at), **plate)
-
-    add(1, "beta", "ground", (0.0, 0.0), (RA, 0.0))
-    add(2, "theta", "K1", (RR, 0.0), (-DA, 0.0))
-    add(3, "gamma", "ground", B, (SB, -SA))
-    add(5, "delta", "ground", A, (TA, -TB))
-    add(4, "phi", "K5", (ZT, 0.0), (0.0, EA - E))
-    add(7, "epsilon", "ground", A, (UB, -UA))
-    add(6, "omega", "K7", (0.0, -U), (ZF - FA, 0.0))
     for k, end in ((3, (0.0, -SS)), (4, (0.0, -E)), (6, (ZF, 0.0))):
         builder.loop(f"pin{k}", closure or pin(), "K2", f"K{k}", at=flat((-D, 0.0)), child_at=flat(end))
     return builder.frame("F", "K2", at=flat((-D, 0.0))).frame("D", "K3", at=flat((SD, -SC)))
 
 
 def assembled_position() -> tuple[float, ...]:
-    """q where the source begins, at rest."""
+    """Return q where the source begins, at rest."""
     return tuple(_START[LETTERS.index(x)] for x in _JOINTS)
 
 
@@ -95,6 +94,3 @@ def forces(q: ArrayLike) -> NDArray[np.float64]:
     tau[..., _JOINTS.index("beta")] = MOMENT
     tau[..., _JOINTS.index("gamma")] = arm[0] * pull[1] - arm[1] * pull[0]
     return tau
-
-
-POSITIONS = {"andrews-squeezer": {"assembled": assembled_position()}}

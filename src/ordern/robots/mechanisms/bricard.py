@@ -20,19 +20,18 @@ the threefold-symmetric Bricard linkage with twists of a right angle (Y. Chen, Z
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ...errors import ModelError
 from ...joints import Closure, Revolute
 from ...model import ModelBuilder
-from .parts import sizes
+from .parts import block, sizes
 
-__all__ = ["LENGTH", "MASS", "POSITIONS", "SECTION", "assembled_position", "bricard"]
+__all__ = ["LENGTH", "MASS", "SECTION", "assembled_position", "bricard"]
 
 LENGTH, MASS, SECTION = 1.0, 1.0, 0.1
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-_EDGES = ((0, 1.0), (1, -1.0), (2, 1.0), (0, -1.0), (1, 1.0))
-"""The axis and sense of each rod, in order."""
+_EDGES = (_X, (0.0, -1.0, 0.0), _Z, (-1.0, 0.0, 0.0), _Y)
+"""The directions of the rods, in order."""
 _AXES = (_Y, _Z, _X, _Y, _Z)
 """The axes of the hinges that carry them."""
 
@@ -40,19 +39,20 @@ _AXES = (_Y, _Z, _X, _Y, _Z)
 def bricard(
     *, length: float = LENGTH, mass: float = MASS, section: float = SECTION, closure: Closure | None = None
 ) -> ModelBuilder:
-    """Bodies "rod1" to "rod5" on joints "hinge1" to "hinge5"; the loop "hinge6"; one freedom."""
+    """Build bodies "rod1" to "rod5" on joints "hinge1" to "hinge5"; the loop "hinge6"; one freedom."""
     sizes("bricard", length=length, mass=mass, section=section)
     builder = ModelBuilder("bricard", gravity=(0.0, -9.81, 0.0)).body("ground")
     parent, at = "ground", (0.0, 0.0, 0.0)
-    for k, ((axis, way), about) in enumerate(zip(_EDGES, _AXES, strict=True), 1):
-        rod, end = _rod(mass, length, section, axis, way)
-        builder.body(f"rod{k}", parent=parent, joint=Revolute(about), joint_name=f"hinge{k}", at=at, **rod)
-        parent, at = f"rod{k}", end
+    for k, (edge, axis) in enumerate(zip(_EDGES, _AXES, strict=True), 1):
+        x, y, z = (length * e for e in edge)
+        rod = block(mass, [length if e else section for e in edge], com=(x / 2.0, y / 2.0, z / 2.0))
+        builder.body(f"rod{k}", parent=parent, joint=Revolute(axis), joint_name=f"hinge{k}", at=at, **rod)
+        parent, at = f"rod{k}", (x, y, z)
     return builder.loop("hinge6", closure or Revolute(_X), "ground", "rod5", at=(0.0, 0.0, length), child_at=at)
 
 
 def assembled_position(drive: float = 0.0) -> tuple[float, float, float, float, float]:
-    """q for an angle of the first hinge, which is between -30 and 210 degrees."""
+    """Return q for an angle of the first hinge, which is between -30 and 210 degrees."""
     s = math.sin(drive)
     if not s >= -0.5 - 1e-15:
         raise ModelError(
@@ -60,14 +60,3 @@ def assembled_position(drive: float = 0.0) -> tuple[float, float, float, float, 
         )
     other = math.asin(min(-s / (1.0 + s), 1.0))
     return (drive, other, drive, other, drive)
-
-
-def _rod(mass: float, length: float, section: float, axis: int, way: float) -> tuple[dict[str, Any], Any]:
-    """Return a rod from the origin along an axis, for `ModelBuilder.body`, and where it ends."""
-    across, along = mass * (length**2 + section**2) / 12.0, mass * section**2 / 6.0
-    end = tuple(way * length if k == axis else 0.0 for k in range(3))
-    inertia = tuple(along if k == axis else across for k in range(3))
-    return {"mass": mass, "com": tuple(x / 2.0 for x in end), "inertia": inertia}, end
-
-
-POSITIONS = {"bricard": {"assembled": assembled_position()}}

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ...errors import ModelError
 from ...joints import Closure, Free, Revolute, Spherical, Universal
 from ...model import ModelBuilder
-from .parts import bar, sizes
+from .parts import bar, disc, sizes
 
-__all__ = ["POSITIONS", "assembled_position", "delta_robot", "inverse_kinematics"]
+__all__ = ["assembled_position", "delta_robot", "inverse_kinematics"]
 
 BASE_RADIUS, PLATFORM_RADIUS, UPPER, FOREARM, WIDTH = 0.2, 0.06, 0.25, 0.5, 0.1
 PLATFORM, ARM, ROD = 0.5, 0.4, 0.05
@@ -43,30 +42,21 @@ def delta_robot(
     rod: float = ROD,
     closure: Closure | None = None,
 ) -> ModelBuilder:
-    """Joints "pose", "drive1", "left_elbow1", "right_elbow1", "drive2" ...; loops "left_ball1" ...; three freedoms."""
+    """Build joints "pose", "drive1", "left_elbow1", "right_elbow1", "drive2" ..., and loops "left_ball1" ..."""
     lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "upper": upper, "forearm": forearm}
     sizes("delta-robot", **lengths, width=width, platform=platform, arm=arm, rod=rod)
-    half = platform * platform_radius**2 / 4.0
+    plate, cross = disc(platform, platform_radius), Universal(_DOWN, _ASIDE)
+    link, thin = bar(arm, upper, thickness=0.03), bar(rod, forearm, thickness=0.01)
     builder = ModelBuilder("delta-robot", actuated=[f"drive{k}" for k in (1, 2, 3)]).body("ground")
-    builder.body(
-        "platform", parent="ground", joint=Free(), joint_name="pose", mass=platform, inertia=(half, half, 2.0 * half)
-    )
+    builder.body("platform", parent="ground", joint=Free(), joint_name="pose", **plate)
     for k, turn in enumerate(_TURNS, 1):
         c, s = math.cos(turn), math.sin(turn)
         shoulder = ((base_radius * c, base_radius * s, 0.0), (0.0, 0.0, turn))
-        link = bar(arm, upper, thickness=0.03)
         builder.body(f"arm{k}", parent="ground", joint=Revolute(_DOWN), joint_name=f"drive{k}", at=shoulder, **link)
         for side, share in _SIDES:
-            y = share * width
-            elbow: dict[str, Any] = {
-                "joint": Universal(_DOWN, _ASIDE),
-                "joint_name": f"{side}_elbow{k}",
-                "at": (upper, y, 0.0),
-            }
-            hand = (platform_radius * c - y * s, platform_radius * s + y * c, 0.0)
-            name = f"{side}_rod{k}"
-            builder.body(name, parent=f"arm{k}", **elbow, **bar(rod, forearm, thickness=0.01))
-            ball, end = f"{side}_ball{k}", (forearm, 0.0, 0.0)
+            name, elbow, ball, y = f"{side}_rod{k}", f"{side}_elbow{k}", f"{side}_ball{k}", share * width
+            hand, end = (platform_radius * c - y * s, platform_radius * s + y * c, 0.0), (forearm, 0.0, 0.0)
+            builder.body(name, parent=f"arm{k}", joint=cross, joint_name=elbow, at=(upper, y, 0.0), **thin)
             builder.loop(ball, closure or Spherical(), "platform", name, at=hand, child_at=end)
     return builder
 
@@ -79,7 +69,7 @@ def inverse_kinematics(
     upper: float = UPPER,
     forearm: float = FOREARM,
 ) -> tuple[float, ...]:
-    """q with the platform at this position and the elbows outward: the pose; of each arm its drive and four angles."""
+    """Return q with the platform at this position and the elbows outward: the pose, and five angles of each arm."""
     x, y, z = (float(p) for p in position)
     q = [1.0, 0.0, 0.0, 0.0, x, y, z]
     for turn in _TURNS:
@@ -98,8 +88,5 @@ def inverse_kinematics(
 
 
 def assembled_position() -> tuple[float, ...]:
-    """q with the platform 0.5 m below the drives, in the middle."""
+    """Return q with the platform 0.5 m below the drives, in the middle."""
     return inverse_kinematics((0.0, 0.0, -0.5))
-
-
-POSITIONS = {"delta-robot": {"assembled": assembled_position()}}

@@ -11,7 +11,7 @@ from ...joints import Closure, Revolute
 from ...model import ModelBuilder
 from .parts import block, sizes
 
-__all__ = ["HEIGHT", "MASS", "POSITIONS", "THICKNESS", "WIDTH", "assembled_position", "door"]
+__all__ = ["HEIGHT", "MASS", "THICKNESS", "WIDTH", "assembled_position", "door"]
 
 WIDTH, HEIGHT, THICKNESS, MASS = 0.8, 2.0, 0.04, 25.0
 _MARGIN = 0.2
@@ -29,14 +29,13 @@ def door(
     """Return the body "door" on the joint "upper_hinge", the loop "lower_hinge"; one freedom, at any angle."""
     sizes("door", width=width, height=height, thickness=thickness, mass=mass)
     up, down = height * (1.0 - _MARGIN / 2.0), height * _MARGIN / 2.0
-    plate = {**block(mass, width, thickness, height), "com": (width / 2.0, 0.0, height / 2.0 - up)}
+    plate = block(mass, (width, thickness, height), com=(width / 2.0, 0.0, height / 2.0 - up))
+    low, below = (0.0, 0.0, down), (0.0, 0.0, down - up)
     return (
         ModelBuilder("door")
         .body("frame")
         .body("door", parent="frame", joint=Revolute(), joint_name="upper_hinge", at=(0.0, 0.0, up), **plate)
-        .loop(
-            "lower_hinge", closure or Revolute(), "frame", "door", at=(0.0, 0.0, down), child_at=(0.0, 0.0, down - up)
-        )
+        .loop("lower_hinge", closure or Revolute(), "frame", "door", at=low, child_at=below)
         .frame("handle", "door", at=(0.9 * width, 0.0, height / 2.0 - up))
         .frame("upper_corner", "door", at=(width, 0.0, height - up))
         .frame("lower_corner", "door", at=(width, 0.0, -up))
@@ -44,8 +43,5 @@ def door(
 
 
 def assembled_position(angle: float = 0.5) -> tuple[float]:
-    """q at an angle of the door."""
+    """Return q at an angle of the door."""
     return (angle,)
-
-
-POSITIONS = {"door": {"assembled": assembled_position()}}

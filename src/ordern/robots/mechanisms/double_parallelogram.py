@@ -14,9 +14,9 @@ import math
 
 from ...joints import Closure
 from ...model import ModelBuilder
-from .parts import bar, flat, hinge, pin, sizes
+from .parts import linkage, sizes
 
-__all__ = ["CRANK", "DENSITY", "POSITIONS", "SPAN", "assembled_position", "double_parallelogram"]
+__all__ = ["CRANK", "DENSITY", "SPAN", "assembled_position", "double_parallelogram"]
 
 CRANK, SPAN, DENSITY = 0.2, 0.3, 1.0
 """Length of the cranks, distance between their axes, mass for each metre."""
@@ -25,24 +25,21 @@ CRANK, SPAN, DENSITY = 0.2, 0.3, 1.0
 def double_parallelogram(
     *, crank: float = CRANK, span: float = SPAN, density: float = DENSITY, closure: Closure | None = None
 ) -> ModelBuilder:
-    """Joints "left", "beam_joint", "middle", "right"; loops "middle_pin", "right_pin"; one freedom."""
+    """Build joints "left", "beam_joint", "middle", "right"; loops "middle_pin", "right_pin"; one freedom."""
     sizes("double-parallelogram", crank=crank, span=span, density=density)
-    end, link = flat((crank, 0.0)), bar(density * crank, crank)
-    beam = bar(2.0 * density * span, 2.0 * span)
-    builder = ModelBuilder("double-parallelogram").body("ground")
-    for k, side in enumerate(("left", "middle", "right")):
-        at = flat((k * span, 0.0))
-        builder.body(f"{side}_crank", parent="ground", joint=hinge(), joint_name=side, at=at, **link)
-    builder.body("beam", parent="left_crank", joint=hinge(), at=end, **beam)
-    for k, side in enumerate(("middle", "right")):
-        on_beam = flat(((k + 1) * span, 0.0))
-        builder.loop(f"{side}_pin", closure or pin(), "beam", f"{side}_crank", at=on_beam, child_at=end)
-    return builder
+    bars = (
+        ("left_crank", "left", "ground", 0.0, crank),
+        ("middle_crank", "middle", "ground", span, crank),
+        ("right_crank", "right", "ground", 2.0 * span, crank),
+        ("beam", "beam_joint", "left_crank", crank, 2.0 * span),
+    )
+    pins = (
+        ("middle_pin", "beam", span, "middle_crank", crank),
+        ("right_pin", "beam", 2.0 * span, "right_crank", crank),
+    )
+    return linkage("double-parallelogram", bars, pins, density=density, closure=closure)
 
 
 def assembled_position(drive: float = math.pi / 3.0) -> tuple[float, float, float, float]:
-    """q = (left, beam_joint, middle, right) for an angle of the cranks."""
+    """Return q = (left, beam_joint, middle, right) for an angle of the cranks."""
     return (drive, -drive, drive, drive)
-
-
-POSITIONS = {"double-parallelogram": {"assembled": assembled_position()}}

@@ -19,10 +19,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...errors import ModelError
 from ...joints import Closure, Prismatic, Revolute
 from ...model import ModelBuilder
-from .parts import block, pin, sizes
+from .parts import block, leg, pin, sizes
 
 __all__ = [
     "ARM",
@@ -31,7 +30,6 @@ __all__ = [
     "DAMPING",
     "DENSITY",
     "HEIGHT",
-    "POSITIONS",
     "SECTION",
     "SLIDER",
     "SPIN",
@@ -64,7 +62,7 @@ def flyball_governor(
     rigid: bool = False,
     closure: Closure | None = None,
 ) -> ModelBuilder:
-    """Joints "spin", "lift"; "right_arm_joint", "right_coupler_joint", "right_piston_joint", and so on the left.
+    """Build joints "spin", "lift"; "right_arm_joint", "right_coupler_joint", "right_piston_joint", and so on the left.
 
     The loops are "right_pin" and "left_pin". There are four freedoms: spin, lift, and the couplers' lengths; two if
     these are rigid.
@@ -73,9 +71,9 @@ def flyball_governor(
     sizes("flyball-governor", **lengths, density=density, ball=ball, stiffness=stiffness, damping=damping)
     area = density * section**2
     builder = ModelBuilder("flyball-governor").body("ground")
-    shaft = {**block(area * height, section, section, height), "com": (0.0, 0.0, height / 2.0)}
+    shaft = block(area * height, (section, section, height), com=(0.0, 0.0, height / 2.0))
     builder.body("shaft", parent="ground", joint=Revolute(), joint_name="spin", **shaft)
-    cube = block(density * slider**3, slider, slider, slider)
+    cube = block(density * slider**3, (slider,) * 3)
     builder.body("slider", parent="shaft", joint=Prismatic(), joint_name="lift", **cube)
     spring: dict[str, Any] = {"stiffness": stiffness, "damping": damping, "rest": coupler}
     for side, turn in _SIDES:
@@ -105,34 +103,26 @@ def assembled_position(
     coupler: float = COUPLER,
     rigid: bool = False,
 ) -> tuple[float, ...]:
-    """q with both arms at an angle below the horizontal, the slider below, and the couplers at their rest lengths."""
+    """Return q with both arms at an angle below the horizontal, and the couplers at their rest lengths."""
     x, z = arm / 2.0 * math.cos(angle), height - arm / 2.0 * math.sin(angle)
-    if not abs(x) <= coupler:
-        raise ModelError(
-            f"flyball-governor cannot be assembled there: the middle of its arms is {abs(x):.6g} m from the shaft, and "
-            f"the couplers have {coupler:.6g} m"
-        )
-    down = math.sqrt((coupler - x) * (coupler + x))
+    down = leg("flyball-governor", "the middle of its arms and the shaft", coupler, x)
     side = (angle, math.atan2(down, -x) - angle) + (() if rigid else (coupler,))
     return (0.0, z - down, *side, *side)
 
 
 def initial_velocity(spin: float = SPIN, *, rigid: bool = False) -> tuple[float, ...]:
-    """v with the shaft turning, and nothing else."""
+    """Return v with the shaft turning, and all else at rest."""
     return (spin, *(0.0,) * (5 if rigid else 7))
 
 
 def _bar(mass: float, length: float, section: float, middle: float) -> dict[str, Any]:
-    """Return a square bar along x, with its middle there."""
-    return {**block(mass, length, section, section), "com": (middle, 0.0, 0.0)}
+    """Return a square bar along x, with its mass centre at `middle`."""
+    return block(mass, (length, section, section), com=(middle, 0.0, 0.0))
 
 
 def _with_ball(mass: float, length: float, section: float, ball: float) -> dict[str, Any]:
     """Return a bar along x from the origin, with a point mass at its end."""
     com = (mass * length / 2.0 + ball * length) / (mass + ball)
     more = mass * (com - length / 2.0) ** 2 + ball * (length - com) ** 2
-    along, across, _ = block(mass, length, section, section)["inertia"]
+    along, across, _ = _bar(mass, length, section, com)["inertia"]
     return {"mass": mass + ball, "com": (com, 0.0, 0.0), "inertia": (along, across + more, across + more)}
-
-
-POSITIONS = {"flyball-governor": {"assembled": assembled_position()}}

@@ -4,7 +4,7 @@ Our own numbers. The crank is the shortest bar, and together with the longest it
 (Grashof's condition): so it can make full turns, and the rocker cannot. Bars are uniform and weigh 1 kg for each metre.
 
 The ground's joints are at the origin and at (ground, 0) in the plane x-z. At q = 0 all bars point along x. The coupler
-hangs on the crank, and its end closes the loop on the rocker's.
+is carried by the crank, and its end closes the loop at the rocker's end.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import math
 
 from ...joints import Closure
 from ...model import ModelBuilder
-from .parts import Point, angle, bar, flat, hinge, meeting, pin, sizes
+from .parts import angle, linkage, meeting, sizes
 
-__all__ = ["COUPLER", "CRANK", "DENSITY", "GROUND", "POSITIONS", "ROCKER", "assembled_position", "four_bar"]
+__all__ = ["COUPLER", "CRANK", "DENSITY", "GROUND", "ROCKER", "assembled_position", "four_bar"]
 
 GROUND, CRANK, COUPLER, ROCKER = 0.4, 0.1, 0.35, 0.3
 DENSITY = 1.0
@@ -31,24 +31,15 @@ def four_bar(
     density: float = DENSITY,
     closure: Closure | None = None,
 ) -> ModelBuilder:
-    """Bodies "crank", "coupler", "rocker" on joints "drive", "elbow", "pivot"; the loop "pin"; one freedom."""
+    """Build bodies "crank", "coupler", "rocker" on joints "drive", "elbow", "pivot"; the loop "pin"; one freedom."""
     sizes("four-bar", ground=ground, crank=crank, coupler=coupler, rocker=rocker, density=density)
-    end = (crank, 0.0, 0.0)
-    return (
-        ModelBuilder("four-bar", actuated=["drive"])
-        .body("ground")
-        .body("crank", parent="ground", joint=hinge(), joint_name="drive", **bar(density * crank, crank))
-        .body("coupler", parent="crank", joint=hinge(), joint_name="elbow", at=end, **bar(density * coupler, coupler))
-        .body(
-            "rocker",
-            parent="ground",
-            joint=hinge(),
-            joint_name="pivot",
-            at=flat((ground, 0.0)),
-            **bar(density * rocker, rocker),
-        )
-        .loop("pin", closure or pin(), "rocker", "coupler", at=flat((rocker, 0.0)), child_at=flat((coupler, 0.0)))
+    bars = (
+        ("crank", "drive", "ground", 0.0, crank),
+        ("coupler", "elbow", "crank", crank, coupler),
+        ("rocker", "pivot", "ground", ground, rocker),
     )
+    pin = ("pin", "rocker", rocker, "coupler", coupler)
+    return linkage("four-bar", bars, [pin], density=density, closure=closure, actuated=["drive"])
 
 
 def assembled_position(
@@ -60,10 +51,7 @@ def assembled_position(
     rocker: float = ROCKER,
     crossed: bool = False,
 ) -> tuple[float, float, float]:
-    """q = (drive, elbow, pivot) for an angle of the crank; `crossed` is the other way to assemble the bars."""
-    a: Point = (crank * math.cos(drive), crank * math.sin(drive))
+    """Return q = (drive, elbow, pivot) for an angle of the crank; `crossed` is the other way to assemble the bars."""
+    a = (crank * math.cos(drive), crank * math.sin(drive))
     b = meeting("four-bar", a, coupler, (ground, 0.0), rocker, left=not crossed)
     return (drive, angle(a, b) - drive, angle((ground, 0.0), b))
-
-
-POSITIONS = {"four-bar": {"assembled": assembled_position()}}

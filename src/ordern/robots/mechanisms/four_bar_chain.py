@@ -7,7 +7,7 @@ weigh 1 kg. They begin upright, and the end of the first post moves with 1 m/s a
 
 The mechanism has one freedom, but for the moments in which it lies flat: then each square may fold on its own.
 
-At q = 0 all bars point along +x. Each beam hangs on the post before it, and its end closes a loop on the next post.
+At q = 0 all bars point along +x. The post before it carries each beam, whose end closes a loop on the next post.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import math
 from ...joints import Closure
 from ...model import ModelBuilder
 from ..generated import at_least_one
-from .parts import bar, flat, hinge, pin, sizes
+from .parts import linkage, sizes
 
-__all__ = ["FAMILY_POSITIONS", "LENGTH", "MASS", "assembled_position", "four_bar_chain", "initial_velocity"]
+__all__ = ["LENGTH", "MASS", "assembled_position", "four_bar_chain", "initial_velocity"]
 
 LENGTH, MASS = 1.0, 1.0
 
@@ -27,28 +27,20 @@ LENGTH, MASS = 1.0, 1.0
 def four_bar_chain(
     n: int, *, length: float = LENGTH, mass: float = MASS, closure: Closure | None = None
 ) -> ModelBuilder:
-    """Bodies "post0" to "post<n>" on joints "foot0" ..., "beam1" to "beam<n>" on "hinge1" ...; loops "pin1" ..."""
+    """Build "post0" to "post<n>" on joints "foot0" ..., "beam1" to "beam<n>" on "hinge1" ..., and loops "pin1" ..."""
     at_least_one(n, "n")
     sizes("four-bar-chain", length=length, mass=mass)
-    end, link, builder = flat((length, 0.0)), bar(mass, length), ModelBuilder(f"four-bar-chain-{n}").body("ground")
-    for k in range(n + 1):
-        at = flat((k * length, 0.0))
-        builder.body(f"post{k}", parent="ground", joint=hinge(), joint_name=f"foot{k}", at=at, **link)
-    for k in range(1, n + 1):
-        builder.body(f"beam{k}", parent=f"post{k - 1}", joint=hinge(), joint_name=f"hinge{k}", at=end, **link)
-        builder.loop(f"pin{k}", closure or pin(), f"post{k}", f"beam{k}", at=end, child_at=end)
-    return builder
+    posts = [(f"post{k}", f"foot{k}", "ground", k * length, length) for k in range(n + 1)]
+    beams = [(f"beam{k}", f"hinge{k}", f"post{k - 1}", length, length) for k in range(1, n + 1)]
+    pins = [(f"pin{k}", f"post{k}", length, f"beam{k}", length) for k in range(1, n + 1)]
+    return linkage(f"four-bar-chain-{n}", posts + beams, pins, density=mass / length, closure=closure)
 
 
 def assembled_position(n: int, angle: float = math.pi / 2.0) -> tuple[float, ...]:
-    """q = (foot0, hinge1, foot1, hinge2 ... foot<n>) for an angle of the posts; upright unless given."""
+    """Return q = (foot0, hinge1, foot1, hinge2 ... foot<n>) for an angle of the posts; upright unless given."""
     return (*(x for _ in range(n) for x in (angle, -angle)), angle)
 
 
 def initial_velocity(n: int, speed: float = 1.0, length: float = LENGTH) -> tuple[float, ...]:
-    """v in the upright position, with the upper ends of the posts at this speed along +x."""
+    """Return v in the upright position, with the upper ends of the posts at this speed along +x."""
     return assembled_position(n, -speed / length)
-
-
-FAMILY_POSITIONS = {"four-bar-chain-N": {"assembled": assembled_position}}
-"""The named positions as functions of N, by name of the family."""

@@ -1,19 +1,21 @@
 """Parts of mechanisms: bars, blocks, the plane of flat mechanisms, and intersections of circles.
 
 Flat mechanisms move in the plane x-z, with z up. Their joints turn about -y, so that angles count from x towards z, as
-on paper. A point (x, z) of the plane is (x, 0, z) in space, which `flat` makes of it.
+on paper. `flat` returns the point (x, 0, z) of space for a point (x, z) of the plane.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...arguments import real_number
 from ...errors import ModelError
 from ...joints import Closure, PointOnLine, Revolute
+from ...model import ModelBuilder
+from ..generated import sizes
 
-__all__ = ["ABOUT", "Point", "angle", "apart", "bar", "block", "flat", "hinge", "meeting", "pin", "sizes"]
+__all__ = ["ABOUT", "angle", "bar", "block", "disc", "flat", "hinge", "leg", "linkage", "meeting", "pin", "sizes"]
 
 Point = tuple[float, float]
 
@@ -25,7 +27,7 @@ _SLENDER = 50.0
 
 
 def hinge() -> Revolute:
-    """Return a joint that turns in the plane."""
+    """Return a hinge of a flat mechanism."""
     return Revolute(ABOUT)
 
 
@@ -46,31 +48,49 @@ def flat(point: Point) -> tuple[float, float, float]:
 def bar(mass: float, length: float, along: str = "x", thickness: float | None = None) -> dict[str, Any]:
     """Return mass, mass centre and inertia of a thin uniform bar from the origin, for `ModelBuilder.body`.
 
-    Its inertia across is m l^2 / 12, and along it that of a round bar of this thickness.
+    `along` is "x", "y", "z", or the opposite direction, such as "-x". The moment of inertia about the bar's own axis is
+    that of a round bar of this thickness; the others are m l^2 / 12.
     """
-    axis = "xyz".index(along)
+    axis, sense = "xyz".index(along[-1]), -1.0 if along.startswith("-") else 1.0
     radius = 0.5 * (length / _SLENDER if thickness is None else thickness)
     com, inertia = [0.0, 0.0, 0.0], [mass * length**2 / 12.0] * 3
-    com[axis], inertia[axis] = length / 2.0, mass * radius**2 / 2.0
+    com[axis], inertia[axis] = sense * length / 2.0, mass * radius**2 / 2.0
     return {"mass": mass, "com": tuple(com), "inertia": tuple(inertia)}
 
 
-def block(mass: float, x: float, y: float, z: float) -> dict[str, Any]:
-    """Return mass and inertia of a uniform box around the origin, with these sides."""
-    xx, yy, zz = x * x, y * y, z * z
-    return {"mass": mass, "inertia": tuple(mass / 12.0 * s for s in (yy + zz, xx + zz, xx + yy))}
+def block(mass: float, sides: Sequence[float], com: Sequence[float] = (0.0, 0.0, 0.0)) -> dict[str, Any]:
+    """Return mass, mass centre and inertia of a uniform box with these sides."""
+    xx, yy, zz = (s * s for s in sides)
+    return {"mass": mass, "com": tuple(com), "inertia": tuple(mass / 12.0 * s for s in (yy + zz, xx + zz, xx + yy))}
 
 
-def sizes(what: str, **given: float) -> None:
-    """Raise unless all of these are finite and above zero."""
-    for name, x in given.items():
-        if not 0.0 < real_number(x) < math.inf:
-            raise ModelError(f"{what}: {name} must be a finite number above zero, not {x!r}")
+def disc(mass: float, radius: float, thickness: float = 0.0) -> dict[str, Any]:
+    """Return mass and inertia of a uniform disc around the origin, with its axis along z."""
+    across = mass * (3.0 * radius**2 + thickness**2) / 12.0
+    return {"mass": mass, "inertia": (across, across, mass * radius**2 / 2.0)}
 
 
-def apart(a: Point, b: Point) -> float:
-    """Return the distance of two points."""
-    return math.hypot(b[0] - a[0], b[1] - a[1])
+def linkage(
+    name: str,
+    bars: Iterable[tuple[str, str, str, float, float]],
+    loops: Iterable[tuple[str, str, float, str, float]] = (),
+    *,
+    density: float,
+    closure: Closure | None,
+    actuated: Sequence[str] | None = None,
+) -> ModelBuilder:
+    """Return a flat mechanism of uniform bars, all of which point along x at q = 0.
+
+    A row of `bars` has the names of body, joint and parent, the place of the hinge along the parent, and the length. A
+    row of `loops` has the name, and the two bodies, each with the place along it that the closure joins.
+    """
+    builder = ModelBuilder(name, actuated=actuated).body("ground")
+    for body, joint, parent, x, length in bars:
+        rod = bar(density * length, length)
+        builder.body(body, parent=parent, joint=hinge(), joint_name=joint, at=flat((x, 0.0)), **rod)
+    for loop, parent, x, child, end in loops:
+        builder.loop(loop, closure or pin(), parent, child, at=flat((x, 0.0)), child_at=flat((end, 0.0)))
+    return builder
 
 
 def angle(a: Point, b: Point) -> float:
@@ -78,9 +98,22 @@ def angle(a: Point, b: Point) -> float:
     return math.atan2(b[1] - a[1], b[0] - a[0])
 
 
+def leg(what: str, ends: str, length: float, across: float) -> float:
+    """Return how far a bar of this length reaches along a line, if its ends are `across` apart at a right angle to it.
+
+    The message for a bar that is too short names its `ends`.
+    """
+    if not abs(across) <= length:
+        raise ModelError(
+            f"{what} cannot be assembled there: {ends} are {abs(across):.6g} m apart, and the bar between them has a "
+            f"length of {length:.6g} m"
+        )
+    return math.sqrt((length - across) * (length + across))
+
+
 def meeting(what: str, a: Point, from_a: float, b: Point, from_b: float, left: bool = True) -> Point:
     """Return the point at these distances from two others, left of the line from a to b, or right of it."""
-    d = apart(a, b)
+    d = math.dist(a, b)
     along = (d * d + from_a**2 - from_b**2) / (2.0 * d) if d > 0.0 else math.inf
     if not abs(along) <= from_a:
         raise ModelError(

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import math
 
-from ...errors import ModelError
 from ...joints import Closure, Prismatic
 from ...model import ModelBuilder
-from .parts import bar, block, flat, hinge, pin, sizes
+from .parts import block, flat, leg, linkage, pin, sizes
 
-__all__ = ["CRANK", "DENSITY", "POSITIONS", "ROD", "SLIDER", "assembled_position", "slider_crank"]
+__all__ = ["CRANK", "DENSITY", "ROD", "SLIDER", "assembled_position", "slider_crank"]
 
 CRANK, ROD = 0.1, 0.3
 SLIDER, DENSITY = 0.5, 1.0
@@ -32,46 +31,20 @@ def slider_crank(
     density: float = DENSITY,
     closure: Closure | None = None,
 ) -> ModelBuilder:
-    """Bodies "crank", "rod", "slider" on joints "drive", "big_end", "guide"; the loop "small_end"; one freedom."""
+    """Build "crank", "rod", "slider" on joints "drive", "big_end", "guide"; the loop "small_end": one freedom."""
     sizes("slider-crank", crank=crank, rod=rod, slider=slider, density=density)
-    side = 0.4 * crank
-    return (
-        ModelBuilder("slider-crank", actuated=["drive"])
-        .body("ground")
-        .body("crank", parent="ground", joint=hinge(), joint_name="drive", **bar(density * crank, crank))
-        .body(
-            "rod",
-            parent="crank",
-            joint=hinge(),
-            joint_name="big_end",
-            at=flat((crank, 0.0)),
-            **bar(density * rod, rod),
-        )
-        .body(
-            "slider",
-            parent="ground",
-            joint=Prismatic((1.0, 0.0, 0.0)),
-            joint_name="guide",
-            at=flat((0.0, offset)),
-            **block(slider, 1.5 * side, side, side),
-        )
-        .loop("small_end", closure or pin(), "slider", "rod", child_at=flat((rod, 0.0)))
-    )
+    bars = (("crank", "drive", "ground", 0.0, crank), ("rod", "big_end", "crank", crank, rod))
+    builder = linkage("slider-crank", bars, density=density, closure=closure, actuated=["drive"])
+    piston = block(slider, (0.6 * crank, 0.4 * crank, 0.4 * crank))
+    along_x = Prismatic((1.0, 0.0, 0.0))
+    builder.body("slider", parent="ground", joint=along_x, joint_name="guide", at=flat((0.0, offset)), **piston)
+    return builder.loop("small_end", closure or pin(), "slider", "rod", child_at=flat((rod, 0.0)))
 
 
 def assembled_position(
     drive: float = math.pi / 3.0, *, crank: float = CRANK, rod: float = ROD, offset: float = 0.0
 ) -> tuple[float, float, float]:
-    """q = (drive, big_end, guide) for an angle of the crank, with the slider on the side of +x."""
+    """Return q = (drive, big_end, guide) for an angle of the crank, with the slider on the side of +x."""
     x, z = crank * math.cos(drive), crank * math.sin(drive)
-    if not abs(offset - z) <= rod:
-        raise ModelError(
-            f"slider-crank cannot be assembled there: the slider's line is {abs(offset - z):.6g} m from the crank's "
-            f"end, and the rod has {rod:.6g} m"
-        )
-    across = offset - z
-    along = math.sqrt((rod - across) * (rod + across))
-    return (drive, math.atan2(across, along) - drive, x + along)
-
-
-POSITIONS = {"slider-crank": {"assembled": assembled_position()}}
+    along = leg("slider-crank", "the slider's line and the crank's end", rod, offset - z)
+    return (drive, math.atan2(offset - z, along) - drive, x + along)

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 
-from ...errors import ModelError
 from ...joints import Closure, Prismatic, Revolute, Spherical, Universal
 from ...model import ModelBuilder
-from .parts import bar, block, sizes
+from .parts import bar, block, leg, sizes
 
-__all__ = ["AXIS", "CRANK", "DENSITY", "POSITIONS", "ROD", "SLIDER", "assembled_position", "spatial_slider_crank"]
+__all__ = ["AXIS", "CRANK", "DENSITY", "ROD", "SLIDER", "assembled_position", "spatial_slider_crank"]
 
 CRANK, ROD = 0.08, 0.3
 AXIS = (0.1, 0.12)
@@ -37,23 +36,15 @@ def spatial_slider_crank(
     density: float = DENSITY,
     closure: Closure | None = None,
 ) -> ModelBuilder:
-    """Bodies "crank", "slider", "rod" on joints "drive", "guide", "cross"; the loop "ball"; one freedom."""
+    """Build bodies "crank", "slider", "rod" on joints "drive", "guide", "cross"; the loop "ball"; one freedom."""
     sizes("spatial-slider-crank", crank=crank, rod=rod, slider=slider, density=density)
-    back = bar(density * rod, rod)
-    back["com"] = (-rod / 2.0, 0.0, 0.0)
-    side, cross = 0.4 * crank, Universal((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
+    cube, cross = block(slider, (0.4 * crank,) * 3), Universal((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
+    arm, back = bar(density * crank, crank, "y"), bar(density * rod, rod, "-x")
     return (
         ModelBuilder("spatial-slider-crank", actuated=["drive"])
         .body("ground")
-        .body(
-            "crank",
-            parent="ground",
-            joint=Revolute(_X),
-            joint_name="drive",
-            at=(0.0, *axis),
-            **bar(density * crank, crank, "y"),
-        )
-        .body("slider", parent="ground", joint=Prismatic(_X), joint_name="guide", **block(slider, side, side, side))
+        .body("crank", parent="ground", joint=Revolute(_X), joint_name="drive", at=(0.0, *axis), **arm)
+        .body("slider", parent="ground", joint=Prismatic(_X), joint_name="guide", **cube)
         .body("rod", parent="slider", joint=cross, joint_name="cross", **back)
         .loop("ball", closure or Spherical(), "crank", "rod", at=(0.0, crank, 0.0), child_at=(-rod, 0.0, 0.0))
     )
@@ -62,16 +53,7 @@ def spatial_slider_crank(
 def assembled_position(
     drive: float = math.pi / 3.0, *, crank: float = CRANK, rod: float = ROD, axis: tuple[float, float] = AXIS
 ) -> tuple[float, float, float, float]:
-    """q = (drive, guide, cross about z, cross about y) for an angle of the crank, with the slider on the side of +x."""
+    """Return q = (drive, guide, cross about z, cross about y) for an angle of the crank; the slider is at x > 0."""
     y, z = axis[0] + crank * math.cos(drive), axis[1] + crank * math.sin(drive)
-    square = rod**2 - y**2 - z**2
-    if not square >= 0.0:
-        raise ModelError(
-            f"spatial-slider-crank cannot be assembled there: the crank's end is {math.hypot(y, z):.6g} m from the "
-            f"slider's line, and the rod has {rod:.6g} m"
-        )
-    x = math.sqrt(square)
+    x = leg("spatial-slider-crank", "the crank's end and the slider's line", rod, math.hypot(y, z))
     return (drive, x, math.atan2(-y, x), math.asin(z / rod))
-
-
-POSITIONS = {"spatial-slider-crank": {"assembled": assembled_position()}}

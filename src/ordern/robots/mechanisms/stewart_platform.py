@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...joints import Closure, Free, Prismatic, Spherical, Universal
 from ...model import ModelBuilder
-from .parts import bar, sizes
+from ...rotations import matrix_from_quaternion
+from .parts import bar, disc, sizes
 
-__all__ = ["POSITIONS", "anchors", "assembled_position", "inverse_kinematics", "stewart_platform"]
+__all__ = ["anchors", "assembled_position", "inverse_kinematics", "stewart_platform"]
 
-Array = NDArray[np.float64]
+Point = tuple[float, float, float]
 
 BASE_RADIUS, PLATFORM_RADIUS, HEIGHT = 0.5, 0.3, 0.6
 BASE_SPREAD, PLATFORM_SPREAD = math.radians(50.0), math.radians(10.0)
@@ -33,6 +32,7 @@ PLATFORM, CYLINDER, ROD = 10.0, 2.0, 1.0
 """Masses."""
 _HALF, _THICK = 0.4, 0.02
 """The length of cylinders and rods; the thickness of the platform."""
+_THIRD = 2.0 * math.pi / 3.0
 
 
 def stewart_platform(
@@ -44,38 +44,33 @@ def stewart_platform(
     rod: float = ROD,
     closure: Closure | None = None,
 ) -> ModelBuilder:
-    """Joints "pose", "leg1_cross", "leg1_drive" to "leg6_drive"; loops "leg1_ball" to "leg6_ball"; six freedoms."""
+    """Build joints "pose", "leg1_cross", "leg1_drive" to "leg6_drive", loops "leg1_ball" to "leg6_ball"."""
     given = {"platform": platform, "cylinder": cylinder, "rod": rod}
     sizes("stewart-platform", base_radius=base_radius, platform_radius=platform_radius, **given)
-    across = platform * (3.0 * platform_radius**2 + _THICK**2) / 12.0
-    disc: dict[str, Any] = {"mass": platform, "inertia": (across, across, platform * platform_radius**2 / 2.0)}
+    tube, piston = bar(cylinder, _HALF, "z", 0.05), bar(rod, _HALF, "-z", 0.03)
+    plate, cross = disc(platform, platform_radius, _THICK), Universal((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     builder = ModelBuilder("stewart-platform", actuated=[f"leg{k}_drive" for k in range(1, 7)]).body("ground")
-    builder.body("platform", parent="ground", joint=Free(), joint_name="pose", **disc)
-    piston = bar(rod, _HALF, "z", 0.03)
-    piston["com"] = (0.0, 0.0, -_HALF / 2.0)
+    builder.body("platform", parent="ground", joint=Free(), joint_name="pose", **plate)
     feet, hands = anchors(base_radius=base_radius, platform_radius=platform_radius)
     for k, (foot, hand) in enumerate(zip(feet, hands, strict=True), 1):
-        cross = Universal((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-        tube = bar(cylinder, _HALF, "z", 0.05)
-        builder.body(f"leg{k}_cylinder", parent="ground", joint=cross, joint_name=f"leg{k}_cross", at=foot, **tube)
-        slide: dict[str, Any] = {"parent": f"leg{k}_cylinder", "joint": Prismatic(), "joint_name": f"leg{k}_drive"}
-        builder.body(f"leg{k}_rod", **slide, **piston)
-        builder.loop(f"leg{k}_ball", closure or Spherical(), "platform", f"leg{k}_rod", at=hand)
+        lower, upper, drive = f"leg{k}_cylinder", f"leg{k}_rod", f"leg{k}_drive"
+        builder.body(lower, parent="ground", joint=cross, joint_name=f"leg{k}_cross", at=foot, **tube)
+        builder.body(upper, parent=lower, joint=Prismatic(), joint_name=drive, **piston)
+        builder.loop(f"leg{k}_ball", closure or Spherical(), "platform", upper, at=hand)
     return builder
 
 
 def anchors(
     *, base_radius: float = BASE_RADIUS, platform_radius: float = PLATFORM_RADIUS
-) -> tuple[list[tuple[float, float, float]], list[tuple[float, float, float]]]:
+) -> tuple[list[Point], list[Point]]:
     """Return the ends of the legs: on the ground, and on the platform in its own frame."""
-    feet: list[tuple[float, float, float]] = []
-    hands: list[tuple[float, float, float]] = []
-    for k in range(6):
-        middle, way = math.radians(120.0 * (k // 2)), (-1.0, 1.0)[k % 2]
-        for found, radius, spread in ((feet, base_radius, BASE_SPREAD), (hands, platform_radius, PLATFORM_SPREAD)):
-            turn = middle + way * spread
-            found.append((radius * math.cos(turn), radius * math.sin(turn), 0.0))
-    return feet, hands
+    return _pairs(base_radius, BASE_SPREAD), _pairs(platform_radius, PLATFORM_SPREAD)
+
+
+def _pairs(radius: float, spread: float) -> list[Point]:
+    """Return three pairs of points on a circle, each point at the angle `spread` from the middle of its pair."""
+    turns = [middle + side * spread for middle in (0.0, _THIRD, 2.0 * _THIRD) for side in (-1.0, 1.0)]
+    return [(radius * math.cos(turn), radius * math.sin(turn), 0.0) for turn in turns]
 
 
 def inverse_kinematics(
@@ -85,15 +80,12 @@ def inverse_kinematics(
     base_radius: float = BASE_RADIUS,
     platform_radius: float = PLATFORM_RADIUS,
 ) -> tuple[float, ...]:
-    """q for a pose of the platform above the ground: the pose, then two angles and the length of each leg."""
-    h = np.array(quaternion, float) / np.linalg.norm(quaternion)
-    (w, x, y, z), p = h, np.array(position, float)
-    V = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    R = np.eye(3) + 2.0 * w * V + 2.0 * V @ V
-    q = [*h.tolist(), *p.tolist()]
+    """Return q for a pose of the platform above the ground: the pose, then two angles and the length of each leg."""
+    h, p = np.array(quaternion, float) / np.linalg.norm(quaternion), np.array(position, float)
+    R, q = matrix_from_quaternion(h), [*h.tolist(), *p.tolist()]
     feet, hands = anchors(base_radius=base_radius, platform_radius=platform_radius)
     for foot, hand in zip(feet, hands, strict=True):
-        leg: Array = R @ hand + p - foot
+        leg = R @ hand + p - foot
         length = float(np.linalg.norm(leg))
         if not leg[2] > 0.0:
             raise ModelError("stewart-platform cannot be assembled there: a leg would not point up")
@@ -102,8 +94,5 @@ def inverse_kinematics(
 
 
 def assembled_position() -> tuple[float, ...]:
-    """q with the platform level, 0.6 m above the ground."""
+    """Return q with the platform level, 0.6 m above the ground."""
     return inverse_kinematics((0.0, 0.0, HEIGHT))
-
-
-POSITIONS = {"stewart-platform": {"assembled": assembled_position()}}
