@@ -78,10 +78,13 @@ def exp_pose(twist: ArrayLike) -> Array:
     return pose(one + a * S + b * SS, ((one + b * S + c * SS) @ u)[..., 0])
 
 
-def log_pose(T: ArrayLike) -> Array:
-    """Return the constant twists (..., 6), in the moving frame, that reach poses (..., 4, 4) in a unit of time."""
+def log_pose(T: ArrayLike, *, check: bool = True) -> Array:
+    """Return the constant twists (..., 6), in the moving frame, that reach poses (..., 4, 4) in a unit of time.
+
+    Matrices whose rotations are not rotations are an error, unless `check` is False.
+    """
     M = _array(T, (4, 4), "T")
-    w, p = log(M[..., :3, :3]), M[..., :3, 3]
+    w, p = log(M[..., :3, :3], check=check), M[..., :3, 3]
     S, x = skew(w), p[..., None]
     Sx = S @ x
     return np.concatenate([w, (x - 0.5 * Sx + _inverse_coefficient(w) * (S @ Sx))[..., 0]], axis=-1)

@@ -64,5 +64,5 @@ def test_a_plate_goes_around_its_points() -> None:
 
 
 def test_a_wrong_position_is_an_error() -> None:
-    with pytest.raises(on.ArgumentError, match=r"of one position q with 3 numbers, not of shape \(2, 3\)"):
+    with pytest.raises(on.ArgumentError, match=r"mechanism: q has shape \(2, 3\); expected \(3,\)"):
         plot.mechanism(on.load("four-bar"), np.zeros((2, 3)))

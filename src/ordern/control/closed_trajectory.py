@@ -32,12 +32,7 @@ class Closed(Trajectory):
 
     def __init__(self, tree: Trajectory, closing: Closing, t: Array, steps: Motion) -> None:
         self.tree, self.closing, self.t, self.steps = tree, closing, t, steps
-        self.space, self.duration = tree.space, tree.duration
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """The breaks of the motion of the tree."""
-        return self.tree.breaks
+        self.space, self.duration, self.breaks = tree.space, tree.duration, tree.breaks
 
     def _motion(self, t: Array, left: bool) -> Motion:
         k = np.clip(np.searchsorted(self.t, t, "right") - 1, 0, len(self.t) - 1)

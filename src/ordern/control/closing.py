@@ -27,7 +27,7 @@ from .trajectory import Motion
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Closing", "Leaders", "closings", "loop_functions", "require_closed_point", "require_kept"]
+__all__ = ["Closing", "closings", "loop_functions", "require_closed_point", "require_kept"]
 
 _ROUNDS = 12
 _CLOSED, _ENOUGH = 1e-13, 1e-10
@@ -38,9 +38,6 @@ _LEADS = 1e-3
 """A joint leads if it moves by at least this in a motion of length one that the earlier leaders do not determine."""
 _SINGULAR = 1e-7
 """A position is singular if the smallest singular value of K_F is below this part of the largest."""
-
-Leaders = Array
-"""(nv,): which velocities lead."""
 
 
 def loop_functions(robot: Robot) -> Callable[..., Array]:
@@ -56,9 +53,12 @@ def loop_functions(robot: Robot) -> Callable[..., Array]:
 
 
 class Closing:
-    """Solves for positions, velocities and accelerations of the followers, given those of the leaders."""
+    """Solves for positions, velocities and accelerations of the followers, given those of the leaders.
 
-    def __init__(self, robot: Robot, leads: Leaders) -> None:
+    `leads` (nv,) flags the velocities that lead.
+    """
+
+    def __init__(self, robot: Robot, leads: Array) -> None:
         self.robot, self.leads, self.follows = robot, leads, np.flatnonzero(~leads)
         self.leads_q = np.zeros(robot.nq, bool)
         for c in robot.independent:
@@ -162,7 +162,7 @@ def closings(robot: Robot, q: Array, t: Array, way: Array | None = None) -> Iter
                 yield Closing(robot, leads)
 
 
-def _leaders(robot: Robot, N: Array, weight: Array) -> Leaders | None:
+def _leaders(robot: Robot, N: Array, weight: Array) -> Array | None:
     """Return (nv,) which velocities determine all motions N (nv, f); None if there are no such joints."""
     leads = np.zeros(robot.nv, bool)
     Q = np.zeros((0, N.shape[1]))  # orthonormal rows: the motions that leaders determine

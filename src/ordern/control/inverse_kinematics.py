@@ -12,8 +12,8 @@ batch take their steps together; converged targets leave the batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,7 +114,7 @@ def inverse_kinematics(
     rng: np.random.Generator | int | None,
 ) -> tuple[Array, Reach]:
     """See `Robot.inverse_kinematics`."""
-    start = _positions(robot, _middle(robot) if q0 is None else q0, "q0")
+    start = array(_middle(robot) if q0 is None else q0, (..., robot.nq), "q0")
     goal = targets(robot, pose, frame, weights, start.shape[:-1])
     solver = _Solver(goal, positive(tolerance, "tolerance"), positive(damping, "damping"), limits)
     counts: tuple[Any, Any] = (steps, restarts)
@@ -135,12 +135,8 @@ def inverse_kinematics(
         again.q[worse] = state.q[rest][worse]
         state.take(rest, again)
     if null is not None:
-        prefer(solver, state, _positions(robot, null, "null"), steps)
+        prefer(solver, state, array(null, (..., robot.nq), "null"), steps)
     return _report(solver, state)
-
-
-def _positions(robot: Robot, q: ArrayLike, what: str) -> Array:
-    return array(q, (..., robot.nq), what)
 
 
 def _middle(robot: Robot) -> Array:
@@ -161,16 +157,18 @@ class _Solver:
     def __init__(self, goal: Targets, tolerance: float, damping: float, bounded: bool) -> None:
         self.goal, self.robot = goal, goal.robot
         self.tolerance, self.damping, self.bounded = tolerance, damping, bounded
-        robot = goal.robot
-        self.lower, self.upper = limits(robot)
-        self.flat_q, self.flat_v = _flat(robot)
-        for lower, upper, c in ((self.lower[c.q], self.upper[c.q], c) for c in robot.independent):
-            if bounded and (lower > upper).any():
+        self.lower, self.upper = limits(goal.robot)
+        self.flat_q, self.flat_v = _flat(goal.robot)
+        for c in goal.robot.independent if bounded else ():
+            lower, upper = self.lower[c.q], self.upper[c.q]
+            if (lower > upper).any():
                 raise ArgumentError(f"joint {c.name!r} has no position within its limits {lower} and {upper}")
 
     def of(self, which: Array) -> _Solver:
         """Return the solver of a part of the batch."""
-        return _Solver(self.goal.of(which), self.tolerance, self.damping, self.bounded)
+        part = copy(self)
+        part.goal = self.goal.of(which)
+        return part
 
     def within(self, q: Array) -> Array:
         """Return positions clipped to the limits."""
@@ -200,16 +198,25 @@ class _Solver:
         held = self.held(q, -(J.swapaxes(1, 2) @ r[..., None])[..., 0])
         size = np.maximum((J * J).sum(axis=(1, 2)), 1e-12)
         eye = (np.maximum(mu, 1e-14) * size)[:, None, None] * np.eye(r.shape[1])
+
+        def damped(free: Array) -> Array:
+            Jf = J * free[:, None, :]
+            A = Jf @ Jf.swapaxes(1, 2) + eye
+            return np.asarray(-(Jf.swapaxes(1, 2) @ np.linalg.solve(A, r[..., None]))[..., 0])
+
+        x = self.within_stops(q, held, damped)
+        linear = r + (J @ x[..., None])[..., 0]
+        return x, 0.5 * ((r * r).sum(axis=1) - (linear * linear).sum(axis=1))
+
+    def within_stops(self, q: Array, held: Array, step: Callable[[Array], Array]) -> Array:
+        """Return a step of the free joints; joints that it would push beyond a limit are held."""
         for _ in range(3):
-            free = J * ~held[:, None, :]
-            A = free @ free.swapaxes(1, 2) + eye
-            x = -(free.swapaxes(1, 2) @ np.linalg.solve(A, r[..., None]))[..., 0]
+            x = step(~held)
             more = self.held(q, x) & ~held
             if not more.any():
                 break
-            held |= more
-        linear = r + (J @ x[..., None])[..., 0]
-        return x, 0.5 * ((r * r).sum(axis=1) - (linear * linear).sum(axis=1))
+            held = held | more
+        return x
 
     def restarted(self, q: Array, steps: int, through: bool) -> _State:
         """Solve from other positions; with `through`, first without limits, and from there within them.
@@ -219,7 +226,9 @@ class _Solver:
         """
         if not (through and self.bounded):
             return self.solve(self.within(q), steps)
-        free = _Solver(self.goal, self.tolerance, self.damping, False).solve(q, steps)
+        unbounded = copy(self)
+        unbounded.bounded = False
+        free = unbounded.solve(q, steps)
         found = self.solve(self.within(self.turned(free.q)), steps)
         found.steps += free.steps
         return found
@@ -273,18 +282,13 @@ def _keep(stay: Array, on: Array, q: Array, r: Array, goal: Targets) -> tuple[Ar
 
 
 def _flat(robot: Robot) -> tuple[Array, Array]:
-    """Return the indices in q and in v of the coordinates whose rates are velocities, which limits can hold."""
-    curved = np.zeros(robot.nv, bool)
-    space = Configurations(robot)
+    """Return flags, in q and in v, of the coordinates whose rates are velocities: limits can hold only these."""
+    space, q, v = Configurations(robot), np.zeros(robot.nq, bool), np.ones(robot.nv, bool)
     for at, _ in space.curved:
-        curved[at] = True
-    q: list[int] = []
-    v: list[int] = []
+        v[at] = False
     for c in robot.independent:
-        if c.type.nq == c.type.nv and not curved[c.v].any() and c.name not in space.unknown:
-            q += range(c.q_start, c.q_start + c.type.nq)
-            v += range(c.v_start, c.v_start + c.type.nv)
-    return np.array(q, int), np.array(v, int)
+        q[c.q] = v[c.v] = c.type.nq == c.type.nv and v[c.v].all() and c.name not in space.unknown
+    return q, v
 
 
 def prefer(solver: _Solver, state: _State, rest: Array, steps: int) -> None:
@@ -315,17 +319,13 @@ def prefer(solver: _Solver, state: _State, rest: Array, steps: int) -> None:
 def _along(solver: _Solver, q: Array, wish: Array) -> Array:
     """Return a displacement projected onto the null space of J, with joints at limits held."""
     J = solver.goal.derivatives(q)
-    held = solver.held(q, wish)
-    for _ in range(4):
-        free = J * ~held[:, None, :]
-        wanted = np.where(held, 0.0, wish)
-        x: Array = wanted - (np.linalg.pinv(free, rcond=1e-10) @ (free @ wanted[..., None]))[..., 0]
-        x[held] = 0.0
-        more = solver.held(q, x) & ~held
-        if not more.any():
-            break
-        held |= more
-    return x
+
+    def projected(free: Array) -> Array:
+        Jf, wanted = J * free[:, None, :], wish * free
+        x = wanted - (np.linalg.pinv(Jf, rcond=1e-10) @ (Jf @ wanted[..., None]))[..., 0]
+        return np.where(free, x, 0.0)
+
+    return solver.within_stops(q, solver.held(q, wish), projected)
 
 
 def _report(solver: _Solver, state: _State) -> tuple[Array, Reach]:
@@ -333,7 +333,8 @@ def _report(solver: _Solver, state: _State) -> tuple[Array, Reach]:
     if goal.robot.nc:  # the closest position with closed loops
         state.q, _ = goal.robot.close(state.q)
     angle, distance = goal.distances(state.q)
-    why, stops = np.full(len(state.q), "reached", dtype="<U8"), np.zeros((len(state.q), goal.robot.nv), bool)
+    why: Array = np.full(len(state.q), "reached", dtype="<U8")
+    stops = np.zeros((len(state.q), goal.robot.nv), bool)
     far = np.flatnonzero(~state.done)
     if far.size:
         q, part = state.q[far], goal.of(far)
@@ -345,7 +346,7 @@ def _report(solver: _Solver, state: _State) -> tuple[Array, Reach]:
         left = np.linalg.norm(np.where(held, 0.0, pull), axis=1) <= _FLAT * size
         blocked = np.linalg.norm(np.where(held, pull, 0.0), axis=1) > _FLAT * size
         why[far] = np.where(left, np.where(blocked, "limit", "singular"), "steps")
-    q = state.q.reshape(*shape, goal.robot.nq)
-    info = Reach(goal.robot, state.done, angle, distance, state.steps, why, stops)
-    shaped = {k: getattr(info, k).reshape(shape) for k in ("reached", "angle", "distance", "steps", "why")}
-    return q, replace(info, stops=stops.reshape(*shape, goal.robot.nv), **shaped)
+    each = (x.reshape(shape) for x in (state.done, angle, distance, state.steps, why))
+    reached, angle, distance, steps, why = each
+    info = Reach(goal.robot, reached, angle, distance, steps, why, stops.reshape(*shape, goal.robot.nv))
+    return state.q.reshape(*shape, goal.robot.nq), info

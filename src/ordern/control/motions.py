@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from ..arguments import Array, array, choice, positive
 from ..errors import ArgumentError
 from . import splines
-from .laws import LAWS, Law
+from .laws import LAWS, Law, Trapezoidal
 from .spaces import Configurations, Space
 from .trajectory import Segments, Straight, Trajectory
 from .trajectory import Sequence as InTurn
 
-__all__ = ["meet", "points_of", "spline_in", "straight", "through_in", "vector", "way"]
+__all__ = ["meet", "points_of", "spline_in", "straight", "through_in", "trapezoid", "vector", "way"]
 
 
 def straight(space: Space, q0: ArrayLike, q1: ArrayLike, law: Law) -> Trajectory:
@@ -23,15 +23,34 @@ def straight(space: Space, q0: ArrayLike, q1: ArrayLike, law: Law) -> Trajectory
     return Straight(space, *way(space, q0, q1), law)
 
 
-def through_in(space: Space, points: ArrayLike, durations: ArrayLike, law: str) -> Trajectory:
+def through_in(space: Space, points: ArrayLike, durations: ArrayLike, law: str) -> InTurn:
     """Return the motion through points of any space that rests at each."""
     choice("time law", law, LAWS)
     at = points_of(space, points)
     n = len(at) - 1
     times = array(durations, () if np.ndim(durations) == 0 else (n,), "durations")
     each = [positive(x, "durations") for x in np.broadcast_to(times, (n,))]
-    pieces = tuple(straight(space, at[k], at[k + 1], LAWS[law](each[k])) for k in range(n))
-    return InTurn(pieces) if n > 1 else pieces[0]
+    return InTurn(tuple(straight(space, at[k], at[k + 1], LAWS[law](each[k])) for k in range(n)))
+
+
+def trapezoid(far: Array, most: Sequence[Array], duration: float | None, name: Callable[[int], str]) -> Trapezoidal:
+    """Return the fastest law for the distances `far` within the limits `most` of velocity and acceleration.
+
+    With a `duration` it is slower: it lasts as long. `name` names the coordinates in the message for one too short.
+    """
+    moving = np.flatnonzero(far > 0.0)
+    rates = [x[moving] / far[moving] for x in most]
+    speed, rise = (float(x.min()) for x in rates)
+    law = Trapezoidal.fastest(speed, rise)
+    if duration is None:
+        return law
+    if positive(duration, "duration") < law.duration * (1.0 - 1e-12):
+        slowest = moving[np.argmin(rates[1 if speed**2 >= rise else 0])]
+        raise ArgumentError(
+            f"duration {duration:g} s is too short: within the limits of velocity and acceleration it takes "
+            f"{law.duration:.6g} s; {name(int(slowest))} is the slowest"
+        )
+    return Trapezoidal.lasting(max(float(duration), law.duration), rise)
 
 
 def spline_in(
@@ -42,7 +61,7 @@ def spline_in(
     ends: str,
     v: Sequence[ArrayLike | None],
     a: Sequence[ArrayLike | None],
-) -> Trajectory:
+) -> Segments:
     """Return a spline through points of any space."""
     choice("kind of ends", ends, ("clamped", "natural", "periodic"))
     if degree not in (3, 5):
@@ -71,7 +90,7 @@ def spline_in(
 
 
 def points_of(space: Space, points: ArrayLike) -> Array:
-    """Two or more points, checked, as one array."""
+    """Return two or more points, checked, as one array."""
     if not isinstance(points, (Sequence, np.ndarray)) or isinstance(points, str) or np.ndim(points[:1]) < 2:
         raise ArgumentError(f"points must be a sequence of points, not {points!r}")
     listed = [space.point(p, f"point {k}") for k, p in enumerate(points)]
@@ -89,25 +108,20 @@ def way(space: Space, q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
 
 def meet(space: Space, q: Array) -> None:
     """Raise unless a constant velocity leads from each point to the next; for a rolling disc it may not."""
-    reached = space.integrate(q[:-1], space.difference(q[:-1], q[1:]))
     if not isinstance(space, Configurations):
         return
+    reached = space.integrate(q[:-1], space.difference(q[:-1], q[1:]))
     for c in space.robot.independent:
         there, wanted = reached[:, c.q], q[1:, c.q]
-        off = np.abs(there - wanted).max(initial=0.0)
+        off = np.abs(there - wanted).max(axis=1, initial=0.0)
         if c.type.nq != c.type.nv:  # a quaternion and its negative are one rotation
-            off = np.minimum(np.abs(there - wanted).max(axis=1), _other_sign(there, wanted)).max(initial=0.0)
-        if off > 1e-6 * max(1.0, np.abs(wanted).max(initial=0.0)):
+            flipped = np.where(np.arange(c.type.nq) < 4, -there, there)
+            off = np.minimum(off, np.abs(flipped - wanted).max(axis=1))
+        if off.max(initial=0.0) > 1e-6 * max(1.0, np.abs(wanted).max(initial=0.0)):
             raise ArgumentError(
                 f"joint {c.name!r} ({type(c.type).__name__}) cannot be led from point to point at a constant velocity: "
-                f"it would be off by {off:.3g}"
+                f"it would be off by {off.max():.3g}"
             )
-
-
-def _other_sign(there: Array, wanted: Array) -> Array:
-    flipped = there.copy()
-    flipped[:, :4] *= -1.0
-    return np.asarray(np.abs(flipped - wanted).max(axis=1))
 
 
 def vector(space: Space, x: ArrayLike | None, what: str) -> Array:

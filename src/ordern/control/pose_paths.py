@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from ..arguments import Array, array, choice, pose, positive
 from ..errors import ArgumentError
-from .laws import LAWS, Trapezoidal
-from .motions import spline_in, straight, through_in, way
-from .spaces import Lines, Screws
-from .trajectory import Trajectory
+from .laws import LAWS
+from .motions import spline_in, straight, through_in, trapezoid, way
+from .spaces import Lines, Poses, Screws
+from .trajectory import Motion, Trajectory
 
 __all__ = ["Function", "PosePath", "pose_path"]
 
@@ -38,30 +38,32 @@ class PosePath:
         """Return the same at times (n,) within the duration; at a jump, after it or, with `left`, before it."""
         return self._world(self.trajectory._motion(t, left))
 
-    def _world(self, motion: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        space: Any = self.trajectory.space
-        return (motion[0], *space.frame_motion(*motion))
+    def _world(self, motion: Motion) -> tuple[Array, Array, Array]:
+        space = self.trajectory.space
+        assert isinstance(space, Poses)
+        return (motion.q, *space.frame_motion(*motion))
 
 
 class Function(PosePath):
     """A motion of a frame given by a function of time, which returns (pose, velocity, acceleration)."""
 
     def __init__(self, function: Callable[[float], Any], duration: float) -> None:
-        self.function, self.duration, self.breaks = function, duration, ()
+        super().__init__(_Given(function, duration))
 
-    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return pose, velocity and acceleration at the time t, or at an array of times."""
-        times = np.asarray(t, float)
-        T, V, A = self.at(np.clip(times.reshape(-1), 0.0, self.duration))
-        outside = ((times < 0.0) | (times > self.duration)).reshape(-1)
-        V[outside] = A[outside] = 0.0
-        return T.reshape(*times.shape, 4, 4), V.reshape(*times.shape, 6), A.reshape(*times.shape, 6)
+    def _world(self, motion: Motion) -> tuple[Array, Array, Array]:
+        return motion
 
-    def at(self, t: Array, left: bool = False) -> tuple[Array, Array, Array]:
-        """Return the same at times (n,) within the duration."""
+
+class _Given(Trajectory):
+    """The poses that a function returns, with its velocities and accelerations in the world's axes."""
+
+    def __init__(self, function: Callable[[float], Any], duration: float) -> None:
+        self.function, self.space, self.duration = function, Lines(), duration
+
+    def _motion(self, t: Array, left: bool) -> Motion:
         found = [self._once(float(x)) for x in t]
-        T, V, A = (np.stack([f[k] for f in found]) if found else np.zeros((0, *s)) for k, s in enumerate(_SHAPES))
-        return T, V, A
+        T, V, A = (np.array([each[k] for each in found]) for k in range(3))
+        return Motion(T.reshape(-1, 4, 4), V.reshape(-1, 6), A.reshape(-1, 6))
 
     def _once(self, t: float) -> tuple[Array, Array, Array]:
         try:
@@ -69,19 +71,13 @@ class Function(PosePath):
         except (TypeError, ValueError) as e:
             raise ArgumentError(f"a path of poses must return (pose, velocity, acceleration) at t = {t:g}: {e}") from e
         where = f"of the path at t = {t:g}"
-        return (
-            pose(T, f"the pose {where}"),
-            array(V, (6,), f"the velocity {where}"),
-            array(A, (6,), f"the acceleration {where}"),
-        )
-
-
-_SHAPES: tuple[tuple[int, ...], ...] = ((4, 4), (6,), (6,))
+        V, A = (array(x, (6,), f"the {what} {where}") for what, x in (("velocity", V), ("acceleration", A)))
+        return pose(T, f"the pose {where}"), V, A
 
 
 def pose_path(
     poses: Any,
-    duration: ArrayLike | None,
+    duration: Any,
     *,
     path: str = "line",
     law: str = "cycloidal",
@@ -110,20 +106,11 @@ def pose_path(
     if len(poses) != 2 or velocity is None or acceleration is None:
         raise ArgumentError("law='trapezoidal' needs two poses, and `velocity` and `acceleration` as (angular, linear)")
     _, step = way(space, poses[0], poses[1])
-    return PosePath(straight(space, poses[0], poses[1], _trapezoidal(step, duration, velocity, acceleration)))
-
-
-def _trapezoidal(step: Array, duration: Any, velocity: ArrayLike, acceleration: ArrayLike) -> Trapezoidal:
-    far = np.array([np.linalg.norm(step[:3]), np.linalg.norm(step[3:])])
+    far = np.linalg.norm(step.reshape(2, 3), axis=1)
     limits = (array(velocity, (2,), "velocity"), array(acceleration, (2,), "acceleration"))
     if any((x <= 0.0).any() for x in limits):
         raise ArgumentError("velocity and acceleration, both (angular, linear), must be above zero")
     if far.max() == 0.0:
         raise ArgumentError("the two poses are the same")
-    speed, rise = (float((x[far > 0.0] / far[far > 0.0]).min()) for x in limits)
-    law = Trapezoidal.fastest(speed, rise)
-    if duration is None:
-        return law
-    if positive(duration, "duration") < law.duration * (1.0 - 1e-12):
-        raise ArgumentError(f"duration {duration:g} s is too short: within the limits it takes {law.duration:.6g} s")
-    return Trapezoidal.lasting(max(float(duration), law.duration), rise)
+    timing = trapezoid(far, limits, duration, ("the rotation", "the displacement").__getitem__)
+    return PosePath(straight(space, poses[0], poses[1], timing))

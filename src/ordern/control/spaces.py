@@ -25,7 +25,7 @@ from .arguments import of_robot, position
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Configurations", "Lines", "Screws", "Space"]
+__all__ = ["Configurations", "Lines", "Poses", "Screws", "Space"]
 
 _CURVED: dict[Any, tuple[int, ...]] = {
     Spherical.integrate: (0, 1, 2),
@@ -158,15 +158,24 @@ def _parts(joint: Joint, start: int, name: str) -> Iterator[tuple[slice, tuple[i
         yield slice(start, start + joint.nv), None if how is Joint.integrate else _CURVED.get(how, ()), name
 
 
-class Screws(Space):
-    """Poses that move along screws: the velocity (angular, linear) is constant in the body's own axes."""
+class Poses(Space):
+    """The poses of a frame."""
 
     nv = 6
-    curved = ((slice(0, 6), (0, 1, 2, 3, 4, 5)),)
 
     def point(self, x: ArrayLike, what: str) -> Array:
         """Return a pose, checked."""
         return pose(x, what)
+
+    @abstractmethod
+    def frame_motion(self, T: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
+
+
+class Screws(Poses):
+    """Poses that move along screws: the velocity (angular, linear) is constant in the body's own axes."""
+
+    curved = ((slice(0, 6), (0, 1, 2, 3, 4, 5)),)
 
     def integrate(self, point: Array, x: Array) -> Array:
         """Return the poses reached along screws."""
@@ -174,7 +183,7 @@ class Screws(Space):
 
     def difference(self, a: Array, b: Array) -> Array:
         """Return the velocities of the screws from a to b."""
-        return rotations.log_pose(rotations.inverse(a) @ b)
+        return rotations.log_pose(rotations.inverse(a) @ b, check=False)
 
     def frame_motion(self, T: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
@@ -183,18 +192,13 @@ class Screws(Space):
         return rotations.rotate(R, v), rotations.rotate(R, classical)
 
 
-class Lines(Space):
+class Lines(Poses):
     """Poses whose origin moves along a straight line while they rotate about a fixed axis.
 
     Velocities are (angular in the frame's axes, linear in the world's axes).
     """
 
-    nv = 6
     curved = ((slice(0, 3), (0, 1, 2)),)
-
-    def point(self, x: ArrayLike, what: str) -> Array:
-        """Return a pose, checked."""
-        return pose(x, what)
 
     def integrate(self, point: Array, x: Array) -> Array:
         """Return the poses reached along lines and rotations."""
@@ -205,7 +209,7 @@ class Lines(Space):
 
     def difference(self, a: Array, b: Array) -> Array:
         """Return the rotation vectors from a to b, and the displacements of the origin."""
-        turn = rotations.log(a[..., :3, :3].swapaxes(-1, -2) @ b[..., :3, :3])
+        turn = rotations.log(a[..., :3, :3].swapaxes(-1, -2) @ b[..., :3, :3], check=False)
         return np.concatenate([turn, b[..., :3, 3] - a[..., :3, 3]], axis=-1)
 
     def frame_motion(self, T: Array, v: Array, a: Array) -> tuple[Array, Array]:

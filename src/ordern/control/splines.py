@@ -6,11 +6,17 @@ constant velocity that leads from one knot to the next, which has the same compo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from ..arguments import Array
 
 __all__ = ["cubic", "quintic"]
+
+Nested = Sequence[Any]
+"""An array of the shape (2, m, m, n) as nested lists."""
 
 
 def cubic(h: Array, d: Array, ends: str, v: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -18,27 +24,10 @@ def cubic(h: Array, d: Array, ends: str, v: tuple[Array, Array]) -> tuple[Array,
 
     `ends` is "natural" (no acceleration), "clamped" (the velocities v) or "periodic".
     """
-    n, width = d.shape
-    D = d / h[:, None]
-    rows, right = _empty(n, 1, width)
-    for i in range(1, n):
-        left_h, right_h = 1.0 / h[i - 1], 1.0 / h[i]
-        rows[i, :, 0, 0] = left_h, 2.0 * (left_h + right_h), right_h
-        right[i, 0] = 3.0 * (D[i - 1] * left_h + D[i] * right_h)
-    if ends == "periodic":
-        left_h, right_h = 1.0 / h[-1], 1.0 / h[0]
-        rows[0, :, 0, 0] = left_h, 2.0 * (left_h + right_h), right_h
-        right[0, 0] = 3.0 * (D[-1] * left_h + D[0] * right_h)
-        speeds = _cyclic(rows[:-1], right[:-1])
-    else:
-        if ends == "natural":
-            rows[0, 1:, 0, 0], right[0, 0] = (2.0, 1.0), 3.0 * D[0]
-            rows[n, :2, 0, 0], right[n, 0] = (1.0, 2.0), 3.0 * D[-1]
-        else:
-            rows[0, 1, 0, 0], right[0, 0] = 1.0, v[0]
-            rows[n, 1, 0, 0], right[n, 0] = 1.0, v[1]
-        speeds = _solve(rows, right)
-    u = speeds[:, 0]
+    c, D = 1.0 / h, d / h[:, None]
+    start, end = [[[-4.0 * c]], [[2.0 * c]]], [[[-2.0 * c]], [[4.0 * c]]]
+    step = 6.0 * np.stack([[D], [-D]]) / h[:, None]
+    u = _knots(start, end, step, ends, (v,))[:, 0]
     bent = (6.0 * D - 4.0 * u[:-1] - 2.0 * u[1:]) / h[:, None]
     last = (2.0 * u[-2] + 4.0 * u[-1] - 6.0 * D[-1]) / h[-1]
     return u, np.concatenate([bent, last[None]])
@@ -50,46 +39,39 @@ def quintic(h: Array, d: Array, ends: str, v: tuple[Array, Array], a: tuple[Arra
     At "natural" ends the third and fourth derivatives vanish, at "clamped" ones velocities v and accelerations a are
     given.
     """
-    n, width = d.shape
-    rows, right = _empty(n, 2, width)
-    for i in range(n):
-        start, end, step = _derivatives(h[i], d[i])
-        # at each knot: what arrives less what leaves is zero
-        rows[i, 1] -= start[0]
-        rows[i, 2] -= end[0]
-        right[i] += step[0]
-        rows[i + 1, 1] += end[1]
-        rows[i + 1, 0] += start[1]
-        right[i + 1] -= step[1]
-    if ends == "periodic":
-        rows[0, 0], rows[0, 1] = rows[n, 0], rows[0, 1] + rows[n, 1]
-        right[0] += right[n]
-        found = _cyclic(rows[:-1], right[:-1])
-    else:
-        if ends == "clamped":
-            for k in (0, n):
-                rows[k] = 0.0
-                rows[k, 1] = np.eye(2)
-                right[k] = v[k > 0], a[k > 0]
-        found = _solve(rows, right)
+    b, c, e = 1.0 / h, 1.0 / h**2, 1.0 / h**3
+    start = [[[-36.0 * c, -9.0 * b], [192.0 * e, 36.0 * c]], [[-24.0 * c, -3.0 * b], [-168.0 * e, -24.0 * c]]]
+    end = [[[-24.0 * c, 3.0 * b], [168.0 * e, -24.0 * c]], [[-36.0 * c, 9.0 * b], [-192.0 * e, 36.0 * c]]]
+    third, fourth = 60.0 * e[:, None] * d, 360.0 * (b * e)[:, None] * d
+    found = _knots(start, end, np.stack([[third, -fourth], [third, fourth]]), ends, (v, a))
     return found[:, 0], found[:, 1]
 
 
-def _derivatives(h: float, d: Array) -> tuple[Array, Array, Array]:
-    """Return the third and fourth derivatives of the quintic from 0 to d at its start (index 0) and end (index 1).
+def _knots(start: Nested, end: Nested, step: Array, ends: str, given: Sequence[tuple[Array, Array]]) -> Array:
+    """Return the unknowns x (n + 1, m, nv) at the knots for which the highest derivatives of a spline are continuous.
 
-    They are linear: matrices on (v, a) at the start and on (v, a) at the end, and the terms of d.
+    Within segment i, m derivatives are linear: start[p] x_i + end[p] x_(i+1) + step[p], at its start for p = 0 and at
+    its end for p = 1. `given` are the unknowns at clamped ends.
     """
-    start = np.array(
-        [[[-36 / h**2, -9 / h], [192 / h**3, 36 / h**2]], [[-24 / h**2, -3 / h], [-168 / h**3, -24 / h**2]]]
-    )
-    end = np.array([[[-24 / h**2, 3 / h], [168 / h**3, -24 / h**2]], [[-36 / h**2, 9 / h], [-192 / h**3, 36 / h**2]]])
-    step = np.array([[60 / h**3 * d, -360 / h**4 * d], [60 / h**3 * d, 360 / h**4 * d]])
-    return start, end, step
-
-
-def _empty(n: int, size: int, width: int) -> tuple[Array, Array]:
-    return np.zeros((n + 1, 3, size, size)), np.zeros((n + 1, size, width))
+    S, E = (np.moveaxis(np.array(x), -1, 1) for x in (start, end))
+    step = np.moveaxis(step, 2, 1)
+    n, m = S.shape[1:3]
+    rows, right = np.zeros((n + 1, 3, m, m)), np.zeros((n + 1, m, step.shape[-1]))
+    # at each knot, the derivatives that arrive equal those that leave
+    rows[:-1, 1], rows[:-1, 2], right[:-1] = -S[0], -E[0], step[0]
+    rows[1:, 0] = S[1]
+    rows[1:, 1] += E[1]
+    right[1:] -= step[1]
+    if ends == "periodic":
+        rows[0, 0] = rows[n, 0]
+        rows[0, 1] += rows[n, 1]
+        right[0] += right[n]
+        return _cyclic(rows[:-1], right[:-1])
+    if ends == "clamped":
+        for k, last in ((0, 0), (n, 1)):
+            rows[k], rows[k, 1] = 0.0, np.eye(m)
+            right[k] = [x[last] for x in given]
+    return _solve(rows, right)
 
 
 def _solve(rows: Array, right: Array) -> Array:
@@ -109,8 +91,8 @@ def _solve(rows: Array, right: Array) -> Array:
 def _cyclic(rows: Array, right: Array) -> Array:
     """Solve a cyclic block-tridiagonal system; the first solution is repeated at the end."""
     n, size = len(rows), rows.shape[-1]
-    if n < 3:
-        return _close(_dense_cyclic(rows, right))
+    if n == 1:  # the knot is its own neighbour on both sides
+        return np.repeat(np.linalg.solve(rows.sum(axis=1), right), 2, axis=0)
     corner = np.zeros((n - 1, size, size))
     corner[0] += rows[0, 0]
     corner[-1] += rows[-2, 2]
@@ -119,17 +101,5 @@ def _cyclic(rows: Array, right: Array) -> Array:
     before, here, after = rows[-1]
     pivot = here - before @ effect[-1] - after @ effect[0]
     last = np.linalg.solve(pivot, right[-1] - before @ x[-1] - after @ x[0])
-    return _close(np.concatenate([x - effect @ last, last[None]]))
-
-
-def _dense_cyclic(rows: Array, right: Array) -> Array:
-    n, size = len(rows), rows.shape[-1]
-    A = np.zeros((n, size, n, size))
-    for i in range(n):
-        for k in range(3):
-            A[i, :, (i + k - 1) % n] += rows[i, k]
-    return np.asarray(np.linalg.solve(A.reshape(n * size, -1), right.reshape(n * size, -1)).reshape(right.shape))
-
-
-def _close(x: Array) -> Array:
-    return np.concatenate([x, x[:1]])
+    x = x - effect @ last
+    return np.concatenate([x, last[None], x[:1]])

@@ -48,11 +48,6 @@ class Targets:
     def __len__(self) -> int:
         return int(np.prod(self.shape, dtype=int))
 
-    @property
-    def count(self) -> int:
-        """The number of residuals."""
-        return sum(len(t.rows) for t in self.each) + self.robot.nc
-
     def of(self, which: Array) -> Targets:
         """Return the targets of a part of the batch."""
         some = tuple(Target(t.frame, t.poses[which], t.weights) for t in self.each)
@@ -68,14 +63,14 @@ class Targets:
         return angle, distance
 
     def residuals(self, q: Array) -> Array:
-        """Return the weighted residuals (n, count)."""
+        """Return the weighted residuals (n, m), those of the loops last."""
         found = [(t.weights * _residual(self.robot.pose(q, t.frame), t.poses))[:, t.rows] for t in self.each]
         if self.robot.nc:
             found.append(self.robot.loop_residual(q))
         return np.concatenate(found, axis=1)
 
     def derivatives(self, q: Array) -> Array:
-        """Return the derivatives of the weighted residuals by the velocities of the joints, (n, count, nv)."""
+        """Return the derivatives of the weighted residuals by the velocities of the joints, (n, m, nv)."""
         found = [self._derivative(q, t) for t in self.each]
         if self.robot.nc:
             found.append(self.robot.loop_jacobian(q))

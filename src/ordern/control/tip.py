@@ -26,7 +26,7 @@ from ..errors import ArgumentError
 from ..model import Frame
 from .arguments import of_robot
 from .closing import Closing, closings
-from .inverse_kinematics import Reach, inverse_kinematics
+from .inverse_kinematics import Reach
 from .pose_paths import PosePath, pose_path
 from .spaces import Configurations, Lines
 from .trajectory import Motion, Segments
@@ -103,8 +103,7 @@ def tip(
         if q0 is None:
             raise ArgumentError("one pose is reached from the position q0: give q0, or at least two poses")
         poses = np.stack([robot.pose(q0, frame), pose(poses, "the pose")])
-    options = {"law": law, "times": times, "velocity": velocity, "acceleration": acceleration}
-    way = pose_path(poses, duration, path=path, **options)  # type: ignore[arg-type]
+    way = pose_path(poses, duration, path=path, law=law, times=times, velocity=velocity, acceleration=acceleration)
     follower = _Follower(robot, robot.frame(frame), way, TASKS[task], limits, positive(accuracy, "accuracy"))
     start = follower.start(q0)
     count = 32
@@ -125,19 +124,17 @@ class _Follower:
     """The joint motion along a path, knot by knot."""
 
     def __init__(self, robot: Robot, frame: Frame, path: PosePath, rows: slice, limits: bool, accuracy: float) -> None:
-        self.robot, self.frame, self.path, self.rows, self.limits = robot, frame, path, rows, limits
+        self.robot, self.frame, self.path, self.rows = robot, frame, path, rows
         self.weights = np.zeros(6)
         self.weights[rows] = 1.0
-        self.tolerance = min(1e-9, 1e-3 * accuracy)
+        tolerance = min(1e-9, 1e-3 * accuracy)
+        self.options: dict[str, Any] = {"limits": limits, "tolerance": tolerance, "weights": self.weights}
         self.closing: Closing | None = None
         self.rank = 0
 
     def reach(self, T: Array, q0: ArrayLike | None, restarts: int = 0, steps: int = 30) -> tuple[Array, Reach]:
         """Return the position in which the frame has the pose T."""
-        return inverse_kinematics(
-            self.robot, T, self.frame, q0, limits=self.limits, damping=1e-3, tolerance=self.tolerance, steps=steps,
-            weights=self.weights, restarts=restarts, null=None, rng=0,
-        )  # fmt: skip
+        return self.robot.inverse_kinematics(T, self.frame, q0, steps=steps, restarts=restarts, **self.options)
 
     def start(self, q0: ArrayLike | None) -> Array:
         """Return the position at the start of the path."""

@@ -34,8 +34,8 @@ from .arguments import freedom_name, freedoms
 from .checks import Exceeded
 from .closed_trajectory import closed
 from .closing import require_kept
-from .laws import Cycloidal, MinimumJerk, Trapezoidal
-from .motions import meet, spline_in, straight, through_in, vector
+from .laws import Cycloidal, MinimumJerk
+from .motions import meet, spline_in, straight, through_in, trapezoid, vector
 from .motions import way as way_between
 from .spaces import Configurations
 from .tip import TipTrajectory, tip
@@ -111,19 +111,7 @@ def trapezoidal(
         if (limit[moving] == 0.0).any():
             name = freedom_name(robot, int(np.flatnonzero(moving & (limit == 0.0))[0]))
             raise ArgumentError(f"joint {name!r} has to move, but its limit of {what} is zero; give `{what}`")
-    speed, rise = (float((x[moving] / np.abs(way[moving])).min()) for x in most)
-    law = Trapezoidal.fastest(speed, rise)
-    if duration is not None:
-        longer = positive(duration, "duration")
-        if longer < law.duration * (1.0 - 1e-12):
-            slow = freedom_name(
-                robot, int(np.argmax(np.where(moving, np.abs(way) / most[1 if speed**2 >= rise else 0], 0.0)))
-            )
-            raise ArgumentError(
-                f"duration {longer:g} s is too short: within the limits of velocity and acceleration it takes "
-                f"{law.duration:.6g} s; joint {slow!r} is the slowest"
-            )
-        law = Trapezoidal.lasting(max(longer, law.duration), rise)
+    law = trapezoid(np.abs(way), most, duration, lambda k: f"joint {freedom_name(robot, k)!r}")
     return _between(Straight(space, start, way, law), q0, q1)
 
 
@@ -150,8 +138,9 @@ def quintic(
     v, a = (
         np.stack([vector(space, x, f"{s}{k}") for k, x in enumerate(y)]) for s, y in (("v", (v0, v1)), ("a", (a0, a1)))
     )
-    _keep_loops(robot, q, (v0, v1), (a0, a1), (0.0, positive(duration, "duration")))
-    return _between(Segments(space, np.array([0.0, positive(duration, "duration")]), q, v, a), q0, q1)
+    times = np.array([0.0, positive(duration, "duration")])
+    _keep_loops(robot, q, (v0, v1), (a0, a1), times)
+    return _between(Segments(space, times, q, v, a), q0, q1)
 
 
 def spline(
@@ -175,17 +164,15 @@ def spline(
     through the points with continuous velocity and acceleration.
     """
     found = spline_in(Configurations(robot), times, points, degree, ends, (v0, v1), (a0, a1))
-    assert isinstance(found, Segments)
-    _keep_loops(robot, found.q[[0, -1]], (v0, v1), (a0, a1), (0.0, found.duration))
+    _keep_loops(robot, found.q[[0, -1]], (v0, v1), (a0, a1), found.t[[0, -1]])
     return closed(found, found.t.tolist(), list(found.q), [f"point {k}" for k in range(len(found.q))])
 
 
 def through(robot: Robot, points: ArrayLike, durations: ArrayLike, *, law: str = "cycloidal") -> Trajectory:
     """Move through points (n, nq) with a rest at each, one of `durations` per part or for all, and a time `law`."""
     found = through_in(Configurations(robot), points, durations, law)
-    parts = found.parts if isinstance(found, _Sequence) else (found,)
-    times = [0.0, *np.cumsum([p.duration for p in parts]).tolist()]
-    return closed(found, times, list(np.asarray(points, float)), [f"point {k}" for k in range(len(times))])
+    names = [f"point {k}" for k in range(len(found.starts))]
+    return closed(found, found.starts.tolist(), list(np.asarray(points, float)), names)
 
 
 def hold(robot: Robot, q: ArrayLike, duration: float) -> Trajectory:
@@ -201,11 +188,7 @@ def _between(tree: Trajectory, q0: ArrayLike, q1: ArrayLike) -> Trajectory:
 
 
 def _keep_loops(
-    robot: Robot,
-    q: Array,
-    v: Sequence[ArrayLike | None],
-    a: Sequence[ArrayLike | None],
-    times: Sequence[float],
+    robot: Robot, q: Array, v: Sequence[ArrayLike | None], a: Sequence[ArrayLike | None], times: Array
 ) -> None:
     """Raise unless the given velocities and accelerations at the ends keep loops closed."""
     for k in (0, 1) if robot.nc else ():

@@ -52,15 +52,12 @@ class Trajectory(ABC):
 
     space: Space
     duration: float
+    breaks: tuple[float, ...] = ()
+    """The times, between the ends, at which the acceleration jumps."""
 
     @abstractmethod
     def _motion(self, t: Array, left: bool) -> Motion:
         """Return the motion at times (n,) within the duration; at a jump, after it or, with `left`, before it."""
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """The times, between the ends, at which the acceleration jumps."""
-        return ()
 
     @property
     def robot(self) -> Robot:
@@ -107,12 +104,7 @@ class Straight(Trajectory):
 
     def __init__(self, space: Space, start: Array, way: Array, law: Law) -> None:
         self.space, self.start, self.way, self.law = space, start, way, law
-        self.duration = law.duration
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """The breaks of the time law."""
-        return self.law.breaks
+        self.duration, self.breaks = law.duration, law.breaks
 
     def _motion(self, t: Array, left: bool) -> Motion:
         s, ds, dds = (x[:, None] for x in self.law(t, left))
@@ -128,15 +120,10 @@ class Segments(Trajectory):
         self.space, self.t, self.q = space, t, q
         self.duration = float(t[-1])
         ends = a[1:] if before is None else before[1:]
-        self._breaks = tuple(float(x) for x in t[1:-1][(np.abs(ends[:-1] - a[1:-1]) > 0.0).any(axis=1)])
+        self.breaks = tuple(float(x) for x in t[1:-1][(np.abs(ends[:-1] - a[1:-1]) > 0.0).any(axis=1)])
         x1 = space.difference(q[:-1], q[1:])
         dx1, ddx1 = space.coordinates(x1, v[1:], ends)
         self._coefficients = hermite(np.diff(t)[:, None], x1, v[:-1], dx1, a[:-1], ddx1)
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """The knots at which the acceleration jumps."""
-        return self._breaks
 
     def _motion(self, t: Array, left: bool) -> Motion:
         k = np.clip(np.searchsorted(self.t, t, "left" if left else "right") - 1, 0, len(self.t) - 2)
@@ -170,21 +157,16 @@ class Sequence(Trajectory):
         self.space, self.parts = parts[0].space, parts
         self.starts = np.concatenate([[0.0], np.cumsum([p.duration for p in parts])])
         self.duration = float(self.starts[-1])
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """The breaks of the parts, and the times at which the parts meet."""
-        inner = [float(s) + b for s, p in zip(self.starts[:-1], self.parts, strict=True) for b in p.breaks]
-        return tuple(sorted({*inner, *(float(s) for s in self.starts[1:-1])}))
+        inner = {float(s) + b for s, p in zip(self.starts[:-1], parts, strict=True) for b in p.breaks}
+        self.breaks = tuple(sorted(inner.union(self.starts[1:-1].tolist())))
 
     def _motion(self, t: Array, left: bool) -> Motion:
         k = np.clip(np.searchsorted(self.starts, t, "left" if left else "right") - 1, 0, len(self.parts) - 1)
-        found: Motion | None = None
+        if not t.size:
+            return self.parts[0]._motion(t, left)
+        found = []
         for j in np.unique(k):
-            here, part = k == j, self.parts[j]
-            motion = part._motion(np.clip(t[here] - self.starts[j], 0.0, part.duration), left)
-            if found is None:
-                found = Motion(*(np.empty((len(t), *x.shape[1:])) for x in motion))
-            for whole, piece in zip(found, motion, strict=True):
-                whole[here] = piece
-        return found if found is not None else self.parts[0]._motion(t, left)
+            part = self.parts[j]
+            found.append(part._motion(np.clip(t[k == j] - self.starts[j], 0.0, part.duration), left))
+        back = np.argsort(np.argsort(k, kind="stable"))  # from the order of the parts to the order of t
+        return Motion(*(np.concatenate(x)[back] for x in zip(*found, strict=True)))

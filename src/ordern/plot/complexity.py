@@ -55,17 +55,14 @@ def complexity(
         handles += ax.plot(sizes, counts, marker="o", markersize=2.5, label=method, **curve(k))
     ax.set_xscale("log")
     ax.set_yscale("log")
-    dress(ax, question.replace("_", " ") if title is None else title, "freedoms n", _axis(count))
+    heading = question.replace("_", " ") if title is None else title
+    dress(ax, heading, "freedoms n", "operations" if count == "total" else count)
     ax.grid(True, which="minor", color="#f5f5f8", linewidth=0.4)
     _growth(ax, np.array(sizes, dtype=float), lowest)
     ax.set_xticks(sizes, [str(n) for n in sizes])
     ax.minorticks_off()
     legend(ax, handles, above=False)
     return finished(made, save)
-
-
-def _axis(count: str) -> str:
-    return "operations" if count == "total" else count
 
 
 def _usual(robots: Sequence[Robot], question: str) -> list[str]:
@@ -81,9 +78,7 @@ def _operations(robot: Robot, question: str, method: str, count: str) -> int:
     counts = robot.kernel(question, method, way="unrolled").counts()
     found = getattr(counts, count, None)
     if not isinstance(found, int):
-        raise ArgumentError(
-            f"complexity: there is no count {count!r}; 'total', 'multiplications', 'additions' are some"
-        )
+        raise ArgumentError(f"complexity: there is no count {count!r}; use 'total', 'multiplications' or 'additions'")
     return found
 
 
@@ -95,6 +90,5 @@ def _growth(ax: Any, n: Any, start: float) -> None:
         seen = y <= top
         if seen.sum() > 1:
             ax.plot(n[seen], y[seen], color="#b5b5bf", linewidth=0.8, linestyle=(0, (2, 2)), zorder=0.5)
-            ax.annotate(
-                name, (n[seen][-1], y[seen][-1]), textcoords="offset points", xytext=(3, -2), fontsize=7.5, color=INK
-            )
+            end = (n[seen][-1], y[seen][-1])
+            ax.annotate(name, end, textcoords="offset points", xytext=(3, -2), fontsize=7.5, color=INK)

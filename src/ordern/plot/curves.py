@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ArgumentError
 from ..model import BASE
 from ..records import dataclass
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..simulate.results.result import Result
 
 __all__ = ["Curve", "balance", "chosen", "curves", "ends", "smooth"]
-
-Array = NDArray[np.float64]
 
 _POINTS = 1500
 """Samples with which a curve looks smooth on paper."""
@@ -61,7 +59,8 @@ def chosen(robot: Robot, joints: str | Iterable[str] | None) -> frozenset[str] |
 def curves(result: Result, name: str, joints: frozenset[str] | None = None) -> list[Curve]:
     """Return the columns of a series."""
     if name not in ("q", "v", "a", "tau"):
-        return [_named(result, name, full, x) for full, x in columns(result, (name,)).items()]
+        found = {full.removeprefix(f"{name}."): (full, x) for full, x in columns(result, (name,)).items()}
+        return [Curve(short, _unit(result, full), x, short, short) for short, (full, x) in found.items()]
     units, values = coordinate_units(result.robot, name), getattr(result, name)
     owner = [c.name for c in result.robot.independent for _ in range(c.type.nq if name == "q" else c.type.nv)]
     own = labels(result.robot)[name != "q"]
@@ -73,12 +72,6 @@ def curves(result: Result, name: str, joints: frozenset[str] | None = None) -> l
     if not found_curves:
         raise ArgumentError(f"plot: there is no {name} to draw: these joints have no coordinates of their own")
     return found_curves
-
-
-def _named(result: Result, series: str, full: str, values: Array) -> Curve:
-    """Return a column of a series, without the name of the series."""
-    short = full.removeprefix(f"{series}.")
-    return Curve(short, _unit(result, full), values, short, short)
 
 
 def _unit(result: Result, name: str) -> str:

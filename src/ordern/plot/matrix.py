@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import array
 from ..errors import ArgumentError
 from ..simulate.results.series import labels
 from .style import FAINT, INK, dress, figure, finished, map_of
@@ -30,8 +31,8 @@ def mass_matrix(
 ) -> Any:
     """Draw M_ij / sqrt(M_ii M_jj) at a position (a random one if not given); entries that are always zero are grey.
 
-    They have no units, and are between -1 and 1 whatever the joints. Freedoms of different branches are never coupled:
-    what is grey costs nothing, to store or to eliminate.
+    The entries have no units, and are between -1 and 1 for all joints. Freedoms of different branches are never
+    coupled: grey entries need neither storage nor elimination.
 
     >>> import ordern as on
     >>> from ordern import plot
@@ -41,20 +42,14 @@ def mass_matrix(
     n = robot.nv
     if n == 0:
         raise ArgumentError(f"mass_matrix: {robot.name!r} has no freedoms")
-    position = robot.random(0) if q is None else np.asarray(q, dtype=float)
-    if position.shape != (robot.nq,):
-        raise ArgumentError(
-            f"mass_matrix: q has shape {position.shape}; for {robot.name!r} it must be ({robot.nq},) (positions: nq)"
-        )
-    M = robot.mass_matrix(position)
+    M = robot.mass_matrix(robot.random(0) if q is None else array(q, (robot.nq,), "mass_matrix: q"))
     scale = np.sqrt(np.diagonal(M))
     there = coupled(robot)
     shown = np.ma.masked_where(~there, M / np.outer(scale, scale))
     made = figure(width, 0.88 * width)
     ax = made.subplots()
-    image = ax.imshow(
-        shown, cmap=map_of("RdBu_r").with_extremes(bad="#e4e4ea"), vmin=-1.0, vmax=1.0, interpolation="nearest"
-    )
+    colours = map_of("RdBu_r").with_extremes(bad="#e4e4ea")
+    image = ax.imshow(shown, cmap=colours, vmin=-1.0, vmax=1.0, interpolation="nearest")
     count = int(there.sum())
     dress(ax, f"{robot.name}: {count} of {n * n} entries" if title is None else title)
     ax.grid(False)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError
+from ..arguments import Array, array
 from ..joints import Free, Prismatic
 from ..model import BASE, Model, Placement
 from ..model.poses import body_poses
-from .style import COLOURS, FAINT, INK, WIDTH, dress, figure, matplotlib, solid
+from .style import COLOURS, FAINT, INK, WIDTH, art3d, dress, figure, matplotlib, set_title, solid
 
 __all__ = ["mechanism"]
-
-Array = NDArray[np.float64]
 
 _LOOP = "#D55E00"
 _BARS = tuple(c for c in COLOURS if c != _LOOP)
@@ -27,21 +24,16 @@ _MOST_NAMES = 7
 def mechanism(robot: Model, q: ArrayLike | None = None, *, title: str = "", names: bool | None = None) -> Any:
     """Draw a robot at the position q, neutral unless given.
 
-    A body is drawn between its joints, those that close loops, and its frames. Rings are joints, squares slide,
-    triangles stand on the ground, and what is orange closes a loop. A robot in a plane is drawn in it, others in space.
-    `names` are those of the bodies, by default where there are few.
+    A body is drawn between its joints, its frames, and the joints that close loops. Rings are joints, squares are
+    sliding joints, triangles are points of the ground, and orange joints close loops. A robot whose points are in a
+    plane is drawn in it, others in space. `names` writes the names of the bodies, by default if they are few.
     """
-    numbers = robot.neutral() if q is None else np.asarray(q, float)
-    if numbers.shape != (robot.nq,):
-        raise ArgumentError(f"a drawing is of one position q with {robot.nq} numbers, not of shape {numbers.shape}")
-    drawing = _Drawing(robot, numbers)
+    drawing = _Drawing(robot, robot.neutral() if q is None else array(q, (robot.nq,), "mechanism: q"))
     plane = drawing.plane()
     fig = figure(0.62 * WIDTH, 0.5 * WIDTH if plane else 0.62 * WIDTH)
     axes = _flat_axes(fig, plane) if plane else _solid_axes(fig, drawing.points())
-    pen: Any = _Flat(plane) if plane else _Solid()
-    drawing.draw(axes, pen, len(robot.bodies) <= _MOST_NAMES if names is None else names)
-    if title:
-        axes.set_title(title, loc="left", fontsize=8.5, fontweight="bold", color=INK)
+    drawing.draw(_Pen(axes, plane), len(robot.bodies) <= _MOST_NAMES if names is None else names)
+    set_title(axes, title)
     return fig
 
 
@@ -50,7 +42,7 @@ class _Drawing:
 
     def __init__(self, robot: Model, q: Array) -> None:
         self.robot = robot
-        self._poses = body_poses(robot, np.asarray(q, float))
+        self._poses = body_poses(robot, q)
         self.on = {k: self._on(k) for k in range(BASE, len(robot.bodies))}
 
     def at(self, body: int, place: Placement) -> Array:
@@ -89,87 +81,73 @@ class _Drawing:
         flat = [axis for axis in (1, 2, 0) if spread[axis] <= _NEAR * max(float(spread.max()), _NEAR)]
         return ((1, 2), (0, 2), (0, 1))[flat[0]] if flat else None
 
-    def draw(self, axes: Any, pen: Any, names: bool) -> None:
+    def draw(self, pen: _Pen, names: bool) -> None:
         m = self.robot
-        ground = self.on[BASE]
-        pen.ground(axes, ground)
+        pen.ground(self.on[BASE])
         for k, body in enumerate(m.bodies):
             colour, points = _BARS[k % len(_BARS)], self.on[k]
             if isinstance(m.joints[k].type, Prismatic):
                 style = ":" if m.joints[k].parent == BASE else "-"
-                pen.line(axes, np.stack([self.hinge(k), self.origin(k)]), colour, 1.6, style)
+                pen.line(np.stack([self.hinge(k), self.origin(k)]), colour, 1.6, style)
             corners = _hull(points)
             if len(corners) == 2:
-                pen.line(axes, corners, colour, 4.0, "-")
+                pen.line(corners, colour, 4.0, "-")
             elif len(corners) > 2:
-                pen.plate(axes, corners, colour, 0.3)
+                pen.plate(corners, colour, 0.3)
             if names and len(points):
-                pen.text(axes, points.mean(axis=0), body.name, colour)
+                pen.text(points.mean(axis=0), body.name, colour)
         for k, c in enumerate(m.joints):
             if isinstance(c.type, Free):
                 continue
             slides = isinstance(c.type, Prismatic)
-            pen.mark(axes, self.origin(k) if slides else self.hinge(k), "s" if slides else "o", INK, "white")
+            pen.mark(self.origin(k) if slides else self.hinge(k), "s" if slides else "o", INK, "white")
         for loop in m.loops:
-            here = self.at(loop.child, loop.child_placement)
-            pen.mark(axes, here, "o", _LOOP, "#ffd9bd")
+            pen.mark(self.at(loop.child, loop.child_placement), "o", _LOOP, "#ffd9bd")
 
 
-class _Flat:
-    """Draws in a plane."""
+class _Pen:
+    """Draws points of space on axes of a plane, given by two of the world's axes, or on axes in space."""
 
-    def __init__(self, plane: tuple[int, int]) -> None:
-        self._plane = list(plane)
+    def __init__(self, axes: Any, plane: tuple[int, int] | None) -> None:
+        self.axes, self.flat, self._columns = axes, plane is not None, list(plane or (0, 1, 2))
 
-    def line(self, axes: Any, points: Array, colour: str, width: float, style: str) -> None:
-        axes.plot(*points[:, self._plane].T, style, color=colour, linewidth=width, solid_capstyle="round", alpha=0.85)
+    def plot(self, points: Array, style: str, **look: Any) -> None:
+        self.axes.plot(*np.atleast_2d(points)[:, self._columns].T, style, **look)
 
-    def ground(self, axes: Any, points: Array) -> None:
-        self.mark(axes, points, "^", FAINT, "#dcdce2", 11.0, zorder=1.5)
+    def line(self, points: Array, colour: str, width: float, style: str) -> None:
+        look = {"linewidth": width, "alpha": 0.85} if self.flat else {"linewidth": 0.75 * width, "alpha": 0.9}
+        self.plot(points, style, color=colour, solid_capstyle="round", **look)
 
-    def plate(self, axes: Any, points: Array, colour: str, alpha: float) -> None:
-        corners = points[:, self._plane]
-        axes.fill(*corners.T, facecolor=colour, alpha=alpha, edgecolor="none")
-        axes.fill(*corners.T, facecolor="none", edgecolor=colour, linewidth=1.6, joinstyle="round")
+    def ground(self, points: Array) -> None:
+        if not self.flat and len(corners := _hull(points)) > 2:
+            self.plate(corners, FAINT, 0.12)
+        face, size = ("#dcdce2", 11.0) if self.flat else (FAINT, 3.5)
+        self.mark(points, "^", FAINT, face, size, zorder=1.5)
+
+    def plate(self, corners: Array, colour: str, alpha: float) -> None:
+        if self.flat:
+            around = corners[:, self._columns].T
+            self.axes.fill(*around, facecolor=colour, alpha=alpha, edgecolor="none")
+            self.axes.fill(*around, facecolor="none", edgecolor=colour, linewidth=1.6, joinstyle="round")
+        else:
+            plate = art3d().Poly3DCollection([corners], facecolor=colour, alpha=alpha, edgecolor="none")
+            self.axes.add_collection3d(plate)
+            self.plot(np.concatenate([corners, corners[:1]]), "-", color=colour, linewidth=1.4)
 
     def mark(
-        self, axes: Any, points: Array, marker: str, edge: str, face: str, size: float = 6.0, zorder: float = 4.0
+        self, points: Array, marker: str, edge: str, face: str, size: float | None = None, zorder: float = 4.0
     ) -> None:
-        look = {"markersize": size, "markeredgecolor": edge, "markerfacecolor": face, "markeredgewidth": 1.1}
-        axes.plot(*np.atleast_2d(points)[:, self._plane].T, marker, zorder=zorder, **look)
+        look = {"markeredgecolor": edge, "markerfacecolor": face, "markeredgewidth": 1.1 if self.flat else 1.0}
+        self.plot(points, marker, markersize=size or (6.0 if self.flat else 4.5), zorder=zorder, **look)
 
-    def text(self, axes: Any, point: Array, text: str, colour: str) -> None:
-        place = {"xytext": (4, 5), "textcoords": "offset points", "fontsize": 7.0, "color": colour, "zorder": 5}
-        axes.annotate(text, tuple(point[self._plane]), path_effects=_halo(), **place)
-
-
-class _Solid:
-    """Draws in space."""
-
-    def line(self, axes: Any, points: Array, colour: str, width: float, style: str) -> None:
-        axes.plot(*points.T, style, color=colour, linewidth=0.75 * width, solid_capstyle="round", alpha=0.9)
-
-    def ground(self, axes: Any, points: Array) -> None:
-        if len(corners := _hull(points)) > 2:
-            self.plate(axes, corners, FAINT, 0.12)
-        self.mark(axes, points, "^", FAINT, FAINT, 3.5)
-
-    def plate(self, axes: Any, points: Array, colour: str, alpha: float) -> None:
-        art = import_module("mpl_toolkits.mplot3d.art3d")
-        axes.add_collection3d(art.Poly3DCollection([points], facecolor=colour, alpha=alpha, edgecolor="none"))
-        axes.plot(*np.concatenate([points, points[:1]]).T, color=colour, linewidth=1.4)
-
-    def mark(self, axes: Any, points: Array, marker: str, edge: str, face: str, size: float = 5.0) -> None:
-        look = {"markersize": min(size, 4.5), "markeredgecolor": edge, "markerfacecolor": face, "markeredgewidth": 1.0}
-        axes.plot(*np.atleast_2d(points).T, marker, **look)
-
-    def text(self, axes: Any, point: Array, text: str, colour: str) -> None:
-        axes.text(*point, f" {text}", fontsize=7.0, color=colour, path_effects=_halo())
-
-
-def _halo() -> list[Any]:
-    """Return an effect with white around letters, for names on bars."""
-    return [matplotlib("patheffects").withStroke(linewidth=2.0, foreground="white")]
+    def text(self, point: Array, text: str, colour: str) -> None:
+        halo = [matplotlib("patheffects").withStroke(linewidth=2.0, foreground="white")]  # for names on bars
+        look = {"fontsize": 7.0, "color": colour, "path_effects": halo}
+        if self.flat:
+            place = {"xytext": (4, 5), "textcoords": "offset points", "zorder": 5}
+            self.axes.annotate(text, tuple(point[self._columns]), **place, **look)
+        else:
+            self.axes.text(*point, f" {text}", **look)
 
 
 def _different(points: list[Array]) -> Array:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..records import dataclass
 from .curves import Curve, balance
 from .style import COLOURS, FAINT, INK, curve, dress, legend
@@ -28,8 +28,6 @@ _MARKED = 200
 """Events that are marked; more would hide the curves."""
 _APART = 0.025
 """Names of events that are closer than this part of the motion would be drawn on top of each other."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +61,15 @@ def lines(result: Result, what: Sequence[Curve], title: str) -> list[Panel]:
     return panels
 
 
+def _plotted(ax: Any, t: Array, series: Mapping[str, Array], **look: Any) -> list[Any]:
+    """Draw series by name against time; return the handles of a legend."""
+    return [ax.plot(t, x, label=name, **curve(k) | look)[0] for k, (name, x) in enumerate(series.items())]
+
+
 def _together(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel:
     def draw(axes: Sequence[Any]) -> None:
         (ax,) = axes
-        handles = [ax.plot(result.t, c.values, label=c.name, **curve(k))[0] for k, c in enumerate(what)]
+        handles = _plotted(ax, result.t, {c.name: c.values for c in what})
         dress(ax, title, y=unit)
         mark_events(ax, result)
         legend(ax, handles)
@@ -75,20 +78,16 @@ def _together(result: Result, what: Sequence[Curve], title: str, unit: str) -> P
 
 
 def _apart(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel:
-    """Small axes side by side, one for each joint, all with the same scale."""
+    """Return small axes side by side, one for each joint, all with the same scale."""
     groups = [(name, list(own)) for name, own in groupby(what, key=lambda c: c.group)]
     columns = 3 if len(groups) <= 12 else 4
 
     def draw(axes: Sequence[Any]) -> None:
-        finite = [c.values[np.isfinite(c.values)] for c in what]
-        low, high = (
-            f(x) for f, x in ((min, [y.min(initial=0.0) for y in finite]), (max, [y.max(initial=0.0) for y in finite]))
-        )
+        everything = np.concatenate([c.values[np.isfinite(c.values)] for c in what])
+        low, high = everything.min(initial=0.0), everything.max(initial=0.0)
         room = 0.06 * (high - low) or 1.0
         for k, (ax, (name, own)) in enumerate(zip(axes, groups, strict=True)):
-            handles = [
-                ax.plot(result.t, c.values, label=c.part, **curve(n) | {"linewidth": 1.0})[0] for n, c in enumerate(own)
-            ]
+            handles = _plotted(ax, result.t, {c.part: c.values for c in own}, linewidth=1.0)
             dress(ax, title if k == 0 else "", y=unit if k % columns == 0 else "")
             ax.set_ylim(low - room, high + 4.0 * room)
             ax.tick_params(labelleft=k % columns == 0)
@@ -127,10 +126,8 @@ def energy(result: Result, at_samples: Result) -> Panel:
     def draw(axes: Sequence[Any]) -> None:
         (ax,) = axes
         named = {"kinetic": result.kinetic, "potential": result.potential, "total": result.energy}
-        handles = [
-            ax.plot(result.t, x, label=name, **(curve(k) | ({"color": INK} if name == "total" else {})))[0]
-            for k, (name, x) in enumerate(named.items())
-        ]
+        handles = _plotted(ax, result.t, named)
+        handles[-1].set_color(INK)
         dress(ax, "Energy", y="J")
         mark_events(ax, result)
         error = balance(at_samples)
@@ -164,7 +161,6 @@ def name_events(ax: Any, result: Result) -> None:
         if time - last < _APART * result.duration:
             continue
         last = time
-        ax.annotate(
-            ", ".join(dict.fromkeys(e.name for e in group)), (time, 0.02), xycoords=("data", "axes fraction"),
-            rotation=90, fontsize=5.5, color=FAINT, ha="right", va="bottom", annotation_clip=True,
-        )  # fmt: skip
+        names = ", ".join(dict.fromkeys(e.name for e in group))
+        place = {"xycoords": ("data", "axes fraction"), "ha": "right", "va": "bottom", "annotation_clip": True}
+        ax.annotate(names, (time, 0.02), rotation=90, fontsize=5.5, color=FAINT, **place)

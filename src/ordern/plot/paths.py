@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ArgumentError
 from .curves import Curve
 from .panels import MOST_AXES, Panel
-from .style import COLOURS, FAINT, INK, curve, dress, legend, map_of, matplotlib, solid
+from .style import COLOURS, FAINT, INK, art3d, curve, dress, legend, map_of, matplotlib, set_title, solid
 
 if TYPE_CHECKING:
     from ..simulate.results.result import Result
 
 __all__ = ["flat_paths", "phase", "solid_paths"]
-
-Array = NDArray[np.float64]
 
 _AXES = "xyz"
 _TIMES = "viridis_r"
@@ -85,7 +82,7 @@ def solid_paths(result: Result, frames: Sequence[str]) -> Panel:
         ax.view_init(elev=18, azim=-58)
         solid(ax, "#f9f9fa", "#e0e0e6", {"fontsize": 8.5, "color": INK})
         ax.tick_params(labelsize=7, labelcolor=INK, color=FAINT)
-        ax.set_title(_title(frames), loc="left", fontsize=8.5, fontweight="bold", color=INK)
+        set_title(ax, _title(frames))
         if len(frames) > 1:
             legend(ax, handles, above=False)
 
@@ -97,8 +94,7 @@ def _title(frames: Sequence[str]) -> str:
 
 
 def _extent(paths: Mapping[str, Array]) -> Array:
-    everything = np.concatenate(list(paths.values()))
-    return np.asarray(everything.max(axis=0) - everything.min(axis=0))
+    return np.asarray(np.ptp(np.concatenate(list(paths.values())), axis=0))
 
 
 def _draw_paths(ax: Any, t: Array, paths: Mapping[str, Array]) -> list[Any]:
@@ -119,7 +115,7 @@ def _in_time(ax: Any, t: Array, points: Array) -> None:
     share = (t - t[0]) / (t[-1] - t[0] or 1.0)
     pieces = np.stack([points[:-1], points[1:]], axis=1)
     flat = points.shape[1] == 2
-    collection = matplotlib("collections").LineCollection if flat else _art3d().Line3DCollection
+    collection = matplotlib("collections").LineCollection if flat else art3d().Line3DCollection
     ax.add_collection(
         collection(pieces, colors=colours(0.08 + 0.92 * share[1:]), linewidths=1.3, capstyle="round"), autolim=True
     )
@@ -127,7 +123,3 @@ def _in_time(ax: Any, t: Array, points: Array) -> None:
     ax.plot(*points[-1:].T, "o", markersize=5, color=colours(1.0))
     if flat:
         ax.autoscale_view()
-
-
-def _art3d() -> Any:
-    return import_module("mpl_toolkits.mplot3d.art3d")

@@ -18,6 +18,7 @@ __all__ = [
     "FAINT",
     "INK",
     "WIDTH",
+    "art3d",
     "curve",
     "dress",
     "figure",
@@ -26,6 +27,7 @@ __all__ = [
     "map_of",
     "matplotlib",
     "save",
+    "set_title",
     "solid",
 ]
 
@@ -50,6 +52,11 @@ def figure(width: float, height: float) -> Any:
     return matplotlib("figure").Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
+def art3d() -> Any:
+    """Import matplotlib's objects for axes in space."""
+    return import_module("mpl_toolkits.mplot3d.art3d")
+
+
 def map_of(name: str) -> Any:
     """Return a colour map by its name."""
     return matplotlib("cm").ScalarMappable(cmap=name).get_cmap()
@@ -65,12 +72,16 @@ def dress(axes: Any, title: str = "", x: str = "", y: str = "") -> None:
     axes.set_axisbelow(True)
     for axis in (axes.xaxis, axes.yaxis):
         axis.get_offset_text().set_fontsize(_SMALL)
-    if title:
-        axes.set_title(title, loc="left", fontsize=_TEXT, fontweight="bold", color=INK)
+    set_title(axes, title)
     if x:
         axes.set_xlabel(x, fontsize=_TEXT, color=INK)
     if y:
         axes.set_ylabel(y, fontsize=_TEXT, color=INK)
+
+
+def set_title(axes: Any, title: str) -> None:
+    """Write a title above axes, on the left."""
+    axes.set_title(title, loc="left", fontsize=_TEXT, fontweight="bold", color=INK)
 
 
 def curve(k: int) -> dict[str, Any]:

@@ -1,15 +1,15 @@
-"""Sliders for joints: what they are called, how far they go, and which positions they stand for.
+"""Sliders for joints: their names, their ranges, and the positions for their numbers.
 
-A joint whose positions may be any numbers has a slider for each. A rotation in space has roll, pitch and yaw; all else
-moves along the joint's own velocities from its neutral position.
+A joint whose positions may be any numbers has a slider for each. A rotation in space has roll, pitch and yaw. The
+sliders of other joints move them along their own velocities, from the neutral position.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import chain, islice, permutations
+from itertools import accumulate, chain, islice, permutations
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from ..joints import Free, Joint, Planar, RollingDisc, Spherical, joint_placemen
 from ..model import Connection, Model
 from ..model.poses import joint_poses
 from ..records import dataclass
-from ..rotations import exp_pose, log_pose, matrix_from_quaternion, quaternion_from_rpy, rpy_from_matrix
+from ..rotations import exp_pose, inverse, log_pose, matrix_from_quaternion, quaternion_from_rpy, rpy_from_matrix
 from ..spatial import Freedoms
 
-__all__ = ["Chart", "Charts", "Factor", "Slider", "factors"]
+__all__ = ["Chart", "Charts", "Factor", "Slider", "factors", "step"]
 
 _WORDS: dict[type[Joint], tuple[str, ...]] = {
     Free: ("x", "y", "z", "roll", "pitch", "yaw"),
@@ -43,10 +43,10 @@ class Slider:
     upper: float
     angular: bool
 
-    @property
-    def step(self) -> float:
-        """A thousandth of the range, rounded down to a power of ten."""
-        return float(10.0 ** math.floor(math.log10((self.upper - self.lower) / 500)))
+
+def step(length: float) -> float:
+    """Return the step of a slider: about a thousandth of its length, a power of ten."""
+    return float(10.0 ** math.floor(math.log10(length / 500)))
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,9 @@ class Charts:
         self._model = model
         self.charts = tuple(_chart(k, c, size) for k, c in enumerate(model.joints) if c.nq)
         self.sliders = tuple(chain.from_iterable(chart.sliders for chart in self.charts))
+        starts = accumulate((len(chart.sliders) for chart in self.charts), initial=0)
+        self.starts = {chart.joint: at for chart, at in zip(self.charts, starts, strict=False)}
+        """The index of the first slider of each joint."""
 
     def values(self, q: Array) -> Array:
         """Return the numbers of all sliders at a position."""
@@ -82,21 +85,11 @@ class Charts:
 
     def position(self, values: Array) -> Array:
         """Return the position at which all sliders have these numbers."""
-        q, start = np.zeros(self._model.nq), 0
+        q = np.zeros(self._model.nq)
         for chart in self.charts:
-            n = len(chart.sliders)
-            q[self._model.joints[chart.joint].q] = chart.to_q(values[start : start + n])
-            start += n
+            at = self.starts[chart.joint]
+            q[self._model.joints[chart.joint].q] = chart.to_q(values[at : at + len(chart.sliders)])
         return q
-
-    def start(self, joint: int) -> int:
-        """Return the index of a joint's first slider."""
-        at = 0
-        for chart in self.charts:
-            if chart.joint == joint:
-                return at
-            at += len(chart.sliders)
-        raise KeyError(joint)
 
 
 def _chart(k: int, c: Connection, size: float) -> Chart:
@@ -105,7 +98,7 @@ def _chart(k: int, c: Connection, size: float) -> Chart:
     n = len(of_q(np.array(c.type.neutral())))
     words = _WORDS.get(type(c.type)) or tuple(str(i) for i in range(n))
     labels = [c.name] if n == 1 else [f"{c.name} {word}" for word in words]
-    turning = _turning(c.type)
+    turning = [bool(np.linalg.norm(twist[:3]) > 1e-9) for twist in _twists(c.type)]
     sliders = []
     for i, label in enumerate(labels):
         reach = math.pi if turning[i] else size
@@ -120,8 +113,8 @@ def _chart(k: int, c: Connection, size: float) -> Chart:
 
 
 def _range(lower: float, upper: float, reach: float) -> tuple[float, float]:
-    """Return the limits of a slider: the joint's, if they can be shown."""
-    far = 50 * reach  # limits beyond stand for none
+    """Return the range of a slider: the limits of the joint, unless they are too far to be shown."""
+    far = 50 * reach  # limits beyond this count as missing
     low = lower if -far < lower < far else (min(-reach, upper - 2 * reach) if abs(upper) < far else -reach)
     high = upper if -far < upper < far else max(reach, low + 2 * reach)
     if high - low < 1e-9:
@@ -145,8 +138,8 @@ def _maps(joint: Joint) -> Maps:
         return _same, _same
     neutral = joint.neutral()
     return (
-        lambda s: _numbers(joint.integrate(Freedoms(neutral), Freedoms(s.tolist()))),
-        lambda q: _numbers(joint.difference(Freedoms(neutral), Freedoms(q.tolist()))),
+        lambda s: np.array([*joint.integrate(Freedoms(neutral), Freedoms(s.tolist()))], float),
+        lambda q: np.array([*joint.difference(Freedoms(neutral), Freedoms(q.tolist()))], float),
     )
 
 
@@ -157,10 +150,6 @@ def _same(x: Array) -> Array:
 def _angles(q: Array) -> Array:
     """Return roll, pitch and yaw of a quaternion."""
     return rpy_from_matrix(matrix_from_quaternion(q if q.any() else np.array([1.0, 0.0, 0.0, 0.0])))
-
-
-def _numbers(x: Sequence[object]) -> Array:
-    return np.array(list(x), float)
 
 
 def _any_numbers(joint: Joint) -> bool:
@@ -174,25 +163,17 @@ def _any_numbers(joint: Joint) -> bool:
     return True
 
 
-def _turning(joint: Joint) -> list[bool]:
-    """Return for each slider whether it turns the child, rather than shifts it."""
-    return [bool(np.linalg.norm(twist[:3]) > 1e-9) for twist in _twists(joint)]
-
-
 def _poses(joint: Joint, values: Array) -> Array:
     """Return the pose of a joint's child for slider numbers."""
-    q = _maps(joint)[0](values)
-    pose: Array = joint_poses(joint, q)
-    return pose
+    return joint_poses(joint, _maps(joint)[0](values))
 
 
 @cache
 def _twists(joint: Joint) -> list[Array]:
     """Return the twist along which each slider moves the child, the others at rest."""
     at = _maps(joint)[1](np.array(joint.neutral()))
-    home = np.linalg.inv(_poses(joint, at))
-    step = 0.5
-    return [log_pose(_poses(joint, at + step * e) @ home) / step for e in np.eye(len(at))]
+    home = inverse(_poses(joint, at))
+    return [log_pose(_poses(joint, at + 0.5 * e) @ home, check=False) / 0.5 for e in np.eye(len(at))]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The live page: sliders, play and pause, what is shown, curves."""
+"""The live page: sliders, play and pause, switches for what is shown, curves."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Array
-from ..model.poses import body_poses
-from ..rotations import quaternion_from_matrix
-from .motion import Motion
+from .charts import step
+from .motion import Motion, rest
 from .scene import TOGGLES, drawable
 from .stage import Curves, Stage
 
@@ -33,18 +32,18 @@ class Panel:
         self._stop = threading.Event()
         self._scene = stage.scene(server, collision=True)
         self._values = stage.charts.values(stage.q)
-        self._frames: Motion | None = None
+        self._shown = rest(stage.q)
+        self._frames = self._shown if stage.motion is None else stage.frames(_MOST_POSES)
+        self._poses, self._turns = stage.poses(self._frames.q)
         self._time = 0.0
         self._playing = False
         self._arrows: dict[str, Any] = {}
-        self._shown = Motion(np.zeros(1), stage.q[None])
         self._play_button: Any = None
         self._plot: Any = None
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         server.gui.main_panel.dock_right()
         if stage.motion is not None:
-            self._prepare(stage)
-            self._motion_folder()
+            self._motion_folder(stage.motion.t[0])
         self._joint_folder()
         self._show_folder()
         if stage.warning:
@@ -60,24 +59,19 @@ class Panel:
 
     # ------------------------------------------------------------ the motion
 
-    def _prepare(self, stage: Stage) -> None:
-        self._frames = stage.frames(_MOST_POSES)
-        poses = body_poses(stage.robot, self._frames.q)
-        self._poses, self._turns = poses, quaternion_from_matrix(poses[..., :3, :3], check=False)
-
-    def _motion_folder(self) -> None:
-        gui, frames = self._server.gui, self._frames
-        assert frames is not None
+    def _motion_folder(self, start: float) -> None:
+        gui = self._server.gui
         self._folder = gui.add_folder("Motion")
         with self._folder:
             self._play_button = gui.add_button("Play", icon="player-play")
             self._play_button.on_click(lambda _: self.pause() if self._playing else self.play())
-            end = max(frames.duration, 1e-9)
-            self._clock = gui.add_slider("time [s]", 0.0, end, _step(end), 0.0)
+            end = max(self._frames.duration, 1e-9)
+            self._clock = gui.add_slider("time [s]", 0.0, end, step(end), 0.0)
             self._clock.on_update(self._scrubbed)
             self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1x")
             self._loop = gui.add_checkbox("repeat", True)
-            self._curve_times, self._curves = self._stage.curves()
+            times, self._curves = self._stage.curves()
+            self._curve_times = times - start
             if self._curves:
                 self._choice = gui.add_dropdown("curves", tuple(self._curves))
                 self._choice.on_update(lambda _: self._draw())
@@ -110,8 +104,7 @@ class Panel:
 
     def _plotted(self, curves: Curves) -> tuple[Array, ...]:
         """Return the curves, and an upright line at the current time."""
-        assert self._stage.motion is not None
-        t = self._curve_times - self._stage.motion.t[0]
+        t = self._curve_times
         now = np.full(len(t), float(curves.values.min()))
         now[int(np.argmin(np.abs(t - self._time)))] = float(curves.values.max())
         return (t, *curves.values.T, now)
@@ -124,11 +117,12 @@ class Panel:
 
     def play(self) -> None:
         """Start the clock."""
-        if self._frames is not None:
-            if self._time >= self._frames.duration:
-                self._time = 0.0
-            self._playing = True
-            self._play_button.label, self._play_button.icon = "Pause", "player-pause"
+        if self._play_button is None:  # nothing moves
+            return
+        if self._time >= self._frames.duration:
+            self._time = 0.0
+        self._playing = True
+        self._play_button.label, self._play_button.icon = "Pause", "player-pause"
 
     def pause(self) -> None:
         """Stop the clock."""
@@ -138,24 +132,22 @@ class Panel:
 
     def seek(self, time: float) -> None:
         """Show the motion at a time since its beginning."""
-        with self._lock:
-            self._time = time
-            self._show_frame()
-            self._follow()
+        if self._play_button is not None:
+            with self._lock:
+                self._time = time
+                self._show_frame()
+                self._follow()
 
     def _frame(self) -> int:
-        assert self._frames is not None
         share = self._time / self._frames.duration if self._frames.duration > 0 else 0.0
         return int(np.clip(round(share * (len(self._frames.t) - 1)), 0, len(self._frames.t) - 1))
 
     def _show_frame(self) -> None:
-        assert self._frames is not None
         k = self._frame()
         self._put(self._poses[k], self._turns[k], self._frames.rows(slice(k, k + 1)))
 
     def _follow(self) -> None:
         """Update the sliders of time and joints, and the curves."""
-        assert self._frames is not None
         self._clock.value = min(self._time, self._clock.max)
         self._set_sliders(self._frames.q[self._frame()])
         if self._plot is not None:
@@ -166,7 +158,7 @@ class Panel:
         while not self._stop.wait(1 / 60):
             now = time.monotonic()
             passed, last = now - last, now
-            if not self._playing or self._frames is None:
+            if not self._playing:
                 continue
             with self._lock:
                 self._time += passed * float(self._speed.value.rstrip("x"))
@@ -191,7 +183,8 @@ class Panel:
         with gui.add_folder("Joints"):
             for k, slider in enumerate(sliders[:_MOST_SLIDERS]):
                 value = float(np.clip(self._values[k], slider.lower, slider.upper))
-                handle = gui.add_slider(slider.label, slider.lower, slider.upper, slider.step, value)
+                low, high = slider.lower, slider.upper
+                handle = gui.add_slider(slider.label, low, high, step(high - low), value)
                 handle.on_update(lambda event, k=k: self._moved(event, k))
                 self._sliders.append(handle)
             if len(sliders) > _MOST_SLIDERS:
@@ -220,7 +213,7 @@ class Panel:
             self._set_sliders(q)
 
     def _show_position(self, q: Array) -> None:
-        self._put(*self._stage.poses(q), Motion(np.zeros(1), q[None]))
+        self._put(*self._stage.poses(q), rest(q))
 
     def _put(self, poses: Array, turns: Array, shown: Motion) -> None:
         with self._server.atomic():
@@ -262,7 +255,3 @@ class Panel:
         found = self._stage.arrows(self._shown)
         for kind, node in self._arrows.items():
             node.points = drawable(found[kind][0], self._stage.looks.size)
-
-
-def _step(length: float) -> float:
-    return float(10.0 ** np.floor(np.log10(length / 500)))

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import colorsys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 
 import numpy as np
 
 from ..arguments import Array
 from ..joints import Free
 from ..model import BASE, Model, Shape
+from ..model.poses import body_poses
 from ..records import dataclass
 from .meshes import MeshError, find_mesh, read_mesh
 from .skeleton import Skeleton
 from .solids import Solid, box, capsule, cylinder, ellipsoid
 
-__all__ = ["Colour", "Looks", "Part", "colours", "upward"]
+__all__ = ["Colour", "Looks", "Part", "colours", "shades"]
 
 Colour = tuple[int, int, int]
 HUB: Colour = (104, 112, 128)
@@ -47,19 +49,19 @@ class Part:
 
 def colours(n: int) -> list[Colour]:
     """Return a colour for each of n bodies and for the curves of their joints."""
-    found = []
-    for k in range(n):
-        hue = float(np.interp(k / max(n - 1, 1), *_HUES))
-        r, g, b = colorsys.hls_to_rgb(hue, 0.6, 0.62)
-        found.append((round(255 * r), round(255 * g), round(255 * b)))
-    return found
+    hues = np.interp(np.arange(n) / max(n - 1, 1), *_HUES)
+    return [_bytes(colorsys.hls_to_rgb(float(hue), 0.6, 0.62)) for hue in hues]
 
 
-def upward(model: Model) -> Array:
-    """Return the direction against gravity; z without gravity."""
-    g = np.array(model.gravity)
-    size = float(np.linalg.norm(g))
-    return -g / size + 0.0 if size > 0 else np.array([0.0, 0.0, 1.0])
+def shades(colour: Colour, n: int) -> list[Colour]:
+    """Return n shades of a colour, one for each coordinate of a joint, each darker than the one before."""
+    return [_bytes([(1.0 - 0.6 * i / max(n, 2)) * x / 255 for x in colour]) for i in range(n)]
+
+
+def _bytes(rgb: Sequence[float]) -> Colour:
+    """Return a colour in whole numbers from 0 to 255; the given ones are from 0 to 1."""
+    r, g, b = (round(255 * x) for x in rgb)
+    return r, g, b
 
 
 class Looks:
@@ -67,7 +69,8 @@ class Looks:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.up = upward(model)
+        gravity = np.array(model.gravity)
+        self.up = -gravity / np.linalg.norm(gravity) + 0.0 if gravity.any() else np.array([0.0, 0.0, 1.0])
         self.colours = colours(len(model.bodies))
         self.missing: dict[str, str] = {}
         """Files of meshes that are not shown, and why."""
@@ -75,8 +78,9 @@ class Looks:
         self._read: dict[tuple[str, tuple[float, ...]], list[tuple[Solid, tuple[float, ...] | None]]] = {}
         visual = [p for s in model.shapes if s.role == "visual" for p in self._parts(s)]
         solid = [p for s in model.shapes if s.role == "collision" for p in self._parts(s)]
-        if not visual:  # collision shapes are better than none
-            visual, solid = [_as_visual(p, self.colours) for p in solid], []
+        if not visual:  # collision shapes replace them
+            palette = {BASE: FOOT, **dict(enumerate(self.colours))}
+            visual, solid = [Part(p.body, p.solid, palette[p.body]) for p in solid], []
         shown = {p.body for p in visual}
         self.parts = (*visual, *solid, *self._bones(shown))
         self.size = self._size()
@@ -105,8 +109,8 @@ class Looks:
             elif rgba is None:
                 colour, opacity = METAL, 1.0
             else:
-                r, g, b, opacity = (float(np.clip(x, 0, 1)) for x in rgba)
-                colour = (round(255 * r), round(255 * g), round(255 * b))
+                *rgb, opacity = (float(np.clip(x, 0, 1)) for x in rgba)
+                colour = _bytes(rgb)
             yield Part(shape.body, solid.at(shape.placement.matrix), colour, opacity, collision)
 
     def _solids(self, shape: Shape) -> list[tuple[Solid, tuple[float, ...] | None]]:
@@ -134,13 +138,11 @@ class Looks:
 
     def corners(self, q: Array) -> Array:
         """Return the corners (N, 3), in the world, of boxes around all parts at positions (T, nq)."""
-        from ..model.poses import body_poses
-
         poses = body_poses(self.model, q)
         found = [poses[..., :3, 3].reshape(-1, 3), np.zeros((0 if self.floats else 1, 3))]
         for part in self.parts:
             low, high = part.solid.vertices.min(axis=0), part.solid.vertices.max(axis=0)
-            box = np.array([(x, y, z) for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+            box = np.array(list(product(*zip(low, high, strict=True))))
             if part.body == BASE:
                 found.append(box)
             else:
@@ -152,7 +154,3 @@ class Looks:
     def floats(self) -> bool:
         """True if nothing holds the robot."""
         return all(isinstance(c.type, Free) for c in self.model.joints if c.parent == BASE) and bool(self.model.joints)
-
-
-def _as_visual(part: Part, palette: list[Colour]) -> Part:
-    return Part(part.body, part.solid, palette[part.body] if part.body != BASE else FOOT)

@@ -1,4 +1,4 @@
-"""A motion to be shown: times and positions, and velocities and forces if known."""
+"""A motion to show: times and positions, and velocities and forces if they are known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import Array, real
+from ..arguments import Array, array, real
 from ..errors import ArgumentError
 from ..io.source import UnreadableError
 from ..records import dataclass
@@ -20,9 +20,10 @@ from ..simulate.results.series import labels
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Motion", "motion_of", "read_motion", "thinned"]
+__all__ = ["Motion", "motion_of", "read_motion", "rest", "thinned"]
 
 Between = Callable[[Array], tuple[Array, Array]]
+_SERIES = ("t", "q", "v", "a", "tau")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,45 +68,35 @@ class Motion:
         return self.at(robot, np.linspace(self.t[0], self.t[-1], count + 1) if self.duration > 0 else self.t[:1])
 
 
+def rest(q: Array) -> Motion:
+    """Return the motion of a robot that rests at a position."""
+    return Motion(np.zeros(1), q[None])
+
+
 def motion_of(robot: Robot, motion: Any) -> Motion:
     """Return a motion from an object with `t` and `q` (a simulation's result, say), or from a pair (t, q)."""
     if isinstance(motion, Motion):
         return motion
     if isinstance(motion, (tuple, list)) and len(motion) == 2:
-        given: dict[str, Any] = dict(zip(("t", "q"), motion, strict=True))
+        given: dict[str, Any] = dict(zip(_SERIES, motion, strict=False))
     else:
-        given = {name: getattr(motion, name, None) for name in ("t", "q", "v", "a", "tau")}
-    if given.get("t") is None or given.get("q") is None:
+        given = {name: getattr(motion, name, None) for name in _SERIES}
+    if given["t"] is None or given["q"] is None:
         raise ArgumentError(
             f"motion: a {type(motion).__name__} has no times `t` and positions `q`; give the result of a simulation, "
             "or a pair (t, q) of arrays of shape (T,) and (T, nq)"
         )
-    t = real(given["t"], "motion: t")
-    if t.ndim != 1 or not len(t):
-        raise ArgumentError(f"motion: t has shape {t.shape}; expected (T,), the times of at least one position")
-    if not np.isfinite(t).all() or (np.diff(t) < 0).any():
-        raise ArgumentError("motion: t must be finite and must not go back")
-    sizes = {"q": ("nq", robot.nq), "v": ("nv", robot.nv), "a": ("nv", robot.nv), "tau": ("nv", robot.nv)}
-    checked = {name: _series(name, given[name], len(t), *sizes[name]) for name in sizes if given.get(name) is not None}
+    t = array(given["t"], (None,), "motion: t")
+    if not len(t) or (np.diff(t) < 0).any():
+        raise ArgumentError("motion: t must be the times of at least one position, and must not go back")
     keep = np.r_[np.diff(t) > 0, True]  # of several at one time (an event), the last counts
+    series: dict[str, Any] = {}
+    for name, size in (("q", robot.nq), ("v", robot.nv), ("a", robot.nv), ("tau", robot.nv)):
+        x = np.zeros(0) if given.get(name) is None else real(given[name], f"motion: {name}")
+        if name == "q" or (x.size and not np.isnan(x).all()):  # a series of NaN is not known
+            series[name] = array(x, (len(t), size), f"motion: {name}")[keep]
     between = getattr(motion, "at", None)
-    series: dict[str, Any] = {name: x[keep] for name, x in checked.items() if x is not None}
     return Motion(t[keep], **series, between=between if callable(between) else None)
-
-
-def _series(name: str, x: Any, length: int, label: str, size: int) -> Array | None:
-    found = real(x, f"motion: {name}")
-    if name != "q" and found.size and np.isnan(found).all():  # as a motion has what it does not know
-        return None
-    if found.shape != (length, size):
-        raise ArgumentError(
-            f"motion: {name} has shape {found.shape}; expected ({length}, {size}): a row for each time, and {label} = "
-            f"{size} for this robot"
-        )
-    if not np.isfinite(found).all():
-        row = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
-        raise ArgumentError(f"motion: {name} is not finite in row {row}")
-    return found
 
 
 def read_motion(robot: Robot, path: str | os.PathLike[str]) -> tuple[Motion, tuple[str, ...]]:
@@ -129,7 +120,6 @@ def read_motion(robot: Robot, path: str | os.PathLike[str]) -> tuple[Motion, tup
         raise ArgumentError(f"{path}: {e}") from None
 
 
-_SERIES = ("t", "q", "v", "a", "tau")
 _Found = tuple[dict[str, Any], tuple[str, ...]]
 
 

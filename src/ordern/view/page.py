@@ -1,8 +1,8 @@
 """A page in one file: viser's own player with the recorded scene, and beside it sliders, switches and curves.
 
-The file holds the player, the scene, the motion and `panel.js`; a browser needs nothing else, and asks no network. The
-panel moves the bodies by messages of the same kind as the recording has. Should a version of viser not let it in, the
-page plays all the same, and the panel says that it cannot move the robot.
+The file contains the player, the scene, the motion and `panel.js`; a browser needs nothing else, and no network. The
+panel moves the bodies by messages of the same kind as those of the recording. If a version of viser does not accept
+them, the page still plays, and the panel says that it cannot move the robot.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ import numpy as np
 from ..errors import ArgumentError
 from ..io.writing import replacing
 from ..model import BASE
-from ..model.poses import body_poses
-from ..rotations import quaternion_from_matrix
-from .charts import factors
-from .motion import Motion
+from .charts import factors, step
+from .looks import shades
+from .motion import rest
 from .scene import TOGGLES, Scene, drawable
 from .server import start
-from .stage import Stage, shades
+from .stage import Stage
 
 __all__ = ["check_path", "page", "write"]
 
 _MOST_POSES = 40_000
 _MOST_SLIDERS = 100
 _MOST_NUMBERS = 200_000
-"""Slider numbers over a motion."""
+"""Most numbers of sliders over a motion."""
 _CLOCK = "/clock"
 """An invisible node whose x is the time, for the panel."""
 
@@ -63,14 +62,14 @@ def page(stage: Stage) -> str:
         if stage.motion is not None:
             _record(stage, scene, recording, clock, kinds)
         text: str = recording.as_html()
-        told = _told(stage, scene)
+        data = _panel_data(stage, scene)
     finally:
         with contextlib.redirect_stdout(None):
             server.stop()
     resources = files(__package__)
     head = (
         f"<style>{(resources / 'panel.css').read_text('utf-8')}</style>"
-        f"<script>window.__ORDERN__={_json(told)};</script>"
+        f"<script>window.__ORDERN__={_json(data)};</script>"
         f"<script>{(resources / 'panel.js').read_text('utf-8')}</script>"
     )
     text = text.replace("<title>Viser</title>", f"<title>{html.escape(stage.robot.name)}</title>", 1)
@@ -83,7 +82,7 @@ def _forces(stage: Stage, scene: Scene) -> dict[str, Any]:
     if not stage.robot.bodies:
         return {}
     nodes = {kind: scene.arrows(kind) for kind in stage.force_kinds}
-    found = stage.arrows(Motion(np.zeros(1), stage.q[None]))
+    found = stage.arrows(rest(stage.q))
     for kind, node in nodes.items():
         node.points = drawable(found[kind][0], stage.looks.size)
     return nodes
@@ -92,8 +91,7 @@ def _forces(stage: Stage, scene: Scene) -> dict[str, Any]:
 def _record(stage: Stage, scene: Scene, recording: Any, clock: Any, nodes: dict[str, Any]) -> None:
     """Play the motion once, for the recording."""
     frames = stage.frames(_MOST_POSES)
-    poses = body_poses(stage.robot, frames.q)
-    turns = quaternion_from_matrix(poses[..., :3, :3], check=False)
+    poses, turns = stage.poses(frames.q)
     arrows = stage.arrows(frames) if nodes else {}
     for k, t in enumerate(frames.t):
         scene.pose(poses[k], turns[k])
@@ -104,16 +102,16 @@ def _record(stage: Stage, scene: Scene, recording: Any, clock: Any, nodes: dict[
             recording.insert_sleep(float(frames.t[k + 1] - t))
 
 
-def _told(stage: Stage, scene: Scene) -> dict[str, Any]:
+def _panel_data(stage: Stage, scene: Scene) -> dict[str, Any]:
     """Return the data of the panel."""
     robot, charts = stage.robot, stage.charts
     movable = all(factors(c.type) is not None for c in robot.joints)
     sliders = [
-        {**asdict(s), "step": s.step, "colour": f"rgb{colour}"}
+        {**asdict(s), "step": step(s.upper - s.lower), "colour": f"rgb{colour}"}
         for chart in charts.charts
         for s, colour in zip(chart.sliders, shades(stage.looks.colours[chart.joint], len(chart.sliders)), strict=True)
     ]
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "name": robot.name,
         "clock": _CLOCK,
         "values": _short(charts.values(stage.q)),
@@ -126,7 +124,7 @@ def _told(stage: Stage, scene: Scene) -> dict[str, Any]:
     if stage.motion is not None:
         t, curves = stage.curves()
         rows = stage.frames(_MOST_NUMBERS // max(len(charts.sliders), 1) * len(robot.bodies), rate=10.0)
-        told["curves"] = {
+        data["curves"] = {
             name: {
                 "labels": c.labels,
                 "colours": [f"rgb{x}" for x in c.colours],
@@ -134,19 +132,19 @@ def _told(stage: Stage, scene: Scene) -> dict[str, Any]:
             }
             for name, c in curves.items()
         }
-        told["times"] = _short(t - t[0])
-        told["motion"] = {
+        data["times"] = _short(t - t[0])
+        data["motion"] = {
             "t": _short(rows.t - rows.t[0]),
             "values": [_short(charts.values(q)) for q in rows.q],
         }
-    return told
+    return data
 
 
 def _body(stage: Stage, scene: Scene, k: int) -> dict[str, Any]:
     """Return the placement of a body on its parent, and the sliders and twists that move it."""
     c = stage.robot.joints[k]
     ratio, offset, joint = (c.mimic.ratio, c.mimic.offset, c.mimic.joint) if c.mimic else (1.0, 0.0, k)
-    start = stage.charts.start(joint) if stage.robot.joints[joint].nq else 0
+    start = stage.charts.starts.get(joint, 0)
     return {
         "node": scene.bodies[k].name,
         "parent": c.parent if c.parent != BASE else None,

@@ -13,12 +13,12 @@ from ..arguments import Array
 from ..model import BASE
 from ..model.poses import body_poses
 from ..records import dataclass
-from ..rotations import quaternion_from_matrix
+from ..rotations import pose, quaternion_from_matrix
 from .looks import Looks
-from .skeleton import axis_of, principal
+from .skeleton import axis_of, equivalent
 from .solids import Solid, along, cylinder, ellipsoid
 
-__all__ = ["TOGGLES", "Scene", "drawable", "node_names"]
+__all__ = ["TOGGLES", "Scene", "drawable"]
 
 TOGGLES = {
     "shapes": True,
@@ -41,11 +41,6 @@ _MOST_DETAILED = 250
 """Most bodies whose frames, axes, mass centres and inertias can be shown: more would be too much for a page."""
 
 
-def node_names(looks: Looks) -> list[str]:
-    """Return the names of the bodies' nodes."""
-    return [f"/robot/{k} {body.name.replace('/', '_')}" for k, body in enumerate(looks.model.bodies)]
-
-
 @dataclass
 class Scene:
     """Nodes of a viser server."""
@@ -60,8 +55,8 @@ class Scene:
         """Add all nodes that move with the robot."""
         scene, looks = self.server.scene, self.looks
         scene.set_up_direction(tuple(looks.up.tolist()))
-        for name in node_names(looks):
-            self.bodies.append(scene.add_frame(name, show_axes=False))
+        for k, body in enumerate(looks.model.bodies):
+            self.bodies.append(scene.add_frame(f"/robot/{k} {body.name.replace('/', '_')}", show_axes=False))
         base = scene.add_frame("/robot/base", show_axes=False)
         names = {BASE: base.name, **{k: node.name for k, node in enumerate(self.bodies)}}
         for k, part in enumerate(looks.parts):
@@ -96,19 +91,16 @@ class Scene:
         self.groups.setdefault("body frames", []).append(frame)
         axis = axis_of(looks.model.joints[k].type)
         if axis is not None:
-            ends = axis.point - 0.5 * axis.direction, axis.point + 0.5 * axis.direction
-            self._mesh("joint axes", f"{name}/axis", cylinder(0.0035 * size, 0.22 * size).at(along(*ends)), _AXIS)
+            line = cylinder(0.0035 * size, 0.22 * size).at(axis.placement)
+            self._mesh("joint axes", f"{name}/axis", line, _AXIS)
         if body.mass > 0.0:
-            ball = ellipsoid([0.012 * size] * 3)
-            at = np.eye(4)
-            at[:3, 3] = body.com
-            self._mesh("mass centres", f"{name}/mass centre", ball.at(at), _CENTRE)
-            moments, axes = principal(body)
-            half = np.sqrt(np.maximum(2.5 * (moments.sum() - 2.0 * moments) / body.mass, 0.0))
-            if half.max() > 0.0:
-                at[:3, :3] = axes
-                solid = ellipsoid(np.maximum(half, 0.03 * half.max()))
-                self._mesh("inertia ellipsoids", f"{name}/inertia", solid.at(at), _INERTIA, 0.45)
+            ball = ellipsoid([0.012 * size] * 3).at(pose(np.eye(3), body.com))
+            self._mesh("mass centres", f"{name}/mass centre", ball, _CENTRE)
+        found = equivalent(body)
+        if found is not None:
+            sides, placement = found
+            solid = ellipsoid(math.sqrt(5.0 / 12.0) * sides).at(placement)  # with the inertia of the box
+            self._mesh("inertia ellipsoids", f"{name}/inertia", solid, _INERTIA, 0.45)
 
     def pose(self, poses: Array, wxyz: Array) -> None:
         """Put the bodies (n, 4, 4) where they are; `wxyz` are the quaternions of their rotations."""
@@ -120,10 +112,10 @@ class Scene:
         """Add ground and camera for a robot at these positions (T, nq)."""
         looks, scene = self.looks, self.server.scene
         corners = looks.corners(q)
-        ground = self._ground(corners)
-        up = looks.up
-        cell = _round(looks.size / 4)
-        T = along(np.zeros(3), up)
+        low, cell = float((corners @ looks.up).min()), _round(looks.size / 4)
+        # the ground is at the base, unless the robot reaches below it or floats
+        ground = low if looks.floats else 0.0 if low > -0.06 * looks.size else low - 0.02 * looks.size
+        upright = quaternion_from_matrix(along(np.zeros(3), looks.up)[:3, :3], check=False)
         grid = scene.add_grid(
             "/ground",
             width=4 * looks.size,
@@ -137,30 +129,18 @@ class Scene:
             infinite_grid=True,
             fade_distance=9 * looks.size,
             shadow_opacity=0.22,
-            wxyz=quaternion_from_matrix(T[:3, :3], check=False),
-            position=ground * up,
+            wxyz=upright,
+            position=ground * looks.up,
         )
         self.groups["ground"] = [grid]
-        self._lights()
-        self._camera(corners, q[0], ground)
-
-    def _lights(self) -> None:
-        """Add a sky, a reflecting ground, and viser's sun. An image of a room would need a fast GPU."""
-        scene = self.server.scene
+        # a sky, a reflecting ground, and viser's sun: an image of a room would need a fast GPU
         scene.configure_environment_map(None)
         scene.configure_default_lights(True, cast_shadow=True)
-        up = quaternion_from_matrix(along(np.zeros(3), self.looks.up)[:3, :3])
-        scene.add_light_hemisphere(
-            "/sky", sky_color=(255, 255, 255), ground_color=(150, 156, 168), intensity=2.0, wxyz=up
-        )
+        colours = {"sky_color": (255, 255, 255), "ground_color": (150, 156, 168)}
+        scene.add_light_hemisphere("/sky", intensity=2.0, wxyz=upright, **colours)
+        self._camera(corners, q[0])
 
-    def _ground(self, corners: Array) -> float:
-        """Return the height of the ground: the base's, unless the robot reaches below it or floats."""
-        low = float((corners @ self.looks.up).min())
-        size = self.looks.size
-        return low if self.looks.floats else 0.0 if low > -0.06 * size else low - 0.02 * size
-
-    def _camera(self, corners: Array, q: Array, ground: float) -> None:
+    def _camera(self, corners: Array, q: Array) -> None:
         up, size = self.looks.up, self.looks.size
         low, high = corners.min(axis=0), corners.max(axis=0)
         middle = (low + high) / 2
@@ -182,14 +162,11 @@ class Scene:
         x /= np.linalg.norm(x)
         y = np.cross(up, x)
         usual = 0.9 * x - 0.75 * y + 0.45 * up
-        poses, axes = body_poses(self.looks.model, q[None])[0], []
-        for T, c in zip(poses, self.looks.model.joints, strict=True):
-            axis = axis_of(c.type)
-            if axis is None or not axis.turns:
-                return np.asarray(usual / np.linalg.norm(usual))
-            axes.append(T[:3, :3] @ axis.direction)
-        planar = axes and all(abs(a @ axes[0]) > 0.999 for a in axes) and abs(axes[0] @ up) < 0.1
-        if planar:
+        own = [axis_of(c.type) for c in self.looks.model.joints]
+        turns = zip(body_poses(self.looks.model, q), own, strict=True)
+        axes = [T[:3, :3] @ axis.direction for T, axis in turns if axis is not None and axis.turns]
+        planar = axes and len(axes) == len(own) and all(abs(a @ axes[0]) > 0.999 for a in axes)
+        if planar and abs(axes[0] @ up) < 0.1:
             side = axes[0] if axes[0] @ usual > 0 else -axes[0]
             usual = side + 0.35 * np.cross(up, side) + 0.22 * up
         return np.asarray(usual / np.linalg.norm(usual))

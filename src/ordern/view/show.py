@@ -10,10 +10,9 @@ import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError
+from ..arguments import array
 from ..io.warnings import warn
 from ..model import Frame
 
@@ -48,10 +47,7 @@ class Viewer:
 
     def pose(self, q: ArrayLike) -> None:
         """Put the robot at a position."""
-        position = np.asarray(q, float)
-        if position.shape != (self._robot.nq,) or not np.isfinite(position).all():
-            raise ArgumentError(f"q has shape {position.shape}; expected {self._robot.nq} finite numbers")
-        self._panel.pose(position)
+        self._panel.pose(array(q, (self._robot.nq,), "q"))
 
     def play(self) -> None:
         """Play the motion."""
@@ -114,13 +110,12 @@ def show(
     """Show a robot in the browser, or write a page that shows it.
 
     `motion` has times `t` (T,) and positions `q` (T, nq), and may have `v`, `a` and `tau`: the result of a simulation,
-    or a pair (t, q). Without one, the robot is at `q`, or neutral. With `save`, one HTML file is written, which needs
-    nothing else to play. Otherwise a server on this machine shows the page, on `port` or the first that is free
-    from 8080 on, and opens it in the `browser`; with `wait` it does so until Ctrl-C, without it returns at once. Unless
-    told, it waits in scripts and not in interactive sessions. `paths` names the frames whose ways are drawn (those of
-    the robot's ends, if not given); `external` are forces as in `forward_dynamics`, drawn as arrows. Only pages of this
-    machine may talk to the server; `origins` names others, such as "https://hub.example.org", where a proxy stands
-    between.
+    or a pair (t, q). Without it, the robot is at `q`, or neutral. With `save`, one HTML file is written, which plays
+    without any other file. Otherwise a server on this machine shows the page, on `port` or on the first free port from
+    8080 on, and opens it in the `browser`. With `wait` the function serves it until Ctrl-C; without, it returns at
+    once. The default is to wait in scripts, and not in interactive sessions. `paths` names the frames whose paths are
+    drawn, by default the ends of the robot. `external` are forces as in `forward_dynamics`, drawn as arrows. Only pages
+    of this machine may connect to the server; `origins` names others, such as "https://hub.example.org" for a proxy.
     """
     from . import page
     from .live import Panel

@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import chain, pairwise
 
 import numpy as np
 
 from ..arguments import Array
 from ..joints import Free, Joint, Prismatic, RollingDisc, Spherical
-from ..model import BASE, Body, Model
+from ..model import BASE, Body, Model, Placement
 from ..model.poses import body_poses, joint_motions
 from ..records import dataclass
 from ..rotations import pose as pose_of
 from .solids import Solid, along, capsule, cylinder, ellipsoid, round_box
 
-__all__ = ["Frame", "Skeleton", "axis_of", "equivalent", "principal"]
+__all__ = ["Axis", "Skeleton", "axis_of", "equivalent"]
 
 _LOOSE = (Free, Spherical, RollingDisc)
 
 
 @dataclass(frozen=True)
-class Frame:
-    """A joint's line: a point on it, and its direction; whether the joint turns about it or slides along it."""
+class Axis:
+    """The axis of a joint: a point on it, its direction, and whether the joint turns about it or slides along it."""
 
     point: Array
     direction: Array
     turns: bool
 
+    @property
+    def placement(self) -> Array:
+        """A pose at the point whose z is along the axis."""
+        return along(self.point - self.direction, self.point + self.direction)
 
-def axis_of(joint: Joint) -> Frame | None:
+
+def axis_of(joint: Joint) -> Axis | None:
     """Return the axis of a joint with one freedom, in its child's frame."""
     if joint.nv != 1:
         return None
     twist = joint_motions(joint, np.array(joint.neutral()))[:, 0]
     w, v = twist[:3], twist[3:]
     if np.linalg.norm(w) > 1e-9:
-        return Frame(np.cross(w, v) / (w @ w), w / np.linalg.norm(w), True)
-    return Frame(np.zeros(3), v / np.linalg.norm(v), False) if np.linalg.norm(v) > 1e-9 else None
+        return Axis(np.cross(w, v) / (w @ w), w / np.linalg.norm(w), True)
+    return Axis(np.zeros(3), v / np.linalg.norm(v), False) if np.linalg.norm(v) > 1e-9 else None
 
 
 def principal(body: Body) -> tuple[Array, Array]:
@@ -59,22 +65,24 @@ def equivalent(body: Body) -> tuple[Array, Array] | None:
     return np.maximum(sides, 0.05 * sides.max()), pose_of(axes, np.array(body.com))
 
 
+def _by_body(placed: Iterable[tuple[int, Placement]]) -> dict[int, list[Array]]:
+    """Return the positions of placements by body."""
+    found: dict[int, list[Array]] = {}
+    for body, placement in placed:
+        found.setdefault(body, []).append(placement.p)
+    return found
+
+
 class Skeleton:
     """Tubes, hubs and solids of a robot, by body."""
 
     def __init__(self, model: Model, up: Array) -> None:
         self._model = model
         self._up = up
-        self._children: dict[int, list[Array]] = {}
-        self._frames: dict[int, list[Array]] = {}
-        for c in model.joints:
-            self._children.setdefault(c.parent, []).append(c.placement.p)
-        for f in model.frames:
-            self._frames.setdefault(f.body, []).append(f.placement.p)
-        self._tied: dict[int, list[Array]] = {}
-        for loop in model.loops:
-            self._tied.setdefault(loop.parent, []).append(loop.parent_placement.p)
-            self._tied.setdefault(loop.child, []).append(loop.child_placement.p)
+        self._children = _by_body((c.parent, c.placement) for c in model.joints)
+        self._frames = _by_body((f.body, f.placement) for f in model.frames)
+        sides = [((x.parent, x.parent_placement), (x.child, x.child_placement)) for x in model.loops]
+        self._tied = _by_body(chain.from_iterable(sides))
         self._ends = [self._ends_of(k) for k in range(len(model.bodies))]
         self.size = self._size()
         lengths = [x for ends in self._ends for p in ends if (x := float(np.linalg.norm(p))) > 1e-4 * self.size]
@@ -84,13 +92,12 @@ class Skeleton:
 
     def _ends_of(self, k: int) -> list[Array]:
         """Return the end points of a body, in its frame: joints of children and loops, or frames fixed to it."""
-        tied = [p for p in self._tied.get(k, ()) if np.linalg.norm(p) > 1e-6]
-        ends = self._children.get(k, []) + tied
-        ends = ends or [p for p in self._frames.get(k, ()) if np.linalg.norm(p) > 1e-6]
-        if not ends and k != BASE:
-            com = np.array(self._model.bodies[k].com)
-            ends = [2.0 * com] if np.linalg.norm(com) > 1e-6 else []
-        return ends
+
+        def away(points: Iterable[Array]) -> list[Array]:
+            return [p for p in points if np.linalg.norm(p) > 1e-6]
+
+        ends = self._children.get(k, []) + away(self._tied.get(k, ()))
+        return ends or away(self._frames.get(k, ())) or away([2.0 * np.array(self._model.bodies[k].com)])
 
     def _size(self) -> float:
         points = [np.zeros(3)]
@@ -174,10 +181,8 @@ class Skeleton:
         axis = axis_of(joint)
         if axis is None:
             return ellipsoid([1.3 * r] * 3)
-        ends = (axis.point - axis.direction, axis.point + axis.direction)
-        if axis.turns:
-            return cylinder(1.35 * r, 2.9 * r, 0.25 * r).at(along(*ends))
-        return round_box((2.5 * r, 2.5 * r, 2.9 * r), 0.3 * r).at(along(*ends))
+        turning, sliding = cylinder(1.35 * r, 2.9 * r, 0.25 * r), round_box((2.5 * r, 2.5 * r, 2.9 * r), 0.3 * r)
+        return (turning if axis.turns else sliding).at(axis.placement)
 
     def tips(self) -> list[tuple[int, Array]]:
         """Return the bodies without children, farthest out first, and their end points in their own frames."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from ..rotations import pose
 __all__ = ["Solid", "along", "box", "capsule", "cylinder", "ellipsoid", "round_box", "turned"]
 
 _AROUND = 28
+_SIGNS = np.array(list(product((-1.0, 1.0), repeat=3)))
+"""The corners of a box with sides of length two."""
 Points = Sequence[tuple[float, float]]
 
 
@@ -33,19 +36,17 @@ class Solid:
 
 def box(sides: Sequence[float] | Array) -> Solid:
     """Return a box with these sides along x, y and z."""
-    corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
     quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-    faces = np.array([(a, b, c) for a, b, c, _ in quads] + [(a, c, d) for a, _, c, d in quads])
-    return Solid(corners * np.asarray(sides, float) / 2, faces, flat=True)
+    faces = np.array([triangle for corners in quads for triangle in _quad(*corners)])
+    return Solid(_SIGNS * np.asarray(sides, float) / 2, faces, flat=True)
 
 
 def round_box(sides: Sequence[float] | Array, bevel: float) -> Solid:
     """Return a box with bevelled edges."""
     half = np.asarray(sides, float) / 2
     cut = np.minimum(bevel, 0.45 * half)
-    signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     # three points at each corner, each of them on one face
-    vertices = signs[:, None] * np.where(np.eye(3) > 0, half, half - cut)
+    vertices = _SIGNS[:, None] * np.where(np.eye(3) > 0, half, half - cut)
     bit = (4, 2, 1)
     faces = [(3 * corner, 3 * corner + 1, 3 * corner + 2) for corner in range(8)]
     for axis in range(3):
@@ -99,18 +100,8 @@ def cylinder(radius: float, length: float, bevel: float = 0.0) -> Solid:
     """Return a cylinder along z."""
     h = length / 2
     c = min(bevel, 0.4 * radius, 0.4 * h)
-    if c <= 0:
-        return turned([[(0, -h), (radius, -h)], [(radius, -h), (radius, h)], [(radius, h), (0, h)]])
-    r = radius - c
-    return turned(
-        [
-            [(0, -h), (r, -h)],
-            [(r, -h), (radius, c - h)],
-            [(radius, c - h), (radius, h - c)],
-            [(radius, h - c), (r, h)],
-            [(r, h), (0, h)],
-        ]
-    )
+    corners = [(0, -h), (radius - c, -h), (radius, c - h), (radius, h - c), (radius - c, h), (0, h)]
+    return turned([pair for pair in pairwise(corners) if pair[0] != pair[1]])
 
 
 def capsule(radius: float, length: float) -> Solid:

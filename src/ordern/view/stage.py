@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import Array, array
 from ..errors import ArgumentError
 from ..io.remarks import some
 from ..model import Frame
 from ..model.poses import body_poses
 from ..records import dataclass
 from ..rotations import quaternion_from_matrix
+from ..simulate.results.series import labels
 from .charts import Charts
 from .forces import arrows, external_forces, joint_forces
-from .looks import Colour, Looks
-from .motion import Motion, motion_of, thinned
+from .looks import Colour, Looks, shades
+from .motion import Motion, motion_of, rest, thinned
 from .scene import Scene
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Curves", "Stage", "shades"]
+__all__ = ["Curves", "Stage"]
 
 _MOST_CURVES = 12
 _MOST_POINTS = 400
@@ -64,20 +65,11 @@ class Stage:
     def _position(self, q: Any) -> Array:
         """Return the first position: the given one, the start of the motion, or neutral, within the limits."""
         if q is None:
-            if self.motion is not None:
-                start: Array = self.motion.q[0]
-                return start
-            return np.clip(self.robot.neutral(), self.robot.lower, self.robot.upper)
-        try:
-            position = np.asarray(q, np.float64)
-        except (TypeError, ValueError):
-            raise ArgumentError(f"q must be an array of {self.robot.nq} numbers, not {type(q).__name__}") from None
-        if position.shape != (self.robot.nq,) or not np.isfinite(position).all():
-            raise ArgumentError(
-                f"q has shape {position.shape}; expected one position of {self.robot.nq} finite numbers; several "
-                "positions are a motion: view(motion=(t, q))"
-            )
-        return position
+            neutral = np.clip(self.robot.neutral(), self.robot.lower, self.robot.upper)
+            return neutral if self.motion is None else np.asarray(self.motion.q[0])
+        if np.ndim(q) == 2:
+            raise ArgumentError("q is one position; several positions are a motion: view(motion=(t, q))")
+        return array(q, (self.robot.nq,), "q")
 
     def _missing(self) -> str:
         """Return one line about the meshes that are not shown."""
@@ -112,9 +104,9 @@ class Stage:
         return scene
 
     def poses(self, q: Array) -> tuple[Array, Array]:
-        """Return the poses of all bodies at one position, and their quaternions."""
-        poses = body_poses(self.robot, q[None])[0]
-        return poses, quaternion_from_matrix(poses[:, :3, :3], check=False)
+        """Return the poses (..., n, 4, 4) of all bodies at positions (..., nq), and their quaternions (..., n, 4)."""
+        poses = body_poses(self.robot, q)
+        return poses, quaternion_from_matrix(poses[..., :3, :3], check=False)
 
     def paths(self) -> dict[str, Array]:
         """Return the paths of frames, or of the robot's ends, by name."""
@@ -131,9 +123,7 @@ class Stage:
     @cached_property
     def _weights(self) -> dict[str, float]:
         """Metres of an arrow for a newton, by kind of force."""
-        sample = Motion(np.zeros(1), self.q[None])
-        if self.motion is not None:
-            sample = self.motion.rows(thinned(self.motion.q, 200))
+        sample = rest(self.q) if self.motion is None else self.motion.rows(thinned(self.motion.q, 200))
         found = {}
         for kind, forces in self._forces(sample).items():
             largest = float(np.linalg.norm(forces, axis=-1).max(initial=0.0))
@@ -141,9 +131,7 @@ class Stage:
         return found
 
     def _forces(self, motion: Motion) -> dict[str, Array]:
-        pushed = None
-        if self.external is not None:
-            pushed = external_forces(self.robot, self.external, len(motion.q))
+        pushed = None if self.external is None else external_forces(self.robot, self.external, len(motion.q))
         found = {"joint forces": joint_forces(self.robot, motion, pushed)}
         if pushed is not None:
             found["external forces"] = pushed[..., 3:]
@@ -165,36 +153,20 @@ class Stage:
         if motion.between is not None and motion.duration > 0:
             motion = motion.at(self.robot, np.linspace(motion.t[0], motion.t[-1], _MOST_POINTS))
         rows = thinned(motion.t, _MOST_POINTS)
-        labels: list[str] = []
-        colours: list[Colour] = []
-        columns: list[Array] = []
-        for chart in self.charts.charts:
-            if len(labels) >= _MOST_CURVES:
-                break
-            own = motion.q[rows][:, self.robot.joints[chart.joint].q]
-            columns.append(np.array([chart.of_q(row) for row in own]))
-            labels += [slider.label for slider in chart.sliders]
-            colours += shades(self.looks.colours[chart.joint], len(chart.sliders))
         found = {}
-        if labels:
-            found["positions"] = Curves(tuple(labels), tuple(colours), np.concatenate(columns, axis=1))
+        charts = [chart for chart in self.charts.charts if self.charts.starts[chart.joint] < _MOST_CURVES]
+        if charts:
+            sliders = [slider.label for chart in charts for slider in chart.sliders]
+            own = [(chart, motion.q[rows][:, self.robot.joints[chart.joint].q]) for chart in charts]
+            values = np.concatenate([[chart.of_q(row) for row in q] for chart, q in own], axis=1)
+            colours = self._colours((chart.joint, len(chart.sliders)) for chart in charts)
+            found["positions"] = Curves(tuple(sliders), colours, values)
+        n, colours = _MOST_CURVES, self._colours((k, c.nv) for k, c in enumerate(self.robot.joints))
         for name, series in (("velocities", motion.v), ("joint forces", motion.tau)):
             if series is not None and self.robot.nv:
-                found[name] = self._velocities(series[rows])
+                found[name] = Curves(labels(self.robot)[1][:n], colours[:n], series[rows][:, :n])
         return motion.t[rows], found
 
-    def _velocities(self, values: Array) -> Curves:
-        labels: list[str] = []
-        colours: list[Colour] = []
-        for k, c in enumerate(self.robot.joints):
-            labels += [c.name] if c.nv == 1 else [f"{c.name} {i}" for i in range(c.nv)]
-            colours += shades(self.looks.colours[k], c.nv)
-        n = _MOST_CURVES
-        return Curves(tuple(labels[:n]), tuple(colours[:n]), values[:, :n])
-
-
-def shades(colour: Colour, n: int) -> list[Colour]:
-    """Return n shades of a colour, one for each coordinate of a joint, each darker than the one before."""
-    r, g, b = colour
-    dark = [1.0 - 0.6 * i / max(n, 2) for i in range(n)]
-    return [(round(x * r), round(x * g), round(x * b)) for x in dark]
+    def _colours(self, counts: Iterable[tuple[int, int]]) -> tuple[Colour, ...]:
+        """Return shades of the colours of joints, given as pairs: the joint, and its number of curves."""
+        return tuple(shade for k, n in counts for shade in shades(self.looks.colours[k], n))
