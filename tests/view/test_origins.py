@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import ordern as on
-from ordern.view.origins import allowed, checked_origins
-from ordern.view.server import start
+from ordern.view.server import allowed, checked_origins, start
 
 pytestmark = pytest.mark.needs("viser")
 

@@ -17,32 +17,21 @@ from math import factorial
 import numpy as np
 
 from ..arguments import Array
+from ..rotations import skew
 
 __all__ = ["ad", "carry", "rates", "rates_derivative"]
 
 _TERMS = 24
 """Enough for two turns: the last term is (4 pi)^48 / 50!, against a result of order one, near the end of a double."""
-
-
 _EXPONENTS = np.arange(_TERMS)
-
-
-def _structure() -> Array:
-    """Return the matrices `ad e_i` of the six unit velocities."""
-    turn = np.zeros((3, 3, 3))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        turn[i, k, j], turn[i, j, k] = 1.0, -1.0
-    found = np.zeros((6, 6, 6))
-    found[:3, :3, :3] = found[:3, 3:, 3:] = found[3:, 3:, :3] = turn
-    return found
-
-
-_STRUCTURE = _structure().reshape(6, 36)
+_STRUCTURE = np.zeros((6, 6, 6))
+"""The matrices `ad e_i` of the six unit velocities."""
+_STRUCTURE[:3, :3, :3] = _STRUCTURE[:3, 3:, 3:] = _STRUCTURE[3:, 3:, :3] = skew(np.eye(3))
 
 
 def ad(x: Array) -> Array:
     """Return the matrix (..., 6, 6) that takes y to the commutator of x and y."""
-    return (x @ _STRUCTURE).reshape(*x.shape[:-1], 6, 6)
+    return (x @ _STRUCTURE.reshape(6, 36)).reshape(*x.shape[:-1], 6, 6)
 
 
 def _series(first: int, sign: float) -> Array:

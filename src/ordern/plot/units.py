@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..joints import (
-    Composite,
-    Continuous,
-    Cylindrical,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    RollingDisc,
-    Spherical,
-    Universal,
-)
-
-if TYPE_CHECKING:
-    from ..model import Model
+from .. import joints
+from ..joints import Joint
+from ..model import Model
 
 __all__ = ["coordinate_units", "unit_of"]
 
-_TURN, _SHIFT, _PURE, _UNKNOWN = "turn", "shift", "pure", ""
-_KINDS: dict[type[Joint], tuple[tuple[str, ...], tuple[str, ...]]] = {
-    **dict.fromkeys((Revolute, Continuous, Helical), ((_TURN,), (_TURN,))),
-    Prismatic: ((_SHIFT,), (_SHIFT,)),
-    Cylindrical: ((_TURN, _SHIFT), (_TURN, _SHIFT)),
-    Universal: ((_TURN,) * 2, (_TURN,) * 2),
-    Planar: ((_TURN, _SHIFT, _SHIFT), (_TURN, _SHIFT, _SHIFT)),
-    Spherical: ((_PURE,) * 4, (_TURN,) * 3),
-    Free: ((_PURE,) * 4 + (_SHIFT,) * 3, (_TURN,) * 3 + (_SHIFT,) * 3),
-    RollingDisc: ((_TURN,) * 3 + (_SHIFT,) * 2, (_TURN,) * 3),
+_KINDS: dict[type[Joint], tuple[str, str]] = {
+    **dict.fromkeys((joints.Revolute, joints.Continuous, joints.Helical), ("a", "a")),
+    joints.Prismatic: ("l", "l"),
+    joints.Cylindrical: ("al", "al"),
+    joints.Universal: ("aa", "aa"),
+    joints.Planar: ("all", "all"),
+    joints.Spherical: ("qqqq", "aaa"),
+    joints.Free: ("qqqqlll", "aaalll"),
+    joints.RollingDisc: ("aaall", "aaa"),
 }
-"""The kinds of positions and of velocities, by joint type: angles, lengths, or parts of a quaternion."""
+"""The kinds of positions and of velocities, by joint type: an angle, a length, or a part of a quaternion."""
 
 _UNITS = {
-    "q": {_TURN: "rad", _SHIFT: "m", _PURE: "quaternion"},
-    "v": {_TURN: "rad/s", _SHIFT: "m/s"},
-    "a": {_TURN: "rad/s²", _SHIFT: "m/s²"},
-    "tau": {_TURN: "N m", _SHIFT: "N"},
+    "q": {"a": "rad", "l": "m", "q": "quaternion"},
+    "v": {"a": "rad/s", "l": "m/s"},
+    "a": {"a": "rad/s²", "l": "m/s²"},
+    "tau": {"a": "N m", "l": "N"},
 }
 _SERIES = {
     **dict.fromkeys(("kinetic", "gravitational", "elastic", "potential", "energy", "work", "dissipated"), "J"),
@@ -50,11 +33,10 @@ _SERIES = {
 }
 
 
-def _kinds(joint: Joint, which: int) -> tuple[str, ...]:
-    if isinstance(joint, Composite):
-        return tuple(kind for part, _ in joint.parts for kind in _kinds(part, which))
-    known = _KINDS.get(type(joint))
-    return known[which] if known else (_UNKNOWN,) * (joint.nq, joint.nv)[which]
+def _kinds(joint: Joint, which: int) -> str:
+    if isinstance(joint, joints.Composite):
+        return "".join(_kinds(part, which) for part, _ in joint.parts)
+    return _KINDS.get(type(joint), ("?" * joint.nq, "?" * joint.nv))[which]
 
 
 def coordinate_units(robot: Model, series: str) -> tuple[str, ...]:

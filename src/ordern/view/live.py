@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import Array
 from .charts import step
 from .motion import Motion, rest
-from .scene import TOGGLES, drawable
+from .scene import TOGGLES
 from .stage import Curves, Stage
 
 __all__ = ["Panel"]
@@ -33,17 +33,16 @@ class Panel:
         self._scene = stage.scene(server, collision=True)
         self._values = stage.charts.values(stage.q)
         self._shown = rest(stage.q)
-        self._frames = self._shown if stage.motion is None else stage.frames(_MOST_POSES)
+        self._frames = stage.frames(_MOST_POSES)
         self._poses, self._turns = stage.poses(self._frames.q)
         self._time = 0.0
         self._playing = False
-        self._arrows: dict[str, Any] = {}
         self._play_button: Any = None
         self._plot: Any = None
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         server.gui.main_panel.dock_right()
-        if stage.motion is not None:
-            self._motion_folder(stage.motion.t[0])
+        if stage.moves:
+            self._motion_folder()
         self._joint_folder()
         self._show_folder()
         if stage.warning:
@@ -59,7 +58,7 @@ class Panel:
 
     # ------------------------------------------------------------ the motion
 
-    def _motion_folder(self, start: float) -> None:
+    def _motion_folder(self) -> None:
         gui = self._server.gui
         self._folder = gui.add_folder("Motion")
         with self._folder:
@@ -71,7 +70,7 @@ class Panel:
             self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1x")
             self._loop = gui.add_checkbox("repeat", True)
             times, self._curves = self._stage.curves()
-            self._curve_times = times - start
+            self._curve_times = times - self._stage.motion.t[0]
             if self._curves:
                 self._choice = gui.add_dropdown("curves", tuple(self._curves))
                 self._choice.on_update(lambda _: self._draw())
@@ -182,15 +181,17 @@ class Panel:
             return
         with gui.add_folder("Joints"):
             for k, slider in enumerate(sliders[:_MOST_SLIDERS]):
-                value = float(np.clip(self._values[k], slider.lower, slider.upper))
                 low, high = slider.lower, slider.upper
+                value = float(np.clip(self._values[k], low, high))
                 handle = gui.add_slider(slider.label, low, high, step(high - low), value)
                 handle.on_update(lambda event, k=k: self._moved(event, k))
                 self._sliders.append(handle)
             if len(sliders) > _MOST_SLIDERS:
                 gui.add_markdown(f"*... and {len(sliders) - _MOST_SLIDERS} more*")
             buttons = gui.add_button_group("position", ("start", "neutral", "random"))
-            buttons.on_click(lambda event: self._placed(event.target.value))
+            robot = self._stage.robot
+            places = {"start": lambda: self._stage.q, "neutral": robot.neutral, "random": robot.random}
+            buttons.on_click(lambda event: self.pose(places[event.target.value]()))
 
     def _moved(self, event: Any, k: int) -> None:
         if event.client_id is None:
@@ -199,11 +200,6 @@ class Panel:
         with self._lock:
             self._values[k] = self._sliders[k].value
             self._show_position(self._stage.charts.position(self._values))
-
-    def _placed(self, where: str) -> None:
-        robot = self._stage.robot
-        places = {"start": lambda: self._stage.q, "neutral": robot.neutral, "random": robot.random}
-        self.pose(places[where]())
 
     def pose(self, q: Array) -> None:
         """Put the robot at a position, and its sliders too."""
@@ -230,28 +226,19 @@ class Panel:
 
     def _show_folder(self) -> None:
         gui = self._server.gui
-        kinds = self._stage.force_kinds
         with gui.add_folder("Show"):
             for name, at_first in TOGGLES.items():
-                if name in self._scene.groups or name in kinds:
+                if name in self._scene.groups:
                     box = gui.add_checkbox(name, at_first)
                     box.on_update(lambda event, name=name: self._toggle(name, event.target.value))
-        for name in kinds:
-            if TOGGLES[name]:
-                self._toggle(name, True)
+        self._show_forces()
 
     def _toggle(self, name: str, visible: bool) -> None:
         with self._lock:
-            if name in ("joint forces", "external forces") and visible and name not in self._arrows:
-                self._arrows[name] = self._scene.arrows(name)
-            for node in self._scene.groups.get(name, ()):
+            for node in self._scene.groups[name]:
                 node.visible = visible
-            if visible:
-                self._show_forces()
+            self._show_forces()
 
     def _show_forces(self) -> None:
-        if not any(node.visible for node in self._arrows.values()):
-            return
-        found = self._stage.arrows(self._shown)
-        for kind, node in self._arrows.items():
-            node.points = drawable(found[kind][0], self._stage.looks.size)
+        if any(self._scene.groups[kind][0].visible for kind in self._stage.force_kinds):
+            self._scene.draw_forces(self._stage.arrows(self._shown))

@@ -13,7 +13,7 @@ from ..joints import Free
 from ..model import BASE, Model, Shape
 from ..model.poses import body_poses
 from ..records import dataclass
-from .meshes import MeshError, find_mesh, read_mesh
+from .meshes import Coloured, MeshError, find_mesh, read_mesh
 from .skeleton import Skeleton
 from .solids import Solid, box, capsule, cylinder, ellipsoid
 
@@ -75,7 +75,7 @@ class Looks:
         self.missing: dict[str, str] = {}
         """Files of meshes that are not shown, and why."""
         self.skeleton = Skeleton(model, self.up)
-        self._read: dict[tuple[str, tuple[float, ...]], list[tuple[Solid, tuple[float, ...] | None]]] = {}
+        self._read: dict[tuple[str, tuple[float, ...]], list[Coloured]] = {}
         visual = [p for s in model.shapes if s.role == "visual" for p in self._parts(s)]
         solid = [p for s in model.shapes if s.role == "collision" for p in self._parts(s)]
         if not visual:  # collision shapes replace them
@@ -113,23 +113,17 @@ class Looks:
                 colour = _bytes(rgb)
             yield Part(shape.body, solid.at(shape.placement.matrix), colour, opacity, collision)
 
-    def _solids(self, shape: Shape) -> list[tuple[Solid, tuple[float, ...] | None]]:
-        if shape.kind == "mesh":
-            return self._mesh(shape)
-        make = _SOLIDS.get(shape.kind)  # none for a plane: the ground is drawn anyway
-        return [] if make is None else [(make([abs(x) for x in shape.size]), None)]
-
-    def _mesh(self, shape: Shape) -> list[tuple[Solid, tuple[float, ...] | None]]:
-        if shape.file in self.missing:
-            return []
+    def _solids(self, shape: Shape) -> list[Coloured]:
+        if shape.kind != "mesh":
+            make = _SOLIDS.get(shape.kind)  # a plane has no solid: the ground is drawn anyway
+            return [] if make is None else [(make([abs(x) for x in shape.size]), None)]
         key = (shape.file, shape.size)
-        if key not in self._read:
+        if key not in self._read and shape.file not in self.missing:
             try:
-                self._read[key] = list(read_mesh(find_mesh(self.model, shape), shape.size))
+                self._read[key] = read_mesh(find_mesh(self.model, shape), shape.size)
             except MeshError as e:
                 self.missing[shape.file] = str(e)
-                return []
-        return self._read[key]
+        return self._read.get(key, [])
 
     def _size(self) -> float:
         corners = self.corners(np.array([self.model.neutral()]))

@@ -24,7 +24,7 @@ from ..model import BASE
 from .charts import factors, step
 from .looks import shades
 from .motion import rest
-from .scene import TOGGLES, Scene, drawable
+from .scene import TOGGLES, Scene
 from .server import start
 from .stage import Stage
 
@@ -56,11 +56,11 @@ def page(stage: Stage) -> str:
     server = start(stage.robot.name)
     try:
         scene = stage.scene(server, collision=False)
-        kinds = _forces(stage, scene)
+        scene.draw_forces(stage.arrows(rest(stage.q)))
         clock = server.scene.add_frame(_CLOCK, show_axes=False)
         recording = server.get_scene_serializer()
-        if stage.motion is not None:
-            _record(stage, scene, recording, clock, kinds)
+        if stage.moves:
+            _record(stage, scene, recording, clock)
         text: str = recording.as_html()
         data = _panel_data(stage, scene)
     finally:
@@ -77,26 +77,14 @@ def page(stage: Stage) -> str:
     return text[:at] + head + text[at:]
 
 
-def _forces(stage: Stage, scene: Scene) -> dict[str, Any]:
-    """Return the nodes of arrows."""
-    if not stage.robot.bodies:
-        return {}
-    nodes = {kind: scene.arrows(kind) for kind in stage.force_kinds}
-    found = stage.arrows(rest(stage.q))
-    for kind, node in nodes.items():
-        node.points = drawable(found[kind][0], stage.looks.size)
-    return nodes
-
-
-def _record(stage: Stage, scene: Scene, recording: Any, clock: Any, nodes: dict[str, Any]) -> None:
+def _record(stage: Stage, scene: Scene, recording: Any, clock: Any) -> None:
     """Play the motion once, for the recording."""
     frames = stage.frames(_MOST_POSES)
     poses, turns = stage.poses(frames.q)
-    arrows = stage.arrows(frames) if nodes else {}
+    arrows = stage.arrows(frames)
     for k, t in enumerate(frames.t):
         scene.pose(poses[k], turns[k])
-        for kind, node in nodes.items():
-            node.points = drawable(arrows[kind][k], stage.looks.size)
+        scene.draw_forces(arrows, k)
         clock.position = (float(t - frames.t[0]), 0.0, 0.0)
         if k + 1 < len(frames.t):
             recording.insert_sleep(float(frames.t[k + 1] - t))
@@ -121,7 +109,7 @@ def _panel_data(stage: Stage, scene: Scene) -> dict[str, Any]:
         "shown": TOGGLES,
         "warning": stage.warning,
     }
-    if stage.motion is not None:
+    if stage.moves:
         t, curves = stage.curves()
         rows = stage.frames(_MOST_NUMBERS // max(len(charts.sliders), 1) * len(robot.bodies), rate=10.0)
         data["curves"] = {
@@ -154,7 +142,7 @@ def _body(stage: Stage, scene: Scene, k: int) -> dict[str, Any]:
 
 
 def _short(x: Any) -> list[float]:
-    """Return numbers with five digits."""
+    """Return numbers rounded to five digits."""
     return [float(f"{v:.5g}") for v in np.asarray(x).tolist()]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -18,7 +18,7 @@ from .looks import Looks
 from .skeleton import axis_of, equivalent
 from .solids import Solid, along, cylinder, ellipsoid
 
-__all__ = ["TOGGLES", "Scene", "drawable"]
+__all__ = ["TOGGLES", "Scene"]
 
 TOGGLES = {
     "shapes": True,
@@ -184,12 +184,12 @@ class Scene:
         )
         self.groups.setdefault("paths", []).append(node)
 
-    def arrows(self, group: str) -> Any:
-        """Add a node for arrows, without arrows."""
+    def forces(self, group: str) -> None:
+        """Add a node for the arrows of a kind of forces, without arrows."""
         size = self.looks.size
         node = self.server.scene.add_arrows(
             f"/{group}",
-            drawable(np.zeros((0, 2, 3)), size),
+            _drawable(np.zeros((0, 2, 3)), size),
             _FORCE if group == "joint forces" else _PUSH,
             shaft_radius=0.006 * size,
             head_radius=0.016 * size,
@@ -197,10 +197,14 @@ class Scene:
             visible=TOGGLES[group],
         )
         self.groups[group] = [node]
-        return node
+
+    def draw_forces(self, arrows: Mapping[str, Sequence[Array]], k: int = 0) -> None:
+        """Draw the k-th arrows (N, 2, 3) of each kind of forces."""
+        for group, segments in arrows.items():
+            self.groups[group][0].points = _drawable(segments[k], self.looks.size)
 
 
-def drawable(segments: Array, size: float) -> Array:
+def _drawable(segments: Array, size: float) -> Array:
     """Return arrows that a page can draw: at least one, which is far below if there are none."""
     if not len(segments):
         far = -1e4 * size

@@ -1,21 +1,30 @@
-"""Starting viser, with errors that say what to do."""
+"""Start viser, with errors that say what to do, for pages of this machine and of named origins only.
+
+A browser lets any page open a WebSocket to this machine, and names the page in the header "Origin". Without a check of
+this header, every page that is open anywhere in the browser could see the robot and move it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import socket
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..errors import ArgumentError, OrdernError
-from .origins import checked_origins, guarding
 
-__all__ = ["HOST", "MissingViserError", "PortError", "start"]
+__all__ = ["HOST", "MissingViserError", "PortError", "allowed", "checked_origins", "start"]
 
 HOST = "127.0.0.1"
 """Pages are for this machine; others reach them through a tunnel."""
 _FIRST = 8080
+_OWN = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine. The port does not matter: a tunnel may have another one at its near end."""
+_LOCK = threading.Lock()
 
 
 class MissingViserError(OrdernError, ImportError):
@@ -34,7 +43,6 @@ def start(label: str, port: int | None = None, origins: Iterable[str] = ()) -> A
 
     Pages of this machine may connect to it, and those of other `origins`.
     """
-    more = checked_origins(origins)
     try:
         import viser
     except ImportError as e:
@@ -45,7 +53,7 @@ def start(label: str, port: int | None = None, origins: Iterable[str] = ()) -> A
         _check(port)
     server = None
     try:
-        with contextlib.redirect_stdout(io.StringIO()), guarding(more):  # it prints a box
+        with contextlib.redirect_stdout(io.StringIO()), guarded(checked_origins(origins)):  # it prints a box
             server = viser.ViserServer(host=HOST, port=_FIRST if port is None else port, label=label, verbose=False)
     except OrdernError:
         if server is not None:
@@ -66,3 +74,74 @@ def _check(port: int) -> None:
             raise PortError(
                 f"port {port} cannot be used ({e.strerror or e}): give another one, or none for the first that is free"
             ) from None
+
+
+def checked_origins(origins: Iterable[str]) -> frozenset[str]:
+    """Return the origins as browsers write them; `ArgumentError` for anything else."""
+    if isinstance(origins, str):
+        origins = (origins,)
+    found = set()
+    for given in origins:
+        origin: object = given
+        plain = _plain(origin) if isinstance(origin, str) else None
+        if plain is None:
+            raise ArgumentError(
+                f"origins: {origin!r} is not an origin; expected a scheme and a host, such as https://example.org:8888"
+            )
+        found.add(plain)
+    return frozenset(found)
+
+
+def _plain(origin: str) -> str | None:
+    """Return an origin in lower case, without the default port; None if it is not an origin."""
+    try:
+        parts = urlsplit(origin.strip().rstrip("/"))
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.username:
+        return None
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, usual) else "")
+
+
+def allowed(origin: str | None, more: frozenset[str] = frozenset()) -> bool:
+    """Return whether a page of this origin may connect; programs other than browsers have no origin, and may.
+
+    What counts is the name in the header, not where it leads: a foreign name may be made to lead to this machine.
+    """
+    if origin is None:
+        return True
+    plain = _plain(origin)
+    return plain is not None and (urlsplit(plain).hostname in _OWN or plain in more)
+
+
+@contextlib.contextmanager
+def guarded(more: frozenset[str] = frozenset()) -> Iterator[None]:
+    """Make a viser server that starts in this context refuse pages that are not allowed; raise if that is impossible.
+
+    viser has no setting for it, but serves through the library websockets, which calls a function for each request.
+    """
+    from websockets.asyncio import server as websockets
+
+    serve, served = websockets.serve, []
+
+    def serve_guarded(*arguments: Any, process_request: Callable[..., Any] | None = None, **settings: Any) -> Any:
+        def process(connection: Any, request: Any) -> Any:
+            origins = request.headers.get_all("Origin")
+            if any(not allowed(origin, more) for origin in origins):
+                return connection.respond(HTTPStatus.FORBIDDEN, "This page may not use the viewer; see `origins`.\n")
+            return None if process_request is None else process_request(connection, request)
+
+        served.append(True)
+        return serve(*arguments, process_request=process, **settings)
+
+    with _LOCK:
+        websockets.serve = serve_guarded
+        try:
+            yield
+        finally:
+            websockets.serve = serve
+    if not served:
+        raise OrdernError("this version of viser cannot be kept from serving foreign pages; install another: viser<2")

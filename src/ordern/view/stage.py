@@ -53,54 +53,47 @@ class Stage:
         paths: Sequence[str | Frame] | None = None,
         external: Any = None,
     ) -> None:
-        self.robot = robot
-        self.motion = None if motion is None else motion_of(robot, motion)
-        self.q = self._position(q)
+        self.robot, self.moves = robot, motion is not None
+        given = motion_of(robot, motion) if self.moves else None
+        self.q = self._position(q, given)
+        self.motion = rest(self.q) if given is None else given
         self._paths = None if paths is None else [robot.frame(name) for name in paths]
         self.external = external
         self.looks = Looks(robot)
         self.charts = Charts(robot, self.looks.size)
-        self.warning = self._missing()
+        missing = some([f"{file} ({why})" for file, why in self.looks.missing.items()])
+        self.warning = f"{robot.name}: meshes that are not shown: {missing}" if self.looks.missing else ""
 
-    def _position(self, q: Any) -> Array:
+    def _position(self, q: Any, motion: Motion | None) -> Array:
         """Return the first position: the given one, the start of the motion, or neutral, within the limits."""
         if q is None:
             neutral = np.clip(self.robot.neutral(), self.robot.lower, self.robot.upper)
-            return neutral if self.motion is None else np.asarray(self.motion.q[0])
+            return neutral if motion is None else np.asarray(motion.q[0])
         if np.ndim(q) == 2:
             raise ArgumentError("q is one position; several positions are a motion: view(motion=(t, q))")
         return array(q, (self.robot.nq,), "q")
 
-    def _missing(self) -> str:
-        """Return one line about the meshes that are not shown."""
-        missing = self.looks.missing
-        if not missing:
-            return ""
-        listed = some([f"{file} ({why})" for file, why in missing.items()])
-        return f"{self.robot.name}: meshes that are not shown: {listed}"
-
     def frames(self, most: int, rate: float = 60.0) -> Motion:
         """Return the motion at equal times, with at most `most` poses of bodies in all."""
-        assert self.motion is not None
         count = max(most // max(len(self.robot.bodies), 1), 2)
         return self.motion.frames(self.robot, min(rate, count / max(self.motion.duration, 1e-9)))
 
     @property
     def force_kinds(self) -> list[str]:
         """The kinds of forces that can be shown."""
-        pushed = ["external forces"] if self.external is not None else []
-        return ["joint forces", *pushed] if self.robot.bodies else pushed
+        kinds = ["joint forces"] if self.external is None else ["joint forces", "external forces"]
+        return kinds if self.robot.bodies else []
 
     def scene(self, server: Any, *, collision: bool) -> Scene:
         """Build the nodes of a server, with the robot at its first position."""
         scene = Scene(server, self.looks)
         scene.build(collision=collision)
-        over = self.q[None] if self.motion is None else self.motion.q[thinned(self.motion.q, 40)]
-        scene.surroundings(np.concatenate([self.q[None], over]))
+        scene.surroundings(np.concatenate([self.q[None], self.motion.q[thinned(self.motion.q, 40)]]))
         scene.pose(*self.poses(self.q))
-        if self.motion is not None:
-            for name, points in self.paths().items():
-                scene.path(name, points)
+        for name, points in self.paths().items():
+            scene.path(name, points)
+        for kind in self.force_kinds:
+            scene.forces(kind)
         return scene
 
     def poses(self, q: Array) -> tuple[Array, Array]:
@@ -110,7 +103,6 @@ class Stage:
 
     def paths(self) -> dict[str, Array]:
         """Return the paths of frames, or of the robot's ends, by name."""
-        assert self.motion is not None
         count = int(np.clip(self.motion.duration * 60, 2, 1500))
         dense = self.motion.frames(self.robot, count / max(self.motion.duration, 1e-9))
         poses = body_poses(self.robot, dense.q)
@@ -123,7 +115,7 @@ class Stage:
     @cached_property
     def _weights(self) -> dict[str, float]:
         """Metres of an arrow for a newton, by kind of force."""
-        sample = rest(self.q) if self.motion is None else self.motion.rows(thinned(self.motion.q, 200))
+        sample = self.motion.rows(thinned(self.motion.q, 200))
         found = {}
         for kind, forces in self._forces(sample).items():
             largest = float(np.linalg.norm(forces, axis=-1).max(initial=0.0))
@@ -139,6 +131,8 @@ class Stage:
 
     def arrows(self, motion: Motion) -> Mapping[str, list[Array]]:
         """Return the segments of the arrows at each time, by kind of force."""
+        if not self.force_kinds:
+            return {}
         poses = body_poses(self.robot, motion.q)
         least = 0.045 * self.looks.size
         return {
@@ -148,7 +142,6 @@ class Stage:
 
     def curves(self) -> tuple[Array, dict[str, Curves]]:
         """Return the times, and the curves of the motion by name; of large robots, only of the first joints."""
-        assert self.motion is not None
         motion = self.motion
         if motion.between is not None and motion.duration > 0:
             motion = motion.at(self.robot, np.linspace(motion.t[0], motion.t[-1], _MOST_POINTS))

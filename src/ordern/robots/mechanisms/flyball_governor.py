@@ -23,21 +23,7 @@ from ...joints import Closure, Prismatic, Revolute
 from ...model import ModelBuilder
 from .parts import block, leg, pin, sizes
 
-__all__ = [
-    "ARM",
-    "BALL",
-    "COUPLER",
-    "DAMPING",
-    "DENSITY",
-    "HEIGHT",
-    "SECTION",
-    "SLIDER",
-    "SPIN",
-    "STIFFNESS",
-    "assembled_position",
-    "flyball_governor",
-    "initial_velocity",
-]
+__all__ = ["assembled_position", "flyball_governor", "initial_velocity"]
 
 HEIGHT, ARM, COUPLER, SECTION, SLIDER = 1.0, 1.0, 0.5, 0.01, 0.1
 DENSITY, BALL = 3000.0, 5.0
