@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model import Model
+from . import bodies, joints, whole  # noqa: F401 - they fill the table of checks, in this order
 from .report import Finding, Report, Severity
 from .subject import Subject
 from .table import CHECKS

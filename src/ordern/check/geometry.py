@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import pi
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.solids import Mass, combined, shape_mass
 from ..model import Shape
 from ..records import dataclass
 
-__all__ = ["SOLIDS", "Solid", "solid_of"]
+__all__ = ["Solid", "solid_of"]
 
 Array = NDArray[np.float64]
-SOLIDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid")
-"""The shapes whose volume is known."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,6 @@ class Solid:
 
     corners: Array
     """Corners of boxes around its shapes, (n, 3)."""
-    com: Array
     gyration: float
     """The largest radius of gyration about the centre of mass: the square root of inertia by mass."""
 
@@ -50,45 +48,26 @@ class Solid:
 
 
 def solid_of(shapes: Sequence[Shape]) -> Solid:
-    """Return the solid of shapes, which are all in SOLIDS; overlaps count twice."""
-    corners, volumes, centres, moments = [], [], [], []
+    """Return the solid of shapes of known volumes; overlaps count twice."""
+    corners, masses = [], []
     for shape in shapes:
-        half, volume, squares = _measures(shape)
-        R, p = shape.placement.R, shape.placement.p
-        signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
-        corners.append(p + (signs * half) @ R.T)
-        volumes.append(volume)
-        centres.append(p)
-        moments.append((R * squares) @ R.T)
-    with np.errstate(all="ignore"):
-        total = sum(volumes)
-        weights = np.array(volumes) / total if total > 0.0 else np.full(len(volumes), 1.0 / len(volumes))
-        com = weights @ np.array(centres)
-        # second moments of position, from which the inertia follows
-        P = sum(w * (A + np.outer(c - com, c - com)) for w, A, c in zip(weights, moments, centres, strict=True))
-        inertia = np.trace(P) * np.eye(3) - P
-        gyration = float(np.sqrt(np.linalg.eigvalsh(inertia).max())) if np.isfinite(inertia).all() else np.inf
-    return Solid(np.concatenate(corners), com, gyration)
+        mass, half = _measures(shape)
+        signs = np.array(list(product((-1.0, 1.0), repeat=3)))
+        corners.append(shape.placement.p + (signs * half) @ shape.placement.R.T)
+        masses.append(mass.moved(shape.placement))
+    whole = combined(masses)
+    squares = whole.I / whole.m if whole.m else whole.I
+    gyration = float(np.sqrt(np.linalg.eigvalsh(squares).max())) if np.isfinite(squares).all() else np.inf
+    return Solid(np.concatenate(corners), gyration)
 
 
-def _measures(shape: Shape) -> tuple[Array, float, Array]:
-    """Return half the sides of the box around a shape, its volume, and the mean squares of x, y, z in it."""
+def _measures(shape: Shape) -> tuple[Mass, Array]:
+    """Return the mass of a shape of density one, and half the sides of the box around it."""
     size = np.abs(np.array(shape.size))
+    size = np.maximum(size, 1e-9 * size.max())  # a plate without thickness has no volume
     if shape.kind == "box":
-        return size / 2, float(size.prod()), size**2 / 12
-    if shape.kind == "sphere":
-        (r,) = size
-        return np.full(3, r), 4 / 3 * pi * r**3, np.full(3, r**2 / 5)
-    if shape.kind == "ellipsoid":
-        return size, float(4 / 3 * pi * size.prod()), size**2 / 5
-    r, length = size
-    if shape.kind == "cylinder":
-        return np.array([r, r, length / 2]), pi * r**2 * length, np.array([r**2 / 4, r**2 / 4, length**2 / 12])
-    tube, caps = pi * r**2 * length, 4 / 3 * pi * r**3
-    volume = tube + caps
-    if volume == 0.0:
-        return np.array([r, r, length / 2 + r]), 0.0, np.zeros(3)
-    across = (tube * r**2 / 4 + caps * r**2 / 5) / volume
-    # a half ball's centre is 3/8 r beyond the end of the tube
-    along = (tube * length**2 / 12 + caps * (r**2 / 5 + length**2 / 4 + 3 / 8 * r * length)) / volume
-    return np.array([r, r, length / 2 + r]), volume, np.array([across, across, along])
+        return shape_mass("box", size / 2), size / 2
+    if shape.kind in ("cylinder", "capsule"):
+        r, half = size[0], size[1] / 2
+        return shape_mass(shape.kind, (r, half)), np.array([r, r, half + r * (shape.kind == "capsule")])
+    return shape_mass(shape.kind, size), np.broadcast_to(size, 3)

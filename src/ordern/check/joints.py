@@ -7,113 +7,104 @@ from collections.abc import Iterator
 
 from ..joints import Prismatic, Revolute
 from ..model import Connection
-from .report import Finding, Severity
+from .report import Finding
 from .subject import Subject
+from .table import joint_check, robot_check
 
-__all__ = [
-    "effort_limit_zero",
-    "limit_equal",
-    "limit_negative",
-    "limit_neutral",
-    "limit_range",
-    "mimic_limits",
-    "mimic_zero",
-    "velocity_limit_zero",
-]
-
-
-def limit_equal(s: Subject) -> Iterator[Finding]:
-    """Find joints that cannot move."""
-    for c in s.model.joints:
-        if any(lower == upper for lower, upper in zip(c.lower, c.upper, strict=True)):
-            why = f"cannot move: its lower and its upper limit are both {c.lower[0]:g}"
-            yield _about(c, "warning", "limit-equal", why, "give it a range, or make it a fixed joint")
-
-
-def limit_range(s: Subject) -> Iterator[Finding]:
-    """Find ranges that look like degrees taken for radians, or millimetres for metres."""
-    for c in s.model.joints:
-        if len(c.lower) != 1:
-            continue
-        travel = c.upper[0] - c.lower[0]
-        if not math.isfinite(travel):
-            continue
-        limits = f"has the limits {c.lower[0]:g} and {c.upper[0]:g}"
-        if isinstance(c.type, Revolute) and travel > 4.001 * math.pi:
-            why = f"{limits} rad: {travel / (2.0 * math.pi):.3g} turns"
-            if travel > 16.0 * math.pi:
-                yield _about(c, "warning", "limit-range", f"{why}; are these degrees?", _RADIANS)
-            else:
-                yield _about(c, "info", "limit-range", why, _RADIANS)
-        elif isinstance(c.type, Prismatic) and travel > 100.0:
-            yield _about(c, "warning", "limit-range", f"{limits} m; are these millimetres?", "distances are in metres")
-
+__all__: list[str] = []
 
 _RADIANS = "angles are in radians; a joint without limits is continuous"
+_ZERO = "give the real limit, or leave the attribute out where the format allows that; planners take 0 at its word"
 
 
-def limit_neutral(s: Subject) -> Iterator[Finding]:
-    """Find neutral positions outside of the limits."""
-    for c in s.model.joints:
-        if len(c.lower) != 1 or c.mimic is not None:
-            continue
-        if not c.lower[0] - 1e-9 <= c.type.neutral()[0] <= c.upper[0] + 1e-9:
-            why = f"has the limits {c.lower[0]:g} and {c.upper[0]:g}, which leave out its neutral position 0"
-            yield _about(c, "info", "limit-neutral", why, "start from another position than `neutral()`")
-
-
+@robot_check
 def limit_negative(s: Subject) -> Iterator[Finding]:
     """Find limits of velocity or effort below zero."""
     for c in s.model.joints:
         for what, limit in (("velocity", c.velocity_limit), ("effort", c.effort_limit)):
             if any(x < 0.0 for x in limit):
-                why = f"has the {what} limit {min(limit):g}; a limit is not below zero"
-                yield _about(c, "error", "limit-negative", why, f"give the largest {what} without its sign")
+                why = f"joint {c.name!r} has the {what} limit {min(limit):g}; a limit is not below zero"
+                advice = f"give the largest {what} without its sign"
+                yield Finding("error", "limit-negative", c.name, why, advice, c.where)
 
 
-def velocity_limit_zero(s: Subject) -> Iterator[Finding]:
+@joint_check("limit-equal", "warning", "give it a range, or make it a fixed joint")
+def limit_equal(s: Subject, c: Connection) -> str:
+    """Find joints that cannot move."""
+    equal = any(lower == upper for lower, upper in zip(c.lower, c.upper, strict=True))
+    return f"cannot move: its lower and its upper limit are both {c.lower[0]:g}" if equal else ""
+
+
+@joint_check("limit-range", "warning", _RADIANS)
+def range_degrees(s: Subject, c: Connection) -> str:
+    """Find ranges that look like degrees taken for radians."""
+    return f"{_turns(c)}; are these degrees?" if _travel(c, Revolute) > 16.0 * math.pi else ""
+
+
+@joint_check("limit-range", "info", _RADIANS)
+def range_turns(s: Subject, c: Connection) -> str:
+    """Find ranges of more than two turns."""
+    return _turns(c) if 4.001 * math.pi < _travel(c, Revolute) <= 16.0 * math.pi else ""
+
+
+@joint_check("limit-range", "warning", "distances are in metres")
+def range_millimetres(s: Subject, c: Connection) -> str:
+    """Find ranges that look like millimetres taken for metres."""
+    return f"{_limits(c)} m; are these millimetres?" if _travel(c, Prismatic) > 100.0 else ""
+
+
+@joint_check("limit-neutral", "info", "start from another position than `neutral()`")
+def limit_neutral(s: Subject, c: Connection) -> str:
+    """Find neutral positions outside of the limits."""
+    scalar = len(c.lower) == 1 and c.mimic is None
+    outside = scalar and not c.lower[0] - 1e-9 <= c.type.neutral()[0] <= c.upper[0] + 1e-9
+    return f"{_limits(c)}, which leave out its neutral position 0" if outside else ""
+
+
+@joint_check("velocity-limit-zero", "warning", _ZERO)
+def velocity_limit_zero(s: Subject, c: Connection) -> str:
     """Find joints with a velocity limit of zero."""
-    for c in s.model.joints:
-        if 0.0 in c.velocity_limit:
-            yield _about(c, "warning", "velocity-limit-zero", "has the velocity limit 0", _ZERO)
+    return "has the velocity limit 0" if 0.0 in c.velocity_limit else ""
 
 
-def effort_limit_zero(s: Subject) -> Iterator[Finding]:
+@joint_check("effort-limit-zero", "warning", _ZERO)
+def effort_limit_zero(s: Subject, c: Connection) -> str:
     """Find joints with an effort limit of zero."""
-    for c in s.model.joints:
-        if 0.0 in c.effort_limit:
-            yield _about(c, "warning", "effort-limit-zero", "has the effort limit 0", _ZERO)
+    return "has the effort limit 0" if 0.0 in c.effort_limit else ""
 
 
-_ZERO = "give the real limit, or leave the attribute out where the format allows that; planners take 0 at its word"
-
-
-def mimic_zero(s: Subject) -> Iterator[Finding]:
+@joint_check("mimic-zero", "warning", "make it a fixed joint")
+def mimic_zero(s: Subject, c: Connection) -> str:
     """Find mimic joints with a ratio of zero."""
-    for c in s.model.joints:
-        if c.mimic is not None and c.mimic.ratio == 0.0:
-            other = s.model.joints[c.mimic.joint].name
-            why = f"follows {other!r} by the ratio 0: it never moves"
-            yield _about(c, "warning", "mimic-zero", why, "make it a fixed joint")
+    if c.mimic is None or c.mimic.ratio != 0.0:
+        return ""
+    return f"follows {s.model.joints[c.mimic.joint].name!r} by the ratio 0: it never moves"
 
 
-def mimic_limits(s: Subject) -> Iterator[Finding]:
+@joint_check("mimic-limits", "info", "make the limits of both joints agree")
+def mimic_limits(s: Subject, c: Connection) -> str:
     """Find mimic joints that their leaders move beyond their limits."""
-    for c in s.model.joints:
-        if c.mimic is None:
-            continue
-        other = s.model.joints[c.mimic.joint]
-        if not (math.isfinite(other.lower[0]) and math.isfinite(other.upper[0])):
-            continue
-        ends = [c.mimic.ratio * x + c.mimic.offset for x in (other.lower[0], other.upper[0])]
-        slack = 1e-3 * max(1.0, abs(ends[0] - ends[1]))
-        if min(ends) < c.lower[0] - slack or max(ends) > c.upper[0] + slack:
-            why = (
-                f"follows {other.name!r} from {min(ends):.4g} to {max(ends):.4g}, beyond its own limits "
-                f"{c.lower[0]:g} and {c.upper[0]:g}"
-            )
-            yield _about(c, "info", "mimic-limits", why, "make the limits of both joints agree")
+    if c.mimic is None:
+        return ""
+    leader = s.model.joints[c.mimic.joint]
+    low, high = sorted(c.mimic.ratio * x + c.mimic.offset for x in (leader.lower[0], leader.upper[0]))
+    slack = 1e-3 * max(1.0, high - low)
+    limited = math.isfinite(leader.lower[0]) and math.isfinite(leader.upper[0])
+    if not limited or c.lower[0] - slack <= low <= high <= c.upper[0] + slack:
+        return ""
+    own = f"{c.lower[0]:g} and {c.upper[0]:g}"
+    return f"follows {leader.name!r} from {low:.4g} to {high:.4g}, beyond its own limits {own}"
 
 
-def _about(c: Connection, severity: Severity, code: str, why: str, advice: str) -> Finding:
-    return Finding(severity, code, c.name, f"joint {c.name!r} {why}", advice, c.where)
+def _travel(c: Connection, kind: type[Revolute | Prismatic]) -> float:
+    """Return the distance between finite limits of a joint of this kind; zero for other joints."""
+    travel = c.upper[0] - c.lower[0] if isinstance(c.type, kind) else 0.0
+    return travel if math.isfinite(travel) else 0.0
+
+
+def _turns(c: Connection) -> str:
+    return f"{_limits(c)} rad: {_travel(c, Revolute) / (2.0 * math.pi):.3g} turns"
+
+
+def _limits(c: Connection) -> str:
+    return f"has the limits {c.lower[0]:g} and {c.upper[0]:g}"

@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.solids import SOLIDS
 from ..model import BASE, Model, Shape
-from .geometry import SOLIDS, Solid, solid_of
+from .geometry import Solid, solid_of
 
 __all__ = ["Subject"]
 
@@ -31,23 +32,22 @@ class Subject:
         return found
 
     @cached_property
-    def rigid(self) -> list[list[int]]:
-        """Bodies that move as one; the first of each list is carried by a joint with freedoms."""
+    def rigid(self) -> dict[int, list[int]]:
+        """Bodies that move as one, by the first of them, which a joint with freedoms carries."""
         group: dict[int, list[int]] = {}
         first: list[int] = []
         for k, c in enumerate(self.model.joints):
             head = k if c.type.nv or c.parent == BASE else first[c.parent]
             first.append(head)
             group.setdefault(head, []).append(k)
-        return list(group.values())
+        return group
 
     @cached_property
     def shapes(self) -> list[list[Shape]]:
-        """The shapes of each body."""
-        found: list[list[Shape]] = [[] for _ in self.model.bodies]
+        """The shapes of each body, and last those of the base."""
+        found: list[list[Shape]] = [[] for _ in range(BASE, len(self.model.bodies))]
         for shape in self.model.shapes:
-            if shape.body != BASE:
-                found[shape.body].append(shape)
+            found[shape.body].append(shape)
         return found
 
     def solid(self, body: int) -> Solid | None:
@@ -74,11 +74,10 @@ class Subject:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """The children of each body."""
-        found: list[list[int]] = [[] for _ in self.model.bodies]
+        """The children of each body, and last those of the base."""
+        found: list[list[int]] = [[] for _ in range(BASE, len(self.model.bodies))]
         for k, c in enumerate(self.model.joints):
-            if c.parent != BASE:
-                found[c.parent].append(k)
+            found[c.parent].append(k)
         return found
 
     @cached_property

@@ -1,43 +1,62 @@
-"""The table of checks, in the order of the report. A new check is one function and one line here."""
+"""The table of checks, in the order of the report.
+
+A check is a function under one of the decorators below, which add it to the table. The order is that of the modules in
+`check/__init__.py`, and of the functions in each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 
-from . import bodies, joints, whole
-from .report import Finding
+from ..model import Body, Connection
+from .report import Finding, Severity
 from .subject import Subject
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "body_check", "joint_check", "robot_check"]
 
-CHECKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
-    bodies.inertia_negative,
-    bodies.inertia_triangle,
-    bodies.inertia_all_equal,
-    bodies.inertia_singular,
-    bodies.inertia_too_large,
-    bodies.inertia_too_small,
-    bodies.inertia_default,
-    bodies.inertia_without_mass,
-    bodies.com_far,
-    bodies.mass_zero,
-    bodies.mass_huge,
-    joints.limit_negative,
-    joints.limit_equal,
-    joints.limit_range,
-    joints.limit_neutral,
-    joints.velocity_limit_zero,
-    joints.effort_limit_zero,
-    joints.mimic_zero,
-    joints.mimic_limits,
-    whole.mass_matrix_regular,
-    whole.loop_open,
-    whole.coupling_open,
-    whole.coupling_constant,
-    whole.floating_world,
-    whole.gravity_unusual,
-    whole.size_huge,
-    whole.names_alike,
-    whole.no_freedom,
-    whole.notes,
-)
+Check = Callable[[Subject], Iterator[Finding]]
+BodyProblem = Callable[[Subject, int, Body], str]
+JointProblem = Callable[[Subject, Connection], str]
+
+CHECKS: list[Check] = []
+
+
+def robot_check(check: Check) -> Check:
+    """Add a function that yields findings about a robot."""
+    CHECKS.append(check)
+    return check
+
+
+def body_check(code: str, severity: Severity, advice: str) -> Callable[[BodyProblem], Check]:
+    """Add a check of every body, from a function that returns the problem of one body, or "".
+
+    A problem continues a sentence that begins with the body. If no joint moves the body, it is only an information.
+    """
+
+    def declare(problem: BodyProblem) -> Check:
+        @wraps(problem)
+        def check(s: Subject) -> Iterator[Finding]:
+            for k, b in enumerate(s.model.bodies):
+                if why := problem(s, k, b):
+                    grade = severity if s.moved[k] else "info"
+                    yield Finding(grade, code, b.name, f"body {b.name!r} {why}", advice, b.where)
+
+        return robot_check(check)
+
+    return declare
+
+
+def joint_check(code: str, severity: Severity, advice: str) -> Callable[[JointProblem], Check]:
+    """Add a check of every joint, from a function that returns the problem of one joint, or ""."""
+
+    def declare(problem: JointProblem) -> Check:
+        @wraps(problem)
+        def check(s: Subject) -> Iterator[Finding]:
+            for c in s.model.joints:
+                if why := problem(s, c):
+                    yield Finding(severity, code, c.name, f"joint {c.name!r} {why}", advice, c.where)
+
+        return robot_check(check)
+
+    return declare

@@ -162,7 +162,7 @@ def convert(
 
 
 def _check_parts(c: Connection, theirs: list[PeerJoint], library: str) -> None:
-    parts = base_joints(c.type, library) or [c.type]
+    parts = base_joints(c.type, library)
     if len(parts) != len(theirs):
         raise ArgumentError(
             f"joint {c.name!r} has {len(parts)} parts, but in {LIBRARIES[library]} there are {len(theirs)}: "
@@ -173,7 +173,7 @@ def _check_parts(c: Connection, theirs: list[PeerJoint], library: str) -> None:
 def _pieces(
     robot: Model, c: Connection, theirs: list[PeerJoint], library: str, offsets: dict[int, float]
 ) -> Iterator[Piece]:
-    parts = base_joints(c.type, library) or [c.type]
+    parts = base_joints(c.type, library)
     ratio, offset = (1.0, 0.0) if c.mimic is None else (c.mimic.ratio, c.mimic.offset)
     q, v = c.q.start, c.v.start
     for part, other in zip(parts, theirs, strict=True):

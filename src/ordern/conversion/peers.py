@@ -31,10 +31,11 @@ from ..records import dataclass
 from ..rotations import matrix_from_quaternion
 from .maps import CosSin, Floating, Map, PlanarBody, PlanarWorld, Quaternion, Rpy, Wlast
 
-__all__ = ["LIBRARIES", "Peer", "PeerBody", "PeerJoint", "base_joints", "listed", "map_of", "peer_of"]
+__all__ = ["LIBRARIES", "Peer", "PeerBody", "PeerJoint", "base_joints", "listed", "map_of", "mujoco_parts", "peer_of"]
 
 LIBRARIES = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}
 
+_HERE = Placement()
 _SAME = 1e-12
 """Two frames that differ by less (rad, m) are equal but for rounding."""
 _SCALAR, _TWO = Map(1), Map(2)
@@ -225,7 +226,7 @@ def listed(library: str, robot: Model, names: Sequence[str]) -> Peer:
     joints, q, v = [], 0, 0
     for name in names:
         c = robot.joint(name)
-        for joint in base_joints(c.type, library) or [c.type]:
+        for joint in base_joints(c.type, library):
             kind = _usual(library, joint)
             made = _MAPS[library].get((_ours(joint), kind))
             if made is None:
@@ -248,16 +249,19 @@ def _usual(library: str, joint: Joint) -> str:
 
 
 def base_joints(joint: Joint, library: str) -> list[Joint]:
-    """Return the parts of a joint that are separate joints in this library; empty if the joint is not split."""
-    if library != "mujoco":
-        return []
-    if isinstance(joint, Universal):
-        return [Revolute(joint.axis), Revolute(joint.axis2)]
-    if isinstance(joint, Cylindrical):
-        return [Revolute(joint.axis), Prismatic(joint.axis)]
-    if isinstance(joint, Composite):
-        return [p for part, _ in joint.parts for p in base_joints(part, library) or [part]]
-    return []
+    """Return the joints by which a library represents one of ours; most are represented by one."""
+    return [part for part, _ in mujoco_parts(joint)] if library == "mujoco" else [joint]
+
+
+def mujoco_parts(joint: Joint, at: Placement = _HERE) -> list[tuple[Joint, Placement]]:
+    """Return the joints in series that represent a joint in MuJoCo, with their placements, as of a `Composite`."""
+    if type(joint) is Composite:
+        return [found for part, inner in joint.parts for found in mujoco_parts(part, at @ inner)]
+    if type(joint) is Universal:
+        return [(part, at) for part, _ in joint.serial_parts()]
+    if type(joint) is Cylindrical:
+        return [(Revolute(joint.axis), at), (Prismatic(joint.axis), at)]
+    return [(joint, at)]
 
 
 def map_of(robot: Model, c: Connection, joint: Joint, theirs: PeerJoint, library: str, offset: float = 0.0) -> Map:

@@ -43,7 +43,7 @@ def _position(robot: Model, k: int, theirs: list[PeerJoint], library: str, at_re
     """Return the position of our joint: neutral, except for freedoms with a reference."""
     joint = robot.joints[k].type
     q: list[float] = []
-    for part, other in zip(base_joints(joint, library) or [joint], theirs, strict=True):
+    for part, other in zip(base_joints(joint, library), theirs, strict=True):
         q.extend([other.reference] if at_reference and part.nq == 1 else part.neutral())
     return np.array(q)
 

@@ -13,21 +13,10 @@ from itertools import zip_longest
 from ..errors import ModelError
 from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..model import BASE, Body, Connection, Frame, Model, Placement, Shape
-from .writing import (
-    Losses,
-    Node,
-    bound,
-    check_name,
-    document,
-    extra_frames,
-    fresh,
-    number,
-    numbers,
-    rpy,
-    shapes_by_body,
-)
+from .writing import Losses, described
+from .xml_text import Node, bound, check_name, extra_frames, fresh, number, numbers, rpy
 
-__all__ = ["to_urdf", "urdf_of"]
+__all__ = ["describe", "to_urdf"]
 
 _TYPES: dict[type[Joint], str] = {
     Revolute: "revolute",
@@ -63,35 +52,29 @@ def to_urdf(model: Model, *, lossy: bool = False) -> str:
     that lists them all. With `lossy`, they are left out and listed in a comment, as unknown shapes always are. A joint
     without a type in the format is an error.
     """
-    return urdf_of(model, lossy=lossy)[0]
+    return described(model, ".urdf", lossy=lossy)[0]
 
 
-def urdf_of(model: Model, *, lossy: bool = False) -> tuple[str, Losses]:
-    """Return the text of `to_urdf`, and the parts that it leaves out."""
-    losses = Losses("URDF", lossy)
+def describe(model: Model, losses: Losses) -> Node:
+    """Return the root element of a model's document; parts that it leaves out are added to `losses`."""
     root = Node("robot", {"name": model.name or "robot"})
-    links = [body.name for body in model.bodies]
     frames = [f for f in extra_frames(model) if not (f.name == model.base and f.body == BASE)]
-    taken = {*links, *(f.name for f in frames)}
+    taken = {*(body.name for body in model.bodies), *(f.name for f in frames)}
     base = fresh(model.base, taken)
-
-    shapes = shapes_by_body(model)
-
-    check_name(base, "body", model.source)
-    _link(root, base, None, shapes[BASE], losses)
-    for k, body in enumerate(model.bodies):
-        check_name(body.name, "body", body.where)
-        _link(root, body.name, body, shapes[k], losses)
-    for c, child in zip(model.joints, links, strict=True):
-        _joint(root, c, base if c.parent == BASE else links[c.parent], child, model, losses)
+    links = {BASE: base, **{k: body.name for k, body in enumerate(model.bodies)}}
+    shapes: dict[int, list[Shape]] = {k: [] for k in links}
+    for shape in model.shapes:
+        shapes[shape.body].append(shape)
+    for k, name in links.items():
+        body = model.bodies[k] if k != BASE else None
+        check_name(name, "body", body.where if body else model.source)
+        _link(root, name, body, shapes[k], losses)
+    for k, c in enumerate(model.joints):
+        _joint(root, c, links[c.parent], links[k], model, losses)
     for frame, name in _fixed_joints(model, frames, taken | {base}):
         check_name(frame.name, "frame", model.source)
         root.add("link", name=frame.name)
-        joint = root.add("joint", name=name, type="fixed")
-        _origin(joint, frame.placement)
-        joint.add("parent", link=base if frame.body == BASE else links[frame.body])
-        joint.add("child", link=frame.name)
-
+        _connection(root, name, "fixed", frame.placement, links[frame.body], frame.name)
     _transmissions(root, model, losses)
     if model.gravity != _GRAVITY:
         losses.add(f"gravity {numbers(model.gravity)} (readers take 0 0 -9.81)", "the robot", model.source)
@@ -99,8 +82,7 @@ def urdf_of(model: Model, *, lossy: bool = False) -> tuple[str, Losses]:
         losses.add("closing", f"loop {loop.name!r}", loop.where)
     for coupling in model.couplings:
         losses.add("constraint", f"coupling {coupling.name!r}", coupling.where)
-    losses.check()
-    return document(root, losses.comments), losses
+    return root
 
 
 def _link(root: Node, name: str, body: Body | None, shapes: list[Shape], losses: Losses) -> None:
@@ -133,10 +115,7 @@ def _joint(root: Node, c: Connection, parent: str, child: str, model: Model, los
     limited = any(map(math.isfinite, (*c.lower, *c.upper)))
     if isinstance(c.type, Revolute):
         kind = "revolute" if limited else "continuous"
-    joint = root.add("joint", name=c.name, type=kind)
-    _origin(joint, c.placement)
-    joint.add("parent", link=parent)
-    joint.add("child", link=child)
+    joint = _connection(root, c.name, kind, c.placement, parent, child)
     if isinstance(c.type, (Revolute, Prismatic, Planar)):
         joint.add("axis", xyz=numbers(c.type.axis))
     if c.type.nv == 1:
@@ -157,6 +136,14 @@ def _joint(root: Node, c: Connection, parent: str, child: str, model: Model, los
     for key, term in (("armature", c.armature), ("spring", c.stiffness)):
         if any(term):
             losses.add(key, what, c.where)
+
+
+def _connection(root: Node, name: str, kind: str, at: Placement, parent: str, child: str) -> Node:
+    joint = root.add("joint", name=name, type=kind)
+    _origin(joint, at)
+    joint.add("parent", link=parent)
+    joint.add("child", link=child)
+    return joint
 
 
 def _transmissions(root: Node, model: Model, losses: Losses) -> None:

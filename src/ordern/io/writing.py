@@ -1,62 +1,26 @@
-"""Shared by the writers of robot descriptions: XML text, exact numbers, and parts that a format cannot express."""
+"""Writing robots to files: the formats, files that are replaced whole, and parts that a format cannot express."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..errors import ModelError
-from ..model import BASE, Frame, Model, Placement, Shape
+from ..model import Model, Shape
 from ..records import dataclass
-from ..rotations import quaternion_from_matrix, rpy_from_matrix
 from .remarks import some
+from .xml_text import Node, document
 
-__all__ = [
-    "WRITERS",
-    "LossError",
-    "Losses",
-    "Node",
-    "UnwritableError",
-    "bound",
-    "check_name",
-    "document",
-    "extra_frames",
-    "fresh",
-    "number",
-    "numbers",
-    "quaternion",
-    "replacing",
-    "rpy",
-    "save",
-    "shapes_by_body",
-    "write",
-    "written",
-]
+__all__ = ["LossError", "Losses", "UnwritableError", "described", "replacing", "save", "write", "written"]
 
-_UNLIMITED = 1e308
-"""The number for infinity in a limit: most readers do not know `inf`."""
-
-WRITERS = {
-    ".urdf": ("export_urdf", "urdf_of"),
-    ".xml": ("export_mjcf", "mjcf_of"),
-    ".mjcf": ("export_mjcf", "mjcf_of"),
-}
-"""The writers, by suffix: the module, and the function that returns a model's text and the parts it leaves out."""
-
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ESCAPES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
-)
+_FORMATS = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf"}
+"""The formats, by suffix. The module `export_<format>` has the function `describe`, which makes the root element."""
 
 
 def save(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
@@ -72,9 +36,9 @@ def save(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> 
 def write(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> Losses:
     """Do what `save` does, and return the parts that were left out."""
     target = Path(path)
-    if target.suffix.lower() not in WRITERS:
+    if target.suffix.lower() not in _FORMATS:
         raise ModelError(
-            f"cannot tell the format from the suffix {target.suffix!r}; expected {', '.join(WRITERS)}", str(path)
+            f"cannot tell the format from the suffix {target.suffix!r}; expected {', '.join(_FORMATS)}", str(path)
         )
     text, losses = written(model, target.suffix.lower(), target.parent, lossy=lossy)
     with replacing(target) as file:
@@ -83,10 +47,18 @@ def write(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) ->
 
 
 def written(model: Model, suffix: str, folder: Path, *, lossy: bool = False) -> tuple[str, Losses]:
-    """Return the text of a model in the format of a suffix, for a file in this folder, and the parts it leaves out."""
-    module, function = WRITERS[suffix]
-    make: Callable[..., tuple[str, Losses]] = getattr(import_module(f".{module}", __package__), function)
-    return make(replace(model, shapes=tuple(_moved(model, folder))), lossy=lossy)
+    """Return the text of a model for a file in this folder, and the parts that the format cannot express."""
+    return described(replace(model, shapes=tuple(_moved(model, folder))), suffix, lossy=lossy)
+
+
+def described(model: Model, suffix: str, *, lossy: bool = False) -> tuple[str, Losses]:
+    """Return the text of a model in the format of a suffix, and the parts that the format cannot express."""
+    format = _FORMATS[suffix]
+    losses = Losses(format.upper(), lossy)
+    describe: Callable[[Model, Losses], Node] = import_module(f".export_{format}", __package__).describe
+    root = describe(model, losses)
+    losses.check()
+    return document(root, losses.comments), losses
 
 
 @contextlib.contextmanager
@@ -169,7 +141,7 @@ class Losses:
     def check(self) -> None:
         """Raise if an omission is not allowed."""
         if self.lost and not self.lossy:
-            listed = "; ".join(_some(what, of) for what, of in self.lost.items())
+            listed = "; ".join(self.summary[: len(self.lost)])
             raise LossError(f"{self.format} cannot express all of this robot: {listed}", self.where)
 
     @property
@@ -180,136 +152,9 @@ class Losses:
     @property
     def summary(self) -> list[str]:
         """All omissions, long lists cut short."""
-        return [_some(what, of) for what, of in (*self.lost.items(), *self.unsaid.items())]
+        return [f"{what} of {some(of)}" for what, of in (*self.lost.items(), *self.unsaid.items())]
 
     @property
     def comments(self) -> list[str]:
         """The comments at the top of the document."""
         return [*(f"left out: {what}" for what in self.left_out), *self.notes]
-
-
-def _some(what: str, of: list[str]) -> str:
-    return f"{what} of {some(of)}"
-
-
-@dataclass(slots=True)
-class Node:
-    """An element to be written. Attributes that are None are left out."""
-
-    tag: str
-    attributes: dict[str, str | None]
-    children: list[Node] = field(default_factory=list)
-    text: str = ""
-    """The text of an element without children."""
-
-    def add(self, tag: str, **attributes: str | None) -> Node:
-        """Add a child. An underscore at the end of a name is for Python's own words (class_)."""
-        child = Node(tag, {name.rstrip("_"): value for name, value in attributes.items()})
-        self.children.append(child)
-        return child
-
-
-def document(root: Node, comments: Iterable[str] = ()) -> str:
-    """Return the text of an XML document. It does not recurse, so that nesting may be deep."""
-    lines = ['<?xml version="1.0" encoding="utf-8"?>']
-    lines += [f"<!-- {_comment(text)} -->" for text in comments]
-    stack: list[tuple[Node | str, int]] = [(root, 0)]
-    while stack:
-        node, depth = stack.pop()
-        if isinstance(node, str):
-            lines.append("  " * depth + node)
-            continue
-        start = node.tag + "".join(
-            f' {name}="{_escaped(value)}"' for name, value in node.attributes.items() if value is not None
-        )
-        if node.children:
-            lines.append(f"{'  ' * depth}<{start}>")
-            stack.append((f"</{node.tag}>", depth))
-            stack.extend((child, depth + 1) for child in reversed(node.children))
-        elif node.text:
-            lines.append(f"{'  ' * depth}<{start}>{_escaped(node.text)}</{node.tag}>")
-        else:
-            lines.append(f"{'  ' * depth}<{start}/>")
-    return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    bad = _NO_XML.search(text)
-    if bad:
-        raise ModelError(f"the text {text!r} has the character {bad.group()!r}, which no XML document can have")
-    return text.translate(_ESCAPES)
-
-
-def _comment(text: str) -> str:
-    """Return text for a comment: without two hyphens in a row, a hyphen at the end, or control characters."""
-    return _NO_XML.sub("?", text).replace("--", "- -").replace("--", "- -")
-
-
-def number(x: float) -> str:
-    """Return the shortest text that is read back as exactly this number."""
-    return repr(float(x) + 0.0).removesuffix(".0")
-
-
-def bound(x: float) -> float:
-    """Return a limit as it is written."""
-    return min(max(x, -_UNLIMITED), _UNLIMITED)
-
-
-def numbers(x: Iterable[float]) -> str:
-    """Return numbers separated by spaces."""
-    return " ".join(map(number, x))
-
-
-def rpy(at: Placement) -> str | None:
-    """Return roll, pitch and yaw of a placement; None without rotation."""
-    R = _rotation(at)
-    return None if np.array_equal(R, np.eye(3)) else numbers(rpy_from_matrix(R).tolist())
-
-
-def quaternion(at: Placement) -> str | None:
-    """Return the quaternion (w, x, y, z) of a placement; None without rotation."""
-    R = _rotation(at)
-    return None if np.array_equal(R, np.eye(3)) else numbers(quaternion_from_matrix(R).tolist())
-
-
-def _rotation(at: Placement) -> NDArray[np.float64]:
-    """Return the rotation, quarter turns exact."""
-    R = at.R
-    near = np.round(R)
-    return np.where(np.abs(R - near) < 4e-16, near, R) + 0.0
-
-
-def fresh(name: str, taken: Container[str]) -> str:
-    """Return the name, or the first of name_2, name_3 ... that is not taken."""
-    k, free = 1, name
-    while free in taken:
-        k += 1
-        free = f"{name}_{k}"
-    return free
-
-
-def check_name(name: str, what: str, where: str = "") -> None:
-    """Raise if a name could not be read back."""
-    bad = _NO_XML.search(name)
-    if bad:
-        raise ModelError(
-            f"the {what} {name!r} has a name with the character {bad.group()!r}, which no XML document can have", where
-        )
-    if name.isspace():
-        raise ModelError(f"a {what} has the name {name!r}; expected more than spaces", where)
-
-
-def shapes_by_body(model: Model) -> dict[int, list[Shape]]:
-    """Return the shapes of each body and of the base."""
-    found: dict[int, list[Shape]] = {k: [] for k in range(BASE, len(model.bodies))}
-    for shape in model.shapes:
-        found[shape.body].append(shape)
-    return found
-
-
-def extra_frames(model: Model) -> Iterator[Frame]:
-    """Yield the frames that are not the frame of a body, without "world", which every robot has."""
-    own = {body.name: k for k, body in enumerate(model.bodies)}
-    for frame in model.frames:
-        if own.get(frame.name) != frame.body and frame != Frame("world", BASE):
-            yield frame

@@ -12,13 +12,13 @@ from ...joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ...model import ModelBuilder, Placement
 from ...rotations import about, quaternion_from_matrix
 from ..attributes import bound, number, required, vector
+from ..solids import Mass
 from ..xml import Element
 from .actuators import drives_of
 from .document import Document, Settings, flag, keyword, numbers
 from .geometry import add_shapes, geom_of
 from .inertia import body_masses
 from .orientation import fromto, placed, shifted
-from .solids import Mass
 from .tree import BodyNode, Part, Tree
 
 __all__ = ["add_bodies", "reference", "site_placement"]

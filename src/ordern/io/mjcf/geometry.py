@@ -9,11 +9,11 @@ import numpy as np
 from ...errors import ModelError
 from ...model import ModelBuilder, Placement
 from ..attributes import number, required, vector
+from ..solids import NOTHING, Mass, shape_mass
 from ..xml import Element
 from .document import Document, flag, found, keyword, numbers
 from .mesh import Mesh, mesh_file, read_mesh
 from .orientation import fromto, placed
-from .solids import NOTHING, Mass, shape_mass
 from .tree import BodyNode, Part
 
 __all__ = ["Geom", "add_shapes", "geom_of", "mass_of"]

@@ -6,10 +6,10 @@ import numpy as np
 
 from ...errors import ModelError
 from ..attributes import number, required, vector
+from ..solids import Mass, combined
 from .document import Document, Settings
 from .geometry import geom_of, mass_of
 from .orientation import placed
-from .solids import Mass, combined
 from .tree import BodyNode, Part, Tree
 
 __all__ = ["body_masses"]
