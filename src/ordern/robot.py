@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from .algorithms import methods
 from .algorithms.method_limits import require_tree
+from .arguments import positive
 from .centroidal import CentroidalMethods
 from .errors import ArgumentError
 from .joints import Joint
@@ -315,6 +316,12 @@ class Robot(CentroidalMethods, LoopMethods, Model):
     def gravity_force(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
         """Return the joint forces that hold the robot at rest against gravity, of shape (..., nv)."""
 
+    def static_torque(
+        self, q: ArrayLike, external: External | None = None, threads: Threads = None, out: Out = None
+    ) -> Array:
+        """Return the joint forces that hold the robot at rest against gravity and `external` forces, (..., nv)."""
+        return self.bias_force(q, np.zeros(self.nv), external, threads=threads, out=out)
+
     @answers
     def passive_force(
         self, q: ArrayLike, v: ArrayLike, smoothing: ArrayLike = 0.01, threads: Threads = None, out: Out = None
@@ -398,6 +405,33 @@ class Robot(CentroidalMethods, LoopMethods, Model):
     @answers
     def project(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
         """Return the valid position next to q, of shape (..., nq): quaternions get unit length again."""
+
+    def interpolate(self, q0: ArrayLike, q1: ArrayLike, s: ArrayLike) -> Array:
+        """Return the position at the part s of the way from q0 to q1 at constant velocity, of shape (..., nq).
+
+        s = 0 gives q0, and s = 1 gives q1. An array s (k,) with single positions gives (k, nq).
+
+        >>> import ordern as on
+        >>> on.load("double-pendulum").interpolate([0.0, 0.0], [1.0, -1.0], [0.25, 0.5]).tolist()
+        [[0.25, -0.25], [0.5, -0.5]]
+        """
+        return self.integrate(q0, self.difference(q0, q1), s)
+
+    def distance(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        """Return the norm of `difference(q0, q1)`, of the batch shape; it adds radians and metres."""
+        return np.asarray(np.linalg.norm(self.difference(q0, q1), axis=-1))
+
+    def same_position(self, q0: ArrayLike, q1: ArrayLike, tolerance: float = 1e-12) -> Array:
+        """Return whether no entry of `difference(q0, q1)` exceeds the tolerance, as booleans of the batch shape.
+
+        A quaternion and its negative are the same position; an angle and the same angle after a turn are not.
+        """
+        apart = np.abs(self.difference(q0, q1))
+        return np.asarray((apart <= positive(tolerance, "tolerance", zero=True)).all(axis=-1))
+
+    def normalise(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+        """Return the valid position next to q: another name of `project`, of shape (..., nq)."""
+        return self.project(q, threads, out)
 
     @delegated("simulate.simulate")
     def simulate(
