@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ArgumentError, unknown_name
 from ..model import BASE, Frame
 from ..rotations import skew
-from .sources import Blocks, Entry, Source, Sweep, inverse
+from .sources import Array, Blocks, Entry, Source, Sweep, inverse
 from .spaces import Space
-from .state import State
+from .state import State, rigid
 
 __all__ = ["Catalogue"]
 
-Array = NDArray[Any]
 Make = Callable[[], Iterable[Array]]
 
 
@@ -112,10 +109,8 @@ class Catalogue:
         for k, frame in enumerate(self.tips):
             if frame.body == BASE:
                 raise ArgumentError(f"operators: a tip is on a body, but frame {frame.name!r} is fixed to the base")
-            R, p = frame.placement.R, frame.placement.p
-            X = np.zeros((6, 6), self.state.X.dtype)
-            X[:3, :3] = X[3:, 3:] = R.T
-            X[3:, :3] = -R.T @ skew(p)
+            R, p = frame.placement.R.astype(self.state.X.dtype), frame.placement.p
+            X = rigid(R.T, -R.T @ skew(p))
             yield frame.body, k, (X @ self.state.from_coordinates[frame.body]).T
 
 

@@ -6,97 +6,113 @@ costs what its sweeps over the bodies cost: order n, however large its matrix is
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
-from .linear import Linear
-from .sources import Blocks, Cost, Source
+from .sources import Array, Blocks, Cost, Source
 from .spaces import ANY, Space, fits
 
 if TYPE_CHECKING:
-    from .identities import Rules
+    from .operators import Operators
 
-__all__ = ["Context", "Cost", "Leaf", "One", "Operator", "Product", "Sum", "Zero", "product", "total"]
-
-Array = NDArray[Any]
+__all__ = ["Cost", "Leaf", "One", "Operator", "Product", "Sum", "Zero", "product", "total"]
 
 
-class Context:
-    """The precision of the operators of one state, and the identities between them."""
-
-    dtype: np.dtype[Any]
-    spelling: Mapping[str, str]
-    """Other spellings of names for printing."""
-
-    @property
-    def rules(self) -> Rules:
-        """The identities."""
-        raise NotImplementedError
-
-    def leaf(self, name: str) -> Leaf:
-        """Return the operator of this name."""
-        raise NotImplementedError
-
-
-class Operator(Linear):
+class Operator(ABC):
     """A linear operator that is applied without its matrix: `A @ x`, `A.T`, `A.inv()`, `A @ B`, `A + B`, `2.0 * A`.
 
     It has the protocol of SciPy's linear operators: `shape`, `dtype`, `matvec`, `rmatvec`, `matmat`, `rmatmat`.
     """
 
     __array_ufunc__ = None  # NumPy leaves `array @ operator` to the operator
+    key: str
+    """A text that is the same for the same expression, whatever the order of its sums."""
+    nature: str
+    """Causal (towards the base), anticausal (towards the tips), memoryless (body by body), local, or mixed.
 
-    def __init__(self, context: Context, domain: Space, codomain: Space) -> None:
+    Local operators lead to tips or from the base without passing a joint."""
+    diagonal: bool
+    """True if it is known to be block-diagonal, with one block for each body."""
+    parts: tuple[Operator, ...] = ()
+    """The parts of a product or sum, in the order in which they are applied."""
+
+    def __init__(
+        self, context: Operators, domain: Space, codomain: Space, key: str, nature: str, diagonal: bool = False
+    ) -> None:
         self.context, self.domain, self.codomain = context, domain, codomain
-
-    # to be defined by each kind of expression
-
-    @property
-    @abstractmethod
-    def key(self) -> str:
-        """A text that is the same for the same expression, whatever the order of its sums."""
-
-    @abstractmethod
-    def text(self, inside: bool = False) -> str:
-        """Return the expression in the papers' symbols; `inside` a product, sums have parentheses."""
+        self.key, self.nature, self.diagonal = key, nature, diagonal
+        self.dtype = context.dtype
+        """The precision of its numbers."""
 
     @property
     @abstractmethod
     def T(self) -> Operator:
         """The transpose."""
 
-    @property
     @abstractmethod
+    def apply(self, x: Array) -> Array:
+        """Return the product with a matrix of the right size, column by column."""
+
+    def text(self, inside: bool = False) -> str:
+        """Return the expression in the papers' symbols; `inside` a product, sums have parentheses."""
+        return self.context.spelling.get(self.key, self.key)
+
+    @property
     def cost(self) -> Cost:
         """The cost of applying it to one vector."""
+        return sum((part.cost for part in self.parts), Cost((), 0))
 
-    @property
-    @abstractmethod
-    def nature(self) -> str:
-        """Causal (towards the base), anticausal (towards the tips), memoryless (body by body), local, or mixed.
-
-        Local operators lead to tips or from the base without passing a joint.
-        """
-
-    @property
-    @abstractmethod
-    def diagonal(self) -> bool:
-        """True if it is known to be block-diagonal, with one block for each body."""
-
-    @abstractmethod
     def _inverse(self) -> Operator | None:
         """Return the inverse, if the identities give one."""
+        return self.context.rules.inverses.get(self.key)
+
+    # the protocol of SciPy's linear operators
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """The precision of its numbers."""
-        return self.context.dtype
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of its matrix."""
+        if self.domain is ANY or self.codomain is ANY:
+            raise ArgumentError(f"{self} has no size of its own: it takes that of the operator it is added to")
+        return self.codomain.size, self.domain.size
+
+    def matvec(self, x: ArrayLike) -> Array:
+        """Return the product with a vector, which may also be one column."""
+        column = np.asarray(x, self.dtype)
+        return self.matmat(column.reshape(-1, 1)).reshape(-1, *column.shape[1:])
+
+    def rmatvec(self, x: ArrayLike) -> Array:
+        """Return the product of the transpose with a vector."""
+        return self.T.matvec(x)
+
+    def matmat(self, x: ArrayLike) -> Array:
+        """Return the product with a matrix, all columns in one sweep."""
+        columns = np.asarray(x, self.dtype)
+        if columns.ndim != 2 or columns.shape[0] != self.shape[1]:
+            raise ArgumentError(
+                f"{self} takes vectors of {self.shape[1]} numbers ({self.domain}), not an array of shape {np.shape(x)}"
+            )
+        return self.apply(columns)
+
+    def rmatmat(self, x: ArrayLike) -> Array:
+        """Return the product of the transpose with a matrix."""
+        return self.T.matmat(x)
+
+    def dense(self) -> Array:
+        """Return the matrix, which takes order n^2 numbers."""
+        return self.matmat(np.eye(self.shape[1], dtype=self.dtype))
+
+    def block(self, i: int, j: int) -> Array:
+        """Return block (i, j) of the matrix, such as phi(i, j), in order n."""
+        rows, columns = self.codomain.slices[i], self.domain.slices[j]
+        x = np.zeros((self.shape[1], columns.stop - columns.start), self.dtype)
+        x[columns] = np.eye(x.shape[1], dtype=self.dtype)
+        return self.apply(x)[rows]
 
     # algebra
 
@@ -110,7 +126,11 @@ class Operator(Linear):
             )
         return found
 
-    def __matmul__(self, other: Any) -> Any:
+    @overload
+    def __matmul__(self, other: Operator) -> Operator: ...
+    @overload
+    def __matmul__(self, other: ArrayLike) -> Array: ...
+    def __matmul__(self, other: Operator | ArrayLike) -> Operator | Array:
         if isinstance(other, Operator):
             self._joins(other)
             return product((self, other))
@@ -118,13 +138,11 @@ class Operator(Linear):
         return self.matvec(x) if x.ndim == 1 else self.matmat(x)
 
     def __rmatmul__(self, other: ArrayLike) -> Array:
-        x = np.asarray(other)
-        return self.rmatvec(x) if x.ndim == 1 else self.T.matmat(x.T).T
+        return np.transpose(self.T @ np.transpose(other))
 
     def __call__(self, x: ArrayLike) -> Array:
         """Return `self @ x`."""
-        answer: Array = self @ np.asarray(x)
-        return answer
+        return self @ x
 
     def __add__(self, other: Operator) -> Operator:
         if not isinstance(other, Operator):
@@ -169,29 +187,16 @@ class Operator(Linear):
 class One(Operator):
     """The identity, of any space until it is added to something."""
 
-    def __init__(self, context: Context, space: Space = ANY) -> None:
-        super().__init__(context, space, space)
-
-    @property
-    def key(self) -> str:
-        """I."""
-        return "I"
-
-    def text(self, inside: bool = False) -> str:
-        """I."""
-        return self.context.spelling.get("I", "I")
+    def __init__(self, context: Operators, space: Space = ANY) -> None:
+        super().__init__(context, space, space, "I", "memoryless", diagonal=True)
 
     @property
     def T(self) -> Operator:
         """The identity of the dual space."""
         return One(self.context, ANY if self.domain is ANY else self.domain.T)
 
-    cost = Cost((), 0)
-    nature = "memoryless"
-    diagonal = True
-
     def apply(self, x: Array) -> Array:
-        """x itself."""
+        """Return x itself."""
         return x
 
     def _inverse(self) -> Operator:
@@ -201,51 +206,32 @@ class One(Operator):
 class Zero(Operator):
     """The zero operator."""
 
-    @property
-    def key(self) -> str:
-        """0."""
-        return "0"
-
-    def text(self, inside: bool = False) -> str:
-        """0."""
-        return "0"
+    def __init__(self, context: Operators, domain: Space, codomain: Space) -> None:
+        super().__init__(context, domain, codomain, "0", "memoryless")
 
     @property
     def T(self) -> Operator:
         """The zero operator between the dual spaces."""
         return Zero(self.context, self.codomain.T, self.domain.T)
 
-    cost = Cost((), 0)
-    nature = "memoryless"
-    diagonal = False
-
     def apply(self, x: Array) -> Array:
-        """Zeros."""
+        """Return zeros."""
         return np.zeros((self.codomain.size, x.shape[1]), self.dtype)
-
-    def _inverse(self) -> None:
-        return None
 
 
 class Leaf(Operator):
     """An operator with a name of its own, or its transpose."""
 
     def __init__(
-        self, context: Context, name: str, source: Source, star: bool = False, undoes: Operator | None = None
+        self, context: Operators, name: str, source: Source, star: bool = False, undoes: Operator | None = None
     ) -> None:
-        domain, codomain = source.domain, source.codomain
-        super().__init__(context, codomain.T if star else domain, domain.T if star else codomain)
         self.name, self.source, self.star = name, source, star and not source.symmetric
         self._undoes = undoes
-
-    @property
-    def key(self) -> str:
-        """The name, with a star for the transpose."""
-        return f"{self.name}*" if self.star else self.name
-
-    def text(self, inside: bool = False) -> str:
-        """Return the name as it is printed."""
-        return self.context.spelling.get(self.key, self.key)
+        domain, codomain, nature = source.domain, source.codomain, source.nature
+        if star:
+            domain, codomain = codomain.T, domain.T
+            nature = {"causal": "anticausal", "anticausal": "causal"}.get(nature, nature)
+        super().__init__(context, domain, codomain, f"{name}*" if self.star else name, nature, source.diagonal)
 
     @property
     def T(self) -> Operator:
@@ -260,20 +246,9 @@ class Leaf(Operator):
         """Its blocks, and its sweep if it is one."""
         return self.source.cost(self.star)
 
-    @property
-    def nature(self) -> str:
-        """The nature of its source, or of the transpose."""
-        swap = {"causal": "anticausal", "anticausal": "causal"}
-        return swap.get(self.source.nature, self.source.nature) if self.star else self.source.nature
-
     def apply(self, x: Array) -> Array:
-        """Sweep by sweep, or block by block."""
+        """Apply it sweep by sweep, or block by block."""
         return self.source.apply_transposed(x) if self.star else self.source.apply(x)
-
-    @property
-    def diagonal(self) -> bool:
-        """True if its source is block-diagonal."""
-        return self.source.diagonal
 
     def _inverse(self) -> Operator | None:
         if self._undoes is not None:
@@ -281,42 +256,17 @@ class Leaf(Operator):
         if self.source.invertible:
             found = self.context.leaf(self.name[:-3] if self.name.endswith("^-1") else f"{self.name}^-1")
             return found.T if self.star else found
-        return self.context.rules.inverses.get(self.key)
+        return super()._inverse()
 
 
-class Compound(Operator):
-    """A product or a sum."""
-
-    parts: tuple[Operator, ...]
-    """The parts in the order in which they are applied."""
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of all parts."""
-        return sum((part.cost for part in self.parts), Cost((), 0))
-
-    @property
-    def nature(self) -> str:
-        """The nature of all parts together."""
-        return _together(part.nature for part in self.parts)
-
-    @property
-    def diagonal(self) -> bool:
-        """True if all parts are block-diagonal."""
-        return all(part.diagonal for part in self.parts)
-
-
-class Product(Compound):
+class Product(Operator):
     """Factors one after the other, the last first."""
 
     def __init__(self, factors: Sequence[Operator]) -> None:
-        super().__init__(factors[0].context, factors[-1].domain, factors[0].codomain)
         self.factors, self.parts = tuple(factors), tuple(reversed(factors))
-
-    @property
-    def key(self) -> str:
-        """The factors' keys."""
-        return " ".join(f.key for f in self.factors)
+        context, domain, codomain = factors[0].context, factors[-1].domain, factors[0].codomain
+        key = " ".join(f.key for f in factors)
+        super().__init__(context, domain, codomain, key, _together(factors), all(f.diagonal for f in factors))
 
     def text(self, inside: bool = False) -> str:
         """Return the factors side by side."""
@@ -328,13 +278,13 @@ class Product(Compound):
         return Product([f.T for f in reversed(self.factors)])
 
     def apply(self, x: Array) -> Array:
-        """Factor by factor."""
+        """Apply factor after factor."""
         for f in self.parts:
             x = f.apply(x)
         return x
 
     def _inverse(self) -> Operator | None:
-        found = self.context.rules.inverses.get(self.key)
+        found = super()._inverse()
         if found is not None:
             return found
         factors = [f._inverse() for f in reversed(self.factors)]
@@ -342,19 +292,16 @@ class Product(Compound):
         return product(known) if len(known) == len(factors) else _inverse_by_blocks(self)
 
 
-class Sum(Compound):
+class Sum(Operator):
     """Terms with their coefficients."""
 
     def __init__(self, terms: Sequence[tuple[float, Operator]]) -> None:
-        first = next((t for _, t in terms if t.domain is not ANY), terms[0][1])
-        super().__init__(first.context, first.domain, first.codomain)
-        self.terms = tuple((c, One(t.context, self.domain) if isinstance(t, One) else t) for c, t in terms)
+        like = next((t for _, t in terms if t.domain is not ANY), terms[0][1])
+        self.terms = tuple((c, One(t.context, like.domain) if isinstance(t, One) else t) for c, t in terms)
         self.parts = tuple(t for _, t in self.terms)
-
-    @property
-    def key(self) -> str:
-        """The terms' keys, sorted."""
-        return "(" + " + ".join(sorted(f"{c!r} {t.key}" for c, t in self.terms)) + ")"
+        key = "(" + " + ".join(sorted(f"{c!r} {t.key}" for c, t in terms)) + ")"
+        diagonal = all(t.diagonal for t in self.parts)
+        super().__init__(like.context, like.domain, like.codomain, key, _together(self.parts), diagonal)
 
     def text(self, inside: bool = False) -> str:
         """Return the terms with their signs."""
@@ -370,7 +317,7 @@ class Sum(Compound):
         return Sum([(c, t.T) for c, t in self.terms])
 
     def apply(self, x: Array) -> Array:
-        """Term by term."""
+        """Add up the terms."""
         y = np.zeros((self.codomain.size, x.shape[1]), self.dtype)
         for c, t in self.terms:
             y += c * t.apply(x)
@@ -381,7 +328,7 @@ class Sum(Compound):
             [(c, t)] = self.terms
             found = t._inverse()
             return None if found is None else found * (1.0 / c)
-        return self.context.rules.inverses.get(self.key) or _inverse_by_blocks(self)
+        return super()._inverse() or _inverse_by_blocks(self)
 
 
 def _inverse_by_blocks(A: Operator) -> Operator | None:
@@ -401,8 +348,9 @@ def _inverse_by_blocks(A: Operator) -> Operator | None:
     return Leaf(A.context, f"({A})^-1", blocks.inverted(str(A)), undoes=A)
 
 
-def _together(natures: Iterable[str]) -> str:
-    found = set(natures)
+def _together(parts: Iterable[Operator]) -> str:
+    """Return the nature of operators one after the other, or added."""
+    found = {part.nature for part in parts}
     for kind in ("memoryless", "local"):  # they do not change what the others are
         if len(found) > 1:
             found.discard(kind)

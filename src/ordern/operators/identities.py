@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from .expression import Context, One, Operator, Sum, Zero, product, total
+from .expression import One, Operator, Sum, Zero, product, total
 from .spaces import ANY
+
+if TYPE_CHECKING:
+    from .operators import Operators
 
 __all__ = ["INVERSES", "PRODUCTS", "SUMS", "Rules", "inverse_sides", "parse", "rules_of", "sides"]
 
@@ -101,7 +105,7 @@ class Rules:
         self.inverses: dict[str, Operator] = {}
 
 
-def rules_of(context: Context, armature: bool) -> Rules:
+def rules_of(context: Operators, armature: bool) -> Rules:
     """Return the identities between the operators of one state."""
     rules, groups = Rules(), ("always", "with armature" if armature else "without armature")
     for text in (t for g in groups for t in PRODUCTS[g]):
@@ -122,7 +126,7 @@ def rules_of(context: Context, armature: bool) -> Rules:
     return rules
 
 
-def sides(context: Context, text: str) -> tuple[Operator, Operator]:
+def sides(context: Operators, text: str) -> tuple[Operator, Operator]:
     """Return both sides of an identity, as they are written."""
     left, right = (parse(context, side, simplify=False) for side in text.split("="))
     if isinstance(right, Zero):
@@ -130,13 +134,13 @@ def sides(context: Context, text: str) -> tuple[Operator, Operator]:
     return left, One(context, left.domain) if isinstance(right, One) else right
 
 
-def inverse_sides(context: Context, text: str) -> tuple[Operator, Operator]:
+def inverse_sides(context: Operators, text: str) -> tuple[Operator, Operator]:
     """Return an operator and its inverse."""
     inverted, inverse = text.split("^-1 =", 1)
     return parse(context, inverted, simplify=False), parse(context, inverse, simplify=False)
 
 
-def parse(context: Context, text: str, simplify: bool = True) -> Operator:
+def parse(context: Operators, text: str, simplify: bool = True) -> Operator:
     """Return an expression from its text, such as "(I - H psi K)* D^-1 (I - H psi K)"."""
     tokens = re.findall(r"\^-1|[A-Za-z]\w*~?|\d+(?:\.\d+)?(?:e[-+]?\d+)?|[-+*()]|\S", text)
     position = iter([*tokens, ""])
@@ -146,7 +150,7 @@ def parse(context: Context, text: str, simplify: bool = True) -> Operator:
     return found
 
 
-def _sum(context: Context, token: str, rest: Iterator[str], simplify: bool) -> tuple[Operator, str]:
+def _sum(context: Operators, token: str, rest: Iterator[str], simplify: bool) -> tuple[Operator, str]:
     terms: list[tuple[float, Operator]] = []
     while True:
         scale = -1.0 if token == "-" else 1.0
@@ -166,7 +170,7 @@ def _sum(context: Context, token: str, rest: Iterator[str], simplify: bool) -> t
             return (terms[0][1] if alone else total(terms, simplify)), token
 
 
-def _factor(context: Context, token: str, rest: Iterator[str], simplify: bool) -> tuple[Operator, str]:
+def _factor(context: Operators, token: str, rest: Iterator[str], simplify: bool) -> tuple[Operator, str]:
     found: Operator
     if token == "(":
         found, token = _sum(context, next(rest), rest, simplify)

@@ -16,20 +16,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..algorithms.method_limits import no_couplings
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame, Model
 from .catalogue import Catalogue
-from .expression import Context, Leaf, One, Operator
+from .expression import Leaf, One, Operator
 from .forms import Decoupled, Incidence
 from .identities import Rules, parse, rules_of
+from .sources import Array
 from .state import State, state_of
 
 __all__ = ["Operators", "operators"]
 
-Array = NDArray[Any]
 POINTS = ("joint", "mass centre", "base")
 
 
@@ -54,7 +54,7 @@ class _Named:
         return found  # type: ignore[no-any-return]
 
 
-class Operators(Context):
+class Operators:
     """The operators of one state: `ops.H @ ops.phi @ ops.M @ ops.phi.T @ ops.H.T` is the mass matrix.
 
     In texts, as `ops.expression("H phi M phi* H*")` takes them and `print` gives them, phi_tilde is phi~, psi_tilde is
@@ -147,44 +147,34 @@ class Operators(Context):
     @property
     def _bias(self) -> Array:
         """The bias of velocities and gravity: a + E g, R-K (3.21)."""
-        bias: Array = self.a + self.E @ self.g
-        return bias
+        return self.a + self.E @ self.g
 
     def alpha(self, qdd: ArrayLike) -> Array:
         """Return accelerations of the bodies, with gravity as that of the base: phi* (H* qdd + a + E g). Jain (21)."""
-        return self._to_motions(self.H.T @ qdd + self._bias)
-
-    def _to_motions(self, relative: Array) -> Array:
-        found: Array = self.phi.T @ relative
-        return found
+        return self.phi.T @ (self.H.T @ qdd + self._bias)
 
     def f(self, qdd: ArrayLike) -> Array:
         """Return the forces through the joints: phi (M alpha + b). Jain (21)."""
-        found: Array = self.phi @ (self.M @ self.alpha(qdd) + self.b)
-        return found
+        return self.phi @ (self.M @ self.alpha(qdd) + self.b)
 
     def y(self, qdd: ArrayLike) -> Array:
         """Return the force y of f = R alpha + y, due to accelerations of the joints beyond. Jain, Lemma 3.2."""
-        found: Array = self.phi @ (self.b + self.E_phi @ (self.R @ (self.H.T @ qdd + self._bias)))
-        return found
+        return self.phi @ (self.b + self.E_phi @ (self.R @ (self.H.T @ qdd + self._bias)))
 
     def z(self, tau: ArrayLike) -> Array:
         """Return z of f = P (alpha - a) + z, due to forces of the joints beyond. Jain (60): z = psi (K tau + b + P a).
 
         Where drives have a `gyration`, it is taken off tau first.
         """
-        found: Array = self.psi @ (self.K @ (np.asarray(tau) - self.gyration) + self.b + self.P @ self._bias)
-        return found
+        return self.psi @ (self.K @ (np.asarray(tau) - self.gyration) + self.b + self.P @ self._bias)
 
     def epsilon(self, tau: ArrayLike) -> Array:
         """Return the innovations tau - H z, the forces that accelerate each joint. Jain (46)."""
-        found: Array = np.asarray(tau) - self.gyration - self.H @ self.z(tau)
-        return found
+        return np.asarray(tau) - self.gyration - self.H @ self.z(tau)
 
     def nu(self, tau: ArrayLike) -> Array:
         """Return D^-1 epsilon: the accelerations of the joints if their parents did not accelerate. Jain (46)."""
-        found: Array = self.D.inv() @ self.epsilon(tau)
-        return found
+        return self.D.inv() @ self.epsilon(tau)
 
     # other expressions, tips and coordinates
 

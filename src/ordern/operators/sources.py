@@ -19,7 +19,7 @@ from ..errors import ArgumentError
 from ..records import dataclass
 from .spaces import Space
 
-__all__ = ["Blocks", "Cost", "Source", "Sweep", "inverse", "times"]
+__all__ = ["Array", "Blocks", "Cost", "Entry", "Source", "Sweep", "inverse", "times"]
 
 Array = NDArray[Any]
 Entry = tuple[int, int, Array]
@@ -98,20 +98,12 @@ class Blocks(Source):
         return [(r, c, block) for r, c, block in self._make() if block.size]
 
     def apply(self, x: Array) -> Array:
-        """Block by block."""
-        y = np.zeros((self.codomain.size, x.shape[1]), x.dtype)
-        rows, columns = self.codomain.slices, self.domain.slices
-        for r, c, block in self.entries:
-            y[rows[r]] += times(block, x[columns[c]])
-        return y
+        """Apply it block by block."""
+        return _sum(self.entries, x, self.domain, self.codomain)
 
     def apply_transposed(self, x: Array) -> Array:
-        """Block by block."""
-        y = np.zeros((self.domain.size, x.shape[1]), x.dtype)
-        rows, columns = self.codomain.slices, self.domain.slices
-        for r, c, block in self.entries:
-            y[columns[c]] += times(block.T, x[rows[r]])
-        return y
+        """Apply the transpose block by block."""
+        return _sum(((c, r, block.T) for r, c, block in self.entries), x, self.codomain, self.domain)
 
     def cost(self, star: bool) -> Cost:
         """Return one product for each block."""
@@ -140,28 +132,30 @@ class Sweep(Source):
         self.domain, self.codomain = step.domain, step.codomain
 
     def apply(self, x: Array) -> Array:
-        """Inward, from the tips to the base."""
-        y: Array = x.copy()
-        at = self.domain.slices
-        if self.strict:
-            y[:] = 0.0
-        for parent, i, block in reversed(self.step.entries):
-            y[at[parent]] += times(block, y[at[i]] + x[at[i]] if self.strict else y[at[i]])
-        return y
+        """Sweep inward, from the tips to the base."""
+        return self._swept(x, reversed(self.step.entries))
 
     def apply_transposed(self, x: Array) -> Array:
-        """Outward, from the base to the tips."""
-        y: Array = x.copy()
-        at = self.domain.slices
-        if self.strict:
-            y[:] = 0.0
-        for parent, i, block in self.step.entries:
-            y[at[i]] += times(block.T, y[at[parent]] + x[at[parent]] if self.strict else y[at[parent]])
+        """Sweep outward, from the base to the tips."""
+        return self._swept(x, ((i, parent, block.T) for parent, i, block in self.step.entries))
+
+    def _swept(self, x: Array, entries: Iterable[Entry]) -> Array:
+        y, at = np.zeros_like(x) if self.strict else x.copy(), self.domain.slices
+        for to, start, block in entries:
+            y[at[to]] += times(block, y[at[start]] + x[at[start]] if self.strict else y[at[start]])
         return y
 
     def cost(self, star: bool) -> Cost:
         """Return one product for each body that has a parent."""
         return Cost(("outward",) if star else ("inward",), len(self.step.entries))
+
+
+def _sum(entries: Iterable[Entry], x: Array, domain: Space, codomain: Space) -> Array:
+    y = np.zeros((codomain.size, x.shape[1]), x.dtype)
+    rows, columns = codomain.slices, domain.slices
+    for r, c, block in entries:
+        y[rows[r]] += times(block, x[columns[c]])
+    return y
 
 
 def inverse(A: Array) -> Array:

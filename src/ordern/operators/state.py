@@ -7,23 +7,23 @@ so that phi(k+1, k) of the papers is X[i]^T, and `S[i]` is H*(k).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..algorithms.velocities import velocities
 from ..errors import ArgumentError
 from ..model import ConcreteTree, Model
 from ..model.tables import TURN
 from ..records import dataclass
 from ..rotations import skew
 from ..spatial import Motion, Pose, Spin
-from .sources import inverse
+from .sources import Array, inverse
 
-__all__ = ["Articulated", "State", "rigid_inverse", "state_of"]
-
-Array = NDArray[Any]
+__all__ = ["Articulated", "State", "rigid", "rigid_inverse", "state_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +113,8 @@ class State:
         X = W @ self.X @ _at_parents(back, self.parent)
         M = _congruent(back, self.M)
         moved_n = np.array([np.zeros(6) if p < 0 else X[i] @ n[p] for i, p in enumerate(self.parent)]).reshape(n.shape)
-        return State(
-            model=self.model,
-            parent=self.parent,
-            armature=self.armature,
-            gyration=self.gyration,
+        return replace(
+            self,
             X=X,
             S=[w @ s for w, s in zip(W, self.S, strict=True)],
             M=M,
@@ -133,12 +130,11 @@ class State:
         if self.own is not None:
             return self.own.about(point)
         R = self.to_body[:, :3, :3].swapaxes(1, 2)
-        W, n = np.zeros_like(self.X), np.zeros_like(self.V)
-        W[:, :3, :3] = W[:, 3:, 3:] = R
+        W, n = rigid(R), np.zeros_like(self.V)
         if point == "mass centre":
             com = np.array([b.com if b.mass else (0.0, 0.0, 0.0) for b in self.model.bodies], W.dtype).reshape(-1, 3)
             c, w = _each(R, com), _each(R, self.V[:, :3])
-            W[:, 3:, :3] = -skew(c) @ R
+            W = rigid(R, -skew(c) @ R)
             n[:, 3:] = np.cross(w, np.cross(w, c))
         elif point == "base":
             W = rigid_inverse(self.to_body)
@@ -149,34 +145,31 @@ class State:
 
 def state_of(model: Model, position: ArrayLike, velocity: ArrayLike) -> State:
     """Return the numbers of one state; composite and articulated inertias are computed on first use."""
-    positions, velocities = np.asarray(position), np.asarray(velocity)
+    given_q, given_v = np.asarray(position), np.asarray(velocity)
     x: Array
-    for name, x, size in (("q", positions, model.nq), ("v", velocities, model.nv)):
+    for name, x, size in (("q", given_q, model.nq), ("v", given_v, model.nv)):
         if x.shape != (size,):
             raise ArgumentError(f"operators: `{name}` is that of one state, of shape ({size},), not {x.shape}")
         if x.dtype.kind not in "biuf":
             raise ArgumentError(f"operators: `{name}` has data type {x.dtype}; give real numbers")
-    dtype = np.result_type(positions, velocities, np.float64)
+    dtype = np.result_type(given_q, given_v, np.float64)
     exact = dtype.itemsize > 8
     tree = ConcreteTree(model, dtype.type if exact else None)
 
     def numbers(x: Array) -> list[Any]:
         return list(x.astype(dtype)) if exact else x.astype(float).tolist()
 
-    q, qd = tree.input("q", numbers(positions)), tree.input("v", numbers(velocities))
+    q, qd = tree.input("q", numbers(given_q)), tree.input("v", numbers(given_v))
     w, v = tree.field(Spin), tree.field(Motion)
     rows: list[tuple[Any, ...]] = []
     for i, p in tree.outward():
-        X, subspace, inertia = i.transform(q[i]), i.subspace(q[i]), i.inertia
-        vJ = subspace @ qd[i]
-        w[i], v[i] = X @ w[p] + vJ, X @ v[p] + vJ
+        X, S, w[i], r, c, b = velocities(i, q[i], qd[i], w[p])
+        v[i] = X @ v[p] + S @ qd[i]
         at = X.child(Pose.zero())
-        bias = X @ X.centripetal(w[p]) + w[i].coriolis(vJ) + i.bias(q[i], qd[i])
-        columns = np.array([c.scalars for c in subspace.columns], dtype).reshape(-1, 6).T
-        vectors = v[i].scalars, bias.scalars, w[i].gyroscopic(inertia).scalars
-        pose = (*at.rotation, at.position)
-        drive = i.armature, i.gyration(q[i], qd[i])
-        rows.append((p.key, columns, drive, i.row(TURN), pose, inertia.articulated().rows(), *vectors))
+        columns = np.array([motion.scalars for motion in S.columns], dtype).reshape(-1, 6).T
+        pose, drive = (*at.rotation, at.position), (i.armature, i.gyration(q[i], qd[i]))
+        vectors = v[i].scalars, (X @ r + c).scalars, b.scalars
+        rows.append((p.key, columns, drive, i.row(TURN), pose, i.inertia.articulated().rows(), *vectors))
 
     def array(part: int, *shape: int) -> Array:
         return np.array([row[part] for row in rows], dtype).reshape(len(rows), *shape)
@@ -184,8 +177,7 @@ def state_of(model: Model, position: ArrayLike, velocity: ArrayLike) -> State:
     # from the frames in which algorithms work, whose z is along the joint's axis, to the bodies' own
     E = array(3, 3, 3)
     E = E @ (3.0 * np.eye(3, dtype=dtype) - E.swapaxes(1, 2) @ E) / 2.0  # orthogonal to the last digit
-    Q = np.zeros((len(E), 6, 6), dtype)
-    Q[:, :3, :3] = Q[:, 3:, 3:] = E
+    Q = rigid(E)
     own = Q.swapaxes(1, 2)
     parent = tuple(row[0] for row in rows)
     return State(
@@ -206,10 +198,7 @@ def state_of(model: Model, position: ArrayLike, velocity: ArrayLike) -> State:
 def _transforms(pose: Array) -> Array:
     """Return transforms of motions from rotations and origins of the children in the parents."""
     E, r = pose[:, :3].swapaxes(1, 2), pose[:, 3]
-    X = np.zeros((len(pose), 6, 6), pose.dtype)
-    X[:, :3, :3] = X[:, 3:, 3:] = E
-    X[:, 3:, :3] = -E @ skew(r)
-    return X
+    return rigid(E, -E @ skew(r))
 
 
 def _at_parents(W: Array, parent: Sequence[int]) -> Array:
@@ -234,10 +223,15 @@ def _symmetric(A: Array) -> Array:
     return B
 
 
+def rigid(E: Array, A: Array | float = 0.0) -> Array:
+    """Return rigid transforms of motions [[E, 0], [A, E]]."""
+    X = np.zeros((*E.shape[:-2], 6, 6), E.dtype)
+    X[..., :3, :3] = X[..., 3:, 3:] = E
+    X[..., 3:, :3] = A
+    return X
+
+
 def rigid_inverse(W: Array) -> Array:
-    """Return the inverses of rigid transforms of motions [[E, 0], [A, E]]."""
-    back = np.zeros_like(W)
+    """Return the inverses of rigid transforms of motions."""
     T = W[:, :3, :3].swapaxes(1, 2)
-    back[:, :3, :3] = back[:, 3:, 3:] = T
-    back[:, 3:, :3] = -T @ W[:, 3:, :3] @ T
-    return back
+    return rigid(T, -T @ W[:, 3:, :3] @ T)

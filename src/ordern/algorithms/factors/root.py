@@ -42,11 +42,7 @@ def _over_root(D: Factor, x: Freedoms) -> Freedoms:
 
 
 @algorithm(
-    "mass_matrix_root_product",
-    "innovations",
-    paper="Jain 1991",
-    equations="Lemma 6.2, (45)",
-    refuses=no_filling_in,
+    "mass_matrix_root_product", "innovations", paper="Jain 1991", equations="Lemma 6.2, (45)", refuses=no_filling_in
 )
 def root_product(tree: Tree, q: Joints, x: Joints) -> Output:
     """F D^(1/2) x for position q."""

@@ -50,12 +50,7 @@ def _eliminated(tree: Tree, q: Joints) -> tuple[Any, Any, Any, Any]:
 
 
 @algorithm(
-    "mass_matrix_factor",
-    "udu",
-    paper="Saha 1999",
-    equations="(46)-(50), (55)",
-    order="n d",
-    refuses=no_filling_in,
+    "mass_matrix_factor", "udu", paper="Saha 1999", equations="(46)-(50), (55)", order="n d", refuses=no_filling_in
 )
 def udu_factor(tree: Tree, q: Joints) -> Output:
     """Return the factor U for position q."""

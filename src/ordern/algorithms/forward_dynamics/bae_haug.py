@@ -46,12 +46,7 @@ class Elimination:
     D: Field[Factor]
 
 
-@algorithm(
-    "forward_dynamics",
-    "bae-haug",
-    paper="Bae-Haug 1987, as in Jain 1991",
-    equations="Jain (50)-(52), (45)",
-)
+@algorithm("forward_dynamics", "bae-haug", paper="Bae-Haug 1987, as in Jain 1991", equations="Jain (50)-(52), (45)")
 def bae_haug(tree: Tree, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     qdd = free_accelerations(tree)

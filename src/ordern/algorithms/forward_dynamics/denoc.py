@@ -37,12 +37,7 @@ from ..velocities import base_motion
 __all__ = ["denoc"]
 
 
-@algorithm(
-    "forward_dynamics",
-    "denoc",
-    paper="Saha 1999",
-    equations="sec. 5.2, (33)-(37); appendix B, (47)-(50)",
-)
+@algorithm("forward_dynamics", "denoc", paper="Saha 1999", equations="sec. 5.2, (33)-(37); appendix B, (47)-(50)")
 def denoc(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations by the recursive U D U^T decomposition of the mass matrix."""
     w, xi = base_motion(tree, v0, a0)

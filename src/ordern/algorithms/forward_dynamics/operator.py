@@ -30,13 +30,7 @@ from ..velocities import base_motion, velocities
 __all__ = ["operator"]
 
 
-@algorithm(
-    "forward_dynamics",
-    "operator",
-    paper="Featherstone-Orin 2000",
-    equations="F-O (24)-(26), (29)",
-    order="n^3",
-)
+@algorithm("forward_dynamics", "operator", paper="Featherstone-Orin 2000", equations="F-O (24)-(26), (29)", order="n^3")
 def operator(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     w, a = base_motion(tree, v0, a0)

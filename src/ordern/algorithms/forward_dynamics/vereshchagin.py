@@ -88,10 +88,7 @@ class Stages:
 
 
 @algorithm(
-    "forward_dynamics",
-    "vereshchagin",
-    paper="Vereshchagin 1974, as in Jain 1991",
-    equations="Jain sec. 5 and table 1",
+    "forward_dynamics", "vereshchagin", paper="Vereshchagin 1974, as in Jain 1991", equations="Jain sec. 5 and table 1"
 )
 def vereshchagin(tree: Tree, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""

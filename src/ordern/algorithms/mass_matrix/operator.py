@@ -24,13 +24,7 @@ from ..registry import algorithm
 __all__ = ["operator"]
 
 
-@algorithm(
-    "mass_matrix",
-    "operator",
-    paper="Rodriguez-Kreutz 1988; Jain 1991",
-    equations="Jain (18)-(21)",
-    order="n^3",
-)
+@algorithm("mass_matrix", "operator", paper="Rodriguez-Kreutz 1988; Jain 1991", equations="Jain (18)-(21)", order="n^3")
 def operator(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix for position q."""
     X, H = tree.own(), tree.own()

@@ -38,11 +38,7 @@ _UNITS = tuple(tuple(1.0 if r == c else 0.0 for c in range(6)) for r in range(6)
 
 
 @algorithm(
-    "frame_response",
-    "innovations",
-    paper="Rodriguez-Kreutz 1988",
-    equations="Part II (6.4), (6.5)",
-    regroup=True,
+    "frame_response", "innovations", paper="Rodriguez-Kreutz 1988", equations="Part II (6.4), (6.5)", regroup=True
 )
 def frame_response(tree: Tree, q: Joints, frame: Frame, axes: str) -> Output:
     """M^-1 J^T of a frame, for forces in its own axes or the world's."""

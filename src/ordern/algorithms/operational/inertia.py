@@ -87,11 +87,7 @@ def operational_inertia_inverse(tree: Tree, q: Joints, frame: Frame, axes: str) 
 
 
 @algorithm(
-    "operational_inertia",
-    "innovations",
-    paper="Rodriguez-Kreutz 1988",
-    equations="Part II (6.8)-(6.10)",
-    regroup=True,
+    "operational_inertia", "innovations", paper="Rodriguez-Kreutz 1988", equations="Part II (6.8)-(6.10)", regroup=True
 )
 def operational_inertia(tree: Tree, q: Joints, frame: Frame, axes: str) -> Rows:
     """(J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
