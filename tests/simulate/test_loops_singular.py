@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.simulate.constraints.loop_rows import LoopMechanism
+from ordern.simulate.forces import External, applied
+from ordern.simulate.run.problem import Problem
 
 HINGE = on.Revolute((0, 1, 0))
 ON_LINE = on.PointOnLine((0, 1, 0))
@@ -112,3 +115,37 @@ def test_loops_without_coordinates_cannot_be_driven() -> None:
     robot = beam(1.0)
     with pytest.raises(on.ArgumentError, match=r"'pin1' of 'beam' has no coordinate of its own"):
         robot.actuation([0.5, -0.5, 0.5], np.zeros(3), np.zeros(3), ["pin1"])
+
+
+def at_flat() -> tuple[Problem, np.ndarray]:
+    """The equations of a beam on two cranks with a bob, and the motion along which it is singular at zero: flat."""
+    builder = beam(1.0).builder()
+    robot = builder.body("bob", parent="beam", joint=HINGE, at=(0.3, 0, 0), **bar(0.5)).build()
+    problem = Problem(robot, applied(robot, None), External(robot, None), mechanism=LoopMechanism(robot))
+    turns = {"crank0": 1.0, "beam": -1.0, "crank1": 1.0, "bob": 0.0}
+    way = np.array([turns[body.name] for body in robot.bodies])
+    problem.close(problem.closed, q=0.5 * way)
+    return problem, way
+
+
+def test_the_forces_at_a_singular_position_do_no_work() -> None:
+    """Weak constraints act there by forces that are constant, not orthogonal to the motion."""
+    problem, way = at_flat()
+    q, v, push, force = 1e-6 * way, 4.0 * way, 3.0 * way, np.array([0.4, 0.1, -0.3, 0.2])
+    problem.cross(problem.usual.rank - 1, push, np.zeros(problem.now.nc))
+    a = problem.free_dynamics(q, v, force, 0.0)
+    assert push @ v > 20.0
+    assert abs((problem.robot.inverse_dynamics(q, v, a) - force) @ v) < 1e-9
+
+
+def test_an_impact_at_a_singular_position_is_the_limit_along_the_motion() -> None:
+    """From four positions beside it, to fourth order in their distance."""
+    problem, way = at_flat()
+
+    def response(h: float) -> np.ndarray:
+        problem.beside = h * np.array([[-2.0], [-1.0], [1.0], [2.0]]) * way
+        return problem.response(np.zeros(4), np.array([0.3, -1.0, 0.7, 0.4]), 0.0)
+
+    exact = response(2e-3)
+    errors = [np.abs(response(h) - exact).max() for h in (0.1, 0.05)]
+    assert 3.5 < np.log2(errors[0] / errors[1]) < 4.5

@@ -14,13 +14,11 @@ from .dense import bend
 from .integrator import Array, Integrator, Settings, Step, StepFailedError
 from .numpy_machine import NumpyMachine
 from .rk_step import Point
-from .step_control import GROWTH, NEARLY, SHRINKAGE, combined_error, step_factor
+from .step_control import GROWTH, NEARLY, REMAINDER, SHRINKAGE, combined_error, step_factor
 from .tableaus import tableau
 
 __all__ = ["Explicit", "first_step", "not_finite", "require_finite", "too_small"]
 
-REMAINDER = 1.0 + 1e-6
-"""A fixed step that would leave less than this part of itself to the end goes all the way."""
 _STIFF = ". The motion may be stiff (method='radau'), or a force may jump (list its times as breaks)"
 
 
@@ -32,8 +30,7 @@ class Explicit(Integrator):
     def __init__(self, problem: Problem, settings: Settings, method: str) -> None:
         super().__init__(problem, settings)
         self.tableau = tableau(method)
-        self.name, self.order = self.tableau.name, self.tableau.order  # type: ignore[misc]
-        self.adaptive = self.tableau.adaptive  # type: ignore[misc]
+        self.adaptive = self.tableau.adaptive
 
     def start(self, t: float, q: Array, v: Array, h: float | None = None, end: float = math.inf) -> None:
         """Begin at this state."""
@@ -46,7 +43,7 @@ class Explicit(Integrator):
             h = self.settings.longest
         elif h is None:
             y = Point(self._q, self._v, np.zeros(2))
-            h = first_step(self.problem, self.settings, self.order, self._t, y, slope, end)
+            h = first_step(self.problem, self.settings, self.tableau.order, self._t, y, slope, end)
         self.h = min(h, self.settings.longest)
         self._new = self.problem.evaluations - before
 

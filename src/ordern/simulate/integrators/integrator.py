@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,9 +101,6 @@ class Integrator(ABC, Saved):
     control, Jacobians that are kept, derivatives of the last stage.
     """
 
-    name: ClassVar[str]
-    order: ClassVar[int]
-    adaptive: ClassVar[bool]
     h: float
     """The step size that it would try next."""
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,9 +87,6 @@ class _Solved(NamedTuple):
 class Radau(Integrator):
     """Implicit: for stiff springs and dampers, where explicit steps would have to be very short."""
 
-    name: ClassVar[str] = "radau"
-    order: ClassVar[int] = 5
-    adaptive: ClassVar[bool] = True
     saved = ("_t", "h", "_h_before", "_error_before", "_fresh", "_new", "_y", "_lost", "_f", "_J", "_path")
 
     def __init__(self, problem: Problem, settings: Settings) -> None:

@@ -13,11 +13,12 @@ from typing import Any
 
 from ...graph import sqrt, where_less
 
-__all__ = ["GROWTH", "NEARLY", "SHRINKAGE", "combined_error", "step_factor"]
+__all__ = ["GROWTH", "NEARLY", "REMAINDER", "SHRINKAGE", "combined_error", "step_factor"]
 
 SAFETY, SHRINKAGE, GROWTH = 0.9, 0.2, 10.0
-NEARLY = 1.01
-"""A step that would leave less than a hundredth of itself to the end of the interval goes all the way."""
+NEARLY, REMAINDER = 1.01, 1.0 + 1e-6
+"""A step that would leave less than this part of itself, a hundredth, to the end of the interval goes all the way; a
+fixed step, if it would leave less than a millionth."""
 
 _TINY = 1e-280
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,19 +48,13 @@ class Variational(Integrator):
 
     saved = ("_t", "_t_start", "_count", "_q", "_v", "_p", "_force", "_a", "_a_before")
 
-    name: ClassVar[str] = "variational"
-    order: ClassVar[int] = 2
-    adaptive: ClassVar[bool] = False
-
     def __init__(self, problem: Problem, settings: Settings) -> None:
         super().__init__(problem, settings)
         robot = problem.robot
-        if settings.step is None:
-            raise ArgumentError(f"simulate: the method {self.name!r} has a fixed step; give `step`, in seconds")
         for c in robot.joints:
             if not _holonomic(c.type):
                 raise ArgumentError(
-                    f"simulate: the method {self.name!r} is for joints whose velocities are rates of their positions, "
+                    f"simulate: the method 'variational' is for joints whose velocities are rates of their positions, "
                     f"but joint {c.name!r} ({type(c.type).__name__}) rolls: it has more positions than velocities; use "
                     "'dormand-prince-8' or another method"
                 )
@@ -69,7 +63,7 @@ class Variational(Integrator):
         self._dynamics = _fast(robot, "forward_dynamics", problem.dynamics_method)
         self._force_needs_v = problem.tau.kind == "function" or problem.external.varies
         self._rounds = 0
-        self.h = float(settings.step)
+        self.h = settings.longest
 
     def start(self, t: float, q: Array, v: Array, h: float | None = None, end: float = inf) -> None:
         """Begin with the momentum M v."""

@@ -100,6 +100,7 @@ def _in_joint(joint: Joint) -> list[int]:
 class Spliced:
     """The motion of one run after another."""
 
+    robot: Robot
     starts: Array
     """The start of each run."""
     shifts: Array
@@ -112,15 +113,10 @@ class Spliced:
         """Return positions and velocities at these times, (..., nq) and (..., nv)."""
         at = np.asarray(times, dtype=float)
         which = np.clip(np.searchsorted(self.starts, at, side="right") - 1, 0, None)
-        q = v = None
+        q, v = np.empty((*at.shape, self.robot.nq)), np.empty((*at.shape, self.robot.nv))
         for k in np.unique(which):
             here = which == k
-            qk, vk = self.motions[k](np.clip(at[here] - self.shifts[k], *self.spans[k]))  # shifting rounds
-            if q is None or v is None:
-                q, v = np.empty((*at.shape, qk.shape[-1])), np.empty((*at.shape, vk.shape[-1]))
-            q[here], v[here] = qk, vk
-        if q is None or v is None:
-            return self.motions[0](at)
+            q[here], v[here] = self.motions[k](np.clip(at[here] - self.shifts[k], *self.spans[k]))  # shifting rounds
         return q, v
 
 

@@ -93,4 +93,4 @@ def _between(one: Result, other: Result, later: float, whole: Result) -> Motion 
     starts, shifts, parts = zip(*pieces, strict=True)
     spans = np.array([(part.t[0], part.t[-1]) for part in parts])
     motions = tuple(part.cubics if part is bridge else part.dense or part.cubics for part in parts)
-    return Spliced(np.array(starts), np.array(shifts), spans, motions)
+    return Spliced(one.robot, np.array(starts), np.array(shifts), spans, motions)

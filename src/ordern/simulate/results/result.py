@@ -17,7 +17,8 @@ from ...errors import ArgumentError
 from ...model import Frame
 from ...records import dataclass
 from ..integrators.dense import located
-from . import energy, tables
+from . import tables
+from .energy import elastic
 from .interpolation import Hermite
 from .joining import joined, resampled
 from .series import LOOPS_CLOSED, JointSeries, joint_series, names, reserved, series
@@ -138,7 +139,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         """
         if LOOPS_CLOSED in self.extra:
             return _constant(_loop_series().elastic(self))
-        return _constant(energy.elastic(self.robot, self.q))
+        return _constant(elastic(self.robot, self.q))
 
     @cached_property
     def potential(self) -> Array:
@@ -158,13 +159,12 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     @cached_property
     def mass_centre(self) -> Array:
         """The position of the centre of all mass, (N, 3)."""
-        return _constant(energy.mass_centre(self.robot, self.q))
+        return _constant(self.robot.com(self.q))
 
     @cached_property
     def central_momentum(self) -> Array:
         """Momentum (angular, linear) about the mass centre, in the world's axes, (N, 6)."""
-        p = self.momentum[:, 3:]
-        return _constant(np.concatenate([self.momentum[:, :3] - np.cross(self.mass_centre, p), p], axis=-1))
+        return _constant(self.robot.centroidal_momentum(self.q, self.v))
 
     def pose(self, frame: str | Frame) -> Array:
         """Return the homogeneous matrices of a frame in the world, (N, 4, 4)."""

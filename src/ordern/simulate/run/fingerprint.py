@@ -36,7 +36,8 @@ def _parts(x: Any, depth: int, seen: set[int]) -> Iterator[str]:
     if isinstance(x, _PLAIN):
         yield f"{type(x).__name__} {x!r}"
     elif isinstance(x, np.ndarray):
-        yield f"array {x.dtype.str} {x.shape} {_bytes(x)}"
+        numbers = b"" if x.dtype.hasobject else np.ascontiguousarray(x).tobytes()
+        yield f"array {x.dtype.str} {x.shape} {hashlib.sha256(numbers).hexdigest()}"
     elif isinstance(x, types.CodeType):
         yield from _code(x, depth, seen)
     elif isinstance(x, tuple):
@@ -110,9 +111,3 @@ def _content(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:  # not set yet
         return None
-
-
-def _bytes(x: np.ndarray[Any, Any]) -> str:
-    if x.dtype.hasobject:
-        return ""
-    return hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
