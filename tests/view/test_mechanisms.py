@@ -10,9 +10,9 @@ import pytest
 import ordern as on
 from ordern import robots
 from ordern.robots.mechanisms import delta_robot, five_bar, stewart_platform
-from ordern.view.forces import joint_forces
 from ordern.view.motion import Motion
 from ordern.view.skeleton import Skeleton
+from ordern.view.stage import joint_forces
 from tests.tolerances import ROUNDING, assert_close
 
 UP = np.array([0.0, 0.0, 1.0])

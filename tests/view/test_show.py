@@ -18,9 +18,8 @@ import pytest
 import ordern as on
 from ordern.io.writing import UnwritableError
 from ordern.view import show
-from ordern.view.forces import arrows, joint_forces
 from ordern.view.motion import Motion, motion_of, read_motion
-from ordern.view.stage import Stage
+from ordern.view.stage import Stage, arrows, joint_forces
 from tests.tolerances import ROUNDING, assert_close
 
 pytestmark = pytest.mark.needs("viser")

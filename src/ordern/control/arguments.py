@@ -25,10 +25,8 @@ def position(robot: Model, q: ArrayLike, what: str) -> Array:
     """Return one position of the robot; raise if a quaternion in it is not of length one, but for rounding."""
     found = array(q, (robot.nq,), what)
     for c in robot.independent:
-        if len(c.type.neutral()) == c.type.nv:
-            continue
-        neutral = np.array(c.type.neutral())
-        if neutral[:1] == 1.0 and abs(np.linalg.norm(found[c.q][:4]) - 1.0) > 1e-6:
+        turns = c.type.nq != c.type.nv and c.type.neutral()[0] == 1.0
+        if turns and abs(np.linalg.norm(found[c.q][:4]) - 1.0) > 1e-6:
             raise ArgumentError(
                 f"{what}: joint {c.name!r} has the quaternion {found[c.q][:4]}, whose length is not one; divide by it"
             )

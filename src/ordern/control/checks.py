@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Exceeded", "check", "exceeded"]
 
-_UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or N"}
 _ROUNDING = 1e-9
 _OPEN = 1e-9
 """Loops count as closed below this, in rad and m."""
@@ -30,7 +30,11 @@ _OPENS = 1e-6
 _STEP, _UNLIKE = 1e-5, 1e-3
 """The step of a finite difference, relative to the duration, and its largest error, relative to the velocity."""
 
+_LIMIT = "joint {joint!r} exceeds its {kind} limit at t = {time:.6g} s: {value:.6g} instead of {limit:.6g}"
 _MESSAGES = {
+    "position": f"{_LIMIT} rad or m",
+    "velocity": f"{_LIMIT} rad/s or m/s",
+    "effort": f"{_LIMIT} N m or N",
     "loop": "loop {joint!r} is open by {value:.3g} rad or m at t = {time:.6g} s",
     "loop velocity": "the velocities open loop {joint!r} by {value:.3g} rad/s or m/s at t = {time:.6g} s",
     "loop acceleration": "the accelerations open loop {joint!r} by {value:.3g} rad/s^2 or m/s^2 at t = {time:.6g} s",
@@ -38,7 +42,7 @@ _MESSAGES = {
     "{limit:.6g} per second",
     "motor": "no forces of the motors ({joint}) cause the motion at t = {time:.6g} s",
 }
-"""Messages for all that is not a limit of a joint."""
+"""The message for each kind of excess."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,7 @@ class Exceeded:
     limit: float
 
     def __str__(self) -> str:
-        if self.kind in _MESSAGES:
-            return _MESSAGES[self.kind].format(joint=self.joint, value=self.value, time=self.time, limit=self.limit)
-        return (
-            f"joint {self.joint!r} exceeds its {self.kind} limit at t = {self.time:.6g} s: {self.value:.6g} instead of "
-            f"{self.limit:.6g} {_UNITS[self.kind]}"
-        )
+        return _MESSAGES[self.kind].format(**asdict(self))
 
 
 def check(trajectory: Trajectory, robot: Robot, samples: int) -> tuple[Exceeded, ...]:
@@ -105,8 +104,7 @@ def opened(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[Exc
         return
     ask = loop_functions(robot)
     K, k = ask("loop_jacobian", q, t=t), ask("loop_bias", q, v, t=t)
-    terms = [np.abs(K) @ np.abs(x)[..., None] for x in (v, a)]
-    sizes = [1.0 + x[..., 0].max(axis=-1) for x in terms]
+    sizes = [1.0 + (np.abs(K) @ np.abs(x)[..., None])[..., 0].max(axis=-1) for x in (v, a)]
     for kind, rows, most in (
         ("loop", ask("loop_residual", q, t=t), np.full(len(t), _OPEN)),
         ("loop velocity", ask("loop_rate", q, v, t=t), _OPENS * sizes[0]),
@@ -138,13 +136,10 @@ def exceeded(robot: Robot, t: Array, q: Array, v: Array, tau: Array) -> Iterator
     """Yield the limits that samples of a motion and of its joint forces exceed: joint by joint, each at its worst."""
     for c in robot.joints:
         ratio, offset = (c.mimic.ratio, c.mimic.offset) if c.mimic else (1.0, 0.0)
-        lower, upper = np.array(c.lower), np.array(c.upper)
-        x = ratio * q[:, c.q] + offset
-        yield from _worst(c.name, "position", t, x, lower, upper)
-        speed = np.array(c.velocity_limit)
+        speed, effort = np.array(c.velocity_limit), np.array(c.effort_limit)
+        yield from _worst(c.name, "position", t, ratio * q[:, c.q] + offset, np.array(c.lower), np.array(c.upper))
         yield from _worst(c.name, "velocity", t, ratio * v[:, c.v], -speed, speed)
         if c.mimic is None:
-            effort = np.array(c.effort_limit)
             yield from _worst(c.name, "effort", t, tau[:, c.v], -effort, effort)
 
 

@@ -35,9 +35,7 @@ class Closed(Trajectory):
         self.space, self.duration, self.breaks = tree.space, tree.duration, tree.breaks
 
     def _motion(self, t: Array, left: bool) -> Motion:
-        k = np.clip(np.searchsorted(self.t, t, "right") - 1, 0, len(self.t) - 1)
-        nearer = np.minimum(k + 1, len(self.t) - 1)
-        k = np.where(self.t[nearer] - t < t - self.t[k], nearer, k)
+        k = np.searchsorted(0.5 * (self.t[1:] + self.t[:-1]), t)  # the nearest step
         guess = _ahead(self.tree, Motion(*(x[k] for x in self.steps)), t - self.t[k])
         return self.closing.motion(guess, self.tree._motion(t, left), t)
 

@@ -62,11 +62,8 @@ class Closing:
         self.robot, self.leads, self.follows = robot, leads, np.flatnonzero(~leads)
         self.leads_q = np.zeros(robot.nq, bool)
         for c in robot.independent:
-            own = own_rates(c.type)
-            if c.type.nv and leads[c.v].all():
-                self.leads_q[c.q] = True
-            elif leads[c.v].any():
-                self.leads_q[c.q] = [rate >= 0 and leads[c.v_start + rate] for rate in own]
+            own = [rate >= 0 and leads[c.v_start + rate] for rate in own_rates(c.type)]
+            self.leads_q[c.q] = True if c.nv and leads[c.v].all() else own
         self.ask = loop_functions(robot)
 
     def position(self, guess: Array, wanted: Array, t: Array) -> tuple[Array, Array]:
@@ -108,10 +105,10 @@ class Closing:
 
     def regular(self, q: Array, t: Array) -> Array:
         """Return (n,) whether the leaders determine the motion of the followers in these positions."""
-        K = self.ask("loop_jacobian", q, t=t)[..., self.follows]
-        s = np.linalg.svd(K, compute_uv=False)
-        m = len(self.follows)
-        return np.ones(len(q), bool) if not m else np.asarray(s[:, m - 1] > _SINGULAR * s[:, 0])
+        if not self.follows.size:
+            return np.ones(len(q), bool)
+        s = np.linalg.svd(self.ask("loop_jacobian", q, t=t)[..., self.follows], compute_uv=False)
+        return np.asarray(s[:, self.follows.size - 1] > _SINGULAR * s[:, 0])
 
     def complaint(self, q: Array, t: float) -> str:
         """Return the message for a time at which loops cannot be closed."""
@@ -152,13 +149,12 @@ def closings(robot: Robot, q: Array, t: Array, way: Array | None = None) -> Iter
                 "trajectory: simulate the robot, or open the loop (`robot.with_loops`)"
             )
     rank, motions = null_motions(loop_functions(robot)("loop_jacobian", q, t=t))
-    seen: list[bytes] = []
-    weights = [np.ones(robot.nv)] if way is None else [np.ones(robot.nv), np.abs(way)]
-    for weight in weights:
+    seen: set[bytes] = set()
+    for weight in [np.ones(robot.nv)] if way is None else [np.ones(robot.nv), way]:
         for k in np.flatnonzero(rank == rank.max()):
             leads = _leaders(robot, motions[k], weight)
             if leads is not None and leads.tobytes() not in seen:
-                seen.append(leads.tobytes())
+                seen.add(leads.tobytes())
                 yield Closing(robot, leads)
 
 
@@ -166,14 +162,16 @@ def _leaders(robot: Robot, N: Array, weight: Array) -> Array | None:
     """Return (nv,) which velocities determine all motions N (nv, f); None if there are no such joints."""
     leads = np.zeros(robot.nv, bool)
     Q = np.zeros((0, N.shape[1]))  # orthonormal rows: the motions that leaders determine
-    driven = set(robot.actuated)
-    single = {c.name for c in robot.independent if c.type.nq == c.type.nv and own_rates(c.type) == [*range(c.nv)]}
-    for group in (
-        [slice(k, k + 1) for c in robot.independent if c.name in single & driven for k in range(c.v_start, c.v.stop)],
-        [slice(k, k + 1) for c in robot.independent if c.name in single - driven for k in range(c.v_start, c.v.stop)],
-        [c.v for c in robot.independent if c.nv and c.name not in single],
-    ):
-        left = list(group)
+    driven: list[slice] = []
+    free: list[slice] = []
+    whole: list[slice] = []
+    for c in robot.independent:
+        if c.type.nq == c.type.nv and own_rates(c.type) == [*range(c.nv)]:
+            own = driven if c.name in robot.actuated else free
+            own += [slice(k, k + 1) for k in range(c.v_start, c.v.stop)]
+        elif c.nv:
+            whole.append(c.v)
+    for left in (driven, free, whole):
         while left and len(Q) < N.shape[1]:
             rest = [N[at] - N[at] @ Q.T @ Q for at in left]
             size = [float(np.linalg.svd(x, compute_uv=False)[-1]) if len(x) <= x.shape[1] else 0.0 for x in rest]

@@ -60,20 +60,16 @@ class Reach:
     """(..., nv): the joints that a limit holds."""
 
     def __str__(self) -> str:
-        reached, total = int(np.sum(self.reached)), int(np.size(self.reached))
-        lines = [f"{reached} of {total} reached"]
-        far = np.broadcast_to(~np.asarray(self.reached), np.shape(self.reached))
-        for why in ("limit", "singular", "steps"):
-            here = far & (np.asarray(self.why) == why)
+        lines = [f"{int(np.sum(self.reached))} of {int(np.size(self.reached))} reached"]
+        for why, text in _TEXTS.items():
+            here = np.asarray(self.why) == why
             if not here.any():
                 continue
-            text = f"{int(here.sum())} {_TEXTS[why]}"
-            if why == "limit":
-                held = np.asarray(self.stops)[here].any(axis=0)
-                names = [c.name for c in self.robot.independent if held[c.v].any()]
-                text += f" ({', '.join(names)})"
-            angle, distance = np.max(np.asarray(self.angle)[here]), np.max(np.asarray(self.distance)[here])
-            lines.append(f"{text}; off by up to {angle:.3g} rad, {distance:.3g} m")
+            held = self.stops[here].any(axis=0)
+            names = [c.name for c in self.robot.independent if held[c.v].any()]
+            joints = f" ({', '.join(names)})" if why == "limit" else ""
+            off = f"{np.max(self.angle[here]):.3g} rad, {np.max(self.distance[here]):.3g} m"
+            lines.append(f"{int(here.sum())} {text}{joints}; off by up to {off}")
         return "\n".join(lines)
 
 
@@ -91,11 +87,6 @@ class _State:
     q: Array
     steps: Array
     done: Array
-
-    def take(self, which: Array, other: _State) -> None:
-        """Replace a part of the batch."""
-        self.q[which], self.done[which] = other.q, other.done
-        self.steps[which] += other.steps
 
 
 def inverse_kinematics(
@@ -131,9 +122,9 @@ def inverse_kinematics(
         part = solver.of(rest)
         again = part.restarted(robot.random(generator, len(rest)), steps, through=bool(k % 2))
         old, new = (np.linalg.norm(part.goal.residuals(x), axis=1) for x in (state.q[rest], again.q))
-        worse = ~again.done & (new >= old)
-        again.q[worse] = state.q[rest][worse]
-        state.take(rest, again)
+        better = again.done | (new < old)
+        state.q[rest[better]], state.done[rest] = again.q[better], again.done
+        state.steps[rest] += again.steps
     if null is not None:
         prefer(solver, state, array(null, (..., robot.nq), "null"), steps)
     return _report(solver, state)
@@ -248,15 +239,17 @@ class _Solver:
         """Solve from positions q, with at most `steps` steps for each target."""
         n = len(q)
         state = _State(q.copy(), np.zeros(n, int), np.zeros(n, bool))
-        on, goal = np.arange(n), self.goal
-        r = goal.residuals(q)
-        state.done[:] = self.reached(r)
-        on, q, r, goal = _keep(~state.done, on, q, r, goal)
-        mu, grow, J = np.full(len(on), self.damping), np.full(len(on), 2.0), goal.derivatives(q)
-        for _ in range(steps):
-            if not on.size:
+        on, goal, r = np.arange(n), self.goal, self.goal.residuals(q)
+        mu, grow, stuck = np.full(n, self.damping), np.full(n, 2.0), np.zeros(n, bool)
+        for k in range(steps + 1):
+            state.q[on], state.done[on] = q, self.reached(r)
+            stay = ~(state.done[on] | stuck)
+            if not stay.all():
+                goal = goal.of(stay)
+                on, q, r, mu, grow = (y[stay] for y in (on, q, r, mu, grow))
+            if not on.size or k == steps:
                 break
-            x, expected = self.step(q, r, J, mu)
+            x, expected = self.step(q, r, goal.derivatives(q), mu)
             trial = self.within(self.robot.integrate(q, x))
             r1 = goal.residuals(trial)
             before, after = 0.5 * (r * r).sum(axis=1), 0.5 * (r1 * r1).sum(axis=1)
@@ -267,18 +260,8 @@ class _Solver:
             mu = np.maximum(mu, 1e-14)
             grow = np.where(better, 2.0, 2.0 * grow)
             state.steps[on] += 1
-            state.q[on] = q
-            done = self.reached(r)
-            state.done[on] = done
             stuck = (better & (before - after <= _STALLED * before)) | (mu > 1e12)
-            stay = ~(done | stuck)
-            on, q, r, goal = _keep(stay, on, q, r, goal)
-            mu, grow, J = mu[stay], grow[stay], goal.derivatives(q) if on.size else J[:0]
         return state
-
-
-def _keep(stay: Array, on: Array, q: Array, r: Array, goal: Targets) -> tuple[Array, Array, Array, Targets]:
-    return (on, q, r, goal) if stay.all() else (on[stay], q[stay], r[stay], goal.of(stay))
 
 
 def _flat(robot: Robot) -> tuple[Array, Array]:

@@ -82,10 +82,8 @@ def spline_in(
         if apart > 1e-9:
             raise ArgumentError(f"a periodic spline ends where it starts, but the last point is off by {apart:.3g}")
     h, d = np.diff(t), space.difference(q[:-1], q[1:])
-    if degree == 3:
-        at = splines.cubic(h, d, ends, (speeds[0], speeds[1]))
-    else:
-        at = splines.quintic(h, d, ends, (speeds[0], speeds[1]), (rises[0], rises[1]))
+    cubic = degree == 3
+    at = splines.cubic(h, d, ends, speeds) if cubic else splines.quintic(h, d, ends, speeds, rises)
     return Segments(space, t, q, *at)
 
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from ..arguments import Array, array, choice, pose, positive
 from ..errors import ArgumentError
 from .laws import LAWS
-from .motions import spline_in, straight, through_in, trapezoid, way
+from .motions import spline_in, through_in, trapezoid, way
 from .spaces import Lines, Poses, Screws
-from .trajectory import Motion, Trajectory
+from .trajectory import Motion, Straight, Trajectory
 
 __all__ = ["Function", "PosePath", "pose_path"]
 
@@ -105,7 +105,7 @@ def pose_path(
         return PosePath(through_in(space, poses, duration, law))
     if len(poses) != 2 or velocity is None or acceleration is None:
         raise ArgumentError("law='trapezoidal' needs two poses, and `velocity` and `acceleration` as (angular, linear)")
-    _, step = way(space, poses[0], poses[1])
+    start, step = way(space, poses[0], poses[1])
     far = np.linalg.norm(step.reshape(2, 3), axis=1)
     limits = (array(velocity, (2,), "velocity"), array(acceleration, (2,), "acceleration"))
     if any((x <= 0.0).any() for x in limits):
@@ -113,4 +113,4 @@ def pose_path(
     if far.max() == 0.0:
         raise ArgumentError("the two poses are the same")
     timing = trapezoid(far, limits, duration, ("the rotation", "the displacement").__getitem__)
-    return PosePath(straight(space, poses[0], poses[1], timing))
+    return PosePath(Straight(space, start, step, timing))

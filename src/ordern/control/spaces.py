@@ -9,7 +9,6 @@ rotate a body in space or in a plane, `screws` relates x' to the velocity.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 from .. import rotations
 from ..arguments import Array, pose
 from ..errors import ModelError
-from ..joints import Composite, Free, Joint, Planar, Spherical
+from ..joints import Free, Joint, Planar, Spherical
 from . import screws
 from .arguments import of_robot, position
 
@@ -122,9 +121,19 @@ class Configurations(Space):
     def __init__(self, robot: Robot) -> None:
         of_robot(robot)
         self.robot, self.nv = robot, robot.nv
-        parts = [part for c in robot.independent for part in _parts(c.type, c.v_start, c.name)]
-        self.curved = tuple((at, places) for at, places, _ in parts if places)
-        self.unknown = [name for _, places, name in parts if places == ()]
+        curved: list[tuple[slice, tuple[int, ...]]] = []
+        self.unknown: list[str] = []
+        """The joints whose charts are not known."""
+        for c in robot.independent:
+            start = c.v_start
+            for part, _ in c.type.serial_parts():
+                how: Any = type(part).integrate
+                if how in _CURVED:
+                    curved.append((slice(start, start + part.nv), _CURVED[how]))
+                elif part.nv and how is not Joint.integrate:
+                    self.unknown.append(c.name)
+                start += part.nv
+        self.curved = tuple(curved)
 
     def known(self) -> None:
         """Raise if the chart of a joint is not known."""
@@ -145,17 +154,6 @@ class Configurations(Space):
     def difference(self, a: Array, b: Array) -> Array:
         """Return the constant velocities from a to b; a spherical joint takes the short way."""
         return self.robot.difference(a, b)
-
-
-def _parts(joint: Joint, start: int, name: str) -> Iterator[tuple[slice, tuple[int, ...] | None, str]]:
-    """Yield the velocities of a joint with their places among six: None if it is flat, () if its chart is not known."""
-    if isinstance(joint, Composite):
-        for _, part, _, at in joint._slices():
-            yield from _parts(part, start + at.start, name)
-        return
-    how: Any = type(joint).integrate
-    if joint.nv:
-        yield slice(start, start + joint.nv), None if how is Joint.integrate else _CURVED.get(how, ()), name
 
 
 class Poses(Space):

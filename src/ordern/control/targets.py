@@ -112,11 +112,11 @@ def targets(
     if isinstance(weights, Mapping) and set(weights) - set(given):
         name = sorted(set(weights) - set(given), key=str)[0]
         raise ArgumentError(f"weights: there is no pose for the frame {name!r}")
-    found = [(robot.frame(name), pose(T, f"the pose for {name!r}", batch=True)) for name, T in given.items()]
-    shape = broadcast_shapes("poses and q0", batch, *(T.shape[:-2] for _, T in found))
+    poses = {name: pose(T, f"the pose for {name!r}", batch=True) for name, T in given.items()}
+    shape = broadcast_shapes("poses and q0", batch, *(T.shape[:-2] for T in poses.values()))
     each = []
-    for (name, _), (f, T) in zip(given.items(), found, strict=True):
-        w = weights.get(name) if isinstance(weights, Mapping) else weights
+    for name, T in poses.items():
+        f, w = robot.frame(name), weights.get(name) if isinstance(weights, Mapping) else weights
         w = np.ones(6) if w is None else array(w, (6,), f"weights of {f.name!r}")
         if (w < 0.0).any() or not w.any():
             raise ArgumentError(f"weights of {f.name!r} must not be below zero, nor all zero: {w}")

@@ -38,8 +38,8 @@ __all__ = ["TASKS", "TipTrajectory", "tip"]
 
 TASKS = {"pose": slice(0, 6), "orientation": slice(0, 3), "position": slice(3, 6)}
 """The rows of a frame's six velocities that each task controls."""
-_MOST = 20_000
-"""The largest number of knots; a path that needs more is refused."""
+_KNOTS = tuple(2**k for k in range(5, 15))
+"""The numbers of knots that are tried; a path that needs more is refused."""
 _DEPENDENT, _SINGULAR = 1e-9, 1e-7
 """Singular values below these parts of the largest: rows that depend on others, and a position that is singular."""
 _CONSISTENT = 1e-6
@@ -106,18 +106,14 @@ def tip(
     way = pose_path(poses, duration, path=path, law=law, times=times, velocity=velocity, acceleration=acceleration)
     follower = _Follower(robot, robot.frame(frame), way, TASKS[task], limits, positive(accuracy, "accuracy"))
     start = follower.start(q0)
-    count = 32
-    while True:
+    for count in _KNOTS:
         found = follower.follow(start, count)
         if max(found.error) <= accuracy:
             return found
-        count *= 2
-        if count > _MOST:
-            raise ArgumentError(
-                f"with {count // 2} knots the frame is still off its path by {found.error[0]:.2g} rad and "
-                f"{found.error[1]:.2g} m: the path is not smooth, or passes too near a singular position; ask for less "
-                "`accuracy`, or another path"
-            )
+    raise ArgumentError(
+        f"with {count} knots the frame is still off its path by {found.error[0]:.2g} rad and {found.error[1]:.2g} m: "
+        "the path is not smooth, or passes too near a singular position; use a larger `accuracy`, or another path"
+    )
 
 
 class _Follower:
@@ -156,13 +152,9 @@ class _Follower:
             return q
         return np.asarray(self.closing.position(q[None], q[None], np.zeros(1))[0][0])
 
-    def jacobian(self, q: Array) -> Array:
-        """Return the Jacobian of the task, in the world's axes."""
-        return self.robot.jacobian(q, self.frame, axes="world")[..., self.rows, :]
-
     def system(self, q: Array) -> Array:
-        """Return the Jacobian of the task, with the Jacobian of the loops below it."""
-        J = self.jacobian(q)
+        """Return the Jacobian of the task, in the world's axes, with the Jacobian of the loops below it."""
+        J = self.robot.jacobian(q, self.frame, axes="world")[..., self.rows, :]
         return J if self.closing is None else np.concatenate([J, self.robot.loop_jacobian(q)], axis=-2)
 
     def wanted(self, V: Array) -> Array:
@@ -177,8 +169,7 @@ class _Follower:
         r = self.rank
         if (s[..., r - 1] < _SINGULAR * s[..., 0]).any():
             raise np.linalg.LinAlgError
-        Vs = Vt[..., :r, :].swapaxes(-1, -2) / s[..., None, :r]
-        return np.asarray(Vs @ U[..., :r].swapaxes(-1, -2))
+        return np.asarray((Vt[..., :r, :].swapaxes(-1, -2) / s[..., None, :r]) @ U[..., :r].swapaxes(-1, -2))
 
     def velocity(self, q: Array, V: Array) -> Array:
         """Return the least velocity of the joints that moves the frame at V."""
@@ -233,15 +224,15 @@ class _Follower:
         self.require_kept(A, v, b, t)
         y = P.swapaxes(1, 2) @ v[..., None]
         bent = robot.acceleration(q, v, np.zeros(robot.nv), self.frame, axes="world")[:, self.rows]
-        asked = [x[:, self.rows] - bent for x in (after, before)]
+        wanted = [x[:, self.rows] - bent for x in (after, before)]
         if self.closing is not None:
             k = robot.loop_bias(q, v)
-            asked = [np.concatenate([x, -k], axis=-1) for x in asked]
+            wanted = [np.concatenate([x, -k], axis=-1) for x in wanted]
         h = 1e-5 / np.maximum(1.0, np.abs(v).max(axis=1, initial=0.0))[:, None, None]
         ahead, behind = (self.system(robot.integrate(q, x[:, 0] * v)) for x in (h, -h))
         free = ((ahead - behind) / (2.0 * h)).swapaxes(1, 2) @ y
         free = free - P @ (A @ free)
-        return v, [(P @ x[..., None] + free)[..., 0] for x in asked]
+        return v, [(P @ x[..., None] + free)[..., 0] for x in wanted]
 
     def require_kept(self, A: Array, v: Array, b: Array, t: Array) -> None:
         """Raise unless velocities move the frame along its path with all loops closed."""

@@ -71,8 +71,5 @@ def _series(result: Result, name: str) -> tuple[Any, Any, str]:
     fine = smooth(result)
     found = curves(fine, name)
     if len(found) != 1:
-        some = ", ".join(c.name for c in found[:4])
-        raise ArgumentError(
-            f"compare: {name!r} is {len(found)} numbers; choose one, such as {name}.{some.split(', ')[0]}"
-        )
+        raise ArgumentError(f"compare: {name!r} is {len(found)} numbers; choose one, such as {name}.{found[0].name}")
     return fine.t, found[0].values, found[0].unit

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import array
 from ..errors import ArgumentError
+from ..model import BASE
 from ..simulate.results.series import labels
 from .style import FAINT, INK, dress, figure, finished, map_of
 
@@ -53,7 +54,11 @@ def mass_matrix(
     count = int(there.sum())
     dress(ax, f"{robot.name}: {count} of {n * n} entries" if title is None else title)
     ax.grid(False)
-    _names(ax, labels(robot)[1])
+    if n <= _MOST_NAMES:
+        names, size = labels(robot)[1], max(3.0, min(7.5, 190.0 / n))
+        ax.set_xticks(range(n), names, rotation=90, fontsize=size)
+        ax.set_yticks(range(n), names, fontsize=size)
+        ax.tick_params(length=0)
     bar = made.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("coupling", fontsize=8, color=INK)
     bar.ax.tick_params(labelsize=7, color=FAINT)
@@ -63,21 +68,9 @@ def mass_matrix(
 
 def coupled(robot: Robot) -> NDArray[np.bool_]:
     """Return which entries of the mass matrix may be nonzero: those of freedoms that carry a common body."""
-    carries = np.zeros((robot.nv, len(robot.bodies)), dtype=bool)
-    for k in range(len(robot.bodies)):
-        body = k
-        while body >= 0:
-            c = robot.joints[body]
-            carries[c.v, k] = True
-            body = c.parent
-    return np.asarray(carries.astype(float) @ carries.T.astype(float) > 0.0)
-
-
-def _names(ax: Any, names: tuple[str, ...]) -> None:
-    """Write the names of the freedoms, as large as there is room."""
-    if len(names) > _MOST_NAMES:
-        return
-    size = max(3.0, min(7.5, 190.0 / len(names)))
-    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
-    ax.set_yticks(range(len(names)), names, fontsize=size)
-    ax.tick_params(length=0)
+    moves = np.zeros((len(robot.bodies), robot.nv))
+    for k, c in enumerate(robot.joints):
+        if c.parent != BASE:
+            moves[k] = moves[c.parent]
+        moves[k, c.v] = 1.0
+    return np.asarray(moves.T @ moves > 0.0)

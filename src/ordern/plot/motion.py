@@ -36,12 +36,7 @@ PANELS = {
 }
 """Names with their own panels; all series of a motion can be drawn, too."""
 
-_TITLES = {
-    "q": "Position",
-    "v": "Velocity",
-    "a": "Acceleration",
-    "tau": "Joint force",
-}
+_TITLES = {"q": "Position", "v": "Velocity", "a": "Acceleration", "tau": "Joint force"}
 _MOST_PATHS = 7
 
 
@@ -71,22 +66,15 @@ def motion(
         raise ArgumentError(f"plot: a motion with {len(result)} samples is not a curve; at least 2 are needed")
     if not 1.0 <= width <= 100.0:
         raise ArgumentError(f"plot: width is in inches, between 1 and 100; given {width!r}")
-    wanted = what or _usual(result)
-    picked = chosen(result.robot, joints)
-    fine = smooth(result)
+    forces = ("tau",) if np.nan_to_num(result.tau).any() else ()
+    picked, fine = chosen(result.robot, joints), smooth(result)
     panels: list[Panel] = []
-    for name in wanted:
+    for name in what or ("q", "v", *forces, "energy"):
         panels += _panels(name, fine, result, picked, frames)
     made, first = _composed(panels, width)
     if first is not None:
         name_events(first, result)
-    heading = result.robot.name if title is None else title
-    return finished(made, save, heading)
-
-
-def _usual(result: Result) -> tuple[str, ...]:
-    forces = bool(np.nan_to_num(result.tau).any())
-    return ("q", "v", *(("tau",) if forces else ()), "energy")
+    return finished(made, save, result.robot.name if title is None else title)
 
 
 def _panels(name: str, fine: Result, given: Result, joints: frozenset[str] | None, frames: Any) -> list[Panel]:
@@ -141,7 +129,7 @@ def _composed(panels: Sequence[Panel], width: float) -> tuple[Any, Any]:
             axes.append(made.add_subplot(place, **({"projection": "3d"} if p.solid else options)))
             if p.over_time:
                 first = first or axes[-1]
-        p.draw(axes)
+        p.draw(*axes)
         if p.over_time:
             _label_time(axes, p, last)
     return made, first

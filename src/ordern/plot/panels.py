@@ -34,7 +34,7 @@ _APART = 0.025
 class Panel:
     """`count` axes in so many columns, each of this height in inches, and what draws on them."""
 
-    draw: Callable[[Sequence[Any]], None]
+    draw: Callable[..., None]
     count: int = 1
     columns: int = 1
     height: float = 1.75
@@ -67,8 +67,7 @@ def _plotted(ax: Any, t: Array, series: Mapping[str, Array], **look: Any) -> lis
 
 
 def _together(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel:
-    def draw(axes: Sequence[Any]) -> None:
-        (ax,) = axes
+    def draw(ax: Any) -> None:
         handles = _plotted(ax, result.t, {c.name: c.values for c in what})
         dress(ax, title, y=unit)
         mark_events(ax, result)
@@ -82,7 +81,7 @@ def _apart(result: Result, what: Sequence[Curve], title: str, unit: str) -> Pane
     groups = [(name, list(own)) for name, own in groupby(what, key=lambda c: c.group)]
     columns = 3 if len(groups) <= 12 else 4
 
-    def draw(axes: Sequence[Any]) -> None:
+    def draw(*axes: Any) -> None:
         everything = np.concatenate([c.values[np.isfinite(c.values)] for c in what])
         low, high = everything.min(initial=0.0), everything.max(initial=0.0)
         room = 0.06 * (high - low) or 1.0
@@ -102,8 +101,7 @@ def _apart(result: Result, what: Sequence[Curve], title: str, unit: str) -> Pane
 def _rows(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel:
     """Return an image with a row for each curve."""
 
-    def draw(axes: Sequence[Any]) -> None:
-        (ax,) = axes
+    def draw(ax: Any) -> None:
         image = np.stack([c.values for c in what])
         most = float(np.abs(image[np.isfinite(image)]).max(initial=0.0)) or 1.0
         edges = np.concatenate([result.t[:1], 0.5 * (result.t[1:] + result.t[:-1]), result.t[-1:]])
@@ -123,8 +121,7 @@ def _rows(result: Result, what: Sequence[Curve], title: str, unit: str) -> Panel
 def energy(result: Result, at_samples: Result) -> Panel:
     """Return a panel with kinetic, potential and total energy, and the energy error on a second scale."""
 
-    def draw(axes: Sequence[Any]) -> None:
-        (ax,) = axes
+    def draw(ax: Any) -> None:
         named = {"kinetic": result.kinetic, "potential": result.potential, "total": result.energy}
         handles = _plotted(ax, result.t, named)
         handles[-1].set_color(INK)

@@ -33,7 +33,7 @@ def phase(result: Result, q: Sequence[Curve], v: Sequence[Curve]) -> Panel:
         raise ArgumentError(f"plot: {len(pairs)} phase portraits are too many to read; choose some by joints=[...]")
     columns = min(len(pairs), 3 if len(pairs) <= 6 else 4)
 
-    def draw(axes: Sequence[Any]) -> None:
+    def draw(*axes: Any) -> None:
         for ax, (position, velocity) in zip(axes, pairs, strict=True):
             _in_time(ax, result.t, np.stack([position.values, velocity.values], axis=1))
             dress(ax, position.name, position.unit, velocity.unit)
@@ -50,16 +50,17 @@ def flat_paths(result: Result, frames: Sequence[str]) -> Panel:
     planes = [(i, j) for i, j in combinations(range(3), 2) if moving[i] or moving[j]]
     if moving.sum() == 2:
         planes = [(i, j) for i, j in planes if moving[i] and moving[j]]
+    planes = planes or [(0, 2)]
 
-    def draw(axes: Sequence[Any]) -> None:
-        for k, (ax, (i, j)) in enumerate(zip(axes, planes or [(0, 2)], strict=True)):
+    def draw(*axes: Any) -> None:
+        for k, (ax, (i, j)) in enumerate(zip(axes, planes, strict=True)):
             handles = _draw_paths(ax, result.t, {name: p[:, [i, j]] for name, p in paths.items()})
             dress(ax, _title(frames) if k == 0 else "", f"{_AXES[i]}, m", f"{_AXES[j]}, m")
             ax.set_aspect("equal", adjustable="datalim")
             if k + 1 == len(axes) and len(frames) > 1:
                 legend(ax, handles, above=False)
 
-    count = max(len(planes), 1)
+    count = len(planes)
     return Panel(draw, count, count, 2.5 if count > 1 else 3.6, over_time=False)
 
 
@@ -67,8 +68,7 @@ def solid_paths(result: Result, frames: Sequence[str]) -> Panel:
     """Return a panel with paths of frames in space, and their shadows."""
     paths = {frame: result.position(frame) for frame in frames}
 
-    def draw(axes: Sequence[Any]) -> None:
-        (ax,) = axes
+    def draw(ax: Any) -> None:
         everything = np.concatenate(list(paths.values()))
         middle = 0.5 * (everything.max(axis=0) + everything.min(axis=0))
         half = 0.55 * float(_extent(paths).max()) or 0.5

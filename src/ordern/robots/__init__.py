@@ -12,17 +12,14 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import unknown_name
 from ..model import ModelBuilder
 from .generated import chain, tree
 from .mechanisms import MECHANISMS
 
 __all__ = ["builder", "chain", "families", "known", "names", "positions", "tree"]
-
-Array = NDArray[np.float64]
-
 
 _ROBOTS = {
     "double-pendulum": "double_pendulum",

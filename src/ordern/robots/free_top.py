@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..joints import Spherical
 from ..model import ModelBuilder
+from .generated import disc
 
 __all__ = ["ACROSS", "ALONG", "HEIGHT", "MASS", "free_top"]
 
@@ -16,10 +17,9 @@ MASS = 0.5
 HEIGHT = 0.06
 """The height of the mass centre above the point."""
 _RADIUS, _THICKNESS = 0.04, 0.02
-ACROSS = MASS * (3.0 * _RADIUS**2 + _THICKNESS**2) / 12.0
-"""Inertia about the mass centre and an axis across that of symmetry."""
-ALONG = MASS * _RADIUS**2 / 2.0
-"""Inertia about the axis of symmetry."""
+_DISC = disc(MASS, _RADIUS, _THICKNESS)
+ACROSS, _, ALONG = _DISC["inertia"]
+"""Moments of inertia about the mass centre: across the axis of symmetry, and about it."""
 
 
 def free_top() -> ModelBuilder:
@@ -27,14 +27,6 @@ def free_top() -> ModelBuilder:
     return (
         ModelBuilder("free-top")
         .body("base")
-        .body(
-            "top",
-            parent="base",
-            joint=Spherical(),
-            joint_name="point",
-            mass=MASS,
-            com=(0.0, 0.0, HEIGHT),
-            inertia=(ACROSS, ACROSS, ALONG),
-        )
+        .body("top", parent="base", joint=Spherical(), joint_name="point", com=(0.0, 0.0, HEIGHT), **_DISC)
         .frame("crown", "top", at=(0.0, 0.0, HEIGHT + _THICKNESS / 2.0))
     )

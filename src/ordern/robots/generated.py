@@ -19,7 +19,7 @@ from ..errors import ModelError
 from ..joints import Joint, Revolute
 from ..model import ModelBuilder, Placement
 
-__all__ = ["at_least_one", "chain", "rod", "sizes", "tree"]
+__all__ = ["at_least_one", "chain", "disc", "rod", "sizes", "tree"]
 
 JointLike = Joint | type[Joint]
 
@@ -77,8 +77,13 @@ def tree(
 
 def rod(mass: float, length: float, radius: float) -> dict[str, Any]:
     """Return mass, mass centre and inertia of a uniform round rod from the origin along -z."""
-    across = mass * (3.0 * radius**2 + length**2) / 12.0
-    return {"mass": mass, "com": (0.0, 0.0, -length / 2.0), "inertia": (across, across, mass * radius**2 / 2.0)}
+    return {"com": (0.0, 0.0, -length / 2.0), **disc(mass, radius, length)}
+
+
+def disc(mass: float, radius: float, thickness: float = 0.0) -> dict[str, Any]:
+    """Return mass and inertia of a uniform disc around the origin, with its axis along z."""
+    across = mass * (3.0 * radius**2 + thickness**2) / 12.0
+    return {"mass": mass, "inertia": (across, across, mass * radius**2 / 2.0)}
 
 
 def _grown(
@@ -105,10 +110,8 @@ def _grown(
 
     builder = ModelBuilder(name, gravity).body("base")
     generation, ends, born = [0], [0.0], [0]
-    for k in range(1, n + 1):
-        parent = parents[k - 1]
-        l, m, r = drawn[k - 1]
-        turn = generation[parent]
+    for k, (parent, (l, m, r)) in enumerate(zip(parents, drawn, strict=True), 1):
+        carrier, turn = f"link{parent}" if parent else "base", generation[parent]
         at: Any = (0.0, 0.0, ends[parent])
         if tilts is not None:
             at = Placement.xyz_rpy(at, tilts[k - 1])
@@ -116,14 +119,7 @@ def _grown(
             outward = fan[born[parent]]
             at = Placement(outward.rotation, at) if tilts is None else at @ outward
         moving = made[turn % len(made)] if axes is None else _made(kinds[turn % len(kinds)], axes[k - 1])
-        builder.body(
-            f"link{k}",
-            parent=f"link{parent}" if parent else "base",
-            joint=moving,
-            joint_name=f"joint{k}",
-            at=at,
-            **rod(m, l, r),
-        )
+        builder.body(f"link{k}", parent=carrier, joint=moving, joint_name=f"joint{k}", at=at, **rod(m, l, r))
         generation.append(turn + 1)
         ends.append(-l)
         born.append(0)

@@ -7,8 +7,8 @@ sliders of other joints move them along their own velocities, from the neutral p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
+from functools import cache, reduce
 from itertools import accumulate, chain, islice, permutations
 
 import numpy as np
@@ -30,6 +30,8 @@ _WORDS: dict[type[Joint], tuple[str, ...]] = {
     Planar: ("angle", "x", "y"),
     RollingDisc: ("heading", "lean", "roll", "x", "y"),
 }
+_LIKELY = {3: ((2, 1, 0),), 6: ((0, 1, 2, 5, 4, 3),)}
+"""Orders of the sliders of roll, pitch and yaw, and of a free body, which are tried first."""
 _MOST_ORDERS = 720
 Maps = tuple[Callable[[Array], Array], Callable[[Array], Array]]
 
@@ -190,20 +192,9 @@ def factors(joint: Joint) -> tuple[Factor, ...] | None:
     rng = np.random.default_rng(0)
     samples = rng.uniform(-1, 1, (3, len(at)))
     expected = [_poses(joint, s) for s in samples]
-    for order in islice(_orders(len(at)), _MOST_ORDERS):
-        if all(np.allclose(_product(twists, order, s), T, atol=1e-9) for s, T in zip(samples, expected, strict=True)):
+    orders = chain(_LIKELY.get(len(at), ()), permutations(range(len(at))))
+    for order in islice(orders, _MOST_ORDERS):
+        products = [reduce(np.matmul, (exp_pose(s[i] * twists[i]) for i in order), np.eye(4)) for s in samples]
+        if np.allclose(products, expected, atol=1e-9):
             return tuple(Factor(i, tuple(twists[i].tolist())) for i in order)
     return None
-
-
-def _orders(n: int) -> Iterator[tuple[int, ...]]:
-    """Yield orders of the sliders, likely ones first."""
-    yield from {3: ((2, 1, 0),), 6: ((0, 1, 2, 5, 4, 3),)}.get(n, ())
-    yield from permutations(range(n))
-
-
-def _product(twists: list[Array], order: tuple[int, ...], s: Array) -> Array:
-    T = np.eye(4)
-    for i in order:
-        T = T @ exp_pose(s[i] * twists[i])
-    return T

@@ -83,21 +83,20 @@ class Looks:
             visual, solid = [Part(p.body, p.solid, palette[p.body]) for p in solid], []
         shown = {p.body for p in visual}
         self.parts = (*visual, *solid, *self._bones(shown))
-        self.size = self._size()
+        corners = self.corners(self.model.neutral()[None])
+        extent = float(np.linalg.norm(np.ptp(corners, axis=0))) if len(corners) else 0.0
+        self.size = extent if extent > 1e-6 else self.skeleton.size
 
     def _bones(self, shown: set[int]) -> Iterator[Part]:
         """Yield the skeleton: all of it, or the bodies with mass and without a shape."""
-        m = self.model
-        if not shown:
-            for solid in self.skeleton.base():
-                yield Part(BASE, solid, FOOT)
-        for k, body in enumerate(m.bodies):
+        for solid in () if shown else self.skeleton.base():
+            yield Part(BASE, solid, FOOT)
+        for k, body in enumerate(self.model.bodies):
             if k in shown or (shown and body.mass <= 0.0):
                 continue
             for solid in self.skeleton.solids(k):
                 yield Part(k, solid, self.colours[k])
-            hub = self.skeleton.hub(k)
-            if hub is not None:
+            if (hub := self.skeleton.hub(k)) is not None:
                 yield Part(k, hub, HUB)
 
     def _parts(self, shape: Shape) -> Iterator[Part]:
@@ -124,11 +123,6 @@ class Looks:
             except MeshError as e:
                 self.missing[shape.file] = str(e)
         return self._read.get(key, [])
-
-    def _size(self) -> float:
-        corners = self.corners(np.array([self.model.neutral()]))
-        extent = float(np.linalg.norm(np.ptp(corners, axis=0))) if len(corners) else 0.0
-        return extent if extent > 1e-6 else self.skeleton.size
 
     def corners(self, q: Array) -> Array:
         """Return the corners (N, 3), in the world, of boxes around all parts at positions (T, nq)."""

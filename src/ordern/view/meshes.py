@@ -18,7 +18,6 @@ __all__ = ["Coloured", "MeshError", "find_mesh", "read_mesh"]
 
 Coloured = tuple[Solid, tuple[float, float, float, float] | None]
 _FOLDERS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
-_SCHEMES = ("package", "model")
 
 
 class MeshError(Exception):
@@ -28,15 +27,10 @@ class MeshError(Exception):
 def find_mesh(model: Model, shape: Shape) -> Path:
     """Return the file of a mesh. Packages are searched above the robot's file, then in the paths of ROS and Gazebo."""
     scheme, found, rest = shape.file.partition("://")
-    if not found:
-        candidates: Iterator[Path] = iter([_home(model) / shape.file])
-    elif scheme == "file":
-        candidates = iter([Path(unquote(rest))])
-    elif scheme in _SCHEMES:
-        candidates = _packaged(model, rest)
-    else:
+    if found and scheme not in ("file", "package", "model"):
         raise MeshError(f"only files are read, no {scheme}://")
-    for path in candidates:
+    plain = Path(unquote(rest)) if found else _home(model) / shape.file
+    for path in _packaged(model, rest) if scheme in ("package", "model") else (plain,):
         if path.is_file():
             return path
     raise MeshError("no such file")
@@ -85,8 +79,7 @@ def _colour(visual: Any) -> tuple[float, float, float, float] | None:
     """Return the main colour of a surface, if it has one of its own."""
     if not getattr(visual, "defined", False):
         return None
-    material = getattr(visual, "material", None)
-    main = getattr(material, "main_color", None) if material is not None else getattr(visual, "main_color", None)
+    main = getattr(getattr(visual, "material", None) or visual, "main_color", None)
     if main is None:
         return None
     r, g, b, a = (float(x) / 255 for x in main)

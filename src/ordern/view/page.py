@@ -121,10 +121,7 @@ def _panel_data(stage: Stage, scene: Scene) -> dict[str, Any]:
             for name, c in curves.items()
         }
         data["times"] = _short(t - t[0])
-        data["motion"] = {
-            "t": _short(rows.t - rows.t[0]),
-            "values": [_short(charts.values(q)) for q in rows.q],
-        }
+        data["motion"] = {"t": _short(rows.t - rows.t[0]), "values": [_short(charts.values(q)) for q in rows.q]}
     return data
 
 

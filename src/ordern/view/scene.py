@@ -58,12 +58,12 @@ class Scene:
         for k, body in enumerate(looks.model.bodies):
             self.bodies.append(scene.add_frame(f"/robot/{k} {body.name.replace('/', '_')}", show_axes=False))
         base = scene.add_frame("/robot/base", show_axes=False)
-        names = {BASE: base.name, **{k: node.name for k, node in enumerate(self.bodies)}}
         for k, part in enumerate(looks.parts):
             if part.collision and not collision:
                 continue
             group = "collision shapes" if part.collision else "shapes"
-            self._mesh(group, f"{names[part.body]}/part {k}", part.solid, part.colour, part.opacity)
+            node = base if part.body == BASE else self.bodies[part.body]
+            self._mesh(group, f"{node.name}/part {k}", part.solid, part.colour, part.opacity)
         if len(self.bodies) <= _MOST_DETAILED:
             for k, node in enumerate(self.bodies):
                 self._details(k, node.name)
@@ -85,10 +85,8 @@ class Scene:
         """Add frame, axis, mass centre and inertia of a body."""
         looks, body = self.looks, self.looks.model.bodies[k]
         size = looks.size
-        frame = self.server.scene.add_frame(
-            f"{name}/frame", axes_length=0.07 * size, axes_radius=0.003 * size, visible=TOGGLES["body frames"]
-        )
-        self.groups.setdefault("body frames", []).append(frame)
+        look = {"axes_length": 0.07 * size, "axes_radius": 0.003 * size, "visible": TOGGLES["body frames"]}
+        self.groups.setdefault("body frames", []).append(self.server.scene.add_frame(f"{name}/frame", **look))
         axis = axis_of(looks.model.joints[k].type)
         if axis is not None:
             line = cylinder(0.0035 * size, 0.22 * size).at(axis.placement)
@@ -125,7 +123,6 @@ class Scene:
             cell_color=(225, 228, 233),
             section_color=(198, 203, 211),
             cell_thickness=0.8,
-            section_thickness=1.0,
             infinite_grid=True,
             fade_distance=9 * looks.size,
             shadow_opacity=0.22,
@@ -141,23 +138,18 @@ class Scene:
         self._camera(corners, q[0])
 
     def _camera(self, corners: Array, q: Array) -> None:
-        up, size = self.looks.up, self.looks.size
         low, high = corners.min(axis=0), corners.max(axis=0)
-        middle = (low + high) / 2
-        radius = max(float(np.linalg.norm(high - low)) / 2, 0.3 * size)
-        direction = self._direction(q)
-        camera = self.server.initial_camera
+        middle, radius = (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, 0.3 * self.looks.size)
         distance = 1.02 * radius / math.sin(_FOV / 2)
-        camera.fov = _FOV
-        camera.near, camera.far = 0.01 * distance, 60 * distance
-        camera.position = middle + distance * direction
-        camera.look_at = middle
-        camera.up = up
+        camera = self.server.initial_camera
+        camera.fov, camera.near, camera.far = _FOV, 0.01 * distance, 60 * distance
+        camera.position, camera.look_at = middle + distance * self._direction(q), middle
+        camera.up = self.looks.up
 
     def _direction(self, q: Array) -> Array:
         """Return the direction of the camera: from the front and above, or at a right angle to a planar robot."""
         up = self.looks.up
-        x = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+        x = np.eye(3)[0 if abs(up[0]) < 0.9 else 1]
         x = x - (x @ up) * up
         x /= np.linalg.norm(x)
         y = np.cross(up, x)

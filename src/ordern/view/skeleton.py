@@ -45,19 +45,12 @@ def axis_of(joint: Joint) -> Axis | None:
     return Axis(np.zeros(3), v / np.linalg.norm(v), False) if np.linalg.norm(v) > 1e-9 else None
 
 
-def principal(body: Body) -> tuple[Array, Array]:
-    """Return the principal moments of a body's inertia, and their axes as columns of a rotation."""
-    moments, axes = np.linalg.eigh(body.inertia_matrix)
-    if np.linalg.det(axes) < 0:
-        axes[:, 0] = -axes[:, 0]
-    return moments, axes
-
-
 def equivalent(body: Body) -> tuple[Array, Array] | None:
     """Return the sides of the uniform box with a body's mass and inertia, and its 4x4 placement in the body's frame."""
     if body.mass <= 0.0:
         return None
-    moments, axes = principal(body)
+    moments, axes = np.linalg.eigh(body.inertia_matrix)
+    axes[:, 0] *= np.sign(np.linalg.det(axes))
     squares = 6.0 * (moments.sum() - 2.0 * moments) / body.mass
     if squares.max() <= 0.0:
         return None
@@ -88,7 +81,10 @@ class Skeleton:
         lengths = [x for ends in self._ends for p in ends if (x := float(np.linalg.norm(p))) > 1e-4 * self.size]
         typical = float(np.median(lengths)) if lengths else self.size
         self.radius = min(0.035 * self.size, 0.2 * typical)
-        self._carried = self._masses()
+        self._carried = np.array([b.mass for b in model.bodies])  # by each joint
+        for k, c in reversed(list(enumerate(model.joints))):
+            if c.parent != BASE:
+                self._carried[c.parent] += self._carried[k]
 
     def _ends_of(self, k: int) -> list[Array]:
         """Return the end points of a body, in its frame: joints of children and loops, or frames fixed to it."""
@@ -108,15 +104,6 @@ class Skeleton:
             return extent
         boxes = [found[0].max() for b in self._model.bodies if (found := equivalent(b)) is not None]
         return float(2.0 * max(boxes)) if boxes else 1.0
-
-    def _masses(self) -> Array:
-        """Return the mass that each joint carries."""
-        m = self._model
-        carried = np.array([b.mass for b in m.bodies])
-        for k in reversed(range(len(carried))):
-            if m.joints[k].parent != BASE:
-                carried[m.joints[k].parent] += carried[k]
-        return carried
 
     def thickness(self, k: int) -> float:
         """Return the radius of a body's tubes: tubes that carry more are thicker."""
@@ -139,13 +126,10 @@ class Skeleton:
                 if np.linalg.norm(b - a) > 0.3 * r:
                     found.append(capsule(r, float(np.linalg.norm(b - a))).at(along(a, b)))
         if isinstance(joint, Prismatic) and axis is not None:
-            back = -axis.direction * min(0.35 * self.size, self._travel(k))
-            found.append(cylinder(0.6 * r, float(np.linalg.norm(back))).at(along(back, np.zeros(3))))
+            upper = self._model.joints[k].upper[0]
+            travel = min(0.35 * self.size, upper if 0.0 < upper < self.size else 0.3 * self.size)
+            found.append(cylinder(0.6 * r, travel).at(along(-travel * axis.direction, np.zeros(3))))
         return found
-
-    def _travel(self, k: int) -> float:
-        upper = self._model.joints[k].upper[0]
-        return upper if 0.0 < upper < self.size else 0.3 * self.size
 
     def mass_solid(self, k: int) -> Solid | None:
         """Return a box, or a disc, with the body's inertia, for bodies without tubes."""
@@ -156,7 +140,7 @@ class Skeleton:
         sides, T = found
         if len(self._model.bodies) > 1:  # a tool, not the main thing
             sides = sides * min(1.0, 0.16 * self.size / float(sides.max()))
-        small, middle, large = principal(body)[0]
+        small, middle, large = np.linalg.eigvalsh(body.inertia_matrix)
         if abs(small - middle) < 0.01 * large and large > 1.2 * middle:  # a disc about its third axis
             radius = float(np.sqrt(2.0 * large / body.mass))
             height = float(np.sqrt(max(12.0 * middle / body.mass - 3.0 * radius**2, 0.0)))
@@ -186,23 +170,19 @@ class Skeleton:
 
     def tips(self) -> list[tuple[int, Array]]:
         """Return the bodies without children, farthest out first, and their end points in their own frames."""
-        leaves = [k for k in range(len(self._model.bodies)) if k not in self._children]
-        depth = [0] * len(self._model.bodies)
-        for k, c in enumerate(self._model.joints):
-            depth[k] = 0 if c.parent == BASE else depth[c.parent] + 1
-        leaves.sort(key=lambda k: -depth[k])
+        depth: list[int] = []
+        for c in self._model.joints:
+            depth.append(0 if c.parent == BASE else depth[c.parent] + 1)
+        leaves = sorted((k for k in range(len(depth)) if k not in self._children), key=lambda k: -depth[k])
         return [(k, max(self._ends[k], key=lambda p: float(p @ p), default=np.zeros(3))) for k in leaves]
 
     def base(self) -> list[Solid]:
         """Return a foot, and the solids from it to the first joints."""
         roots = [c for c in self._model.joints if c.parent == BASE]
-        held = [c for c in roots if not isinstance(c.type, (Free, RollingDisc))]
-        if not held:
+        feet = [c.placement.p for c in roots if not isinstance(c.type, (Free, RollingDisc))]
+        if not feet:
             return []
         r = 1.15 * self.radius
-        found = [cylinder(2.4 * r, 0.8 * r, 0.2 * r).at(along(-0.4 * r * self._up, 0.4 * r * self._up))]
-        for c in held:
-            p = c.placement.p
-            if np.linalg.norm(p) > 0.5 * r:
-                found.append(cylinder(1.25 * r, float(np.linalg.norm(p))).at(along(np.zeros(3), p)))
-        return found
+        foot = cylinder(2.4 * r, 0.8 * r, 0.2 * r).at(along(-self._up, self._up))
+        far = [(p, float(np.linalg.norm(p))) for p in feet if np.linalg.norm(p) > 0.5 * r]
+        return [foot, *(cylinder(1.25 * r, length).at(along(np.zeros(3), p)) for p, length in far)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import Array
 from ..records import dataclass
-from ..rotations import pose
+from ..rotations import from_z, pose
 
 __all__ = ["Solid", "along", "box", "capsule", "cylinder", "ellipsoid", "round_box", "turned"]
 
@@ -124,8 +124,4 @@ def along(a: Array, b: Array) -> Array:
     """Return the 4x4 placement halfway between two points, whose z goes from a to b."""
     z = np.asarray(b, float) - a
     length = np.linalg.norm(z)
-    z = z / length if length > 0 else np.array([0.0, 0.0, 1.0])
-    x = np.eye(3)[int(np.argmin(np.abs(z)))]
-    y = np.cross(z, x)
-    y /= np.linalg.norm(y)
-    return pose(np.stack([np.cross(y, z), y, z], axis=1), (np.asarray(a) + b) / 2)
+    return pose(from_z(z / length if length > 0 else (0.0, 0.0, 1.0)), (np.asarray(a) + b) / 2)

@@ -17,7 +17,6 @@ from ..records import dataclass
 from ..rotations import quaternion_from_matrix
 from ..simulate.results.series import labels
 from .charts import Charts
-from .forces import arrows, external_forces, joint_forces
 from .looks import Colour, Looks, shades
 from .motion import Motion, motion_of, rest, thinned
 from .scene import Scene
@@ -25,7 +24,7 @@ from .scene import Scene
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Curves", "Stage"]
+__all__ = ["Curves", "Stage", "arrows", "joint_forces"]
 
 _MOST_CURVES = 12
 _MOST_POINTS = 400
@@ -123,11 +122,11 @@ class Stage:
         return found
 
     def _forces(self, motion: Motion) -> dict[str, Array]:
-        pushed = None if self.external is None else external_forces(self.robot, self.external, len(motion.q))
-        found = {"joint forces": joint_forces(self.robot, motion, pushed)}
-        if pushed is not None:
-            found["external forces"] = pushed[..., 3:]
-        return found
+        if self.external is None:
+            return {"joint forces": joint_forces(self.robot, motion)}
+        pushed = np.asarray(self.robot._forces(self.external), float)
+        pushed = np.broadcast_to(pushed, (len(motion.q), len(self.robot.bodies), 6))
+        return {"joint forces": joint_forces(self.robot, motion, pushed), "external forces": pushed[..., 3:]}
 
     def arrows(self, motion: Motion) -> Mapping[str, list[Array]]:
         """Return the segments of the arrows at each time, by kind of force."""
@@ -163,3 +162,28 @@ class Stage:
     def _colours(self, counts: Iterable[tuple[int, int]]) -> tuple[Colour, ...]:
         """Return shades of the colours of joints, given as pairs: the joint, and its number of curves."""
         return tuple(shade for k, n in counts for shade in shades(self.looks.colours[k], n))
+
+
+def joint_forces(robot: Robot, motion: Motion, external: Array | None = None) -> Array:
+    """Return the forces (T, n, 3) that joints transmit to their bodies, in the bodies' frames.
+
+    A motion without velocities counts as rest, and one without accelerations or joint forces as one of constant
+    velocity.
+    """
+    v = np.zeros((len(motion.q), robot.nv)) if motion.v is None else motion.v
+    known: dict[str, Any] = {"a": np.zeros_like(v)} if motion.v is None or motion.a is None else {"a": motion.a}
+    if motion.v is not None and motion.tau is not None and (motion.a is None or robot.nc):
+        known = {"tau": motion.tau}
+    if robot.nc and "tau" not in known:  # motors at all joints, so that the loops transmit no force
+        robot = robot.opened()
+    # unchecked: loops may be slightly open in a motion from a file, or from a rough integrator
+    wrenches = robot.joint_wrenches(motion.q, v, external=external, check=False, **known)
+    return np.asarray(wrenches[..., 3:])
+
+
+def arrows(poses: Array, forces: Array, scale: float, least: float) -> Array:
+    """Return segments (N, 2, 3) from the bodies' origins along forces (n, 3) in their frames, without short ones."""
+    start = poses[:, :3, 3]
+    step = scale * np.einsum("nij,nj->ni", poses[:, :3, :3], forces)
+    keep = np.linalg.norm(step, axis=1) > least
+    return np.stack([start[keep], start[keep] + step[keep]], axis=1)

@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import ModelError
 from ...joints import Closure, PointOnLine, Revolute
 from ...model import ModelBuilder
-from ..generated import sizes
+from ..generated import disc, sizes
 
 __all__ = ["ABOUT", "angle", "bar", "block", "disc", "flat", "hinge", "leg", "linkage", "meeting", "pin", "sizes"]
 
@@ -62,12 +62,6 @@ def block(mass: float, sides: Sequence[float], com: Sequence[float] = (0.0, 0.0,
     """Return mass, mass centre and inertia of a uniform box with these sides."""
     xx, yy, zz = (s * s for s in sides)
     return {"mass": mass, "com": tuple(com), "inertia": tuple(mass / 12.0 * s for s in (yy + zz, xx + zz, xx + yy))}
-
-
-def disc(mass: float, radius: float, thickness: float = 0.0) -> dict[str, Any]:
-    """Return mass and inertia of a uniform disc around the origin, with its axis along z."""
-    across = mass * (3.0 * radius**2 + thickness**2) / 12.0
-    return {"mass": mass, "inertia": (across, across, mass * radius**2 / 2.0)}
 
 
 def linkage(
