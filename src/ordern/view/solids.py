@@ -9,6 +9,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from ..arguments import Array
+from ..io.mjcf.hull import convex_hull
 from ..records import dataclass
 from ..rotations import from_z, pose
 
@@ -36,41 +37,22 @@ class Solid:
 
 def box(sides: Sequence[float] | Array) -> Solid:
     """Return a box with these sides along x, y and z."""
-    quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-    faces = np.array([triangle for corners in quads for triangle in _quad(*corners)])
-    return Solid(_SIGNS * np.asarray(sides, float) / 2, faces, flat=True)
+    return Solid(_SIGNS * np.asarray(sides, float) / 2, _BOX, flat=True)
 
 
 def round_box(sides: Sequence[float] | Array, bevel: float) -> Solid:
     """Return a box with bevelled edges."""
     half = np.asarray(sides, float) / 2
-    cut = np.minimum(bevel, 0.45 * half)
-    # three points at each corner, each of them on one face
-    vertices = _SIGNS[:, None] * np.where(np.eye(3) > 0, half, half - cut)
-    bit = (4, 2, 1)
-    faces = [(3 * corner, 3 * corner + 1, 3 * corner + 2) for corner in range(8)]
-    for axis in range(3):
-        u, v = bit[(axis + 1) % 3], bit[(axis + 2) % 3]
-        for start in (0, bit[axis]):
-            faces += _quad(*(3 * (start + step) + axis for step in (0, u, u + v, v)))
-        for start in (0, u, v, u + v):  # the bevels along this axis
-            low, high = 3 * start, 3 * (start + bit[axis])
-            first, second = (axis + 1) % 3, (axis + 2) % 3
-            faces += _quad(low + first, high + first, high + second, low + second)
-    return Solid(*_outward(vertices.reshape(24, 3), np.array(faces)), flat=True)
+    return Solid(_bevelled(half, np.minimum(bevel, 0.45 * half)), _ROUND_BOX, flat=True)
 
 
-def _quad(a: int, b: int, c: int, d: int) -> list[tuple[int, int, int]]:
-    return [(a, b, c), (a, c, d)]
+def _bevelled(half: Array, cut: Array) -> Array:
+    """Return three points at each corner of a box, each of them on one face."""
+    return (_SIGNS[:, None] * np.where(np.eye(3) > 0, half, half - cut)).reshape(24, 3)
 
 
-def _outward(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """Return the convex surface with the corners of faces in counter-clockwise order from outside."""
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    inward = np.einsum("ni,ni->n", np.cross(b - a, c - a), a + b + c) < 0
-    faces = faces.copy()
-    faces[inward] = faces[inward][:, ::-1]
-    return vertices, faces
+_BOX, _ROUND_BOX = convex_hull(_SIGNS), convex_hull(_bevelled(np.ones(3), np.full(3, 0.2)))
+"""The triangles of boxes, which do not depend on their sides."""
 
 
 def turned(curves: Sequence[Points], around: int = _AROUND) -> Solid:
