@@ -7,7 +7,7 @@ import pytest
 import ordern as on
 from ordern.counting import critical_path, generic
 from ordern.errors import ArgumentError
-from ordern.papers.costs import PUBLISHED_FORWARD, PUBLISHED_INVERSE, _value, formula, polynomial, revolute_arm
+from ordern.papers.costs import PUBLISHED_FORWARD, PUBLISHED_INVERSE, formula, polynomial, revolute_arm, value
 
 
 def test_counts_are_those_of_the_kernel() -> None:
@@ -67,10 +67,10 @@ def test_formulas(values: list[int], wanted: str) -> None:
 
 def test_published_formulas_give_the_published_numbers() -> None:
     """Saha 1999, Tables 1 and 2; 475, where 480 is printed, is what the formula gives."""
-    inverse = {name: (_value(M, 6), _value(A, 6)) for name, M, A in PUBLISHED_INVERSE}
+    inverse = {name: (value(M, 6), value(A, 6)) for name, M, A in PUBLISHED_INVERSE}
     assert inverse["Saha 1999"] == (676, 527)
     assert inverse["Balafoutis et al. 1988"] == (489, 421)
-    forward = {name: [(_value(M, n), _value(A, n)) for n in (6, 12)] for name, M, A in PUBLISHED_FORWARD}
+    forward = {name: [(value(M, n), value(A, n)) for n in (6, 12)] for name, M, A in PUBLISHED_FORWARD}
     assert forward["Walker, Orin 1982"] == [(633, 475), (2357, 1716)]
     assert forward["Featherstone 1983"] == [(996, 871), (2190, 1915)]
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from itertools import zip_longest
 
-from ordern.papers.text import MEASURED, ROUNDING
 from tests.tolerances import PAGE_COUNTS, PAGE_ERRORS, PAGE_NOTHING, PAGE_NUMBERS
 
-__all__ = ["differences"]
+__all__ = ["MEASURED", "differences"]
+
+MEASURED = ("<!-- measured: depends on the machine -->", "<!-- end of what was measured -->")
+"""Marks around measured text, which depends on the machine and the day."""
+ROUNDING = ("<!-- rounding: depends on it -->", "<!-- end of what depends on rounding -->")
+"""Marks around numbers that depend on rounding: on another processor they differ, at about the same size."""
 
 _NUMBER = re.compile(r"(?<![\w.^])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
 

@@ -10,10 +10,9 @@ import pytest
 import ordern as on
 from ordern.errors import OrdernError
 from ordern.papers import PAGES, accuracy, costs, generate, times
-from ordern.papers.text import measured
 from ordern.robot import Robot
 from ordern.robots import chain
-from tests.papers.pages import differences
+from tests.papers.pages import MEASURED, differences
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,8 +42,8 @@ def test_the_counts_in_the_documentation_are_those_of_the_code() -> None:
     text = (ROOT / "docs" / "papers" / "costs.md").read_text(encoding="utf-8")
     for question in ("inverse_dynamics", "forward_dynamics"):
         name = {"inverse_dynamics": "newton-euler", "forward_dynamics": "articulated-body"}[question]
-        c = costs.counts_of(question, name, 6)
-        assert f"{costs.multiplications(c)} / {c.additions}" in text
+        M, A = costs.cost(costs.counts_of(question, name, 6))
+        assert f"{M} / {A}" in text
 
 
 def test_what_branches_cost_is_that_of_the_code() -> None:
@@ -132,7 +131,7 @@ def test_the_page_of_times_has_every_method(tmp_path: Path, monkeypatch: pytest.
         return 1.0
 
     monkeypatch.setattr(times, "microseconds", instead)
-    monkeypatch.setattr(times, "chain", lambda n, joint: chain(3, joint))  # what refuses it refuses a long one
+    monkeypatch.setattr(times, "chain", lambda n, joint: on.chain(3, joint))  # what refuses it refuses a long one
     monkeypatch.setattr(times, "_nanoseconds", lambda kernel, question: 1.0)
     generate(tmp_path, ["times"], lambda name: None)
     old, new = ((folder / "times.md").read_text(encoding="utf-8") for folder in (ROOT / "docs" / "papers", tmp_path))
@@ -179,7 +178,7 @@ def test_pages_that_differ_are_told_apart() -> None:
     ):
         assert (not differences(page, changed, exact=False)) == same
         assert (not differences(page, changed, exact=True)) == (page == changed)
-    marked = measured("| `denoc` | 12 |\n")
+    marked = "\n\n".join([MEASURED[0], "| `denoc` | 12 |", MEASURED[1]])
     assert not differences(marked, marked.replace("12", "999"), exact=True)
     assert differences(marked, marked.replace("denoc", "fd1"), exact=True)
     assert differences(marked, "| `denoc` | 12 |\n", exact=True)
@@ -200,7 +199,7 @@ def test_a_missing_package_is_told_before_the_work(tmp_path: Path, monkeypatch: 
 def test_every_method_has_its_accuracy() -> None:
     """Methods are those that are registered, with a number each: those that refuse one robot are shown on another."""
     text, series = accuracy.tables((2, 3), links=3, ratios=(1.0,), folds=(1.0,))
-    rows = [line.split("|") for line in "\n".join(text).splitlines() if line.startswith("| `")]
+    rows = [line.split("|") for line in "\n".join(text.values()).splitlines() if line.startswith("| `")]
     for question in ("forward_dynamics", "inverse_dynamics", "mass_matrix"):
         for m in on.methods(question):
             if m.function.__module__.startswith("ordern."):

@@ -38,8 +38,7 @@ def test_planar_torques() -> None:
     """Figure 5: by hand, and by Pinocchio."""
     _, motion, tau = saha.planar_torques()
     assert_close(tau, SAHA.torques(*motion), ROUNDING)
-    model = others.planar()
-    assert_close(tau, saha._rnea(lambda: model, *motion), PEER)
+    assert_close(tau, others.torques(others.planar, *motion), PEER)
 
 
 def test_the_equations_in_closed_form_are_those_derived_by_hand() -> None:
@@ -70,7 +69,7 @@ def test_the_equations_in_closed_form_are_those_derived_by_hand() -> None:
 def test_stanford_torques() -> None:
     """Figure 8: by Pinocchio, and by statics at the start."""
     _, motion, tau = saha.stanford_torques()
-    assert_close(tau, saha._rnea(others.stanford, *motion), PEER)
+    assert_close(tau, others.torques(others.stanford, *motion), PEER)
     g, arm = 9.81, 0.6
     right, wrong = (g * (1.0 * (arm + s * 0.1) + (0.6 + 0.5) * arm) for s in (1, -1))
     assert_close([right, wrong], STANFORD_TAU, ROUNDING)
@@ -91,7 +90,7 @@ def test_energy_is_kept_in_free_fall(name: str, until: float) -> None:
 def test_free_fall_is_that_of_scipy_around_pinocchio(name: str) -> None:
     """Figures 6 and 9."""
     model = {"planar-3r": others.planar, "stanford-arm": others.stanford}[name]()
-    q, v = others.fall(model, on.robots.positions(name)["initial"], TIMES)
+    q, v = others.motion(model, on.robots.positions(name)["initial"], TIMES)
     result = saha.free_fall(name, TIMES)
     assert_close(result.q, q, FREE_FALL)
     assert_close(result.v, v, FREE_FALL)

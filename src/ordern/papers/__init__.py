@@ -1,6 +1,7 @@
 """The papers' tables and figures, made again with our methods: `ordern papers`.
 
-Each module here makes one page: text with tables in Markdown and, where there is something to see, a figure.
+Each page is made by the module of its name: its text is a Markdown file in `templates/`, with names in braces for the
+tables and numbers that the module computes. The module also draws the figures of the page.
 """
 
 from __future__ import annotations
@@ -57,25 +58,11 @@ def generate(
         tell(f"{place}: {PAGES[page]}")
         begun = time.perf_counter()
         module = import_module(f".{page}", __name__)
-        with telling(_Steps(tell, place, pause)):
+        with telling(tell, place, pause):
             text: str = module.page(folder)
-        (folder / f"{page}.md").write_text(text, encoding="utf-8")
+        (folder / f"{page}.md").write_text(f"{text}\n", encoding="utf-8")
         tell(f"{place}: done in {time.perf_counter() - begun:.1f} s")
         say(f"{folder / page}.md")
-
-
-class _Steps:
-    """Reports the steps of a page, not too often."""
-
-    def __init__(self, tell: Callable[[str], object], place: str, pause: float) -> None:
-        self._tell, self._place, self._pause = tell, place, pause
-        self._last = time.perf_counter()
-
-    def __call__(self, what: str) -> None:
-        now = time.perf_counter()
-        if now - self._last >= self._pause:
-            self._tell(f"{self._place}: {what}")
-            self._last = now
 
 
 def _require(pages: Iterable[str], folder: Path) -> None:

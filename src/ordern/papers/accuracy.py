@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ..algorithms import Algorithm, find, methods
+from ..algorithms import find, methods
+from ..arguments import Array
 from ..errors import OrdernError
 from ..joints import Revolute, Spherical
+from ..loading import chain
 from ..model import core_shape
 from ..robot import Robot
-from ..robots import chain
-from .text import doing, grid, save, table
+from .costs import own_methods
+from .text import doing, filled, grid, lines, save, table
 
-__all__ = ["errors", "page", "tables", "truth"]
+__all__ = ["errors", "heavy_tip", "page", "tables", "truth"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
 STATES = 3
 
 
@@ -63,43 +64,27 @@ def errors(
     return found
 
 
-def _methods(question: str = "forward_dynamics") -> list[Algorithm]:
-    """Return all methods of the library, without aliases."""
-    mine = [m for m in methods(question) if m.function.__module__.startswith("ordern.")]
-    return [m for m in mine if not m.alias_of]
-
-
 def heavy_tip(n: int, ratio: float) -> Robot:
     """Return a chain whose last link weighs `ratio` times as much as the others."""
-    b = chain(n, Revolute, seed=1)
-    robot = b.build()
-    from dataclasses import replace
-
+    robot = chain(n, Revolute, seed=1)
     last = robot.bodies[-1]
     heavy = replace(last, mass=last.mass * ratio, inertia=tuple(x * ratio for x in last.inertia))
-    return Robot(**{**robot.__getstate__(), "bodies": (*robot.bodies[:-1], heavy)})
+    return replace(robot, bodies=(*robot.bodies[:-1], heavy))
 
 
 def page(folder: Path) -> str:
-    """Make the page, and its figure."""
-    lengths = (5, 10, 20, 40)
-    text, series = tables(lengths)
+    """Return the page, and draw its figure."""
+    lengths, links = (5, 10, 20, 40), 10
+    text, series = tables(lengths, links)
+    whole = {name: found for name, found in series.items() if np.isfinite(found).all()}
     fig, axes = grid()
-    for name, errors_of in series.items():
-        if np.isfinite(errors_of).all():
-            axes.loglog(lengths, errors_of, label=name, linewidth=1)
-    axes.set(xlabel="links", ylabel="relative error", title="Forward dynamics in double precision")
-    axes.legend(fontsize=6, ncols=2)
-    text.append(save(fig, folder, "accuracy", "Error against chain length"))
-    if {"articulated-body", "composite-body"} <= series.keys():
-        a, c = series["articulated-body"], series["composite-body"]
-        better = "smaller" if np.mean(np.log(a)) < np.mean(np.log(c)) else "not smaller"
-        mine, theirs = (", ".join(f"{x:.1e}" for x in e) for e in (a, c))
-        text.append(
-            "Ascher, Pai and Cloutier (1997) find the articulated-body method more accurate than composite bodies. "
-            f"Here its errors are {better}: {mine} against {theirs}.\n"
-        )
-    return "\n".join(text)
+    title = "Forward dynamics in double precision"
+    lines(axes, lengths, whole, title, "links", "relative error", scale="log", width=1, font=6, columns=2)
+    save(fig, folder, "accuracy")
+    a, c = series["articulated-body"], series["composite-body"]
+    better = "smaller" if np.mean(np.log(a)) < np.mean(np.log(c)) else "not smaller"
+    ours, theirs = (", ".join(f"{x:.1e}" for x in found) for found in (a, c))
+    return filled("accuracy", **text, links=links, better=better, articulated=ours, composite=theirs)
 
 
 def tables(
@@ -107,45 +92,37 @@ def tables(
     links: int = 10,
     ratios: Sequence[float] = (1.0, 1e2, 1e4, 1e6),
     folds: Sequence[float] = (1.0, 1e-2, 1e-4, 1e-6),
-) -> tuple[list[str], dict[str, list[float]]]:
+) -> tuple[dict[str, str], dict[str, list[float]]]:
     """Return all tables, each with a row for every method, and the errors in double precision by length."""
-    names = [m.name for m in _methods()]
-    text = [
-        "# Accuracy\n",
-        "The relative error of forward dynamics, inverse dynamics and mass matrices (median of some random states), "
-        "for every method, against the text of the usual method run on numbers of 50 digits. Texts are interpreted, so "
-        "that no operations are fused; of methods that are made of other functions, those are compiled. A method that "
-        "is for other robots than these has no number; names in brackets are other names of the same.\n",
-    ]
-    series: dict[str, list[float]] = {name: [] for name in names}
-    chains = {n: Robot.of(chain(n, Revolute, seed=n).build()) for n in lengths}
-    for dtype in ("float64", "float32"):
-        doing(f"chain length, {dtype}")
-        columns = [errors(robot, names, dtype) for robot in chains.values()]
-        if dtype == "float64":
-            for column in columns:
-                for name, e in zip(names, column, strict=True):
-                    series[name].append(e)
-        text += [f"## Chain length, {dtype}\n", _table(names, [f"n = {n}" for n in lengths], columns)]
+    names = _names("forward_dynamics")
+    by_length = [f"n = {n}" for n in lengths]
+    chains = [chain(n, Revolute, seed=n) for n in lengths]
+    doing("chain length")
+    found = {dtype: [errors(robot, names, dtype) for robot in chains] for dtype in ("float64", "float32")}
+    text = {dtype: _table(names, by_length, columns) for dtype, columns in found.items()}
+    series = {name: [column[k] for column in found["float64"]] for k, name in enumerate(names)}
     doing("chains of spherical joints")
-    balls = [errors(Robot.of(chain(n, Spherical, seed=n).build()), names) for n in lengths]
-    text += ["## Chains of spherical joints, float64\n", _table(names, [f"n = {n}" for n in lengths], balls)]
+    balls = [errors(chain(n, Spherical, seed=n), names) for n in lengths]
+    text["spherical"] = _table(names, by_length, balls)
     doing("mass ratio")
     heavy = [errors(heavy_tip(links, r), names) for r in ratios]
-    text.append(f"## Mass ratio: the last of {links} links is heavier, float64\n")
-    text.append(_table(names, [f"{r:g}" for r in ratios], heavy))
+    text["heavy"] = _table(names, [f"{r:g}" for r in ratios], heavy)
     doing("near a singular position")
-    planar = Robot.of(chain(8, Revolute((0.0, 1.0, 0.0))).build())
-    text.append("## Near a singular position: 8 joints with parallel axes, almost stretched, float64\n")
-    text.append(_table(names, [f"angles of {f:g}" for f in folds], [errors(planar, names, fold=f) for f in folds]))
-    for question, title in (("inverse_dynamics", "Inverse dynamics"), ("mass_matrix", "Mass matrices")):
-        mine = [m.name for m in _methods(question)]
-        doing(title.lower())
+    planar = chain(8, Revolute((0.0, 1.0, 0.0)))
+    folded = [errors(planar, names, fold=f) for f in folds]
+    text["folded"] = _table(names, [f"angles of {f:g}" for f in folds], folded)
+    for key, question in (("inverse", "inverse_dynamics"), ("mass", "mass_matrix")):
+        doing(question)
+        names = _names(question)
         for dtype in ("float64", "float32"):
-            columns = [errors(robot, mine, dtype, question=question) for robot in chains.values()]
-            text.append(f"## {title}: chain length, {dtype}\n")
-            text.append(_table(mine, [f"n = {n}" for n in lengths], columns, question))
+            columns = [errors(robot, names, dtype, question=question) for robot in chains]
+            text[f"{key}_{dtype}"] = _table(names, by_length, columns, question)
     return text, series
+
+
+def _names(question: str) -> list[str]:
+    """Return the names of all methods of the library, without aliases."""
+    return [m.name for m in own_methods(question) if not m.alias_of]
 
 
 def _table(

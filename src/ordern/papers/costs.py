@@ -12,11 +12,12 @@ from ..algorithms import Algorithm, methods
 from ..counting import count, critical_path, generic
 from ..graph import Counts
 from ..joints import Cylindrical, Planar, Revolute, Spherical
+from ..loading import load
 from ..robot import Robot
-from ..robots import builder, chain
-from .text import doing, grid, save, table
+from ..robots import chain
+from .text import doing, filled, grid, lines, save, table
 
-__all__ = ["crossover", "formula", "page", "polynomial", "revolute_arm"]
+__all__ = ["cost", "counts_of", "crossover", "fitted", "formula", "own_methods", "page", "polynomial", "revolute_arm"]
 
 PUBLISHED_INVERSE = (
     ("Hollerbach 1980", "412n - 277", "320n - 201"),
@@ -55,9 +56,14 @@ def _whole(robot: Robot, question: str, method: str) -> Counts:
     return found
 
 
-def multiplications(c: Counts) -> int:
-    """Return multiplications as papers count them: with divisions."""
-    return c.multiplications + c.divisions
+def cost(c: Counts) -> tuple[int, int]:
+    """Return multiplications and additions as papers count them: divisions are multiplications."""
+    return c.multiplications + c.divisions, c.additions
+
+
+def own_methods(question: str) -> list[Algorithm]:
+    """Return all methods of the library for a question, aliases included."""
+    return [m for m in methods(question) if m.function.__module__.startswith("ordern.")]
 
 
 def polynomial(values: Sequence[int], start: int) -> list[Fraction] | None:
@@ -91,56 +97,41 @@ def formula(c: Sequence[Fraction] | None) -> str:
     return text or "0"
 
 
+def fitted(pairs: Sequence[tuple[int, int]]) -> tuple[str, str]:
+    """Return multiplications and additions as functions of n, from their numbers for `SIZES`."""
+    M, A = (formula(polynomial(values, SIZES[0])) for values in zip(*pairs, strict=True))
+    return M, A
+
+
 def _counted(question: str) -> list[Algorithm]:
     """Return the methods that can be counted for a general arm."""
-    arm = revolute_arm(6)
-    found = []
-    for m in methods(question):
-        if m.pieces or m.alias_of or not m.function.__module__.startswith("ordern.") or (m.refuses and m.refuses(arm)):
-            continue
-        found.append(m)
-    return found
+    arm, found = revolute_arm(6), own_methods(question)
+    return [m for m in found if not (m.pieces or m.alias_of or (m.refuses and m.refuses(arm)))]
 
 
 def _rows(question: str) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for m in _counted(question):
         doing(f"{question}, {m.name}")
-        all_counts = [counts_of(question, m.name, n) for n in SIZES]
-        M = polynomial([multiplications(c) for c in all_counts], SIZES[0])
-        A = polynomial([c.additions for c in all_counts], SIZES[0])
-        six, twelve = all_counts[0], all_counts[-1]
-        rows.append(
-            (
-                f"`{m.name}`",
-                formula(M),
-                formula(A),
-                f"{multiplications(six)} / {six.additions}",
-                f"{multiplications(twelve)} / {twelve.additions}",
-            )
-        )
+        found = [cost(counts_of(question, m.name, n)) for n in SIZES]
+        ends = (f"{M} / {A}" for M, A in (found[0], found[-1]))
+        rows.append((f"`{m.name}`", *fitted(found), *ends))
     return rows
 
 
-def _value(text: str, n: int) -> int:
+def value(text: str, n: int) -> int:
     """Evaluate a published formula at n."""
     total = Fraction(0)
-    for term in text.replace(" - ", " + -").split(" + "):
-        number, _, power = term.replace(" ", "").partition("n")
-        degree = int(power.partition("^")[2].partition("/")[0] or 1) if "n" in term else 0
-        over = (
-            Fraction(1, int(term.partition("/")[2].split("n")[0]))
-            if term.startswith(("n^3/", "-n^3/"))
-            else Fraction(1)
-        )
-        total += Fraction(number or "1") * over * Fraction(n) ** degree
+    for term in text.replace(" - ", " + -").replace(" n", "n").split(" + "):
+        number, variable, rest = term.partition("n")
+        power, _, divisor = rest.removeprefix("^").partition("/")
+        degree = int(power or 1) if variable else 0
+        total += Fraction(number or 1) * n**degree / int(divisor or 1)
     return round(total)
 
 
 def _published(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, ...]]:
-    return [
-        (name, M, A, f"{_value(M, 6)} / {_value(A, 6)}", f"{_value(M, 12)} / {_value(A, 12)}") for name, M, A in rows
-    ]
+    return [(name, M, A, *(f"{value(M, n)} / {value(A, n)}" for n in (6, 12))) for name, M, A in rows]
 
 
 def crossover(one: str, other: str, most: int = 16, question: str = "forward_dynamics") -> int | None:
@@ -150,12 +141,6 @@ def crossover(one: str, other: str, most: int = 16, question: str = "forward_dyn
         if a.total < b.total:
             return n
     return None
-
-
-_LINKS = (
-    "Yamane and Nakamura (sec. 5) find that the cost of `virtual-work` depends on links, not on freedoms. Operations "
-    "for a general chain of 8 links with joints of one type:\n"
-)
 
 
 def _by_freedoms() -> str:
@@ -170,7 +155,7 @@ def _by_freedoms() -> str:
 def _freedoms_at_crossover(shape: str) -> int | None:
     """Return the freedoms from which `virtual-work` is cheaper than `unit-acceleration`, for spherical joints."""
     for n in range(2, 14):
-        robot = Robot.of(builder(f"spherical-{shape}-{n}").build())
+        robot = load(f"spherical-{shape}-{n}")
         a, b = (_whole(robot, "forward_dynamics", m).total for m in ("virtual-work", "unit-acceleration"))
         if a < b:
             return robot.nv
@@ -184,14 +169,6 @@ def _in_stars() -> str:
     return "it does not, with up to 13 branches: what branches have not in common is dropped from the other, too"
 
 
-_DEPTH = (
-    "The longest chain of operations in which each needs the one before: the time on any number of processors, in "
-    "operations. Jain's two decoupled recursions (`composite-inertia`) can run side by side, yet are hardly shorter "
-    "than Newton and Euler's two, because one operation more for each joint of the inward sweep outweighs what is "
-    "saved; methods by halves and by scans grow with the logarithm of the number of joints.\n"
-)
-
-
 def _depths() -> str:
     sizes = (4, 8, 16)
     wanted = {
@@ -202,71 +179,30 @@ def _depths() -> str:
         (question, f"`{name}`", *(critical_path(revolute_arm(n), question, name) for n in sizes))
         for question, names in wanted.items()
         for name in names
-        if name in {m.name for m in _counted(question)}
     ]
     return table(("", "method", *(f"n = {n}" for n in sizes)), rows)
 
 
 def page(folder: Path) -> str:
-    """Return the page, and its figure."""
+    """Return the page, and draw its figure."""
     head = ("", "multiplications", "additions", "n = 6", "n = 12")
-    text = [
-        "# Operation counts\n",
-        "Exact numbers for a general arm of n revolute joints: Denavit-Hartenberg parameters and inertias of which "
-        "none is special, the first joint at the base, gravity along its axis. Divisions count as multiplications, "
-        "sines and cosines are left out, and so is what depends on link parameters alone. Our formulas are fitted to "
-        f"the counts for n = {SIZES[0]} to {SIZES[-1]}, all of which they meet.\n",
-        "Counts of multiplications are lower than they would be by matrices, those of additions higher, because a turn "
-        "by a constant angle is done as three shears: three products and three sums instead of four and two.\n",
-        "`newton-euler`, `articulated-body` and `composite-body` are counted with inertias that are regrouped as "
-        "Gautier and Khalil do: what a joint cannot feel of its body is given to the parent beforehand, and on a hinge "
-        "seven numbers of ten are left. The other methods have bodies as they are.\n",
-        "Where ours differ from the published ones: `newton-euler` needs no linear velocities, and what a frame's own "
-        "zeros make unnecessary is gone; with regrouped inertias that takes it below all formulas of the table. "
-        "`denoc` carries mass centres, from and to which every body shifts by a general vector: in inverse dynamics it "
-        "is at Saha's own count, in forward dynamics above it, since inertias are shifted too. `articulated-body` "
-        "takes fewer multiplications for each further joint than either formula, and more additions, which the shears "
-        "add. `composite-body` has Walker and Orin's cubic term exactly, a smaller quadratic one, and a larger linear "
-        "one: its bias forces are those of full inverse dynamics.\n",
-        "## Inverse dynamics (Saha 1999, Table 1)\n",
-        table(head, [*_published(PUBLISHED_INVERSE), *_rows("inverse_dynamics")]),
-        "## Forward dynamics (Saha 1999, Table 2)\n",
-        table(head, [*_published(PUBLISHED_FORWARD), *_rows("forward_dynamics")]),
-        "## Mass matrix\n",
-        table(head, _rows("mass_matrix")),
-    ]
-    text += [
-        "## Links, not freedoms (Yamane and Nakamura, sec. 5)\n",
-        _LINKS,
-        _by_freedoms(),
-        "It becomes cheaper where joints have more freedoms, because they have fewer constraints. Against the "
-        f"unit-vector method it takes fewer operations from {_freedoms_at_crossover('chain')} freedoms on in chains of "
-        f"spherical joints; in stars {_in_stars()}. (The paper's times cross at about 15 and 30.) "
-        "A link with many branches is not split here: its mobility is kept as one 6 x 6 matrix, which is of order "
-        "n without splitting.\n",
-        "## Absolute and link coordinates (Featherstone and Orin, secs. 3.1 to 3.3)\n",
-        "`newton-euler-absolute`, `composite-body-absolute` and `articulated-body-absolute` are the same algorithms "
-        "with all vectors in the base's frame, where inertias have no zeros, and with errors that grow with the "
-        "distance from the base. Inverse dynamics takes twice as many operations there, articulated bodies half as "
-        "many again. The mass matrix takes fewer from "
-        f"n = {crossover('composite-body-absolute', 'composite-body', 24, 'mass_matrix')} on: an entry is one scalar "
-        'product, and no force is transformed. (Featherstone and Orin: link coordinates are faster "unless n is '
-        'large".) The page on times has both side by side.\n',
-    ]
-    text += ["## Operations that wait for each other\n", _DEPTH, _depths()]
-    names = {m.name for m in _counted("forward_dynamics")}
-    if "composite-body" in names:
-        n = crossover("articulated-body", "composite-body")
-        text.append(
-            "## Where order n pays\n\nThe articulated-body method takes fewer operations than composite bodies with a "
-            f"factorisation from n = {n} on, for general arms. (Featherstone and Orin: about 9; Saha: 12.)\n"
-        )
-        fig, axes = grid()
-        sizes = range(2, 17)
-        for name in ("articulated-body", "composite-body", "triangularized", "denoc", "virtual-work"):
-            if name in names:
-                axes.plot(sizes, [counts_of("forward_dynamics", name, n).total for n in sizes], label=name)
-        axes.set(xlabel="joints n", ylabel="operations", title="Forward dynamics of a general arm")
-        axes.legend()
-        text.append(save(fig, folder, "costs", "Operations of forward dynamics against the number of joints"))
-    return "\n".join(text)
+    names = ("articulated-body", "composite-body", "triangularized", "denoc", "virtual-work")
+    sizes = range(2, 17)
+    fig, axes = grid()
+    counts = {name: [counts_of("forward_dynamics", name, n).total for n in sizes] for name in names}
+    lines(axes, sizes, counts, "Forward dynamics of a general arm", "joints n", "operations")
+    save(fig, folder, "costs")
+    return filled(
+        "costs",
+        first=SIZES[0],
+        last=SIZES[-1],
+        inverse=table(head, [*_published(PUBLISHED_INVERSE), *_rows("inverse_dynamics")]),
+        forward=table(head, [*_published(PUBLISHED_FORWARD), *_rows("forward_dynamics")]),
+        mass=table(head, _rows("mass_matrix")),
+        freedoms=_by_freedoms(),
+        chains=_freedoms_at_crossover("chain"),
+        stars=_in_stars(),
+        absolute=crossover("composite-body-absolute", "composite-body", 24, "mass_matrix"),
+        depths=_depths(),
+        pays=crossover("articulated-body", "composite-body"),
+    )

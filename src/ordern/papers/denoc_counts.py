@@ -9,27 +9,19 @@ classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from ..algorithms import find
 from ..algorithms.forward_dynamics.denoc import _between as between
 from ..algorithms.inverse_dynamics.denoc import about_centre, mass_centre
-from ..graph import Counts, Graph, Node, count
+from ..graph import Graph, Node, count
 from ..model import ConcreteTree
 from ..robot import Robot
 from ..spatial import ArticulatedInertia, Freedoms, eliminate, leaves
-from .costs import (
-    PUBLISHED_FORWARD,
-    PUBLISHED_INVERSE,
-    SIZES,
-    _value,
-    formula,
-    multiplications,
-    polynomial,
-    revolute_arm,
-)
-from .text import table
+from .costs import PUBLISHED_FORWARD, PUBLISHED_INVERSE, SIZES, cost, fitted, revolute_arm, value
+from .text import filled, table
 
 __all__ = ["CLASSES", "classes", "formulas", "one_link", "section"]
 
@@ -45,7 +37,7 @@ SAHA = "Saha 1999"
 def classes(method: str, n: int) -> dict[str, tuple[int, int]]:
     """Count multiplications (with divisions) and additions of each class, and of the whole, for n revolute joints."""
     arm = revolute_arm(n)
-    resting = Robot(**{**arm.__getstate__(), "gravity": (0.0, 0.0, 0.0)})
+    resting = replace(arm, gravity=(0.0, 0.0, 0.0))
     text = find("forward_dynamics", method)[1].function
     graph = Graph(method)
     q, qd, *taus = ([graph.leaf((k, i)) for i in range(n)] for k in range(5))
@@ -58,7 +50,7 @@ def classes(method: str, n: int) -> dict[str, tuple[int, int]]:
         return [x for x in found.scalars if isinstance(x, Node)]
 
     whole, (one, other) = traced(arm, True, taus[0]), (traced(resting, False, tau) for tau in taus[1:])
-    (wM, wA), (oM, oA), (bM, bA) = (_pair(count(x)) for x in (whole, one, one + other))
+    (wM, wA), (oM, oA), (bM, bA) = (cost(count(x)) for x in (whole, one, one + other))
     return {
         "phi": (wM - oM, wA - oA),
         "inertia": (2 * oM - bM, 2 * oA - bA),
@@ -68,19 +60,13 @@ def classes(method: str, n: int) -> dict[str, tuple[int, int]]:
     }
 
 
-def _pair(c: Counts) -> tuple[int, int]:
-    return multiplications(c), c.additions
-
-
 def formulas(method: str, name: str) -> tuple[str, str]:
     """Return the counts of a class as functions of n."""
-    found = [classes(method, n)[name] for n in SIZES]
-    M, A = (formula(polynomial([x[k] for x in found], SIZES[0])) for k in (0, 1))
-    return M, A
+    return fitted([classes(method, n)[name] for n in SIZES])
 
 
 def _beside(n: int, ours: tuple[int, int], *published: str) -> str:
-    his = [_value(text, n) for text in published]
+    his = [value(text, n) for text in published]
     M, A = (f"{abs(x / y - 1.0):.0%} {'fewer' if x < y else 'more'}" for x, y in zip(ours, his, strict=True))
     return f"at n = {n}, {ours[0]} / {ours[1]} where he has {his[0]} / {his[1]}, {M} multiplications and {A} additions"
 
@@ -102,45 +88,25 @@ def one_link() -> dict[str, tuple[int, int]]:
 
 
 def _count(*values: Any) -> tuple[int, int]:
-    return _pair(count(x for value in values for x in leaves(value) if isinstance(x, Node)))
+    return cost(count(x for value in values for x in leaves(value) if isinstance(x, Node)))
 
 
 def section() -> str:
     """Explain why our count differs from his."""
-    ours, aba = "denoc", "articulated-body"
-    forward, inverse = (
-        next((M, A) for name, M, A in rows if name == SAHA) for rows in (PUBLISHED_FORWARD, PUBLISHED_INVERSE)
-    )
+    ours, other = "denoc", "articulated-body"
+    his, inverse = ({name: MA for name, *MA in rows}[SAHA] for rows in (PUBLISHED_FORWARD, PUBLISHED_INVERSE))
     rows = [
-        (text, *(f"{M} / {A}" for M, A in (formulas(method, name) for method in (ours, aba))))
+        (text, *(f"{M} / {A}" for M, A in (formulas(method, name) for method in (ours, other))))
         for name, text in (*CLASSES.items(), ("given phi", "the last two: phi given"), ("whole", "all"))
     ]
-    given, whole = formulas(ours, "given phi"), formulas(ours, "whole")
-    least = formulas(aba, "given phi")
-    link = one_link()
-    beside = "; ".join(_beside(n, classes(ours, n)["given phi"], *forward) for n in (6, 12))
-    return "\n".join(
-        [
-            f"Table 2 has {forward[0]} multiplications and divisions and {forward[1]} additions for n revolute joints. "
-            f"Our `denoc`, counted for the same arm, takes {whole[0]} and {whole[1]}. Where they are:\n",
-            table(("class", f"`{ours}`", f"`{aba}`, the same classes"), rows),
-            "* **phi is not in his formula, as far as one can tell.** Section 5.2 lists phi = tau - C qd among the "
-            '*inputs* of the algorithm, "to be computed from any recursive inverse dynamics scheme". His own takes '
-            f"{inverse[0]} and {inverse[1]} with accelerations, which would leave about 81n and 96n for all the rest; "
-            f"but `{aba}`, which is the leaner of our two, takes {least[0]} and {least[1]} for that. Without phi, ours "
-            f"are {given[0]} and {given[1]}: {beside}. (Featherstone's formula in the same table counts everything: "
-            "the two are not alike.)",
-            "* **Additions** are in M^. For each link, eliminating its joint, (47)-(50), takes "
-            f"{link['eliminate'][0]} / {link['eliminate'][1]}; moving what is left from mass centre to mass centre, "
-            f"B^T M^ B, takes {link['move'][0]} / {link['move'][1]}, as 21 numbers by two turns and one shift; the "
-            "rest adds it to the inertia of the parent. He does not say how he moves a matrix. What he saves in "
-            "additions is likely there: no other class has as many.",
-            f"* **Why `{ours}` takes more than `{aba}`:** mass centres. At the joint, the motion p is a unit "
-            "vector, and multiplying by it is reading a number; at the mass centre it has two numbers more. The shift "
-            "between frames of Denavit and Hartenberg is along two axes and constant; that between mass centres is "
-            "along three, and moves with the joint. The classes of M^ and of phi pay for that most. (As it is "
-            f"compiled, `{aba}` takes a few operations less still: inertia that joints do not feel is moved between "
-            "bodies.)",
-            "",
-        ]
+    return filled(
+        "denoc_counts",
+        his=his,
+        inverse=inverse,
+        classes=table(("class", f"`{ours}`", f"`{other}`, the same classes"), rows),
+        whole=formulas(ours, "whole"),
+        given=formulas(ours, "given phi"),
+        least=formulas(other, "given phi"),
+        beside="; ".join(_beside(n, classes(ours, n)["given phi"], *his) for n in (6, 12)),
+        **one_link(),
     )

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import Array
 from ..robot import Robot
 
 __all__ = ["extrapolated"]
-
-Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
 
 
 def extrapolated(

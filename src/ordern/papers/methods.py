@@ -11,70 +11,53 @@ from ..algorithms.questions import COMMON
 from ..errors import OrdernError
 from ..graph import Counts
 from ..kernel import Kernel
+from ..loading import load
 from ..robot import Robot
-from ..robots import builder
-from .costs import multiplications
-from .text import doing, table
+from .costs import cost, own_methods
+from .text import doing, filled, table
 
 __all__ = ["example", "page", "robot_of", "tabled"]
 
-_HEAD = """# Methods
-
-Everything that can be asked of a robot, and every method that answers, as `on.methods()` lists them. The first of each
-question is the one that is used unless another is asked for. Multiplications and additions are those of the Stanford
-arm, or of the four-bar where loops are asked about. The page on times says how long they take.
-"""
+_ZOO = {"arms": "stanford-arm", "trees": "yamane-branched-30", "spherical joints": "free-top"}
+"""Structures, each with a robot that has it."""
+_OPTIONS: dict[str, Any] = {"frame": "link6", "axes": "frame", "kind": "classical", "alpha": 20.0, "moving": True}
+"""The options of questions that are counted and timed."""
 
 
 @cache
 def robot_of(question: Question) -> Robot:
     """Return the robot for costs: the Stanford arm, or the four-bar for questions about loops."""
-    return Robot.of(builder("four-bar" if question.loops else "stanford-arm").build())
+    return load("four-bar" if question.loops else "stanford-arm")
 
 
 def page(folder: Path) -> str:
-    """Make the page."""
-    robot = Robot.of(builder("yamane-serial-30").build())
-    small = Robot.of(builder("stanford-arm").build())
-    text = [_HEAD]
+    """Return the page."""
+    head = ("method", "paper", "equations", "order", "for", "operations")
+    tables = []
     for question, found in tabled():
         doing(question.name)
-        rows = [
-            (
-                f"`{m.name}`" + (f" = `{m.alias_of}`" if m.alias_of else ""),
-                m.paper or "-",
-                m.equations or "-",
-                m.order,
-                _reach(m, robot, small),
-                _cost(m),
-            )
-            for m in found
-        ]
-        text.append(f"## {question.name}\n")
-        text.append(table(("method", "paper", "equations", "order", "for", "operations"), rows))
-    return "\n".join(text)
+        rows = []
+        for m in found:
+            name = f"`{m.name}`" + (f" = `{m.alias_of}`" if m.alias_of else "")
+            rows.append((name, m.paper or "-", m.equations or "-", m.order, _reach(m), _cost(m)))
+        tables.append(f"## {question.name}\n\n{table(head, rows)}")
+    return filled("methods", tables="\n\n".join(tables))
 
 
 def tabled() -> list[tuple[Question, list[Algorithm]]]:
     """Return all questions with their methods in this library, the default first."""
     methods()  # some questions are declared by the modules that answer them
-    found = []
     places = {name: k for k, name in enumerate(COMMON)}
-    for question in sorted(questions(), key=lambda asked: (places.get(asked.name, len(COMMON)), asked.name)):
-        own = [m for m in methods(question.name) if m.function.__module__.startswith("ordern.")]
-        if own:
-            found.append((question, own))
-    return found
+    ordered = sorted(questions(), key=lambda asked: (places.get(asked.name, len(COMMON)), asked.name))
+    found = [(question, own_methods(question.name)) for question in ordered]
+    return [(question, own) for question, own in found if own]
 
 
-def _reach(m: Algorithm, long: Robot, arm: Robot) -> str:
+def _reach(m: Algorithm) -> str:
     """Return the structures that a method accepts."""
     if m.refuses is None:
         return "all"
-    zoo = {"trees": "yamane-branched-30", "spherical joints": "free-top"}
-    able = [name for name, robot in zoo.items() if not m.refuses(Robot.of(builder(robot).build()))]
-    if not m.refuses(arm):
-        able.insert(0, "arms")
+    able = [structure for structure, name in _ZOO.items() if not m.refuses(load(name))]
     return ", ".join(able) or "special"
 
 
@@ -83,9 +66,7 @@ def example(m: Algorithm) -> Kernel | None:
     if m.pieces or m.alias_of:
         return None
     question = find(m.question, m.name)[0]
-    options: dict[str, Any] = {"frame": "link6"} if "frame" in question.options else {}
-    usual: dict[str, Any] = {"axes": "frame", "kind": "classical", "alpha": 20.0, "moving": True}
-    options |= {k: v for k, v in usual.items() if k in question.options}
+    options = {k: x for k, x in _OPTIONS.items() if k in question.options}
     try:
         kernel: Kernel = robot_of(question).kernel(m.question, m.name, **options)
         kernel.counts()
@@ -100,4 +81,5 @@ def _cost(m: Algorithm) -> str:
         return "-"
     c = kernel.counts()
     assert isinstance(c, Counts)  # `example` has no composed methods
-    return f"{multiplications(c)} / {c.additions}"
+    M, A = cost(c)
+    return f"{M} / {A}"

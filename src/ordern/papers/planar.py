@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import Array
 from ..records import dataclass
 from ..robots.double_pendulum import LENGTH, MASS, RADIUS
 from ..robots.planar_3r import LENGTHS, MASSES
 
 __all__ = ["DOUBLE_PENDULUM", "SAHA", "PlanarArm", "falling"]
-
-Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +42,11 @@ class PlanarArm:
 
     def couplings(self) -> tuple[Array, Array]:
         """Return the constants A and b."""
-        n = len(self.masses)
-        beyond = [sum(self.masses[k + 1 :]) for k in range(n)]
-        b = np.array(
-            [m * c + w * l for m, c, w, l in zip(self.masses, self.centres, beyond, self.lengths, strict=True)]
-        )
-        A = np.empty((n, n))
-        for i, (l, m, c, inertia) in enumerate(
-            zip(self.lengths, self.masses, self.centres, self.inertias, strict=True)
-        ):
-            A[i, i] = inertia + m * c**2 + beyond[i] * l**2
-            A[i, i + 1 :] = A[i + 1 :, i] = l * b[i + 1 :]
-        return A, b
+        l, m, c, inertia = (np.array(x) for x in (self.lengths, self.masses, self.centres, self.inertias))
+        beyond = np.array([sum(self.masses[k + 1 :]) for k in range(len(m))])
+        b = m * c + beyond * l
+        upper = np.triu(np.outer(l, b), 1)
+        return upper + upper.T + np.diag(inertia + m * c**2 + beyond * l**2), b
 
     def torques(self, q: Array, v: Array, a: Array) -> Array:
         """Return the joint torques (..., n) of a motion."""

@@ -7,8 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..joints import Free
 from ..loading import load
 from ..records import dataclass
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..simulate.results.result import Result
 
 __all__ = ["ADAPTIVE", "KNOWN", "Known", "double_pendulum", "error", "planar_arm", "projectile", "top"]
-
-Array = NDArray[np.float64]
 
 ADAPTIVE = ("dormand-prince-8", "dormand-prince", "cash-karp", "radau")
 """The methods that choose their steps by a tolerance."""
@@ -158,8 +156,7 @@ def top() -> Known:
             return (p - s * c) / (A * (1 - c**2))
 
         def turning(t: Any) -> Any:
-            c = u(t)
-            return c * (p - s * c) / (A * (1 - c**2))
+            return u(t) * precession(t)
 
         phi = turned = mp.mpf(0)
         for a, b in zip((0.0, *times[:-1]), times, strict=True):

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..loading import load
 from ..records import dataclass
 from ..robot import Robot
 from ..robots import positions
 from .accuracy import heavy_tip
-from .text import doing, rounding, table
+from .text import doing, filled, table
 
 __all__ = ["CUBIC", "LINEAR", "Run", "cases", "section", "step_counts", "verdict"]
-
-Array = NDArray[np.float64]
 
 LINEAR = ("denoc", "articulated-body", "virtual-work")
 """Methods of order n."""
@@ -61,23 +59,14 @@ def step_counts(robot: Robot, q0: Array, until: float, method: str, tolerances: 
 
 def section() -> str:
     """Return the tables and the verdict."""
-    text, found = [], {}
+    found, tables = {}, []
     for name, (robot, q0, until) in cases().items():
         doing(f"steps, {name}")
         found[name] = {m: step_counts(robot, q0, until, m, TOLERANCES) for m in (*LINEAR, *CUBIC)}
         rows = [(f"`{m}`", "n" if m in LINEAR else "n^3", *map(str, column)) for m, column in found[name].items()]
-        shown = table(("method", "order", *(f"{t:g}" for t in TOLERANCES)), rows)
-        text += [f"{name[0].upper()}{name[1:]}:\n", rounding(shown) if "heavy" in name else shown]
-    return "\n".join([_INTRODUCTION, *text, rounding(verdict(found))])
-
-
-_INTRODUCTION = (
-    "Saha (sec. 1, after Ascher, Pai and Cloutier 1997) says that order-n methods give accelerations that are smooth "
-    "functions of time, so that numerical integration is faster than with methods of order n^3. In exact arithmetic "
-    "all methods give the same accelerations; what differs is rounding. Free falls by `cash-karp`, the method of "
-    "RFDSIM, with rtol = atol from 1e-6 to 1e-12: steps taken + steps rejected, and the drift of the energy relative "
-    "to the largest kinetic energy.\n"
-)
+        tables.append(table(("method", "order", *(f"{t:g}" for t in TOLERANCES)), rows))
+    planar, stanford, heavy = tables
+    return filled("step_counts", planar=planar, stanford=stanford, heavy=heavy, verdict=verdict(found))
 
 
 def verdict(found: Mapping[str, Mapping[str, Sequence[Run]]]) -> str:
@@ -89,19 +78,16 @@ def verdict(found: Mapping[str, Mapping[str, Sequence[Run]]]) -> str:
             ratios.append((min(tried[1]) / max(tried[0]), max(tried[1]) / min(tried[0]), name, tolerance))
     apart = [r for r in ratios if r[0] > 1.05]
     same = [r for r in ratios if r[0] > 0.95 and r[1] < 1.05]
-    said = (
-        f"In {len(same)} of the {len(ratios)} columns all methods try the same number of steps, within 5 %. "
-        "So it is for both arms of the paper, at every tolerance.\n"
-        if all(r in same for r in ratios if "arm" in r[2])
-        else f"In {len(same)} of the {len(ratios)} columns all methods try the same number of steps, within 5 %.\n"
-    )
+    said = f"In {len(same)} of the {len(ratios)} columns all methods try the same number of steps, within 5 %."
+    if all(r in same for r in ratios if "arm" in r[2]):
+        said += " So it is for both arms of the paper, at every tolerance."
     if not apart:
-        return said + "\nThe claim does not hold for any of these motions: no column favours the order-n methods.\n"
+        return f"{said}\n\nThe claim does not hold for any of these motions: no column favours the order-n methods."
     where = "; ".join(f"{name}, at {t:g}: {low:.1f} to {high:.0f} times as many steps" for low, high, name, t in apart)
     return (
-        f"{said}\nWhere every order-n method needs fewer than every method with a factorised mass matrix: {where}. "
+        f"{said}\n\nWhere every order-n method needs fewer than every method with a factorised mass matrix: {where}. "
         "There the matrix is so ill-conditioned that its elimination leaves noise in the accelerations, of the size of "
         "the tolerance, and steps shrink until the noise passes for a solution. So the claim holds for robots with "
         "extreme ratios of masses at tolerances close to rounding, and not for those on which the paper shows its "
-        "methods.\n"
+        "methods."
     )

@@ -1,38 +1,36 @@
-"""Tables in Markdown, figures in one style, and marks around what depends on the machine."""
+"""Pages from their templates, tables in Markdown, and figures in one style."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "MEASURED",
-    "ROUNDING",
-    "conditions",
-    "doing",
-    "grid",
-    "measured",
-    "rounding",
-    "save",
-    "table",
-    "telling",
-]
+from ..arguments import Array
 
-MEASURED = ("<!-- measured: depends on the machine -->", "<!-- end of what was measured -->")
-"""Marks around measured text, which depends on the machine and the day."""
-ROUNDING = ("<!-- rounding: depends on it -->", "<!-- end of what depends on rounding -->")
-"""Marks around numbers that depend on rounding: on another processor they differ, at about the same size."""
+__all__ = ["conditions", "doing", "filled", "grid", "lines", "save", "table", "telling"]
+
+_TEMPLATES = Path(__file__).parent / "templates"
 _LISTENERS: list[Callable[[str], object]] = []
 
 
 @contextmanager
-def telling(listener: Callable[[str], object]) -> Iterator[None]:
-    """Call a function with the steps of the pages, within this context."""
-    _LISTENERS.append(listener)
+def telling(listener: Callable[[str], object], page: str, pause: float) -> Iterator[None]:
+    """Within this context, report the steps of a page to a function, those at least `pause` seconds apart."""
+    last = time.perf_counter()
+
+    def seldom(what: str) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if now - last >= pause:
+            listener(f"{page}: {what}")
+            last = now
+
+    _LISTENERS.append(seldom)
     try:
         yield
     finally:
@@ -45,14 +43,9 @@ def doing(what: str) -> None:
         listener(what)
 
 
-def measured(text: str) -> str:
-    """Return the text, marked as measured."""
-    return f"{MEASURED[0]}\n\n{text.rstrip()}\n\n{MEASURED[1]}\n"
-
-
-def rounding(text: str) -> str:
-    """Return the text, marked as dependent on rounding."""
-    return f"{ROUNDING[0]}\n\n{text.rstrip()}\n\n{ROUNDING[1]}\n"
+def filled(template: str, **values: object) -> str:
+    """Return the text of a file of `templates/`, with values in place of the names in braces."""
+    return (_TEMPLATES / f"{template}.md").read_text(encoding="utf-8").rstrip().format(**values)
 
 
 def conditions() -> str:
@@ -66,7 +59,7 @@ def conditions() -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "llvmlite"))
     return (
         f"Measured on {day}, with Python {platform.python_version()}, {packages}, on {platform.system()}, on a "
-        f"processor that LLVM knows as {host().cpu}, {cores()} cores.\n"
+        f"processor that LLVM knows as {host().cpu}, {cores()} cores."
     )
 
 
@@ -74,7 +67,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table in Markdown."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines.extend("| " + " | ".join(str(x) for x in row) + " |" for row in rows)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def grid(rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
@@ -89,11 +82,30 @@ def grid(rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
     return made, axes
 
 
-def save(figure: Any, folder: Path, name: str, caption: str) -> str:
-    """Write a figure, and return the line of Markdown that shows it."""
+def lines(
+    axes: Any,
+    x: Sequence[float] | Array,
+    named: Mapping[str, Sequence[float] | Array],
+    title: str,
+    across: str,
+    up: str,
+    *,
+    scale: str = "linear",
+    width: float | None = None,
+    font: float | None = None,
+    columns: int = 1,
+) -> None:
+    """Draw a line for each series, with its name in the legend. `across` and `up` are the labels of the axes."""
+    for name, y in named.items():
+        axes.plot(x, y, label=name, linewidth=width)
+    axes.set(title=title, xlabel=across, ylabel=up, xscale=scale, yscale=scale)
+    axes.legend(fontsize=font, ncols=columns)
+
+
+def save(figure: Any, folder: Path, name: str) -> None:
+    """Write a figure as an SVG file."""
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": name}):  # the same picture is the same file
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     plt.close(figure)
-    return f"![{caption}]({name}.svg)\n"

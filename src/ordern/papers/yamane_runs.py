@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arguments import Array
 from ..loading import load
 from . import others
-from .text import grid, save, table
+from .others import apart
+from .text import filled, grid, save, table
 
 if TYPE_CHECKING:
     from ..robot import Robot
     from ..simulate.results.result import Result
 
 __all__ = ["ROBOTS", "run", "section", "start", "theirs"]
-
-Array = NDArray[np.float64]
 
 ROBOTS = {"yamane-serial-30": "Figure 4", "yamane-branched-30": "Figure 5"}
 UNTIL = 2.0
@@ -42,41 +42,31 @@ def run(name: str, until: ArrayLike = UNTIL, dynamics: str = "virtual-work") -> 
 def theirs(name: str, times: Sequence[float]) -> Array:
     """Return positions at times, in our order, by SciPy around Pinocchio."""
     quaternions = start(load(name)).reshape(-1, 4)
-    q, _ = others.fall(others.yamane(name == "yamane-branched-30"), quaternions[:, [1, 2, 3, 0]].ravel(), times)
+    branched = name == "yamane-branched-30"
+    q = others.fall(lambda: others.yamane(branched), quaternions[:, [1, 2, 3, 0]].ravel(), times)
     return np.asarray(q.reshape(len(times), -1, 4)[:, :, [3, 0, 1, 2]].reshape(len(times), -1))
 
 
 def section(folder: Path) -> str:
-    """Return text, snapshots, energies and checks."""
-    fig, axes = grid(1, 3)
-    rows: list[tuple[Any, ...]] = []
-    for k, (name, figure) in enumerate(ROBOTS.items()):
+    """Return text and checks, and draw snapshots and energies."""
+    fig, (*snapshots, energies) = grid(1, 3)
+    rows = []
+    for axes, (name, figure) in zip(snapshots, ROBOTS.items(), strict=True):
         result = run(name)
-        _snapshots(axes[k], result, f"{figure}: {name}")
-        energy = result.energy - result.energy[0]
-        axes[2].plot(result.t, energy / result.report.kinetic, label=name, linewidth=1.0)
-        other, report = run(name, [0.5], "articulated-body"), result.report
-        mine = run(name, [0.25, 0.5, 1.0]).q
-        try:
-            apart = f"{np.abs(mine - theirs(name, [0.25, 0.5, 1.0])).max():.1e}"
-        except ImportError:
-            apart = "not installed"
-        same = f"{np.abs(mine[1] - other.q[0]).max():.1e}"
-        rows.append((f"`{name}`", report.steps, report.rejected, f"{report.energy_drift:.1e}", same, apart))
-    axes[2].set(title="Energy", xlabel="time, s", ylabel="change / largest kinetic energy")
-    axes[2].legend(fontsize=8)
+        report = result.report
+        _snapshots(axes, result, f"{figure}: {name}")
+        times = (0.25, 0.5, 1.0)
+        ours = run(name, times).q
+        same = f"{np.abs(ours[1] - run(name, [0.5], 'articulated-body').q[0]).max():.1e}"
+        peer = apart(ours, theirs, name, times)
+        rows.append((f"`{name}`", report.steps, report.rejected, f"{report.energy_drift:.1e}", same, peer))
+        drift = (result.energy - result.energy[0]) / report.kinetic
+        energies.plot(result.t, drift, label=name, linewidth=1.0)
+    energies.set(title="Energy", xlabel="time, s", ylabel="change / largest kinetic energy")
+    energies.legend(fontsize=8)
+    save(fig, folder, "yamane_runs")
     head = ("robot", "steps", "rejected", "energy drift", "against `articulated-body`, 0.5 s", "Pinocchio, 1 s")
-    return "\n".join([_TEXT, save(fig, folder, "yamane_runs", "Snapshots and energy of the chains"), table(head, rows)])
-
-
-_TEXT = f"""Figures 4 and 5 of the paper are snapshots of a serial and of a branched chain with 30 degrees of freedom.
-It says neither how they begin, nor how large they are, nor how they were integrated. Ours are ten uniform rods of 0.2 m
-and 1 kg on spherical joints, in series, or three branches of three on one. They are let go at rest, lifted by 90
-degrees about y at the ground and bent by 0.1 rad about x at every other joint, so that they leave the plane.
-Accelerations are by the paper's method (`virtual-work`), motion by `dormand-prince-8` at the default tolerances, for
-{UNTIL:g} s. The last two columns are the largest differences of quaternions' entries: from the same run with
-`articulated-body`, and from SciPy's DOP853 at 1e-12 around Pinocchio.
-"""
+    return filled("yamane_runs", until=UNTIL, table=table(head, rows))
 
 
 def _snapshots(axes: Any, result: Result, title: str) -> None:
