@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError, ModelError
-from ..joints import placement
-from .arms import Arm
+from ..joints import Placement, placement
 
-__all__ = ["broadcast", "finite", "numbers", "per_arm", "poses"]
+if TYPE_CHECKING:
+    from .arms import Arm
+
+__all__ = ["Numbers", "Pose", "finite", "numbers", "per_arm", "placed", "poses", "spread"]
+
+Numbers = ArrayLike | None
+"""An array, for all arms or a list of one for each arm; None if it is not given."""
+Pose = Placement | ArrayLike | tuple[ArrayLike, ArrayLike] | None
+"""A 4x4 matrix or an array of them, a position, a pair (xyz, rpy) or a `Placement`; None if it is not given."""
 
 
 def per_arm(arms: Sequence[Arm], x: Any, what: str) -> tuple[Array, ...]:
     """Return an array for each arm, from one array for all arms or a list; `what` is "q", "v" or "tau"."""
-    kind = "q" if what == "q" else "v"
-    sizes = [a.robot.nq if kind == "q" else a.robot.nv for a in arms]
-    listed = isinstance(x, (list, tuple)) and len(x) == len(arms) and all(np.ndim(y) for y in x)
-    if listed:
-        each = zip(arms, x, sizes, strict=True)
-        return tuple(numbers(y, f"`{what}` of arm {a.name!r}", (n,)) for a, y, n in each)
-    whole = numbers(x, f"`{what}`")
-    if whole.ndim == 0 or whole.shape[-1] != sum(sizes):
+    parts = [a.q if what == "q" else a.v for a in arms]
+    if isinstance(x, (list, tuple)) and len(x) == len(arms) and all(np.ndim(y) for y in x):
+        each = zip(arms, x, parts, strict=True)
+        return tuple(numbers(y, f"`{what}` of arm {a.name!r}", (part.stop - part.start,)) for a, y, part in each)
+    whole, size = numbers(x, f"`{what}`"), parts[-1].stop
+    if whole.shape[-1:] != (size,):
         raise ArgumentError(
             f"grasp: `{what}` must be a list of {len(arms)} arrays, one for each arm, or an array with the last "
-            f"dimension {sum(sizes)}, not of shape {whole.shape}"
+            f"dimension {size}, not of shape {whole.shape}"
         )
-    return tuple(whole[..., getattr(a, kind)] for a in arms)
+    return tuple(whole[..., part] for part in parts)
 
 
 def finite(arms: Sequence[Arm], xs: tuple[Array, ...], what: str) -> None:
@@ -44,36 +50,23 @@ def numbers(x: Any, what: str, core: tuple[int, ...] = ()) -> Array:
     return arguments.array(x, (..., *core), f"grasp: {what}", nonfinite=True)
 
 
-def poses(x: Any) -> Array:
-    """Return poses (..., 4, 4) of the object; one may also be a position, a pair (xyz, rpy) or a `Placement`."""
+def placed(at: Pose, what: str) -> Placement:
+    """Return one pose as a placement."""
     try:
-        batch = np.shape(x)[-2:] == (4, 4)
-    except ValueError:  # a pair of lists of different lengths
-        batch = False
-    if batch:
-        return arguments.pose(x, "grasp: `pose`", batch=True)
-    try:
-        return placement(x, "grasp: `pose`").matrix
+        return placement(at, what)  # type: ignore[arg-type]
     except ModelError as e:
         raise ArgumentError(str(e)) from None
 
 
-def broadcast(
-    qs: tuple[Array, ...], vs: tuple[Array, ...], pose: Array | None, velocity: Array | None
-) -> tuple[tuple[int, ...], tuple[Array, ...], tuple[Array, ...], Array | None, Array | None]:
-    """Return the common batch shape, and everything broadcast to it."""
-    shapes = [x.shape[:-1] for x in (*qs, *vs)]
-    shapes += [] if pose is None else [pose.shape[:-2]]
-    shapes += [] if velocity is None else [velocity.shape[:-1]]
-    shape = arguments.broadcast_shapes("grasp", *shapes)
+def poses(x: Pose) -> Array:
+    """Return poses (..., 4, 4) of the object."""
+    try:
+        batch = np.shape(np.asarray(x))[-2:] == (4, 4)
+    except ValueError:  # a pair of lists of different lengths
+        batch = False
+    return arguments.pose(x, "grasp: `pose`", batch=True) if batch else placed(x, "grasp: `pose`").matrix
 
-    def spread(x: Array, core: int) -> Array:
-        return np.broadcast_to(x, (*shape, *x.shape[x.ndim - core :]))
 
-    return (
-        shape,
-        tuple(spread(x, 1) for x in qs),
-        tuple(spread(x, 1) for x in vs),
-        None if pose is None else spread(pose, 2),
-        None if velocity is None else spread(velocity, 1),
-    )
+def spread(x: Array, shape: tuple[int, ...], core: int = 1) -> Array:
+    """Return an array broadcast to a batch shape; its last `core` dimensions stay."""
+    return np.broadcast_to(x, (*shape, *x.shape[x.ndim - core :]))

@@ -12,22 +12,23 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..algorithms.method_limits import no_couplings
-from ..algorithms.operational import filtering  # noqa: F401 - declares the questions that are asked here
-from ..arguments import Array
-from ..errors import ArgumentError, ModelError, OrdernError
-from ..joints import Placement, placement
-from ..model import BASE, Frame, Model
+from ..algorithms.operational import filtering  # noqa: F401 - declares questions of this package
+from ..arguments import Array, array
+from ..errors import ArgumentError, OrdernError
+from ..joints import Placement
+from ..model import BASE, Frame
 from ..records import dataclass
 from ..robot import Robot
 from ..rotations import rotate
 from ..simulate.constraints.constraints import Constraints
 from ..simulate.constraints.loop_rows import LoopRows
+from .arguments import placed
 from .contacts import Contact
 
-__all__ = ["Arm", "Group", "arms_of", "grouped"]
+__all__ = ["Arm", "Group", "arms_of", "grouped", "join_rows", "split_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,70 +51,82 @@ class Arm:
         return f"<Arm {self.name!r}: {self.robot.name!r} at {tips}>"
 
 
-def arms_of(given: Any, bases: Any, gravity: Array) -> tuple[Arm, ...]:
-    """Return the arms from the user's list of robots, or of pairs of a robot and a frame or frames."""
-    if isinstance(given, Model) or not isinstance(given, Sequence) or not given:
-        raise ArgumentError(f"grasp: arms must be a list of robots or of pairs (robot, frame), not {given!r}")
-    if bases is None:
-        places = [Placement()] * len(given)
-    else:
-        if isinstance(bases, (str, Mapping)) or not isinstance(bases, Iterable):
-            raise ArgumentError(f"grasp: bases must be a list with a placement for each arm, not {bases!r}")
-        bases = list(bases)
-        if len(bases) != len(given):
-            raise ArgumentError(f"grasp: {len(bases)} bases for {len(given)} arms; give one placement for each arm")
-        places = [_placed(at, k) for k, at in enumerate(bases)]
-    names = _names(given)
+def arms_of(given: Any, bases: Any, gravity: ArrayLike | None) -> tuple[tuple[Arm, ...], Array]:
+    """Return arms, from robots or pairs of a robot and a frame or frames, and gravity in the world's axes."""
+    wanted = "arms must be a list of robots or of pairs (robot, frame)"
+    parts = [one if isinstance(one, (tuple, list)) and len(one) == 2 else (one, None) for one in _list(given, wanted)]
+    if not parts:
+        raise ArgumentError(f"grasp: {wanted}, not an empty one")
+    names = [getattr(robot, "name", "arm") for robot, _ in parts]
+    if len(set(names)) < len(names):
+        names = [f"{name}-{k + 1}" for k, name in enumerate(names)]
+    places = _places(bases, len(names))
+    robots = [_robot(robot, name) for (robot, _), name in zip(parts, names, strict=True)]
+    g = _gravity(robots, gravity)
     arms: list[Arm] = []
     q = v = contact = 0
-    for name, one, base in zip(names, given, places, strict=True):
-        robot, tips = _robot(one, name)
-        turned = base.R.T @ gravity
-        if tuple(turned.tolist()) != robot.gravity:
-            robot = replace(robot, gravity=tuple(turned.tolist()))
-        spans = slice(q, q + robot.nq), slice(v, v + robot.nv), slice(contact, contact + len(tips))
-        arms.append(Arm(name, robot, tips, base, *spans))
-        q, v, contact = q + robot.nq, v + robot.nv, contact + len(tips)
-    return tuple(arms)
+    for name, robot, (_, frames), base in zip(names, robots, parts, places, strict=True):
+        tips = _tips(robot, frames, name)
+        turned = tuple((base.R.T @ g).tolist())
+        if turned != robot.gravity:
+            robot = replace(robot, gravity=turned)
+        ends = q + robot.nq, v + robot.nv, contact + len(tips)
+        arms.append(Arm(name, robot, tips, base, slice(q, ends[0]), slice(v, ends[1]), slice(contact, ends[2])))
+        q, v, contact = ends
+    return tuple(arms), g
 
 
-def _placed(at: Any, k: int) -> Placement:
-    try:
-        return placement(at, f"grasp: base of arm {k + 1}")
-    except ModelError as e:
-        raise ArgumentError(str(e)) from None
+def _list(given: Any, wanted: str) -> list[Any]:
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+        raise ArgumentError(f"grasp: {wanted}, not {given!r}")
+    return list(given)
 
 
-def _names(given: Sequence[Any]) -> list[str]:
-    robots = [
-        one if isinstance(one, Model) else one[0] if isinstance(one, (tuple, list)) and one else one for one in given
-    ]
-    names = [getattr(r, "name", "arm") for r in robots]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{name}-{k + 1}" for k, name in enumerate(names)]
+def _places(bases: Any, count: int) -> list[Placement]:
+    """Return the placements of the arms' bases."""
+    if bases is None:
+        return [Placement()] * count
+    bases = _list(bases, "bases must be a list with a placement for each arm")
+    if len(bases) != count:
+        raise ArgumentError(f"grasp: {len(bases)} bases for {count} arms; give one placement for each arm")
+    return [placed(at, f"grasp: base of arm {k + 1}") for k, at in enumerate(bases)]
 
 
-def _robot(given: Any, name: str) -> tuple[Robot, tuple[Frame, ...]]:
-    """Return a robot and its tips. Without frames, the tip is the last body of its only branch."""
-    robot, tip = given if isinstance(given, (tuple, list)) and len(given) == 2 else (given, None)
+def _gravity(robots: list[Robot], given: ArrayLike | None) -> Array:
+    """Return gravity in the world's axes."""
+    if given is not None:
+        return array(given, (3,), "grasp: gravity")
+    found = {r.gravity for r in robots}
+    if len(found) > 1:
+        raise ArgumentError(f"grasp: the arms have different gravities, {sorted(found)}; choose one by `gravity`")
+    return np.array(found.pop())
+
+
+def _robot(robot: Any, name: str) -> Robot:
+    """Return a robot that can be an arm."""
     if not isinstance(robot, Robot):
-        raise ArgumentError(f"grasp: arm {name!r} must be a robot or a pair (robot, frame), not {given!r}")
+        raise ArgumentError(f"grasp: arm {name!r} must be a robot or a pair (robot, frame), not {robot!r}")
     driven = next((x.loop.name for x in robot.loop_table.loops if x.type.timed), "")
     if driven:
         raise ArgumentError(
             f"grasp: loop {driven!r} of arm {name!r} is driven by time, which is not for `grasp`; model the object as "
             "a further body and the contacts as loops of one robot"
         )
-    if tip is None:
+    if not robot.nc:
+        robot.require_inertia()
+    return robot
+
+
+def _tips(robot: Robot, frames: Any, name: str) -> tuple[Frame, ...]:
+    """Return the frames that hold the object; by default the last body of the robot's only branch."""
+    if frames is None:
         parents = {c.parent for c in robot.joints}
-        ends = [b.name for k, b in enumerate(robot.bodies) if k not in parents]
-        if len(ends) != 1:
-            listed = ", ".join(ends[:8])
-            raise ArgumentError(f"grasp: arm {name!r} has {len(ends)} ends ({listed}); say which one: (robot, frame)")
-        tip = ends[0]
+        frames = [b.name for k, b in enumerate(robot.bodies) if k not in parents]
+        if len(frames) != 1:
+            listed = ", ".join(frames[:8])
+            raise ArgumentError(f"grasp: arm {name!r} has {len(frames)} ends ({listed}); choose one: (robot, frame)")
     try:
-        tips = tuple(robot.frame(t) for t in (tip if isinstance(tip, (tuple, list)) else (tip,)))
+        tips = tuple(robot.frame(t) for t in (frames if isinstance(frames, (tuple, list)) else (frames,)))
     except OrdernError as e:
         raise ArgumentError(f"grasp: arm {name!r}: {e}") from None
     for t in tips:
@@ -121,9 +134,7 @@ def _robot(given: Any, name: str) -> tuple[Robot, tuple[Frame, ...]]:
             raise ArgumentError(f"grasp: arm {name!r}: the frame {t.name!r} is on its base, which does not move")
     if not tips:
         raise ArgumentError(f"grasp: arm {name!r} has no frame that holds the object")
-    if not robot.nc:
-        robot.require_inertia()
-    return robot, tips
+    return tips
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,10 +180,10 @@ class Group:
         The rank is kept, because redundant constraints appear independent away from closed positions, as in the stages
         of an integrator.
         """
-        found: Constraints | None = self.__dict__.get("_structure")
-        if found is None:
+        if "_structure" not in self.__dict__:
             first = q.reshape(-1, self.robot.nq)[0]
-            found = self.__dict__["_structure"] = Constraints.near(LoopRows(self.robot), first)
+            self.__dict__["_structure"] = Constraints.near(LoopRows(self.robot), first)
+        found: Constraints = self.__dict__["_structure"]
         return found
 
     @cached_property
@@ -204,15 +215,13 @@ def grouped(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Group, ..
     groups = []
     for (robot, tips, _), members in found.items():
         chosen = [arms[k] for k in members]
-        own = [range(*a.contacts.indices(len(contacts))) for a in chosen]
-        rows = [[r for i in cs for r in range(starts[i], starts[i + 1])] for cs in own]
-        c = len(rows[0])
-        bound = np.zeros((len(members), len(tips), 6, c))
-        for m, cs in enumerate(own):
-            at = 0
-            for k, i in enumerate(cs):
-                bound[m, k, :, at : at + bounds[i].shape[1]] = bounds[i]
-                at += bounds[i].shape[1]
+        first, last = (np.array([getattr(a.contacts, end) for a in chosen]) for end in ("start", "stop"))
+        rows = [np.arange(starts[i], starts[j]) for i, j in zip(first, last, strict=True)]
+        bound = np.zeros((len(members), len(tips), 6, len(rows[0])))
+        for m, i in enumerate(first):
+            for k, E in enumerate(bounds[i : i + len(tips)]):
+                at = starts[i + k] - starts[i]
+                bound[m, k, :, at : at + E.shape[1]] = E
         groups.append(
             Group(
                 robot=robot,
@@ -220,10 +229,23 @@ def grouped(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Group, ..
                 arms=tuple(members),
                 turn=np.array([a.base.R for a in chosen]),
                 shift=np.array([a.base.p for a in chosen]),
-                contacts=np.array([list(cs) for cs in own], dtype=np.intp).reshape(len(members), len(tips)),
-                rows=np.array(rows, dtype=np.intp).reshape(len(members), c),
+                contacts=first[:, None] + np.arange(len(tips)),
+                rows=np.array(rows, dtype=np.intp),
                 bound=bound,
-                holonomic=np.concatenate([contacts[i].holonomic for i in own[0]]).astype(bool),
+                holonomic=np.concatenate([c.holonomic for c in contacts[chosen[0].contacts]]).astype(bool),
             )
         )
     return tuple(groups)
+
+
+def split_rows(groups: Sequence[Group], x: Array) -> list[Array]:
+    """Split numbers of all rows, (..., nc), into those of each group, (..., m, c)."""
+    return [x[..., g.rows] for g in groups]
+
+
+def join_rows(groups: Sequence[Group], parts: Sequence[Array]) -> Array:
+    """Join numbers of the rows of each group, (..., m, c), to those of all rows, (..., nc)."""
+    whole = np.zeros((*parts[0].shape[:-2], sum(g.rows.size for g in groups)))
+    for g, part in zip(groups, parts, strict=True):
+        whole[..., g.rows] = part
+    return whole

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import Array
-from ..joints import Free
-from ..model import BASE, Body, Connection, Coupling, Frame, Loop, Mimic, Model, Placement, Shape
+from ..model import BASE, Body, Coupling, Frame, Loop, ModelBuilder, ModelJoint, Placement, Shape
 from ..robot import Robot
 from ..rotations import matrix_from_quaternion, pose, quaternion_from_matrix, rotate
+from .products import transposed
+from .state import GraspState
 
 if TYPE_CHECKING:
+    from .arms import Arm
     from .mechanism import Grasp
-    from .state import GraspState
 
 __all__ = ["from_whole", "joined", "split", "to_whole", "whole_robot"]
 
@@ -23,110 +24,72 @@ __all__ = ["from_whole", "joined", "split", "to_whole", "whole_robot"]
 def whole_robot(grasp: Grasp) -> Robot:
     """Return one robot of all parts. The name of an arm and a slash precede the names of its parts."""
     bodies: list[Body] = []
-    joints: list[Connection] = []
+    joints: list[ModelJoint] = []
     frames: list[Frame] = []
     shapes: list[Shape] = []
     loops: list[Loop] = []
     couplings: list[Coupling] = []
     motors: list[str] = []
     for arm in grasp.arms:
-        first, robot = len(bodies), arm.robot
-
-        def at(body: int, place: Placement, first: int = first, base: Placement = arm.base) -> tuple[int, Placement]:
-            return (BASE, base @ place) if body == BASE else (body + first, place)
-
-        bodies += [replace(b, name=f"{arm.name}/{b.name}") for b in robot.bodies]
+        first, robot, prefix = len(bodies), arm.robot, f"{arm.name}/"
+        bodies += [replace(b, name=prefix + b.name) for b in robot.bodies]
         for c in robot.joints:
-            parent, place = at(c.parent, c.placement)
-            follows = None if c.mimic is None else Mimic(c.mimic.joint + first, c.mimic.ratio, c.mimic.offset)
-            joints.append(
-                replace(
-                    c,
-                    name=f"{arm.name}/{c.name}",
-                    parent=parent,
-                    placement=place,
-                    q_start=c.q_start + arm.q.start,
-                    v_start=c.v_start + arm.v.start,
-                    mimic=follows,
-                )
-            )
-        motors += [f"{arm.name}/{name}" for name in robot.actuated]
-        for f in robot.frames:
-            body, place = at(f.body, f.placement)
-            frames.append(Frame(f"{arm.name}/{f.name}", body, place))
-        for s in robot.shapes:
-            body, place = at(s.body, s.placement)
-            shapes.append(replace(s, body=body, placement=place))
+            parent, place = _moved(arm, first, c.parent, c.placement)
+            mimic = c.mimic and replace(c.mimic, joint=c.mimic.joint + first)
+            starts = {"q_start": c.q_start + arm.q.start, "v_start": c.v_start + arm.v.start}
+            joints.append(replace(c, name=prefix + c.name, parent=parent, placement=place, mimic=mimic, **starts))
+        motors += [prefix + name for name in robot.actuated]
+        frames += [Frame(prefix + f.name, *_moved(arm, first, f.body, f.placement)) for f in robot.frames]
+        for shape in robot.shapes:
+            body, place = _moved(arm, first, shape.body, shape.placement)
+            shapes.append(replace(shape, body=body, placement=place))
         for x in robot.loops:
-            (parent, here), (child, there) = at(x.parent, x.parent_placement), at(x.child, x.child_placement)
-            name = f"{arm.name}/{x.name}"
+            parent, here = _moved(arm, first, x.parent, x.parent_placement)
+            child, there = _moved(arm, first, x.child, x.child_placement)
+            name = prefix + x.name
             loops.append(
                 replace(x, name=name, parent=parent, parent_placement=here, child=child, child_placement=there)
             )
         for y in robot.couplings:
             other = y.other if y.other == BASE else y.other + first
-            couplings.append(replace(y, name=f"{arm.name}/{y.name}", joint=y.joint + first, other=other))
+            couplings.append(replace(y, name=prefix + y.name, joint=y.joint + first, other=other))
     frames.append(Frame("world", BASE))
     if grasp.object is not None:
-        name = grasp.object.name
-        frames += [Frame(name, len(bodies)), *(Frame(f"{name}/{c.name}", len(bodies), c.at) for c in grasp.contacts)]
-        joints.append(_free(f"{name}_free", grasp.nq, grasp.nv))
+        name, index = grasp.object.name, len(bodies)
+        frames += [Frame(name, index), *(Frame(f"{name}/{c.name}", index, c.at) for c in grasp.contacts)]
+        (free,) = ModelBuilder().body(name, mass=1.0).build(floating=True).joints
+        joints.append(replace(free, name=f"{name}_free", q_start=grasp.nq, v_start=grasp.nv))
         bodies.append(grasp.object)
-    gx, gy, gz = grasp.gravity.tolist()
-    return Robot.of(
-        Model(
-            grasp.name,
-            tuple(bodies),
-            tuple(joints),
-            tuple(frames),
-            (gx, gy, gz),
-            "world",
-            loops=tuple(loops),
-            couplings=tuple(couplings),
-            shapes=tuple(shapes),
-            motors=tuple(motors) if any(arm.robot.motors is not None for arm in grasp.arms) else None,
-        )
+    return Robot(
+        grasp.name,
+        tuple(bodies),
+        tuple(joints),
+        tuple(frames),
+        tuple(grasp.gravity.tolist()),
+        "world",
+        loops=tuple(loops),
+        couplings=tuple(couplings),
+        shapes=tuple(shapes),
+        motors=tuple(motors) if any(arm.robot.motors is not None for arm in grasp.arms) else None,
     )
 
 
-def _free(name: str, q: int, v: int) -> Connection:
-    none, far = (0.0,) * 6, (np.inf,) * 6
-    return Connection(
-        name=name,
-        type=Free(),
-        parent=BASE,
-        placement=Placement(),
-        q_start=q,
-        v_start=v,
-        lower=(-np.inf,) * 7,
-        upper=(np.inf,) * 7,
-        velocity_limit=far,
-        effort_limit=far,
-        damping=none,
-        friction=none,
-        armature=none,
-        stiffness=none,
-        rest=Free().neutral(),
-    )
+def _moved(arm: Arm, first: int, body: int, place: Placement) -> tuple[int, Placement]:
+    """Return a body of an arm and a placement on it in the whole robot, where the arm's bodies begin at `first`."""
+    return (BASE, arm.base @ place) if body == BASE else (body + first, place)
 
 
 def to_whole(state: GraspState) -> tuple[Array, Array]:
     """Return q and v of the whole robot at a state."""
-    q, v = np.concatenate(state.q, axis=-1), np.concatenate(state.v, axis=-1)
+    q = np.concatenate(state.q, axis=-1)
     if state.grasp.object is None:
-        return q, v
-    back = np.swapaxes(state.R, -1, -2)
+        return q, np.concatenate(state.v, axis=-1)
     turned = quaternion_from_matrix(state.R, check=False)
-    return (
-        np.concatenate([q, turned, state.pose[..., :3, 3]], axis=-1),
-        np.concatenate([v, rotate(back, state.velocity)], axis=-1),
-    )
+    return np.concatenate([q, turned, state.pose[..., :3, 3]], axis=-1), joined(state, state.v, state.velocity)
 
 
 def from_whole(grasp: Grasp, q: Array, v: Array) -> GraspState:
     """Return the state of a grasp, from q and v of the whole robot."""
-    from .state import GraspState
-
     qs, vs = grasp._split(q, "q"), grasp._split(v, "v")
     if grasp.object is None:
         still = np.broadcast_to(grasp.stands.matrix, (*q.shape[:-1], 4, 4)).copy()
@@ -141,8 +104,8 @@ def split(state: GraspState, x: Array) -> tuple[tuple[Array, ...], Array | None]
     return grasp._split(x), None if grasp.object is None else rotate(state.R, x[..., grasp.nv :])
 
 
-def joined(state: GraspState, arms: tuple[Array, ...], shift: Array) -> Array:
+def joined(state: GraspState, arms: tuple[Array, ...], velocity: Array) -> Array:
     """Return velocities of the whole robot, from those of the arms and of the object in the world's axes."""
     if state.grasp.object is None:
         return np.concatenate(arms, axis=-1)
-    return np.concatenate([*arms, rotate(np.swapaxes(state.R, -1, -2), shift)], axis=-1)
+    return np.concatenate([*arms, rotate(transposed(state.R), velocity)], axis=-1)

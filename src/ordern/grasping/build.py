@@ -1,21 +1,20 @@
-"""`on.grasp`: makes a grasp from its arguments."""
+"""The function `on.grasp`, which makes a grasp from its arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, array
-from ..errors import ArgumentError, LoopError, ModelError
-from ..joints import Placement, placement
+from ..errors import ArgumentError, LoopError
+from ..joints import Placement
 from ..loops.kernels import require_closed
-from ..model import Frame, Model
+from ..model import Frame
 from ..simulate.constraints.start import assembled
-from .arguments import finite, per_arm
+from .arguments import finite, per_arm, placed
 from .arms import Arm, arms_of
 from .carried_object import held_body
 from .contacts import Contact, Rigid
@@ -54,57 +53,32 @@ def grasp(
     >>> motion.forces.shape, bool(motion.singular)
     ((2, 6), False)
     """
-    if isinstance(arms, (Model, str, Mapping)) or not isinstance(arms, Iterable):
-        raise ArgumentError(f"grasp: arms must be a list of robots or of pairs (robot, frame), not {arms!r}")
-    arms = list(arms)
-    g = _gravity(arms, gravity)
-    found = arms_of(arms, bases, g)
+    found, g = arms_of(arms, bases, gravity)
     body = held_body(object)
     given = _contacts(contacts, found)
-    try:
-        stands = placement(np.eye(4) if pose is None else pose, "grasp: pose")
-    except ModelError as e:
-        raise ArgumentError(str(e)) from None
+    stands = placed(np.eye(4) if pose is None else pose, "grasp: pose")
     found = _with_tips(found, given)
     if any(c.at is None for c in given):
         tips = _tips_at(found, q)
         given = [c if c.at is not None else replace(c, at=stands.inverse @ t) for c, t in zip(given, tips, strict=True)]
     names = _contact_names(found, given)
-    placed = tuple(replace(c, name=n) for c, n in zip(given, names, strict=True))
-    return Grasp(str(name), found, body, placed, g, stands)
-
-
-def _gravity(arms: Any, given: ArrayLike | None) -> Array:
-    """Return gravity in the world's axes."""
-    if given is not None:
-        return array(given, (3,), "grasp: gravity")
-    robots = [
-        a if isinstance(a, Model) else a[0]
-        for a in arms
-        if isinstance(a, Model) or (isinstance(a, (tuple, list)) and a)
-    ]
-    found = {r.gravity for r in robots if isinstance(r, Model)}
-    if len(found) > 1:
-        raise ArgumentError(f"grasp: the arms have different gravities, {sorted(found)}; say which one by `gravity`")
-    return np.array(found.pop() if found else (0.0, 0.0, -9.81))
+    named = tuple(replace(c, name=n) for c, n in zip(given, names, strict=True))
+    return Grasp(str(name), found, body, named, g, stands)
 
 
 def _contacts(given: Any, arms: Sequence[Arm]) -> list[Contact]:
+    """Return a contact for each tip."""
     count = sum(len(a.tips) for a in arms)
     if given is None or isinstance(given, Contact):
         return [Rigid() if given is None else given] * count
+    kinds = "Rigid(), Hinge(axis=...), SoftFinger() or Point()"
     if isinstance(given, (str, type)) or not isinstance(given, Iterable):
         hint = f"; write {given.__name__}()" if isinstance(given, type) and issubclass(given, Contact) else ""
-        raise ArgumentError(
-            "grasp: contacts must be Rigid(), Hinge(axis=...), SoftFinger() or Point(), or a list with one for each "
-            f"tip, not {given!r}{hint}"
-        )
+        raise ArgumentError(f"grasp: contacts must be {kinds}, or a list with one for each tip, not {given!r}{hint}")
     contacts = list(given)
     for k, c in enumerate(contacts):
         if not isinstance(c, Contact):
-            raise ArgumentError(
-                f"grasp: contact {k + 1} must be Rigid(), Hinge(axis=...), SoftFinger() or Point(), not {c!r}"
-            )
+            raise ArgumentError(f"grasp: contact {k + 1} must be {kinds}, not {c!r}")
     if len(contacts) != count:
         raise ArgumentError(f"grasp: {len(contacts)} contacts for {count} tips; give one for each tip, or one for all")
     return contacts
@@ -124,12 +98,8 @@ def _with_tips(arms: Sequence[Arm], contacts: Sequence[Contact]) -> tuple[Arm, .
     """Return the arms with their tips moved to the contacts."""
     found = []
     for arm in arms:
-        own = contacts[arm.contacts]
-        moved = (
-            t if c.on_tip == Placement() else Frame(t.name, t.body, t.placement @ c.on_tip)
-            for t, c in zip(arm.tips, own, strict=True)
-        )
-        found.append(replace(arm, tips=tuple(moved)))
+        both = zip(arm.tips, contacts[arm.contacts], strict=True)
+        found.append(replace(arm, tips=tuple(Frame(t.name, t.body, t.placement @ c.on_tip) for t, c in both)))
     return tuple(found)
 
 
@@ -137,7 +107,7 @@ def _tips_at(arms: Sequence[Arm], q: Any) -> list[Placement]:
     """Return the placements of the tips at a position of the arms."""
     positions = per_arm(arms, np.concatenate([assembled(a.robot) for a in arms]) if q is None else q, "q")
     if any(x.ndim != 1 for x in positions):
-        raise ArgumentError("grasp: `q`, in which the contacts are closed, must be one position of each arm")
+        raise ArgumentError("grasp: `q`, at which the contacts are closed, must be one position of each arm")
     finite(arms, positions, "q")
     found = []
     for arm, x in zip(arms, positions, strict=True):

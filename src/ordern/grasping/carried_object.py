@@ -17,8 +17,9 @@ from ..arguments import Array
 from ..errors import ArgumentError, ModelError
 from ..model import Body, ModelBuilder
 from ..rotations import skew
+from .products import times, transposed
 
-__all__ = ["gyroscopic", "held_body", "spatial_inertia", "weight"]
+__all__ = ["bias_force", "held_body", "spatial_inertia"]
 
 
 def held_body(given: Any) -> Body | None:
@@ -55,21 +56,15 @@ def spatial_inertia(body: Body, R: Array) -> Array:
     I = body.inertia_matrix + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
     p = skew(body.mass * (R @ c))
     M = np.empty((*R.shape[:-2], 6, 6))
-    M[..., :3, :3] = R @ I @ np.swapaxes(R, -1, -2)
+    M[..., :3, :3] = R @ I @ transposed(R)
     M[..., :3, 3:], M[..., 3:, :3] = p, -p
     M[..., 3:, 3:] = body.mass * np.eye(3)
     return M
 
 
-def gyroscopic(body: Body, R: Array, w: Array, M: Array) -> Array:
-    """Return b(C), (..., 6), at the angular velocities w."""
+def bias_force(body: Body, R: Array, w: Array, M: Array, gravity: Array) -> Array:
+    """Return b(C) minus the wrench of gravity, (..., 6), at the angular velocities w."""
     p = R @ np.array(body.com)
-    turning = np.cross(w, (M[..., :3, :3] @ w[..., None])[..., 0])
-    return np.concatenate([turning, body.mass * np.cross(w, np.cross(w, p))], axis=-1)
-
-
-def weight(body: Body, R: Array, gravity: Array) -> Array:
-    """Return the wrench of gravity at C, (..., 6)."""
-    p = R @ np.array(body.com)
-    force = np.broadcast_to(body.mass * gravity, p.shape)
-    return np.concatenate([np.cross(p, force), force], axis=-1)
+    force = body.mass * (np.cross(w, np.cross(w, p)) - gravity)
+    moment = np.cross(w, times(M[..., :3, :3], w)) - np.cross(p, body.mass * gravity)
+    return np.concatenate([moment, force], axis=-1)

@@ -12,7 +12,7 @@ arm's joints and of the object, with translations divided by s. The tolerance is
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ..algorithms.closed_loop.misfit import norms
 from ..arguments import Array
 from ..errors import InconsistentStateError
-from ..loops.consistent import require_consistent, tolerance_of, whose
-from ..model import BASE
+from ..loops.consistent import Check, require_consistent, tolerance_of, whose
+from ..model import BASE, Frame
 from ..model.loop_sizes import turning
 from ..records import dataclass
 from .state import GraspState
@@ -43,10 +43,6 @@ class ContactSizes:
     """(l, 4, 4): the contacts' frames on the object."""
     kept: Array
     """(l, 4, 4): projects differences of poses onto the part that the contact forbids; distances over the length."""
-    still: Array
-    """(l, 3, 3): projects angular velocities, in the contact's axes, onto those that the contact forbids."""
-    share: Array
-    """(l, 1): the factor of distances: one over the length, or 0 for released contacts."""
     arm: NDArray[np.intp]
     """(l,): the index of the contact's arm."""
     over: Array
@@ -57,53 +53,46 @@ class ContactSizes:
 
 def contact_sizes(grasp: Grasp) -> ContactSizes:
     """Return the sizes of a grasp's contacts."""
-    found = [_reach(a, k) for a in grasp.arms for k in range(len(a.tips))]
+    found = [_reach(a, tip) for a in grasp.arms for tip in a.tips]
     reach = np.array(found) + np.linalg.norm(grasp.places, axis=-1)
     usual = float(reach.max()) or 1.0
     length = np.where(reach > 1e-6 * usual, reach, usual)
     frames = np.array([c.at.matrix for c in grasp.contacts])
-    kept, still = np.zeros((len(reach), 4, 4)), np.zeros((len(reach), 3, 3))
+    kept = np.zeros((len(reach), 4, 4))
     for i, c in enumerate(grasp.contacts):
-        turns = np.abs(c.bound[:3]).max(axis=0, initial=0.0) > 0.0
-        N = c.bound[:3, turns]
-        still[i, : N.shape[1]] = N.T
-        both = c.bound[:3, turns & c.holonomic]
-        if both.shape[1] == 3:
+        turns = c.bound[:3, c.holonomic & c.bound[:3].any(axis=0)]
+        if turns.shape[1] == 3:
             kept[i, :3, :3] = np.eye(3) / math.sqrt(2.0)
-        elif both.shape[1] == 2:
-            kept[i, :3, 0] = np.cross(both[:, 0], both[:, 1])
+        elif turns.shape[1] == 2:
+            kept[i, :3, 0] = np.cross(turns[:, 0], turns[:, 1])
         kept[i, 3, 3] = 1.0 / length[i] if c.bound.shape[1] else 0.0
     arm = np.array([k for k, a in enumerate(grasp.arms) for _ in a.tips], dtype=np.intp)
-    over = [_divisors(a, float(length[a.contacts].max())) for a in grasp.arms]
+    longest = [float(length[a.contacts].max()) for a in grasp.arms]
+    joints = [(c.type, size) for a, size in zip(grasp.arms, longest, strict=True) for c in a.robot.independent]
+    over = np.array([1.0 if turns else size for joint, size in joints for turns in turning(joint)])
     counts = np.array([a.robot.nv for a in grasp.arms], dtype=np.intp)
-    return ContactSizes(length, frames, kept, still, kept[:, 3, 3:].copy(), arm, np.concatenate(over), counts)
+    return ContactSizes(length, frames, kept, arm, over, counts)
 
 
-def _reach(arm: Arm, k: int) -> float:
+def _reach(arm: Arm, tip: Frame) -> float:
     """Return the length of the path along an arm from its base to a tip."""
-    tip, robot = arm.tips[k], arm.robot
     total, body = float(np.linalg.norm(tip.placement.p)), tip.body
     while body != BASE:
-        total += float(np.linalg.norm(robot.joints[body].placement.p))
-        body = robot.joints[body].parent
+        joint = arm.robot.joints[body]
+        total, body = total + float(np.linalg.norm(joint.placement.p)), joint.parent
     return total
 
 
-def _divisors(arm: Arm, length: float) -> Array:
-    each = [1.0 if turns else length for c in arm.robot.independent for turns in turning(c.type)]
-    return np.array(each)
-
-
-def tolerance_for(check: Any, *given: Any) -> float | None:
+def tolerance_for(check: Check, *given: object) -> float | None:
     """Return the tolerance given by `check`; the default depends on the precision of the arguments."""
-    parts: list[Any] = []
+    parts: list[object] = []
     for x in given:
         parts += x if isinstance(x, (list, tuple)) else [x]
     return tolerance_of(check, *parts)
 
 
 def require_fitting(state: GraspState, tolerance: float | None, what: str, moving: bool = True) -> None:
-    """Raise if tips and object do not fit, or do not move together, within a tolerance; None checks nothing.
+    """Raise if tips and object do not fit, or do not move together, within a tolerance; None skips the check.
 
     Loops of the arms are checked as well. Without `moving`, only positions are checked.
     """
@@ -134,45 +123,42 @@ def _gaps(state: GraspState) -> Array:
 
 def _slips(state: GraspState) -> Array:
     """Return the squares of the forbidden velocities between tips and object, (..., l)."""
-    s = state.grasp.sizes
-    across = (state.A @ state.velocity[..., None, :, None])[..., 0] - state.tip_velocities
-    w = s.still @ (np.swapaxes(state.axes, -1, -2) @ across[..., :3, None])
-    u = across[..., 3:] * s.share
-    return np.asarray(np.einsum("...ij,...ij->...", w, w) + np.einsum("...i,...i->...", u, u))
+    across = state.forbidden_velocities
+    return np.asarray(_squared(across[..., :3]) + _squared(across[..., 3:]) / state.grasp.sizes.length**2)
 
 
 def _speeds(state: GraspState) -> Array:
     """Return the reference of these squares, (..., l): 1 plus the squared velocities of the arm and of the object."""
     s, V = state.grasp.sizes, state.velocity
     arms = norms(np.concatenate(state.v, axis=-1) / s.over, s.counts)[..., s.arm]
-    turning, moving = (np.einsum("...i,...i->...", x, x)[..., None] for x in (V[..., :3], V[..., 3:]))
+    turning, moving = (_squared(x)[..., None] for x in (V[..., :3], V[..., 3:]))
     return np.asarray(1.0 + arms**2 + turning + moving / s.length**2)
 
 
+def _squared(x: Array) -> Array:
+    """Return the squares of the lengths of vectors (..., 3)."""
+    return np.asarray(np.einsum("...i,...i->...", x, x))
+
+
 def _complaint(state: GraspState, gap: Array, slip: Array, bad: Array, tolerance: float) -> str:
+    """Return text that names the contact with the largest misfit in the first bad state."""
     grasp, states = state.grasp, np.asarray(bad.any(axis=-1))
     at = tuple(int(k) for k in np.argwhere(states)[0])
-    here = np.where(bad, gap + slip, 0.0)[at]
-    i = int(np.argmax(here))
-    contact, arm = grasp.contacts[i].name, grasp.arm_of(i).name
-    first = f"contact {contact!r} of arm {arm!r} does not fit{whose(states, at)}"
-    more = [grasp.contacts[k].name for k in np.flatnonzero(bad[at]) if k != i]
-    others = f" (nor do {', '.join(map(repr, more[:5]))})" if more else ""
-    end = (
-        f"; the tolerance is {tolerance:.3g}. Check the frames and bases that positions and velocities are given in; "
-        "grasp.project(q, v, pose, velocity) is a state near it that fits; check=False takes it as it is"
-    )
+    i = int(np.argmax(np.where(bad, gap + slip, 0.0)[at]))
     if gap[at][i] >= slip[at][i]:
         r = state.residual[at][i]
-        return (
-            f"{first}: the tip is off the object by {_size(r[3:])} m and {_size(r[:3])} rad, "
-            f"{math.sqrt(gap[at][i]):.3g} of the arm's length{others}{end}"
-        )
-    across = ((state.A @ state.velocity[..., None, :, None])[..., 0] - state.tip_velocities)[at][i]
-    w = grasp.sizes.still[i] @ state.axes[at][i].T @ across[:3]
+        moves = f"the tip is off the object by {_size(r[3:])} m and {_size(r[:3])} rad"
+        part = f"{math.sqrt(gap[at][i]):.3g} of the arm's length"
+    else:
+        across = state.forbidden_velocities[at][i]
+        moves = f"the tip moves against the object at {_size(across[3:])} m/s and {_size(across[:3])} rad/s"
+        part = f"{math.sqrt(slip[at][i]):.3g} of how fast the arm moves"
+    more = [grasp.contacts[k].name for k in np.flatnonzero(bad[at]) if k != i]
+    others = f" (nor do {', '.join(map(repr, more[:5]))})" if more else ""
     return (
-        f"{first}: the tip moves against the object at {_size(across[3:])} m/s and {_size(w)} rad/s, "
-        f"{math.sqrt(slip[at][i]):.3g} of how fast the arm moves{others}{end}"
+        f"contact {grasp.contacts[i].name!r} of arm {grasp.arm_of(i).name!r} does not fit{whose(states, at)}: {moves}, "
+        f"{part}{others}; the tolerance is {tolerance:.3g}. Check the frames and bases of positions and velocities; "
+        "grasp.project(q, v, pose, velocity) returns a state near it that fits; check=False skips this check"
     )
 
 

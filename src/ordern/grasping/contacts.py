@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, array
-from ..errors import ArgumentError, ModelError
-from ..joints import Placement, placement
+from ..errors import ArgumentError
+from ..joints import Placement
 from ..records import dataclass
 from ..rotations import log
+from .arguments import placed
 
 __all__ = ["Contact", "Hinge", "Parted", "Point", "Rigid", "SoftFinger", "Surface"]
 
@@ -47,14 +48,14 @@ class Surface:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "normal", _unit(self.normal, "Surface: normal"))
-        for name, x in (("friction", (self.friction,)), ("spin", (self.spin,)), ("area", self.area)):
+        for name, what in (("friction", "a number"), ("spin", "a number"), ("area", "two numbers")):
+            given = getattr(self, name)
             try:
-                numbers = np.asarray(x, dtype=float)
+                numbers = np.asarray(given, dtype=float)
             except (TypeError, ValueError):
                 numbers = np.array(np.nan)
-            if numbers.shape != ((2,) if name == "area" else (1,)) or not (numbers >= 0.0).all():
-                what = "two numbers" if name == "area" else "a number"
-                raise ArgumentError(f"Surface: {name} must be {what} not below zero, not {getattr(self, name)!r}")
+            if numbers.shape != ((2,) if name == "area" else ()) or not (numbers >= 0.0).all():
+                raise ArgumentError(f"Surface: {name} must be {what} not below zero, not {given!r}")
         object.__setattr__(self, "area", (float(self.area[0]), float(self.area[1])))
 
     @property
@@ -83,12 +84,9 @@ class Contact:
 
     def __post_init__(self) -> None:
         what = f"{type(self).__name__} contact" + (f" {self.name!r}" if self.name else "")
-        try:
-            if self.at is not None:
-                object.__setattr__(self, "at", placement(self.at, what))
-            object.__setattr__(self, "on_tip", placement(self.on_tip, what))
-        except ModelError as e:
-            raise ArgumentError(str(e)) from None
+        if self.at is not None:
+            object.__setattr__(self, "at", placed(self.at, what))
+        object.__setattr__(self, "on_tip", placed(self.on_tip, what))
         if self.surface is not None and not isinstance(self.surface, Surface):
             raise ArgumentError(f"{what}: surface must be a Surface(friction, ...), not {self.surface!r}")
         if not isinstance(self.name, str):
@@ -161,7 +159,7 @@ class Point(Contact):
 
     @property
     def free(self) -> Array:
-        """All axes."""
+        """All three axes."""
         return np.eye(3)
 
 
@@ -199,7 +197,7 @@ class Parted(Contact):
 
     @property
     def bound(self) -> Array:
-        """No force."""
+        """An empty basis: a released contact has no force."""
         return np.zeros((6, 0))
 
 

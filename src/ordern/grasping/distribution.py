@@ -9,20 +9,23 @@ The sum of squares adds moments in N m and forces in N, which suits levers of ab
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arguments import Array
 from ..errors import ArgumentError
 from ..records import dataclass
-from .arguments import numbers
+from .arguments import numbers, spread
+from .arms import join_rows, split_rows
+from .products import times, transposed
 from .state import GraspState
 
 if TYPE_CHECKING:
     from .mechanism import Grasp
 
-__all__ = ["Distribution", "distribute", "grasp_matrix", "internal_basis", "internal_forces"]
+__all__ = ["Distribution", "distribute", "internal_basis", "internal_forces"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,58 +40,44 @@ class Distribution:
     """The number of independent internal forces."""
 
 
-def grasp_matrix(grasp: Grasp, state: GraspState) -> Array:
-    """Return G, (..., 6, rows), with rows in the order of the contacts."""
-    count = sum(g.rows.size for g in grasp.groups)
-    G = np.zeros((*state.shape, 6, count))
-    for g, F in zip(grasp.groups, state.F, strict=True):
-        G[..., :, g.rows] = np.moveaxis(F, -1, -3)
-    return G
-
-
-def distribute(grasp: Grasp, state: GraspState, wrench: Array, weights: Any = None) -> Distribution:
+def distribute(state: GraspState, wrench: Array, weights: ArrayLike | None = None) -> Distribution:
     """Return the contact forces of the least weighted squares that exert a wrench on the object."""
-    G = grasp_matrix(grasp, state)
-    shared, rank = _inverse(G, _costs(grasp, weights))
-    y = (shared @ wrench[..., None])[..., 0]
-    residual = np.linalg.norm((G @ y[..., None])[..., 0] - wrench, axis=-1)
-    return Distribution(_forces(grasp, state, y), residual, G.shape[-1] - int(np.min(rank)))
+    G = transposed(state.all_F)
+    shared, rank = _inverse(G, _costs(state.grasp, weights))
+    y = times(shared, wrench)
+    residual = np.linalg.norm(times(G, y) - wrench, axis=-1)
+    return Distribution(_forces(state, y), residual, G.shape[-1] - int(np.min(rank)))
 
 
-def internal_forces(grasp: Grasp, state: GraspState, forces: Array, weights: Any = None) -> Array:
+def internal_forces(state: GraspState, forces: Array, weights: ArrayLike | None = None) -> Array:
     """Return the part of contact forces that does not move the object."""
-    G = grasp_matrix(grasp, state)
-    y = np.zeros((*np.broadcast_shapes(state.shape, forces.shape[:-2]), G.shape[-1]))
-    for g, own in zip(grasp.groups, state.rows(forces), strict=True):
-        y[..., g.rows] = own
-    shared, _ = _inverse(G, _costs(grasp, weights))
-    inside = y - (shared @ (G @ y[..., None]))[..., 0]
-    return _forces(grasp, state, inside)
+    G = transposed(state.all_F)
+    y = join_rows(state.grasp.groups, state.rows(forces))
+    shared, _ = _inverse(G, _costs(state.grasp, weights))
+    return _forces(state, y - times(shared, times(G, y)))
 
 
-def internal_basis(grasp: Grasp, state: GraspState) -> Array:
+def internal_basis(state: GraspState) -> Array:
     """Return an orthonormal basis of the null space of G, as forces (..., k, l, 6)."""
-    G = grasp_matrix(grasp, state)
-    _, d, Vt = np.linalg.svd(G)
+    _, d, Vt = np.linalg.svd(transposed(state.all_F))
     ranks = np.sum(d > 1e-9 * d[..., :1], axis=-1)
-    if np.ndim(ranks) and np.ptp(ranks):
+    if np.ptp(ranks):
         raise ArgumentError("grasp: some states have more internal forces than others; call state by state")
-    rank = int(np.min(ranks))
-    null = Vt[..., rank:, :]
+    null = Vt[..., int(np.min(ranks)) :, :]
     if not null.shape[-2]:
-        return np.zeros((*state.shape, 0, len(grasp.contacts), 6))
-    return np.stack([_forces(grasp, state, null[..., k, :]) for k in range(null.shape[-2])], axis=-3)
+        return np.zeros((*state.shape, 0, len(state.grasp.contacts), 6))
+    return np.stack([_forces(state, null[..., k, :]) for k in range(null.shape[-2])], axis=-3)
 
 
-def _forces(grasp: Grasp, state: GraspState, y: Array) -> Array:
+def _forces(state: GraspState, y: Array) -> Array:
     """Return E lambda, (..., l, 6)."""
-    if y.shape[:-1] != state.shape:
-        state = state.spread(np.broadcast_shapes(y.shape[:-1], state.shape))
-        y = np.broadcast_to(y, (*state.shape, y.shape[-1]))
-    return state.forces([y[..., g.rows] for g in grasp.groups])
+    shape = np.broadcast_shapes(y.shape[:-1], state.shape)
+    if shape != state.shape:
+        state = state.spread(shape)
+    return state.forces(split_rows(state.grasp.groups, spread(y, shape)))
 
 
-def _costs(grasp: Grasp, weights: Any) -> Array | None:
+def _costs(grasp: Grasp, weights: ArrayLike | None) -> Array | None:
     """Return Q, (rows, rows), from weights of contacts or of components."""
     if weights is None:
         return None
@@ -100,7 +89,7 @@ def _costs(grasp: Grasp, weights: Any) -> Array | None:
             f"not of shape {w.shape}"
         )
     each = np.broadcast_to(w[:, None], (l, 6)) if w.ndim == 1 else w
-    Q = np.zeros((sum(g.rows.size for g in grasp.groups),) * 2)
+    Q = np.zeros((grasp.nc, grasp.nc))
     at = 0
     for c, own in zip(grasp.contacts, each, strict=True):
         n = c.bound.shape[1]
@@ -112,11 +101,8 @@ def _costs(grasp: Grasp, weights: Any) -> Array | None:
 def _inverse(G: Array, Q: Array | None) -> tuple[Array, Array]:
     """Return Q^-1 G^T (G Q^-1 G^T)^+ and the rank of G."""
     if not G.shape[-1]:
-        return np.swapaxes(G, -1, -2), np.zeros(G.shape[:-2], int)
-    if Q is None:
-        L = np.eye(G.shape[-1])
-    else:
-        L = np.linalg.inv(np.linalg.cholesky(Q)).T  # Q^-1 = L L^T
+        return transposed(G), np.zeros(G.shape[:-2], int)
+    L = np.eye(G.shape[-1]) if Q is None else np.linalg.inv(np.linalg.cholesky(Q)).T  # Q^-1 = L L^T
     scaled = G @ L
     d = np.linalg.svd(scaled, compute_uv=False)
     return L @ np.linalg.pinv(scaled, rcond=1e-9), np.sum(d > 1e-9 * d[..., :1], axis=-1)

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="empty-body"
 """`Grasp`: several arms that hold one object, as users see them."""
 
 from __future__ import annotations
@@ -8,36 +9,44 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arguments import Array, broadcast_shapes, choice, real_number
 from ..errors import ArgumentError
 from ..joints import Placement
+from ..kernel.declarations import delegated
 from ..loops.consistent import Check
 from ..model import Body
 from ..robot import Robot
 from ..rotations import pose as pose_of
 from ..rotations import rotate
-from .arguments import broadcast, finite, numbers, per_arm, poses
+from .arguments import Numbers, Pose, finite, numbers, per_arm, poses, spread
 from .arms import Arm, grouped
+from .as_one_robot import whole_robot
 from .consistent import ContactSizes, contact_sizes, require_fitting, tolerance_for
 from .contacts import Contact, Parted
 from .dense import DENSE
-from .motion import GraspMotion
+from .distribution import Distribution, distribute, internal_basis, internal_forces
+from .motion import GraspMotion, Inputs
 from .object_pose import pose_from_tips, velocity_from_tips
-from .omega import RCOND, Omega, Solved
+from .omega import RCOND, Omega
+from .products import times, transposed
+from .projecting import projected
 from .recursive import RECURSIVE, compliance
 from .state import GraspState
 
 if TYPE_CHECKING:
     from ..simulate.events import Event
+    from ..simulate.forces import Table
     from ..simulate.results.result import Result
-    from .distribution import Distribution
     from .monitor import Breach
+
+    Force = ArrayLike | Table | Callable[[float, GraspState], ArrayLike] | None
 
 __all__ = ["METHODS", "SOLVERS", "Grasp"]
 
-METHODS = (*RECURSIVE, *DENSE)
-SOLVERS = ("by-arms", "dense")
+METHODS = RECURSIVE | DENSE
+SOLVERS = {"by-arms": Omega.solve, "dense": Omega.solve_dense}
 
 
 class Grasp:
@@ -45,7 +54,7 @@ class Grasp:
 
     Positions q, velocities v and joint forces tau of all arms are one array (..., n), arm after arm, or a list with an
     array for each arm, all with any batch shape. The object's `pose` (4x4) and `velocity` (angular, linear; of its
-    origin, in the world's axes) follow from the tips, unless the contacts leave too much free: then give them.
+    origin, in the world's axes) follow from the tips, unless the contacts have too many freedoms: then give them.
     Contact forces act from the tips on the object: (moment, force) at the contact, in the world's axes.
     """
 
@@ -62,13 +71,15 @@ class Grasp:
         self.gravity, self.stands = gravity, stands
         self.groups = grouped(arms, contacts)
         self.nq, self.nv = arms[-1].q.stop, arms[-1].v.stop
+        self.nc = sum(g.rows.size for g in self.groups)
+        """The number of constraint rows of all contacts."""
         self.places = np.array([c.at.p for c in contacts])
         """(l, 3): the contacts in the object's frame."""
         self.turns = np.array([c.at.R for c in contacts])
         """(l, 3, 3): their axes."""
 
     def __repr__(self) -> str:
-        held = "what stands still" if self.object is None else repr(self.object.name)
+        held = "a fixed object" if self.object is None else repr(self.object.name)
         kinds = ", ".join(f"{c.name} {type(c).__name__.lower()}" for c in self.contacts[:6])
         more = ", ..." if self.contacts[6:] else ""
         arms = f"{len(self.arms)} arms" if len(self.arms) > 1 else "one arm"
@@ -76,7 +87,7 @@ class Grasp:
 
     # ---- where everything is
 
-    def state(self, q: Any, v: Any = None, pose: Any = None, velocity: Any = None) -> GraspState:
+    def state(self, q: ArrayLike, v: Numbers = None, pose: Pose = None, velocity: Numbers = None) -> GraspState:
         """Return the state at positions and velocities (zero by default): see `GraspState`."""
         qs = per_arm(self.arms, q, "q")
         finite(self.arms, qs, "q")
@@ -87,26 +98,28 @@ class Grasp:
             X = self.stands.matrix if X is None else X
         if self.object is None or (v is None and V is None):
             V = np.zeros(6)
-        shape, qs, vs, X, V = broadcast(qs, vs, X, V)
+        shapes = [x.shape[:-1] for x in (*qs, *vs, V) if x is not None]
+        shape = broadcast_shapes("grasp", *shapes, () if X is None else X.shape[:-2])
         tips = None
         if X is None:
+            qs = tuple(spread(x, shape) for x in qs)
             tips = self._tip_poses(qs)
             X = pose_from_tips(self, tips)
-        state = GraspState(self, qs, vs, X, np.zeros((*shape, 6)) if V is None else V)
+        state = GraspState(self, qs, vs, X, np.zeros(6) if V is None else V).spread(shape)
         if tips is not None:
             state.__dict__["tip_poses"] = tips
         return state.moving_at(velocity_from_tips(state)) if V is None else state
 
     @cached_property
     def sizes(self) -> ContactSizes:
-        """The sizes of contacts and arms, by which misfits are measured."""
+        """The sizes of contacts and arms, relative to which misfits are measured."""
         return contact_sizes(self)
 
-    def object_pose(self, q: Any, *, check: Check = True) -> Array:
-        """Return the object's pose, (..., 4, 4), from the positions of the arms."""
+    def object_pose(self, q: ArrayLike, *, check: Check = True) -> Array:
+        """Return the object's pose, (..., 4, 4), at positions of the arms."""
         return self._place(q, None, check, "grasp.object_pose").pose
 
-    def object_velocity(self, q: Any, v: Any, pose: Any = None, *, check: Check = True) -> Array:
+    def object_velocity(self, q: ArrayLike, v: ArrayLike, pose: Pose = None, *, check: Check = True) -> Array:
         """Return the velocity V(C) of the object's origin, (..., 6), from those of the tips, in least squares (2.8)."""
         state = self.state(q, v, pose)
         require_fitting(state, tolerance_for(check, q, v, pose), "grasp.object_velocity")
@@ -160,14 +173,14 @@ class Grasp:
 
     def forward_dynamics(
         self,
-        q: Any,
-        v: Any,
-        tau: Any,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
         method: str | None = None,
         *,
-        pose: Any = None,
-        velocity: Any = None,
-        wrench: Any = None,
+        pose: Pose = None,
+        velocity: Numbers = None,
+        wrench: Numbers = None,
         solver: str = "by-arms",
         arm_method: str | None = None,
         rcond: float = RCOND,
@@ -190,29 +203,22 @@ class Grasp:
         state = self.state(q, v, pose, velocity)
         most = tolerance_for(check, q, v, pose, velocity)
         return self.dynamics(
-            state,
-            tau,
-            method,
-            wrench=wrench,
-            solver=solver,
-            arm_method=arm_method,
-            rcond=rcond,
-            check=False if most is None else most,
+            state, tau, method, wrench=wrench, solver=solver, arm_method=arm_method, rcond=rcond, check=most or False
         )
 
     def dynamics(
         self,
         state: GraspState,
-        tau: Any,
+        tau: ArrayLike,
         method: str | None = None,
         *,
-        wrench: Any = None,
+        wrench: Numbers = None,
         solver: str = "by-arms",
         arm_method: str | None = None,
         rcond: float = RCOND,
         check: Check = True,
     ) -> GraspMotion:
-        """Return the same for a state."""
+        """Return the same as `forward_dynamics` for a state."""
         method = self.usual_method(arm_method) if method is None else method
         choice("method", method, METHODS, "grasp")
         if arm_method is not None and method != "general":
@@ -225,18 +231,16 @@ class Grasp:
         if not 0.0 <= real_number(rcond) < 1.0:
             raise ArgumentError(f"grasp: rcond must be a number from 0 to 1, not {rcond!r}")
         require_fitting(state, tolerance_for(check), "grasp.forward_dynamics")
-        taus = tuple(np.broadcast_to(x, (*shape, x.shape[-1])) for x in taus)
         if shape != state.shape:
             state = state.spread(shape)
-        if method in DENSE:
-            return DENSE[method](state, taus, load, rcond)
-        return RECURSIVE[method](state, taus, load, _by_arms if solver == "by-arms" else _dense, arm_method, rcond)
+        taus = tuple(spread(x, shape) for x in taus)
+        return METHODS[method](Inputs(state, taus, load, SOLVERS[solver], arm_method, rcond))
 
     def usual_method(self, arm_method: str | None = None) -> str:
         """Return the default method of `forward_dynamics`."""
         return "general" if arm_method is not None or any(g.coupled for g in self.groups) else "rccfd2"
 
-    def omega(self, q: Any, pose: Any = None, rcond: float = RCOND, *, check: Check = True) -> Omega:
+    def omega(self, q: ArrayLike, pose: Pose = None, rcond: float = RCOND, *, check: Check = True) -> Omega:
         """Return Omega = J M^-1 J^T + A M(C)^-1 A^T at positions: `.full`, `.inverse`, `.rank`; see `Omega`.
 
         Its inverse is the inertia of the whole mechanism at the contacts: contact forces per relative acceleration of
@@ -246,75 +250,64 @@ class Grasp:
         require_fitting(state, tolerance_for(check, q, pose), "grasp.omega", moving=False)
         return Omega(state, compliance(state), rcond)
 
-    def joint_forces(self, q: Any, forces: Any, v: Any = None, a: Any = None) -> tuple[Array, ...]:
+    def joint_forces(self, q: ArrayLike, forces: ArrayLike, v: Numbers = None, a: Numbers = None) -> tuple[Array, ...]:
         """Return joint forces of each arm, (..., nv), for contact forces (..., l, 6) and a motion (rest by default)."""
-        qs, f = per_arm(self.arms, q, "q"), numbers(forces, "`forces`", (len(self.contacts), 6))
-        zero = np.zeros(self.nv)
-        vs, accs = (per_arm(self.arms, zero if x is None else x, n) for x, n in ((v, "v"), (a, "a")))
+        f = numbers(forces, "`forces`", (len(self.contacts), 6))
+        rest = np.zeros(self.nv)
+        given = (("q", q), ("v", rest if v is None else v), ("a", rest if a is None else a))
+        motions = zip(self.arms, *(per_arm(self.arms, x, name) for name, x in given), strict=True)
         found = []
-        for arm, x, dx, ddx in zip(self.arms, qs, vs, accs, strict=True):
-            tau = arm.robot.inverse_dynamics(x, dx, ddx)
-            for i, tip in zip(range(arm.contacts.start, arm.contacts.stop), arm.tips, strict=True):
-                J, own = arm.robot.jacobian(x, tip, axes="world"), rotate(arm.base.R.T, f[..., i, :])
-                tau = tau + (np.swapaxes(J, -1, -2) @ own[..., None])[..., 0]
+        for arm, *motion in motions:
+            tau = arm.robot.inverse_dynamics(*motion)
+            for tip, F in zip(arm.tips, np.moveaxis(f[..., arm.contacts, :], -2, 0), strict=True):
+                J = arm.robot.jacobian(motion[0], tip, axes="world")
+                tau = tau + times(transposed(J), rotate(arm.base.R.T, F))
             found.append(tau)
         return tuple(found)
 
     # ---- forces
 
-    def grasp_matrix(self, q: Any = None, pose: Any = None, *, check: Check = True) -> Array:
+    def grasp_matrix(self, q: Numbers = None, pose: Pose = None, *, check: Check = True) -> Array:
         """Return A^T E, (..., 6, rows), from contact forces, by rows, to the wrench on the object at its origin.
 
         Positions q in which tips do not fit the object are an error, unless `check` is False.
         """
-        from .distribution import grasp_matrix
-
-        return grasp_matrix(self, self._place(q, pose, check, "grasp.grasp_matrix"))
+        return transposed(self._place(q, pose, check, "grasp.grasp_matrix").all_F)
 
     def distribute(
-        self, wrench: Any, q: Any = None, pose: Any = None, weights: Any = None, *, check: Check = True
+        self, wrench: ArrayLike, q: Numbers = None, pose: Pose = None, weights: Numbers = None, *, check: Check = True
     ) -> Distribution:
         """Return contact forces that exert `wrench` (moment, force) on the object at its origin, in the world's axes.
 
         They have the least sum of squares, or of `weights` times squares, with one weight for each contact, (l,), or
         for each component (moment, force) in the contact's axes, (l, 6). See `Distribution`.
         """
-        from .distribution import distribute
-
-        return distribute(
-            self, self._place(q, pose, check, "grasp.distribute"), numbers(wrench, "`wrench`", (6,)), weights
-        )
+        w = numbers(wrench, "`wrench`", (6,))
+        return distribute(self._place(q, pose, check, "grasp.distribute"), w, weights)
 
     def internal_forces(
-        self, forces: Any, q: Any = None, pose: Any = None, weights: Any = None, *, check: Check = True
+        self, forces: ArrayLike, q: Numbers = None, pose: Pose = None, weights: Numbers = None, *, check: Check = True
     ) -> Array:
         """Return the part of contact forces (..., l, 6) that squeezes the object and does not move it, (..., l, 6)."""
-        from .distribution import internal_forces
-
         f = numbers(forces, "`forces`", (len(self.contacts), 6))
-        return internal_forces(self, self._place(q, pose, check, "grasp.internal_forces"), f, weights)
+        return internal_forces(self._place(q, pose, check, "grasp.internal_forces"), f, weights)
 
-    def internal_basis(self, q: Any = None, pose: Any = None, *, check: Check = True) -> Array:
+    def internal_basis(self, q: Numbers = None, pose: Pose = None, *, check: Check = True) -> Array:
         """Return a basis of internal forces: (..., k, l, 6), orthonormal, with no net wrench on the object."""
-        from .distribution import internal_basis
+        return internal_basis(self._place(q, pose, check, "grasp.internal_basis"))
 
-        return internal_basis(self, self._place(q, pose, check, "grasp.internal_basis"))
-
-    def _place(self, q: Any, pose: Any, check: Check, what: str) -> GraspState:
+    def _place(self, q: Numbers, pose: Pose, check: Check, what: str) -> GraspState:
         """Return a state of which only the object's pose is used."""
-        if pose is None and q is None:
+        if pose is not None:
+            return self.state(np.concatenate([a.robot.neutral() for a in self.arms]), None, pose)
+        if q is None:
             raise ArgumentError("grasp: give the object's `pose`, or the arms' positions `q` from which it follows")
-        if pose is None:
-            state = self.state(q)
-            require_fitting(state, tolerance_for(check, q), what, moving=False)
-            return state
-        X = poses(pose)
-        qs = tuple(np.broadcast_to(a.robot.neutral(), (*X.shape[:-2], a.robot.nq)) for a in self.arms)
-        vs = tuple(np.zeros((*X.shape[:-2], a.robot.nv)) for a in self.arms)
-        return GraspState(self, qs, vs, X, np.zeros((*X.shape[:-2], 6)))
+        state = self.state(q)
+        require_fitting(state, tolerance_for(check, q), what, moving=False)
+        return state
 
     def monitor(
-        self, forces: Any, q: Any = None, pose: Any = None, t: float = 0.0, *, check: Check = True
+        self, forces: ArrayLike, q: Numbers = None, pose: Pose = None, t: float = 0.0, *, check: Check = True
     ) -> tuple[Breach, ...]:
         """Return the one-sided contacts that forces (l, 6) of one state would part, slip, spin or tip."""
         from .monitor import breaches
@@ -323,14 +316,12 @@ class Grasp:
         state = self._place(q, pose, check, "grasp.monitor")
         if f.ndim > 2 or state.shape:
             raise ArgumentError(f"grasp: monitor is for one state, not for forces {f.shape} and a batch {state.shape}")
-        return breaches(self, state, f, t)
+        return breaches(state, f, t)
 
     # ---- motion
 
-    def project(self, q: Any, v: Any = None, pose: Any = None, velocity: Any = None) -> GraspState:
+    def project(self, q: ArrayLike, v: Numbers = None, pose: Pose = None, velocity: Numbers = None) -> GraspState:
         """Return the nearest state in which all tips are on the object and move with it."""
-        from .projecting import projected
-
         return projected(self.state(q, v, pose, velocity))
 
     @cached_property
@@ -339,20 +330,19 @@ class Grasp:
 
         Its positions are those of the arms, and at the end the object's quaternion and position.
         """
-        from .as_one_robot import whole_robot
-
         return whole_robot(self)
 
+    @delegated("grasping.simulate")
     def simulate(
         self,
-        q0: Any,
-        v0: Any = None,
-        tau: Any = None,
-        until: Any = 1.0,
+        q0: ArrayLike,
+        v0: Numbers = None,
+        tau: Force = None,
+        until: ArrayLike = 1.0,
         *,
-        pose: Any = None,
-        velocity: Any = None,
-        wrench: Any = None,
+        pose: Pose = None,
+        velocity: Numbers = None,
+        wrench: Force = None,
         method: str = "dormand-prince-8",
         dynamics: str | None = None,
         step: float | None = None,
@@ -370,37 +360,21 @@ class Grasp:
         progress: bool | Callable[[float], Any] | None = None,
         max_steps: int = 10_000_000,
     ) -> Result:
-        """The motion of arms and object from a state, until a time in seconds (or at a list of times).
+        """Return the motion of arms and object from a state, until a time in seconds (or at a list of times).
 
         `tau` are joint forces as in `forward_dynamics`, or a function f(t, state) of a `GraspState`; so is `wrench`.
         Springs, dampers and friction of joints act. Tips must be on the object at the start and move with it;
-        `grasp.project` finds such a state. After each step the state is brought back to where tips and object fit,
-        unless `project` is False. `breach` says what happens when a one-sided contact would part, slip, spin or
-        tip: "warn" (it is held on), "stop" the run there, or "release" it for good. `dynamics` is the method of
+        `grasp.project` returns such a state. After each step the state is projected in the same way, unless `project`
+        is False. `breach` is the treatment of a one-sided contact that would part, slip, spin or tip: "warn" (the
+        contact is held on), "stop" the run there, or "release" the contact for good. `dynamics` is the method of
         `forward_dynamics`.
 
-        All else is as in `Robot.simulate`: the integrator's `method`, `step`, `rtol`, `atol` and `tolerance`, `events`
-        (functions of t, and q and v of `grasp.robot`), `dense`, `checkpoint`, `progress` and `max_steps`. `limits` of
-        the arms' joints are ignored (but reported), "stop" the run, or let joints "bounce" with a coefficient of
-        `restitution`, and rest: an impact goes through all arms, contacts and the object. A one-sided contact that
-        cannot take its share of it is a breach.
+        The other arguments are those of `Robot.simulate`: the integrator's `method`, `step`, `rtol`, `atol` and
+        `tolerance`, `events` (functions of t, and q and v of `grasp.robot`), `dense`, `checkpoint`, `progress` and
+        `max_steps`. `limits` of the arms' joints are ignored (but reported), "stop" the run, or let joints "bounce"
+        with a coefficient of `restitution`, and rest. An impact acts on all arms, contacts and the object; a one-sided
+        contact whose impulse is too large is a breach.
 
-        The result is one of `grasp.robot`. Breaches are among its `events`; `result["force.<contact>"]` has the contact
-        forces, `result["residual"]` how far tips and object are apart, `result.report` the energy's account.
+        The result is one of `grasp.robot`. Breaches are among its `events`. `result["force.<contact>"]` has the contact
+        forces, `result["residual"]` the distance between tips and object, `result.report` the energy balance.
         """
-        from .simulate import simulate
-
-        return simulate(
-            self, q0, v0, tau, until, pose=pose, velocity=velocity, wrench=wrench, method=method, dynamics=dynamics,
-            step=step, rtol=rtol, atol=atol, tolerance=tolerance, events=events, limits=limits,
-            restitution=restitution, project=project, breach=breach, smoothing=smoothing, dense=dense,
-            checkpoint=checkpoint, progress=progress, max_steps=max_steps,
-        )  # fmt: skip
-
-
-def _by_arms(omega: Omega, r: list[Array], g: Array | None) -> Solved:
-    return omega.solve(r, g)
-
-
-def _dense(omega: Omega, r: list[Array], g: Array | None) -> Solved:
-    return omega.solve_dense(r, g)

@@ -1,9 +1,9 @@
-"""One-sided contacts: whether they hold, and if not, what happens and by how much.
+"""One-sided contacts: the limits of their forces, and contacts that fail.
 
-With the tip's force on the object in the surface's axes (n the normal into the object): F_n must be positive
-("part"), |F_t| at most friction F_n ("slip"), |N_n| at most spin F_n ("spin"), and the pressure's centre in the
-area of contact, |N_y| <= a_x F_n and |N_x| <= a_y F_n ("tip"). A margin is what is left of each; a contact holds while
-all are positive.
+The tip's force F and moment N on the object are in the surface's axes, with n the normal into the object. F_n must be
+positive (otherwise "part"), |F_t| at most friction F_n ("slip"), |N_n| at most spin F_n ("spin"), and the centre of
+pressure in the area of contact, |N_y| <= a_x F_n and |N_x| <= a_y F_n ("tip"). A margin is the distance to each limit;
+a contact holds while all margins are positive.
 
 Reference: Rodriguez and Kreutz 1988, Part II, appendix A: no slipping is assumed, and "during a simulation this
 assumption must be continually verified".
@@ -11,23 +11,23 @@ assumption must be continually verified".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..records import dataclass
+from ..rotations import rotate
 from ..simulate.run.log import Happened
 from .as_one_robot import to_whole
 from .contacts import Parted
+from .products import transposed
 from .state import GraspState
 
 if TYPE_CHECKING:
     from .mechanism import Grasp
 
 __all__ = ["KINDS", "Breach", "breach", "breaches", "margins"]
-
-Array = NDArray[Any]
 
 KINDS = ("part", "slip", "spin", "tip", "tip")
 _WOULD = {"part": "would part", "slip": "would slip", "spin": "would spin", "tip": "would tip over"}
@@ -43,10 +43,10 @@ class Breach(Happened):
     kind: str
     """"part", "slip", "spin" or "tip"."""
     by: float
-    """By how much the force or moment is beyond what the contact can take, in N or N m: at this time, or the most while
-    it is held on."""
+    """The excess of the force or moment over its limit, in N or N m: at this time, or the largest while the contact is
+    held on."""
     impulse: bool = False
-    """Whether it is the impulse of an impact that it cannot take, in N s or N m s."""
+    """True if the contact cannot take the impulse of an impact; `by` is then in N s or N m s."""
 
     def __str__(self) -> str:
         unit = f"{_UNITS[self.kind]} s in an impact" if self.impulse else _UNITS[self.kind]
@@ -56,21 +56,21 @@ class Breach(Happened):
 def breach(
     grasp: Grasp, contact: int, kind: int, time: float, by: float, q: Array, v: Array, impulse: bool = False
 ) -> Breach:
-    """The event of a contact that fails, in a state of the whole robot."""
+    """Return the event of a contact that fails, in a state of the whole robot."""
     arm, name = grasp.arm_of(contact).name, grasp.contacts[contact].name
     what = f"contact {name!r} of arm {arm!r} {_WOULD[KINDS[kind]]}"
     return Breach(time, what, -1, q, v, arm, name, KINDS[kind], by, impulse)
 
 
-def margins(grasp: Grasp, state: GraspState, forces: Array) -> Array:
-    """Return the margins before a contact fails, (..., l, 5) in the order of KINDS; infinite where nothing can fail."""
+def margins(state: GraspState, forces: Array) -> Array:
+    """Return the margins of contacts, (..., l, 5) in the order of KINDS; infinite for a contact that cannot fail."""
     found = np.full((*forces.shape[:-1], len(KINDS)), np.inf)
-    back = np.swapaxes(state.axes, -1, -2)
-    for i, c in enumerate(grasp.contacts):
+    back = transposed(state.axes)
+    for i, c in enumerate(state.grasp.contacts):
         if c.surface is None or isinstance(c, Parted):
             continue
-        T = c.surface.axes.T @ back[..., i, :, :]
-        N, F = ((T @ forces[..., i, part, None])[..., 0] for part in (slice(0, 3), slice(3, 6)))
+        local = rotate(c.surface.axes.T @ back[..., i, :, :], forces[..., i, :])
+        N, F = local[..., :3], local[..., 3:]
         normal = F[..., 2]
         limits = (c.surface.spin, c.surface.area[0], c.surface.area[1])
         found[..., i, 0] = normal
@@ -81,12 +81,12 @@ def margins(grasp: Grasp, state: GraspState, forces: Array) -> Array:
     return found
 
 
-def breaches(grasp: Grasp, state: GraspState, forces: Array, t: float) -> tuple[Breach, ...]:
-    """All contacts that do not hold, in one state; what parts is not said to slip besides."""
-    left = margins(grasp, state, forces)
+def breaches(state: GraspState, forces: Array, t: float) -> tuple[Breach, ...]:
+    """Return all contacts that do not hold in one state. A contact that parts is not reported to slip as well."""
+    left = margins(state, forces)
     found = []
-    for i in range(len(grasp.contacts)):
+    for i in range(len(state.grasp.contacts)):
         kinds = np.flatnonzero(left[i] < 0.0)
         for kind in kinds[:1] if kinds.size and kinds[0] == 0 else kinds:
-            found.append(breach(grasp, i, int(kind), float(t), float(-left[i, kind]), *to_whole(state)))
+            found.append(breach(state.grasp, i, int(kind), float(t), float(-left[i, kind]), *to_whole(state)))
     return tuple(found)

@@ -3,7 +3,7 @@
     V(C) = (F^T F)^-1 F^T E^T V(0)
 
 which is (2.8a) for rigid grasps, where E is the identity and F is A. Contacts with too many freedoms do not determine
-the object's motion: it is then a part of the state, as the contacts' parameters and W are in the paper's appendix A.
+the object's motion. It is then a part of the state, as the contacts' parameters and W are in appendix A of the paper.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (2.8), (a.6).
 """
@@ -18,6 +18,7 @@ from ..arguments import Array
 from ..errors import ArgumentError
 from ..rotations import nearest, pose
 from .contacts import Parted, Rigid
+from .products import times, transposed
 from .state import GraspState
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def pose_from_tips(grasp: Grasp, tips: Array) -> Array:
     """
     rigid = [i for i, c in enumerate(grasp.contacts) if isinstance(c, Rigid)]
     if rigid:
-        R = nearest(np.sum(tips[..., rigid, :, :][..., :3, :3] @ np.swapaxes(grasp.turns[rigid], -1, -2), axis=-3))
-        p = np.mean(tips[..., rigid, :, :][..., :3, 3] - grasp.places[rigid] @ np.swapaxes(R, -1, -2), axis=-2)
+        R = nearest(np.sum(tips[..., rigid, :, :][..., :3, :3] @ transposed(grasp.turns[rigid]), axis=-3))
+        p = np.mean(tips[..., rigid, :, :][..., :3, 3] - grasp.places[rigid] @ transposed(R), axis=-2)
         return pose(R, p)
     held = [i for i, c in enumerate(grasp.contacts) if not isinstance(c, Parted)]
     if len(held) < 3 or _in_line(grasp.places[held]):
@@ -64,7 +65,7 @@ def velocity_from_tips(state: GraspState) -> Array:
     y = np.concatenate([x.reshape(*state.shape, -1) for x in state.rows(state.tip_velocities)], axis=-1)
     if F.shape[-2] < 6 or (np.linalg.svd(F, compute_uv=False)[..., -1] < 1e-9).any():
         raise ArgumentError(
-            "grasp: the tips do not determine the motion of the object, since the contacts leave too much free: "
+            "grasp: the tips do not determine the motion of the object, since the contacts have too many freedoms: "
             "give its `velocity` (angular, linear), in the world's axes"
         )
-    return np.asarray((np.linalg.pinv(F) @ y[..., None])[..., 0])
+    return times(np.linalg.pinv(F), y)

@@ -26,36 +26,22 @@ several tips, whose forces are added.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from ..algorithms import methods as methods_of
 from ..arguments import Array
 from ..errors import ArgumentError
+from ..kernel import Kernel
 from ..loops.dynamics import METHODS as LOOP_METHODS
 from ..model import Frame
 from ..rotations import rotate
 from .arms import Group
-from .motion import GraspMotion, motion_of
+from .motion import GraspMotion, Inputs, motion_of
 from .omega import Omega, Solved
+from .products import symmetric, transposed
 from .state import GraspState
 
-__all__ = [
-    "RECURSIVE",
-    "by_arms",
-    "compliance",
-    "general",
-    "jacobians",
-    "rccfd1",
-    "rccfd2",
-    "rccfd3",
-    "rccfd_fd4",
-    "response",
-]
-
-Solve = Callable[[Omega, list[Array], Array | None], Solved]
+__all__ = ["RECURSIVE", "by_arms", "compliance", "jacobians", "response"]
 
 ANY_METHOD = "articulated-body"
 """The default forward dynamics of single arms that are trees."""
@@ -67,11 +53,10 @@ def compliance(state: GraspState) -> list[Array]:
     In arms with loops, M^-1 is the inverse mass matrix of the closed arm, here and below.
     """
     found = []
-    for g in state.grasp.groups:
-        q = state.stacked(state.q, g)
+    for g, q in state.positions:
         if g.looped:
             J = jacobians(g, q)
-            found.append(_symmetric(J @ np.swapaxes(_pushed(g, q, J), -1, -2)))
+            found.append(symmetric(J @ transposed(_pushed(g, q, J))))
             continue
         k = len(g.tips)
         L = np.empty((*q.shape[:-1], k, 6, k, 6))
@@ -87,18 +72,22 @@ def compliance(state: GraspState) -> list[Array]:
     return found
 
 
-def response(state: GraspState, g: Group, forces: Array) -> Array:
+def response(g: Group, q: Array, forces: Array) -> Array:
     """Return M^-1 J^T F of a group, (..., m, nv), for forces (..., m, k, 6) on the tips, in the world's axes."""
-    q = state.stacked(state.q, g)
     if not g.coupled:
         return _joints(g, q, _filtered(g, q, None, forces))
     if g.looped:
-        pull = (np.swapaxes(jacobians(g, q), -1, -2) @ forces.reshape(*forces.shape[:-2], -1, 1))[..., 0]
-        return g.structure(q).solve(q, pull, None, 0.0)
+        return g.structure(q).solve(q, _at_joints(jacobians(g, q), forces), None, 0.0)
     total = np.zeros((*q.shape[:-1], g.robot.nv))
     for a, tip in enumerate(g.tips):
         total += (g.robot.frame_response(q, tip, axes="world") @ g.base(forces[..., a, :])[..., None])[..., 0]
     return total
+
+
+def _at_joints(J: Array, forces: Array) -> Array:
+    """Return J^T F, (..., m, nv), for forces (..., m, k, 6) on the tips."""
+    flat = forces.reshape(*forces.shape[:-2], -1, 1)
+    return np.asarray((transposed(J) @ flat)[..., 0])
 
 
 def _pushed(g: Group, q: Array, x: Array, method: str | None = None) -> Array:
@@ -108,111 +97,80 @@ def _pushed(g: Group, q: Array, x: Array, method: str | None = None) -> Array:
     return g.weightless.forward_dynamics(q[..., None, :], np.zeros((1, g.robot.nv)), x, method=method)
 
 
-def _symmetric(x: Array) -> Array:
-    return (x + np.swapaxes(x, -1, -2)) / 2.0
-
-
 def _arm_methods(state: GraspState, given: str | None) -> list[str | None]:
     """Return the method of each group: some methods are for arms with loops, others for trees."""
+    groups = state.grasp.groups
     for_loops = given in LOOP_METHODS
-    for_both = for_loops and any(m.name == given for m in methods_of("forward_dynamics"))
-    if for_loops and not for_both and not any(g.looped for g in state.grasp.groups):
-        raise ArgumentError(f"grasp: arm_method {given!r} is for arms with closed loops, and none of the arms has one")
-    found: list[str | None] = []
-    for g in state.grasp.groups:
-        if g.looped and given is not None and not for_loops:
-            name = state.grasp.arms[g.arms[0]].name
-            raise ArgumentError(
-                f"grasp: arm_method {given!r} is for trees, but arm {name!r} has closed loops or couplings of its own "
-                f"({', '.join(list(g.robot.loop_rows)[:5])}): use one of {', '.join(LOOP_METHODS)}, or none"
-            )
-        usual = not given or (for_loops and not for_both)
-        found.append((given if for_loops else None) if g.looped else ANY_METHOD if usual else given)
-    return found
+    for_trees = not for_loops or any(m.name == given for m in methods_of("forward_dynamics"))
+    looped = next((g for g in groups if g.looped), None)
+    if not for_trees and looped is None:
+        raise ArgumentError(f"grasp: arm_method {given!r} is for arms with closed loops, and no arm has one")
+    if looped is not None and given is not None and not for_loops:
+        raise ArgumentError(
+            f"grasp: arm_method {given!r} is for trees, but arm {state.grasp.arms[looped.arms[0]].name!r}: "
+            f"{looped.coupled}: use one of {', '.join(LOOP_METHODS)}, or no arm_method"
+        )
+    tree_method = given if given and for_trees else ANY_METHOD
+    return [given if g.looped else tree_method for g in groups]
 
 
-def general(
-    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
-) -> GraspMotion:
+def general(given: Inputs) -> GraspMotion:
     """Take the four steps with any forward dynamics of the arms, also for unit forces on the tips."""
-    still = []
-    free = []
-    methods = _arm_methods(state, arm_method)
-    for g, method in zip(state.grasp.groups, methods, strict=True):
-        q, v, T = (state.stacked(x, g) for x in (state.q, state.v, tau))
+    state = given.state
+    methods = _arm_methods(state, given.arm_method)
+    free, J, L = [], [], []
+    for (g, q, v, T), method in zip(given.groups, methods, strict=True):
         if g.looped:
             free.append(g.structure(q).acceleration(q, v, T, 0.0, method, None))
         else:
             free.append(g.robot.forward_dynamics(q, v, T, method=method))
-        J = jacobians(g, q)
-        still.append((J, _pushed(g, q, J, method)))  # forces on the tips, as joint forces: rows
-    L = [_symmetric(J @ np.swapaxes(moved, -1, -2)) for J, moved in still]
+        J.append(jacobians(g, q))
+        L.append(symmetric(J[-1] @ transposed(_pushed(g, q, J[-1], method))))
     alpha = state.grasp._tip_accelerations(state.q, state.v, by_arms(state, free))
-    solved = solve(Omega(state, L, rcond), state.rows(alpha - state.bias), -state.object_bias(wrench))
-    forces = state.forces(solved.multipliers)
+    solved, forces, on_tips = given.contact_forces(Omega(state, L, given.rcond), alpha)
     both = []
-    for g, method, (J, _), th in zip(state.grasp.groups, methods, still, free, strict=True):
-        f = forces[..., g.contacts, :]
-        pull = -(np.swapaxes(J, -1, -2) @ f.reshape(*f.shape[:-2], -1, 1))[..., 0]
-        q = state.stacked(state.q, g)
+    for (g, q), method, own, F, th in zip(state.positions, methods, J, on_tips, free, strict=True):
+        pull = -_at_joints(own, F)
         both.append(th + _pushed(g, q, pull[..., None, :], method)[..., 0, :])
     return motion_of(state, by_arms(state, both), solved, forces)
 
 
-def rccfd1(
-    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
-) -> GraspMotion:
+def rccfd1(given: Inputs) -> GraspMotion:
     """Compute free accelerations, contact forces and corrections by recursions."""
-    free = []
-    for g in _simple(state):
-        q, T = state.stacked(state.q, g), _bias_free(state, tau, g)
-        free.append(_joints(g, q, _filtered(g, q, T, None)))  # (6.11a), (6.11b)
+    state = given.state
+    free = [_joints(g, q, _filtered(g, q, T, None)) for g, q, T in _bias_free(given)]  # (6.11a), (6.11b)
     alpha = state.grasp._tip_accelerations(state.q, state.v, by_arms(state, free))  # (6.11c)
-    omega = Omega(state, compliance(state), rcond)  # (6.11d), (6.11e)
-    solved = solve(omega, state.rows(alpha - state.bias), -state.object_bias(wrench))  # (6.11f)
-    forces = state.forces(solved.multipliers)
-    both = []
-    for g, th in zip(state.grasp.groups, free, strict=True):
-        both.append(th - response(state, g, forces[..., g.contacts, :]))  # (6.11g), (6.11i)
+    omega = Omega(state, compliance(state), given.rcond)  # (6.11d), (6.11e)
+    solved, forces, on_tips = given.contact_forces(omega, alpha)  # (6.11f)
+    all_three = zip(state.positions, on_tips, free, strict=True)
+    both = [th - response(g, q, F) for (g, q), F, th in all_three]  # (6.11g), (6.11i)
     return motion_of(state, by_arms(state, both), solved, forces)  # (6.11h), (6.11j)
 
 
-def rccfd2(
-    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
-) -> GraspMotion:
+def rccfd2(given: Inputs) -> GraspMotion:
     """Compute contact forces from the innovations of joint forces, then filter both kinds of forces together."""
-    given, tips = [], []
-    for g in _simple(state):
-        q, T = state.stacked(state.q, g), _bias_free(state, tau, g)  # (6.18a)
-        given.append((q, T))
-        tips.append(_tips(g, q, _filtered(g, q, T, None)))
-    omega = Omega(state, compliance(state), rcond)  # (6.18b), (6.18c)
-    alpha = state.gathered(tips) + _convective(state)
-    solved = solve(omega, state.rows(alpha - state.bias), -state.object_bias(wrench))  # (6.18d)
-    forces = state.forces(solved.multipliers)
-    found = []
-    for g, (q, T) in zip(state.grasp.groups, given, strict=True):
-        found.append(_joints(g, q, _filtered(g, q, T, -forces[..., g.contacts, :])))  # (6.18e)
+    state = given.state
+    groups = _bias_free(given)  # (6.18a)
+    tips = [_tips(g, q, _filtered(g, q, T, None)) for g, q, T in groups]
+    omega = Omega(state, compliance(state), given.rcond)  # (6.18b), (6.18c)
+    solved, forces, on_tips = given.contact_forces(omega, state.gathered(tips) + state.convective)  # (6.18d)
+    both = zip(groups, on_tips, strict=True)
+    found = [_joints(g, q, _filtered(g, q, T, -F)) for (g, q, T), F in both]  # (6.18e)
     return motion_of(state, by_arms(state, found), solved, forces)
 
 
-def rccfd3(
-    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
-) -> GraspMotion:
+def rccfd3(given: Inputs) -> GraspMotion:
     """Evaluate the closed form (3.6a) by sweeps: accelerations due to joint forces and to contacts, separately."""
-    given, tips = [], []
-    for g in _simple(state):
-        q = state.stacked(state.q, g)
-        e = _filtered(g, q, _bias_free(state, tau, g), None)  # (6.22a), X T'
-        given.append((q, e))
-        tips.append(_tips(g, q, e))
-    omega = Omega(state, compliance(state), rcond)  # (6.22b), (6.22c)
-    one = solve(omega, state.rows(state.gathered(tips)), None)
-    wanted = state.rows(state.bias - _convective(state))  # a'(C), but for the object's bias (6.22d)
-    two = solve(omega, wanted, state.object_bias(wrench))
+    state = given.state
+    innovations = [_filtered(g, q, T, None) for g, q, T in _bias_free(given)]  # (6.22a), X T'
+    tips = [_tips(g, q, e) for (g, q), e in zip(state.positions, innovations, strict=True)]
+    omega = Omega(state, compliance(state), given.rcond)  # (6.22b), (6.22c)
+    one = given.solve(omega, state.rows(state.gathered(tips)), None)
+    wanted = state.rows(state.bias - state.convective)  # a'(C), but for the object's bias (6.22d)
+    two = given.solve(omega, wanted, state.object_bias(given.wrench))
     f1, f2 = state.forces(one.multipliers), state.forces(two.multipliers)
     found = []
-    for g, (q, e) in zip(state.grasp.groups, given, strict=True):
+    for (g, q), e in zip(state.positions, innovations, strict=True):
         th1 = _joints(g, q, e + _filtered(g, q, None, -f1[..., g.contacts, :]))  # (6.22f)
         th2 = _joints(g, q, _filtered(g, q, None, f2[..., g.contacts, :]))  # (6.22e)
         found.append(th1 + th2)
@@ -225,21 +183,16 @@ def rccfd3(
     return motion_of(state, by_arms(state, found), solved, f1 - f2)
 
 
-def rccfd_fd4(
-    state: GraspState, tau: tuple[Array, ...], wrench: Array | None, solve: Solve, arm_method: str | None, rcond: float
-) -> GraspMotion:
+def rccfd_fd4(given: Inputs) -> GraspMotion:
     """Compute free tips, contact forces, and joints and tips under these forces, by FD4, without T'."""
-    given, tips = [], []
-    for g in _simple(state):
-        q, v, T = (state.stacked(x, g) for x in (state.q, state.v, tau))
-        given.append((q, v, T))
-        tips.append(_free_tips(g, q, v, T))
-    omega = Omega(state, compliance(state), rcond)
-    solved = solve(omega, state.rows(state.gathered(tips) - state.bias), -state.object_bias(wrench))
-    forces = state.forces(solved.multipliers)
+    state = given.state
+    _require_trees(state)
+    tips = [_tip_accelerations(g, q, v, T) for g, q, v, T in given.groups]
+    omega = Omega(state, compliance(state), given.rcond)
+    solved, forces, on_tips = given.contact_forces(omega, state.gathered(tips))
     joints, tips = [], []
-    for g, (q, v, T) in zip(state.grasp.groups, given, strict=True):
-        pushed = (q, v, T, _on_bodies(g, q, -forces[..., g.contacts, :]))
+    for (g, q, v, T), F in zip(given.groups, on_tips, strict=True):
+        pushed = (q, v, T, _on_bodies(g, q, -F))
         both = g.robot.kernel("joint_and_tip_accelerations", frame=g.tips[0], axes="world", present="external")(*pushed)
         first = both[..., g.robot.nv :]
         joints.append(both[..., : g.robot.nv])
@@ -251,21 +204,25 @@ def rccfd_fd4(
 RECURSIVE = {"general": general, "rccfd1": rccfd1, "rccfd2": rccfd2, "rccfd3": rccfd3, "rccfd-fd4": rccfd_fd4}
 
 
-def _simple(state: GraspState) -> tuple[Group, ...]:
-    """Return the groups; raise if the recursions over joints do not apply to one."""
+def _require_trees(state: GraspState) -> None:
+    """Raise, with the name of an arm, if the recursions over joints do not apply to it."""
     for g in state.grasp.groups:
         if g.coupled:
-            name = state.grasp.arms[g.arms[0]].name
             raise ArgumentError(
-                f"grasp: the recursions rccfd1, rccfd2, rccfd3 and rccfd-fd4 are not for arm {name!r}: {g.coupled}; "
-                "use method='general'"
+                "grasp: the recursions rccfd1, rccfd2, rccfd3 and rccfd-fd4 are not for arm "
+                f"{state.grasp.arms[g.arms[0]].name!r}: {g.coupled}; use method='general'"
             )
-    return state.grasp.groups
+
+
+def _bias_free(given: Inputs) -> list[tuple[Group, Array, Array]]:
+    """Return each group, with the positions of its arms and T' = T - C, (6.1a)."""
+    _require_trees(given.state)
+    return [(g, q, T - g.robot.bias_force(q, v)) for g, q, v, T in given.groups]
 
 
 def _turned(g: Group, L: Array) -> Array:
     """Take 6x6 matrices (..., m, 6, 6) from the base's axes to the world's."""
-    return np.asarray(g.turn6 @ L @ np.swapaxes(g.turn6, -1, -2))
+    return np.asarray(g.turn6 @ L @ transposed(g.turn6))
 
 
 def jacobians(g: Group, q: Array) -> Array:
@@ -273,25 +230,14 @@ def jacobians(g: Group, q: Array) -> Array:
     return np.concatenate([g.turn6 @ g.robot.jacobian(q, tip, axes="world") for tip in g.tips], axis=-2)
 
 
-def _bias_free(state: GraspState, tau: tuple[Array, ...], g: Group) -> Array:
-    """Return T' = T - C, (6.1a)."""
-    q, v, T = (state.stacked(x, g) for x in (state.q, state.v, tau))
-    return T - g.robot.bias_force(q, v)
-
-
 def _filtered(g: Group, q: Array, x: Array | None, forces: Array | None) -> Array:
     """Return X (x + J^T F): filter joint forces x and forces F (..., m, k, 6) on the tips."""
-    zero = np.zeros(g.robot.nv)
-    e: Array | None = None
-    for a, tip in enumerate(g.tips):
-        if a and forces is None:
-            break
-        given = zero if x is None or a else x
+    total = np.zeros((*q.shape[:-1], g.robot.nv))
+    for a, tip in enumerate(g.tips if forces is not None else g.tips[:1]):
+        joints = np.zeros(g.robot.nv) if x is None or a else x
         F = np.zeros(6) if forces is None else g.base(forces[..., a, :])
-        new = g.robot.kernel("innovations", frame=tip, axes="world")(q, given, F)
-        e = new if e is None else e + new
-    assert e is not None
-    return e
+        total += g.robot.kernel("innovations", frame=tip, axes="world")(q, joints, F)
+    return total
 
 
 def _joints(g: Group, q: Array, e: Array) -> Array:
@@ -304,12 +250,12 @@ def _tips(g: Group, q: Array, e: Array) -> Array:
     return g.tipwise(lambda tip: g.robot.kernel("frame_of_innovations", frame=tip, axes="world")(q, e))
 
 
-def _tip(g: Group, tip: Frame, *present: str) -> Any:
+def _tip(g: Group, tip: Frame, *present: str) -> Kernel:
     """Return the kernel of a tip's acceleration due to joint forces, in the axes of the arm's base."""
     return g.robot.kernel("tip_acceleration", frame=tip, axes="world", present=present)
 
 
-def _free_tips(g: Group, q: Array, v: Array, T: Array) -> Array:
+def _tip_accelerations(g: Group, q: Array, v: Array, T: Array) -> Array:
     """Return alpha_f(0) of all tips, (..., m, k, 6), by (4.23)."""
     return g.tipwise(lambda tip: _tip(g, tip)(q, v, T))
 
@@ -323,12 +269,6 @@ def _on_bodies(g: Group, q: Array, forces: Array) -> Array:
         found[..., tip.body, :] += F
         found[..., tip.body, :3] += np.cross(tip.placement.p, F[..., 3:])
     return found
-
-
-def _convective(state: GraspState) -> Array:
-    """Return Jdot th of all tips, (..., l, 6)."""
-    zeros = tuple(np.zeros_like(v) for v in state.v)
-    return state.grasp._tip_accelerations(state.q, state.v, zeros)
 
 
 def by_arms(state: GraspState, parts: list[Array]) -> tuple[Array, ...]:

@@ -9,6 +9,7 @@ Reference: Rodriguez and Kreutz 1988, Part II, eqs. (2.5)-(2.9), (a.6), (a.8).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,15 +19,17 @@ from ..arguments import Array
 from ..records import dataclass
 from ..rotations import skew
 from . import carried_object
+from .arguments import spread
 from .arms import Group
+from .products import times, transposed
 
 if TYPE_CHECKING:
     from .mechanism import Grasp
 
 __all__ = ["GraspState"]
 
-_NOT_BY_VELOCITY = ("levers", "axes", "A", "E", "F", "tip_poses", "tip_velocities", "attitudes", "inertia", "residual")
-"""The properties that do not depend on the object's velocity."""
+_KEPT = ("levers", "axes", "A", "E", "F", "tip_poses", "tip_velocities", "attitudes", "inertia", "residual")
+"""Properties that do not depend on the object's velocity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +55,19 @@ class GraspState:
 
     def spread(self, shape: tuple[int, ...]) -> GraspState:
         """Return the state broadcast to a batch."""
-        q, v = (tuple(np.broadcast_to(x, (*shape, x.shape[-1])) for x in xs) for xs in (self.q, self.v))
-        pose, velocity = np.broadcast_to(self.pose, (*shape, 4, 4)), np.broadcast_to(self.velocity, (*shape, 6))
-        return GraspState(self.grasp, q, v, pose, velocity)
+        q, v = (tuple(spread(x, shape) for x in xs) for xs in (self.q, self.v))
+        return GraspState(self.grasp, q, v, spread(self.pose, shape, 2), spread(self.velocity, shape))
 
     def moving_at(self, velocity: Array) -> GraspState:
         """Return the state with another velocity of the object; cached properties that do not depend on it are kept."""
-        other = GraspState(self.grasp, self.q, self.v, self.pose, velocity, self.positions_only)
-        other.__dict__.update({name: x for name, x in self.__dict__.items() if name in _NOT_BY_VELOCITY})
+        other = replace(self, velocity=velocity)
+        other.__dict__.update({name: x for name, x in self.__dict__.items() if name in _KEPT})
         return other
+
+    @cached_property
+    def positions(self) -> list[tuple[Group, Array]]:
+        """Each group, with the positions of its arms, (..., m, nq)."""
+        return [(g, self.stacked(self.q, g)) for g in self.grasp.groups]
 
     def stacked(self, xs: tuple[Array, ...], group: Group) -> Array:
         """Stack the arrays of a group's arms to (..., m, n)."""
@@ -81,7 +88,7 @@ class GraspState:
     @cached_property
     def levers(self) -> Array:
         """r: (..., l, 3), from the object's origin to the contacts."""
-        return np.asarray(self.grasp.places @ np.swapaxes(self.R, -1, -2))
+        return np.asarray(self.grasp.places @ transposed(self.R))
 
     @cached_property
     def axes(self) -> Array:
@@ -110,11 +117,16 @@ class GraspState:
     @cached_property
     def F(self) -> list[Array]:
         """For each group (..., m, c, 6): E^T A, from the object's velocity to constraint rows."""
-        found = []
-        for g, E in zip(self.grasp.groups, self.E, strict=True):
-            A = self.A[..., g.contacts, :, :].reshape(*E.shape[:-1], 6)
-            found.append(np.swapaxes(E, -1, -2) @ A)
-        return found
+        both = zip(self.grasp.groups, self.E, strict=True)
+        return [transposed(E) @ self.A[..., g.contacts, :, :].reshape(*E.shape[:-1], 6) for g, E in both]
+
+    @cached_property
+    def all_F(self) -> Array:
+        """F of all contacts: (..., rows, 6)."""
+        whole = np.zeros((*self.shape, self.grasp.nc, 6))
+        for g, own in zip(self.grasp.groups, self.F, strict=True):
+            whole[..., g.rows, :] = own
+        return whole
 
     @cached_property
     def tip_poses(self) -> Array:
@@ -134,13 +146,13 @@ class GraspState:
     @cached_property
     def rates(self) -> tuple[Array, ...]:
         """W of each contact, (..., freedoms), in the contact's axes on the object."""
-        local = (np.swapaxes(self.axes, -1, -2) @ self.contact_velocities[..., None])[..., 0]
+        local = times(transposed(self.axes), self.contact_velocities)
         return tuple(local[..., i, :] @ c.free for i, c in enumerate(self.grasp.contacts))
 
     @cached_property
     def attitudes(self) -> Array:
         """(..., l, 3, 3): from the contact's axes on the object to those on the tip, its configuration."""
-        return np.swapaxes(self.tip_poses[..., :3, :3], -1, -2) @ self.axes
+        return transposed(self.tip_poses[..., :3, :3]) @ self.axes
 
     @cached_property
     def bias(self) -> Array:
@@ -150,18 +162,27 @@ class GraspState:
         return np.concatenate([-turning, np.cross(w, np.cross(w, self.levers))], axis=-1)
 
     @cached_property
+    def convective(self) -> Array:
+        """Jdot th: (..., l, 6), the accelerations of the tips at constant joint velocities."""
+        return self.grasp._tip_accelerations(self.q, self.v, tuple(np.zeros_like(v) for v in self.v))
+
+    @cached_property
     def inertia(self) -> Array | None:
         """M(C): (..., 6, 6), or None if the object does not move."""
         body = self.grasp.object
         return None if body is None else carried_object.spatial_inertia(body, self.R)
+
+    @cached_property
+    def mobility(self) -> Array:
+        """M(C)^-1: (..., 6, 6), zero if the object does not move."""
+        return np.zeros((*self.shape, 6, 6)) if self.inertia is None else np.linalg.inv(self.inertia)
 
     def object_bias(self, wrench: Array | None) -> Array:
         """Return b(C) minus gravity and other wrenches on the object: (..., 6)."""
         body = self.grasp.object
         if body is None or self.inertia is None:
             return np.zeros((*self.shape, 6))
-        b = carried_object.gyroscopic(body, self.R, self.velocity[..., :3], self.inertia)
-        b = b - carried_object.weight(body, self.R, self.grasp.gravity)
+        b = carried_object.bias_force(body, self.R, self.velocity[..., :3], self.inertia, self.grasp.gravity)
         return b if wrench is None else b - wrench
 
     def rows(self, x: Array) -> list[Array]:
@@ -169,26 +190,30 @@ class GraspState:
         found = []
         for g, E in zip(self.grasp.groups, self.E, strict=True):
             own = x[..., g.contacts, :]
-            found.append((np.swapaxes(E, -1, -2) @ own.reshape(*own.shape[:-2], -1, 1))[..., 0])
+            found.append(times(transposed(E), own.reshape(*own.shape[:-2], -1)))
         return found
 
     def forces(self, multipliers: list[Array]) -> Array:
-        """Return the contact forces f = E lambda, (..., l, 6), of the tips on the object."""
-        flat = [(E @ y[..., None])[..., 0] for E, y in zip(self.E, multipliers, strict=True)]
+        """Return the contact forces f = E lambda, (..., l, 6), of the tips on the object, from lambda of each group."""
+        flat = [times(E, y) for E, y in zip(self.E, multipliers, strict=True)]
         return self.gathered([f.reshape(*f.shape[:-1], -1, 6) for f in flat])
 
     @cached_property
     def velocity_residual(self) -> list[Array]:
         """E^T (V- - V+) for each group: zero when tips and object move together."""
-        across = (self.A @ self.velocity[..., None, :, None])[..., 0] - self.tip_velocities
-        return self.rows(across)
+        return self.rows(times(self.A, self.velocity[..., None, :]) - self.tip_velocities)
+
+    @property
+    def forbidden_velocities(self) -> Array:
+        """(..., l, 6): the part of V- - V+ that the contacts forbid, in the world's axes."""
+        return self.forces(self.velocity_residual)  # the columns of E are orthonormal
 
     @cached_property
     def residual(self) -> Array:
         """The misfit of object and tips, (..., l, 6) in (rad, m), in the world's axes."""
         tips = self.tip_poses
         angular = np.stack([c.turned(self.attitudes[..., i, :, :]) for i, c in enumerate(self.grasp.contacts)], axis=-2)
-        angular = (tips[..., :3, :3] @ angular[..., None])[..., 0]
+        angular = times(tips[..., :3, :3], angular)
         apart = self.pose[..., None, :3, 3] + self.levers - tips[..., :3, 3]
         parted = np.array([not c.bound.shape[1] for c in self.grasp.contacts])
         return np.concatenate([angular, np.where(parted[:, None], 0.0, apart)], axis=-1)

@@ -75,10 +75,10 @@ def _require(pages: Iterable[str], folder: Path) -> None:
             if find_spec(package) is None:
                 wanting.setdefault(package, []).append(page)
     if wanting:
-        told = "; ".join(f"{package} for {', '.join(names)}" for package, names in wanting.items())
+        needed = "; ".join(f"{package} for {', '.join(names)}" for package, names in wanting.items())
         rest = [page for page in PAGES if page not in {name for names in wanting.values() for name in names}]
         raise UnwritableError(
-            f"packages are missing: {told}. Install them (pip install {' '.join(wanting)}), or ask for other pages: "
+            f"packages are missing: {needed}. Install them (pip install {' '.join(wanting)}), or make other pages: "
             f"{', '.join(rest)}",
             str(folder),
         )

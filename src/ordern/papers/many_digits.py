@@ -1,8 +1,9 @@
 """Simulation in arithmetic of many digits, for any robot whose velocities are the rates of its positions.
 
-Extrapolation by Gragg, Bulirsch and Stoer: each step is done by 2, 4, 6 ... midpoint steps, and the limit of ever more
-found by Aitken and Neville's scheme, since the error is a series in the square of the step's length. Accelerations are
-those of a text of forward dynamics, interpreted on numbers of mpmath: the integrator is another, the arithmetic too.
+Extrapolation by Gragg, Bulirsch and Stoer: each step is taken by 2, 4, 6 ... midpoint steps. Their error is a series in
+the square of the step length, so that the scheme of Aitken and Neville finds the limit. Accelerations are those of a
+text of forward dynamics, interpreted on numbers of mpmath: both the integrator and the arithmetic are independent of
+those of simulations.
 """
 
 from __future__ import annotations

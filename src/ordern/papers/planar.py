@@ -1,4 +1,4 @@
-"""Planar arms, by equations derived by hand: nothing of the library is in them.
+"""Planar arms, by equations derived by hand, which use nothing of the library.
 
 Links move in a plane X-Y with gravity along -Y. With the angles p_i of the links against X, the joint angles being
 q_1 = p_1 and q_i = p_i - p_{i-1}, the kinetic energy is half the sum of A_ij cos(p_i - p_j) p_i' p_j', the potential

@@ -74,7 +74,7 @@ def error(known: Known, result: Result) -> float:
 
 @cache
 def double_pendulum() -> Known:
-    """Return the bundled double pendulum, let go at (2, -0.5) rad: Taylor series of its equations in 50 digits."""
+    """Return the bundled double pendulum, released at (2, -0.5) rad: Taylor series of its equations in 50 digits."""
     import mpmath
 
     times = np.array([0.25, 0.5, 0.75, 1.0])
@@ -89,7 +89,7 @@ def double_pendulum() -> Known:
 
 @cache
 def planar_arm() -> Known:
-    """Saha's planar arm, let go stretched along X: Taylor series of its equations in 50 digits."""
+    """Return Saha's planar arm, released stretched along X: Taylor series of its equations in 50 digits."""
     times = np.array([0.25, 0.5, 0.75, 1.0])
     states = falling(SAHA, (0, 0, 0), times.tolist())
     rest = np.zeros(3)
