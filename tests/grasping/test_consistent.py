@@ -151,3 +151,9 @@ def test_runs_start_from_states_that_fit(project):
         two.simulate([np.full(7, 0.3), np.full(7, 0.35)], until=0.01, project=project)
     with pytest.raises(InconsistentStateError, match=r"contact .* moves against the object .*tolerance is 1e-06"):
         two.simulate([np.full(7, 0.3)] * 2, np.arange(14.0), until=0.01, project=project)
+
+
+def test_a_run_does_not_move_a_fixed_object():
+    grasp = on.grasp([(arm(7), "tool")], None, q=[np.full(7, 0.3)])
+    with pytest.raises(on.ArgumentError, match="fixed at the `pose` given to on.grasp"):
+        grasp.simulate([np.full(7, 0.3)], until=0.01, pose=(0.1, 0.0, 0.0))
