@@ -186,7 +186,7 @@ class TestJoints:
             ('<joint axis="0 0 0"/>', "joint 'link_joint': a joint's axis must have a direction"),
             ('<joint axis="0 0"/>', '<joint> has axis="0 0"; expected 3 finite numbers'),
             ('<joint pos="a b c"/>', '<joint> has pos="a b c"; expected 3 finite numbers'),
-            ('<joint damping="1 2 3 4"/>', 'damping="1 2 3 4"; expected 1 to 3 numbers'),
+            ('<joint damping="1 2 3 4"/>', 'damping="1 2 3 4"; expected 1 to 3 finite numbers'),
             ('<joint damping="-1"/>', "damping must be finite and not below zero"),
             ('<joint name="a"/><joint name="a"/>', "joint 'a' exists already"),
             ("<freejoint/><joint/>", "is free, but body 'link' has other joints too"),
@@ -508,7 +508,7 @@ class TestEqualities:
             ('<weld site1="s" site2="t"/>', "unknown site 't'"),
             ('<weld site1="s"/>', "<weld> has no site2"),
             ('<joint joint1="c"/>', "unknown joint 'c'. Known: a, b"),
-            ('<joint joint1="a" polycoef="1 2 3 4 5 6"/>', "expected 1 to 5 numbers"),
+            ('<joint joint1="a" polycoef="1 2 3 4 5 6"/>', "expected 1 to 5 finite numbers"),
             ('<joint joint1="a" joint="b"/>', "unknown attribute 'joint' of <joint>; did you mean 'joint"),
         ],
     )

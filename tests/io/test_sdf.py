@@ -704,8 +704,14 @@ class TestIncludes:
         ("uri", "message"),
         [
             ("model://cassie", "'model://cassie' is included from elsewhere, and nothing is fetched: put the <model>"),
-            ("../../etc/passwd", "is outside of the document's folder, from where nothing is included"),
-            ("/etc/passwd", "is outside of the document's folder, from where nothing is included"),
+            (
+                "../../etc/passwd",
+                "leads out of the directory of the main file; files are included from there and below",
+            ),
+            (
+                "/etc/passwd",
+                "leads out of the directory of the main file; files are included from there and below",
+            ),
             ("robot.sdf", "'robot.sdf' includes itself"),
             ("none.sdf", "there is no file"),
         ],
@@ -717,7 +723,9 @@ class TestIncludes:
         assert message in str(caught.value)
 
     def test_text_has_no_neighbours(self) -> None:
-        with pytest.raises(ModelError, match=r"<string>:2: 'a\.sdf' is included, but the document is not a file"):
+        with pytest.raises(
+            ModelError, match=r"<string>:2: 'a\.sdf' is included, but text has no directory to find other files in"
+        ):
             build(model("<include><uri>a.sdf</uri></include>"))
 
 

@@ -25,7 +25,7 @@ def test_elements_carry_tag_attributes_children_text_and_line() -> None:
 
 def test_cdata_is_text_and_comments_are_nothing() -> None:
     root = parse_xml("<r><!-- <a/> --><![CDATA[<b/>]]><?pi x?></r>", "f")
-    assert (root.text, root.children) == ("<b/>", ())
+    assert (root.text, root.children) == ("<b/>", [])
 
 
 def test_prefixes_of_names_are_kept_whether_declared_or_not() -> None:

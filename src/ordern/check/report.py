@@ -75,13 +75,10 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """Return the robot and the number of findings, in one line."""
-        counts = [
-            f"{len(found)} {word}{'s' if len(found) > 1 else ''}"
-            for found, word in ((self.errors, "error"), (self.warnings, "warning"), (self.infos, "remark"))
-            if found
-        ]
-        return f"{self.source or self.robot}: {', '.join(counts) or 'nothing to remark'}"
+        """The robot and the number of findings, in one line."""
+        counts = {"error": len(self.errors), "warning": len(self.warnings), "remark": len(self.infos)}
+        listed = [f"{n} {word}{'s' if n > 1 else ''}" for word, n in counts.items() if n]
+        return f"{self.source or self.robot}: {', '.join(listed) or 'nothing to remark'}"
 
     def groups(self) -> list[list[Finding]]:
         """Return the findings by code, the gravest first."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .streams import guarded, is_of_stream
 
@@ -109,7 +110,14 @@ class _Misunderstood(Exception):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises its errors, instead of printing all options and exiting; so do its commands."""
+    """A parser that raises its errors, instead of printing all options and exiting; so do its commands.
+
+    Values may begin with a minus: `--q0 -1,0.5` is a list, not an option.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._negative_number_matcher = re.compile(r"-\.?\d")
 
     def error(self, message: str) -> NoReturn:
         raise _Misunderstood(message)

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .outputs import dump, note
+from .outputs import show
 from .source import loaded
 from .terminal import paint, table
 from .values import asked, count
@@ -54,20 +54,15 @@ def run(args: argparse.Namespace) -> int:
     bar, told = Bar(), []
     for k, source in enumerate(robots):
         robot = _quiet(loaded(args, source))
-
-        def show(part: float, k: int = k) -> None:
-            bar((k + part) / len(robots))
-
         with asked():
-            told.append(_measured(robot, args.batch, args.rounds, show))
-    if args.json:
-        print(dump(told))
-    for found in told:
-        if not args.json:
-            print("\n".join(_lines(found)))
-        for text in found["notes"]:
-            note(f"{found['robot']}: {text}")
+            told.append(_measured(robot, args.batch, args.rounds, partial(_shown, bar, k, len(robots))))
+    notes = (f"{found['robot']}: {text}" for found in told for text in found["notes"])
+    show(args, told, [line for found in told for line in _lines(found)], notes)
     return 0
+
+
+def _shown(bar: Callable[[float], None], done: int, robots: int, part: float) -> None:
+    bar((done + part) / robots)
 
 
 def _quiet(robot: Robot) -> Robot:
@@ -76,7 +71,7 @@ def _quiet(robot: Robot) -> Robot:
     return replace(robot, joints=tuple(replace(c, **still) for c in robot.joints))  # type: ignore[arg-type]
 
 
-def _measured(robot: Robot, batch: int, rounds: int, show: Callable[[float], None]) -> dict[str, Any]:
+def _measured(robot: Robot, batch: int, rounds: int, progress: Callable[[float], None]) -> dict[str, Any]:
     """Return all figures of one robot, in seconds: per state of a batch, per call."""
     from ..compile import cores
     from .peers import AGREEMENT, difference, peers
@@ -87,7 +82,7 @@ def _measured(robot: Robot, batch: int, rounds: int, show: Callable[[float], Non
         states = _states(robot, question, batch)
         one = tuple(x[0].copy() for x in states)
         mine = getattr(robot, question)(*one)
-        ask = getattr(robot, question)  # which has become shorter by the first call
+        ask = getattr(robot, question)  # a compiled function after the first call
         contestants: dict[str, Call | None] = {
             "batch": partial(ask, *states, threads=1),
             "batch_all_cores": partial(ask, *states),
@@ -105,9 +100,9 @@ def _measured(robot: Robot, batch: int, rounds: int, show: Callable[[float], Non
             contestants[f"{name}.call"] = peer.single(question, one)
         times = _race({n: c for n, c in contestants.items() if c is not None}, rounds)
         rows.append({"function": question, **{n: t / (batch if "batch" in n else 1) for n, t in times.items()}})
-        show((k + 1) / (len(_QUESTIONS) + 1))
+        progress((k + 1) / (len(_QUESTIONS) + 1))
     rows.append(_rollout(robot, batch, rounds, others.get("MuJoCo"), notes))
-    show(1.0)
+    progress(1.0)
     about = {"robot": robot.name, "nv": robot.nv, "batch": batch, "cores": cores()}
     return {**about, "peers": {n: p.version for n, p in others.items()}, "seconds": rows, "notes": notes}
 
@@ -122,7 +117,7 @@ def _states(robot: Robot, question: str, batch: int) -> tuple[Any, ...]:
 
 
 def _rollout(robot: Robot, batch: int, rounds: int, other: Any, notes: list[str]) -> dict[str, Any]:
-    """Steps of semi-implicit Euler: per state and step."""
+    """Measure steps of semi-implicit Euler: seconds per state and step."""
     import numpy as np
 
     from ..compile import cores
@@ -148,7 +143,7 @@ def _rollout(robot: Robot, batch: int, rounds: int, other: Any, notes: list[str]
 
 
 def _race(contestants: dict[str, Call], rounds: int) -> dict[str, float]:
-    """Seconds per call: the best of all rounds, in which all take turns."""
+    """Return seconds per call: the best of all rounds, in which all take turns."""
     counts = {}
     for name, call in contestants.items():
         call()  # compiles, and fills the caches
@@ -184,10 +179,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
             ratio = f" ({row[key] / own:.3g}x)" if key in row and own else ""
             theirs.append(f"{_time(row.get(key))}{ratio}")
         cells.append([row["function"], *mine, rate, *theirs])
-    first, *rest = table(cells, right=tuple(range(1, len(head))))
     versions = "".join(f", {name} {version}" for name, version in found["peers"].items())
     title = f"{found['robot']}: {found['nv']} velocities, batches of {found['batch']:,}{versions}"
-    return [paint(title, "bold"), first, *rest, ""]
+    return [paint(title, "bold"), *table(cells, right=range(1, len(head))), ""]
 
 
 def _time(seconds: float | None) -> str:

@@ -10,9 +10,10 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
+from typing import Any
 
-from .terminal import table, to_json
+from .outputs import show
+from .terminal import table
 
 __all__ = ["arguments", "run"]
 
@@ -29,38 +30,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show, clear, or tell the place."""
+    """Show or clear the cache, or print its path."""
     from ..compile.run import cache
 
     directory = cache.cache_directory()
     place = str(directory) if directory else ""
-    if args.action == "path":
-        print(json.dumps({"path": place}) if args.json else place or "the cache is turned off")
-        return 0
+    told: dict[str, Any] = {"path": place}
+    lines = [place]
     if args.action == "clear":
-        removed = cache.clear()
-        if args.json:
-            print(json.dumps({"path": place, "removed": removed}))
-        else:
-            print(f"removed {removed} compiled functions from {place}" if directory else "the cache is turned off")
-        return 0
-    found = cache.entries()
-    size = sum(entry.size for entry in found)
-    if args.json:
-        rows = [{"robot": e.robot, "question": e.question, "bytes": e.size} for e in found]
-        print(to_json({"path": place, "bytes": size, "entries": rows}, indent=2))
-        return 0
-    if not directory:
-        print("the cache is turned off (ORDERN_CACHE)")
-        return 0
-    print(f"{place}: {len(found)} compiled functions, {size / 1e6:.1f} MB of at most {cache.limit() / 1e6:g} MB")
-    if directory.exists() and not cache.usable():
-        print("others can write to this directory, or it is not yours: it is not used")
-    robots: dict[str, list[int]] = {}
-    for entry in found:
-        robots.setdefault(entry.robot, []).append(entry.size)
-    if robots:
-        cells = [("robot", "functions", "MB")]
-        cells += [(name, str(len(sizes)), f"{sum(sizes) / 1e6:.2f}") for name, sizes in sorted(robots.items())]
-        print("\n".join(table(cells, right=(1, 2), head=True)))
+        told["removed"] = cache.clear()
+        lines = [f"removed {told['removed']} compiled functions from {place}"]
+    elif args.action == "show":
+        found = cache.entries()
+        told["bytes"] = size = sum(entry.size for entry in found)
+        told["entries"] = [{"robot": e.robot, "question": e.question, "bytes": e.size} for e in found]
+        limit = cache.limit() / 1e6
+        lines = [f"{place}: {len(found)} compiled functions, {size / 1e6:.1f} MB of at most {limit:g} MB"]
+        if directory and directory.exists() and not cache.usable():
+            lines.append("others can write to this directory, or it is not yours: it is not used")
+        robots: dict[str, list[int]] = {}
+        for entry in found:
+            robots.setdefault(entry.robot, []).append(entry.size)
+        rows = [(name, str(len(sizes)), f"{sum(sizes) / 1e6:.2f}") for name, sizes in sorted(robots.items())]
+        lines += table([("robot", "functions", "MB"), *rows], right=(1, 2), head=True) if rows else []
+    show(args, told, lines if directory else ["the cache is turned off (ORDERN_CACHE)"])
     return 0

@@ -98,9 +98,8 @@ def _lines(report: Report, most: int | None) -> list[str]:
             if suggestion:
                 lines.append(paint(f"  {' ' * 9}-> {suggestion}", "dim"))
         if len(group[:most]) < len(group):
-            lines.append(
-                f"  {' ' * 9}... and {len(group) - len(group[:most])} more [{group[0].code}]; --all shows them"
-            )
+            more = len(group) - len(group[:most])
+            lines.append(f"  {' ' * 9}... and {more} more [{group[0].code}]; --all shows them")
     return lines
 
 

@@ -18,9 +18,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..errors import OrdernError
+from ..errors import ModelError
+from .outputs import note, show
 from .source import ROBOT, loaded, robot_options
-from .terminal import complain, to_json
+from .values import UsageError
 
 __all__ = ["arguments", "run"]
 
@@ -56,8 +57,7 @@ def run(args: argparse.Namespace) -> int:
     stdout = str(out) == "-"
     fault = _misuse(args, out, stdout)
     if fault:
-        complain(fault, as_json=args.json)
-        return 2
+        raise UsageError(fault)
     robot = loaded(args, args.input)
     try:
         if stdout:
@@ -66,17 +66,15 @@ def run(args: argparse.Namespace) -> int:
         else:
             losses = write(robot, out, lossy=args.lossy)
     except LossError as e:
-        raise _Lossy(f"{e.message}; with --lossy this is left out, and listed in a comment", e.where) from None
+        raise ModelError(f"{e.message}; with --lossy this is left out, and listed in a comment", e.where) from None
     for what in losses.summary:
         print(f"ordern: left out: {what}", file=sys.stderr)
-    for note in losses.notes:
-        print(f"ordern: note: {note}", file=sys.stderr)
-    if args.json:
-        size = {"bodies": len(robot.bodies), "nq": robot.nq, "nv": robot.nv}
-        rest = {"left_out": losses.left_out, "notes": losses.notes}
-        print(to_json({"robot": robot.name, "output": str(out), **size, **rest}))
-    elif not stdout:
-        print(f"{out}: {robot.name}, {len(robot.bodies)} bodies, nv {robot.nv}")
+    for text in losses.notes:
+        note(text)
+    if not stdout:
+        told = {"robot": robot.name, "output": str(out), "bodies": len(robot.bodies), "nq": robot.nq, "nv": robot.nv}
+        told |= {"left_out": losses.left_out, "notes": losses.notes}
+        show(args, told, [f"{out}: {robot.name}, {len(robot.bodies)} bodies, nv {robot.nv}"])
     return 0
 
 
@@ -100,11 +98,3 @@ def _misuse(args: argparse.Namespace, out: Path, stdout: bool) -> str:
     if not stdout and out.exists() and not args.force:
         return f"{out} exists already; --force overwrites it"
     return ""
-
-
-class _Lossy(OrdernError):
-    """A loss, in the words of the command line."""
-
-    def __init__(self, message: str, where: str) -> None:
-        super().__init__(f"{where}: {message}" if where else message)
-        self.where = where

@@ -9,10 +9,10 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from .outputs import show
 from .source import loaded, robot_argument
 from .terminal import table
 from .values import asked
@@ -44,13 +44,10 @@ def run(args: argparse.Namespace) -> int:
         question = find(args.question, args.method)[0]
         chosen: dict[str, Any] = {name: options[name] for name in question.options}
         counts = count(robot, args.question, args.method, general=args.general, **chosen)
-    found = counts.to_dict() if isinstance(counts, PieceCounts) else asdict(counts)
-    if args.json:
-        print(json.dumps(found, indent=2))
-    elif isinstance(counts, PieceCounts):
-        print("\n".join(_pieces(counts)))
+    if isinstance(counts, PieceCounts):
+        show(args, counts.to_dict(), _pieces(counts))
     else:
-        print("\n".join(table([(name, str(n)) for name, n in found.items()])))
+        show(args, counts, table([(name, str(n)) for name, n in asdict(counts).items()]))
     return 0
 
 

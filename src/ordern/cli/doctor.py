@@ -8,9 +8,11 @@ examples:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -51,23 +53,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check everything; return 1 if something is broken."""
     lines = [*_versions(), *_machine(), *_gpu(), *_cache(), *_trial()]
-    broken = [line for line in lines if line.state == "broken"]
+    broken = sum(line.state == "broken" for line in lines)
     if args.json:
         print(to_json([asdict(line) for line in lines], indent=2))
-        return int(bool(broken))
+        return int(broken > 0)
     section = ""
-    rows = table([(line.name, line.value) for line in lines])
-    for line, text in zip(lines, rows, strict=True):
+    for line, text in zip(lines, table([(line.name, line.value) for line in lines]), strict=True):
         if line.section != section:
             section = line.section
             print(paint(section, "bold"))
-        colour = {"fine": "", "missing": "dim", "broken": "red"}[line.state]
+        colour = {"missing": "dim", "broken": "red"}.get(line.state)
         print(f"  {paint(text, colour) if colour else text}")
     for line in lines:
         if line.advice:
             print(f"{line.name}: {line.advice}")
-    print(paint(f"{len(broken)} things are broken", "red") if broken else paint("all is well", "green"))
-    return int(bool(broken))
+    print(paint(f"{broken} things are broken", "red") if broken else paint("all is well", "green"))
+    return int(broken > 0)
+
+
+def _versions() -> Iterator[Line]:
+    from .. import __version__
+
+    yield Line("versions", "ordern", __version__)
+    yield Line("versions", "Python", f"{platform.python_version()} ({platform.python_implementation()})")
+    yield from (Line("versions", name, _installed(name)) for name in ("numpy", "llvmlite"))
+    for name, (purpose, extra) in _EXTRAS.items():
+        found = _installed(name)
+        advice = "" if found else f"for {purpose}: pip install 'ordern[{extra}]'"
+        yield Line("extras", name, found or "not installed", "fine" if found else "missing", advice)
+    for name, purpose in _PEERS.items():
+        found = _installed(name)
+        yield Line("peers", name, found or f"not installed ({purpose})", "fine" if found else "missing")
 
 
 def _installed(name: str) -> str:
@@ -77,79 +93,55 @@ def _installed(name: str) -> str:
         return ""
 
 
-def _versions() -> list[Line]:
-    from .. import __version__
-
-    lines = [
-        Line("versions", "ordern", __version__),
-        Line("versions", "Python", f"{platform.python_version()} ({platform.python_implementation()})"),
-    ]
-    lines += [Line("versions", name, _installed(name)) for name in ("numpy", "llvmlite")]
-    for name, (purpose, extra) in _EXTRAS.items():
-        found = _installed(name)
-        advice = "" if found else f"for {purpose}: pip install 'ordern[{extra}]'"
-        lines.append(Line("extras", name, found or "not installed", "fine" if found else "missing", advice))
-    for name, purpose in _PEERS.items():
-        found = _installed(name)
-        lines.append(Line("peers", name, found or f"not installed ({purpose})", "fine" if found else "missing"))
-    return lines
-
-
-def _machine() -> list[Line]:
+def _machine() -> Iterator[Line]:
     from ..compile.emit.target import host
     from ..compile.run.workers import cores
 
-    lines = [Line("machine", "system", f"{platform.system()} {platform.release()}, {platform.machine()}")]
+    yield Line("machine", "system", f"{platform.system()} {platform.release()}, {platform.machine()}")
     try:
         h = host()
     except Exception as e:  # whatever LLVM stumbles over is to be shown, not to stop the rest
-        return [*lines, Line("machine", "LLVM", f"does not start: {e}", "broken", "reinstall llvmlite")]
+        yield Line("machine", "LLVM", f"does not start: {e}", "broken", "reinstall llvmlite")
+        return
     features = [name for name in _SHOWN if f"+{name}," in f"{h.features},"]
-    return [
-        *lines,
-        Line("machine", "processor", f"{h.cpu}; {', '.join(features) or 'no vector features known'}"),
-        Line("machine", "vectors", f"{h.vector_bits} bits: {h.vector_bits // 64} doubles at a time"),
-        Line("machine", "cores", f"{cores()} usable of {os.cpu_count()}"),
-        Line("machine", "LLVM", h.llvm),
-    ]
+    yield Line("machine", "processor", f"{h.cpu}; {', '.join(features) or 'no vector features known'}")
+    yield Line("machine", "vectors", f"{h.vector_bits} bits: {h.vector_bits // 64} doubles at a time")
+    yield Line("machine", "cores", f"{cores()} usable of {os.cpu_count()}")
+    yield Line("machine", "LLVM", h.llvm)
 
 
-def _cache() -> list[Line]:
+def _cache() -> Iterator[Line]:
     from ..compile.run import cache
 
     directory = cache.cache_directory()
     if directory is None:
-        return [Line("cache", "directory", "turned off", "missing", "every process compiles anew (ORDERN_CACHE)")]
-    if directory.exists() and not cache.usable():
+        yield Line("cache", "directory", "turned off", "missing", "every process compiles anew (ORDERN_CACHE)")
+    elif directory.exists() and not cache.usable():
         advice = f"it must be yours, and writable to nobody else: chmod 700 {directory}"
-        return [Line("cache", "directory", f"{directory} is not used", "broken", advice)]
-    found = cache.entries()
-    return [Line("cache", "directory", f"{directory}: {len(found)} entries, {sum(e.size for e in found) / 1e6:.1f} MB")]
+        yield Line("cache", "directory", f"{directory} is not used", "broken", advice)
+    else:
+        found = cache.entries()
+        size = sum(e.size for e in found) / 1e6
+        yield Line("cache", "directory", f"{directory}: {len(found)} entries, {size:.1f} MB")
 
 
-def _gpu() -> list[Line]:
+def _gpu() -> Iterator[Line]:
     """Query NVIDIA's driver directly, which needs no further package."""
     import ctypes
 
-    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-    try:
-        driver: Any = ctypes.CDLL(name)
-        count = ctypes.c_int()
-        if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
-            raise OSError
-        names = []
-        for k in range(count.value):
-            device, text = ctypes.c_int(), ctypes.create_string_buffer(100)
+    names = []
+    with contextlib.suppress(OSError, AttributeError):
+        driver: Any = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        count, device, text = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(100)
+        failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+        for k in range(0 if failed else count.value):
             driver.cuDeviceGet(ctypes.byref(device), k)
             driver.cuDeviceGetName(text, 100, device)
             names.append(text.value.decode(errors="replace"))
-        found = ", ".join(names)
-    except (OSError, AttributeError):
-        found = ""
-    return [Line("machine", "GPU", found or "none (not needed)", "fine" if found else "missing")]
+    yield Line("machine", "GPU", ", ".join(names) or "none (not needed)", "fine" if names else "missing")
 
 
-def _trial() -> list[Line]:
+def _trial() -> Iterator[Line]:
     """Compile, and compare with the interpreter."""
     import time
 
@@ -167,7 +159,9 @@ def _trial() -> list[Line]:
         taken = time.perf_counter() - start
         right = np.allclose(found, Kernel(model, "forward_dynamics", way="interpreted")(q, v, tau), rtol=1e-10)
     except Exception as e:  # this is the place to say what is wrong, whatever it is
-        return [Line("trial", "compiling", f"failed: {type(e).__name__}: {e}", "broken", "please report this")]
-    if not right:
-        return [Line("trial", "compiling", "computes wrong numbers", "broken", "clear the cache, then report this")]
-    return [Line("trial", "compiling", f"works ({taken:.2f} s)")]
+        yield Line("trial", "compiling", f"failed: {type(e).__name__}: {e}", "broken", "please report this")
+        return
+    if right:
+        yield Line("trial", "compiling", f"works ({taken:.2f} s)")
+    else:
+        yield Line("trial", "compiling", "computes wrong numbers", "broken", "clear the cache, then report this")

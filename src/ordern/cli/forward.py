@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from .outputs import MOTIONS, check_output, note, show
 from .source import bundled, loaded, robot_argument
-from .terminal import table
-from .values import LIST, UsageError, asked, names_of, negative_lists, vector
+from .terminal import figures
+from .values import LIST, UsageError, asked, names_of, start, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -34,7 +34,6 @@ __all__ = ["arguments", "run"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    negative_lists(parser)
     robot_argument(parser)
     parser.add_argument("--q", metavar=LIST, help="positions; neutral, with loops closed, unless given")
     parser.add_argument("--v", metavar=LIST, help="velocities; zero unless given")
@@ -51,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_output(args.out, MOTIONS)
     robot = loaded(args)
+    names = names_of(robot, "v")
     with asked():
         q, v, tau, states = _states(args, robot)
         method = args.method or _usual(robot)
@@ -63,14 +63,23 @@ def run(args: argparse.Namespace) -> int:
     notes = list(states.notes) if states else []
     if not args.no_passive and (applied != tau).any():
         notes.append("damping, friction and springs of the robot act; --no-passive leaves them out")
+    arrays = {"q": q, "v": v, "tau": tau, "a": a}
     if args.out:
-        _save(args.out, robot, states.t if states else None, np.atleast_2d(q), *map(np.atleast_2d, (v, tau, a)))
-    about = {"robot": robot.name, "method": method, "joints": names_of(robot, "v"), "notes": notes}
-    lines = _one(robot, v, tau, a) if a.ndim == 1 else _many(robot, a)
-    show(args, {**about, "q": q, "v": v, "tau": tau, "a": a, "output": args.out}, lines, notes)
+        _save(args.out, robot, states.t if states else None, {kind: np.atleast_2d(x) for kind, x in arrays.items()})
+    if a.ndim == 1:
+        each = np.stack([v, tau, a], axis=-1)
+        lines = figures(("joint", "v", "tau", "acceleration"), zip(names, each, strict=True), digits=10)
+    else:
+        rows = ((name, (x.min(), x.max(), (x**2).mean() ** 0.5)) for name, x in zip(names, a.T, strict=True))
+        lines = [
+            f"{robot.name}: accelerations of {len(a)} states",
+            *figures(("joint", "least", "largest", "rms"), rows),
+        ]
+    about = {"robot": robot.name, "method": method, "joints": names, "notes": notes}
+    show(args, {**about, **arrays, "output": args.out}, lines, notes)
     bad = ~np.isfinite(a)
     if bad.any():
-        name = names_of(robot, "v")[int(np.argwhere(bad)[0][-1])]
+        name = names[int(np.argwhere(bad)[0][-1])]
         note(f"the acceleration of {name!r} is not finite: is there a body without mass?")
     return int(bad.any())
 
@@ -85,19 +94,15 @@ def _usual(robot: Robot) -> str:
 
 
 def _states(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array, Table | None]:
+    """Return positions, velocities and forces, and the table from which they are."""
     import numpy as np
 
-    given = {"--q": args.q, "--v": args.v, "--tau": args.tau}
     if not args.states:
-        q, v, tau = (vector(text, robot, option[2:], option, bundled(args)) for option, text in given.items())
-        if robot.nc and args.q is None:
-            from ..simulate.constraints.start import assembled
-
-            q = assembled(robot)
-        return q, v, tau, None
-    for option, text in given.items():
-        if text is not None:
-            raise UsageError(f"{option} has no meaning with --states, which has the states")
+        v, tau = vector(args.v, robot, "v", "--v"), vector(args.tau, robot, "tau", "--tau")
+        return start(args.q, robot, "--q", bundled(args)), v, tau, None
+    for option in ("q", "v", "tau"):
+        if getattr(args, option) is not None:
+            raise UsageError(f"--{option} has no meaning with --states, which has the states")
     from .motions import read
 
     found = read(args.states, robot, "q", partial=("v", "tau"))
@@ -108,22 +113,7 @@ def _states(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array
     return found.q, v, tau, found
 
 
-def _one(robot: Robot, v: Array, tau: Array, a: Array) -> list[str]:
-    rows: list[tuple[str, ...]] = [("joint", "v", "tau", "acceleration")]
-    rows += [(name, *(f"{x[k]:.10g}" for x in (v, tau, a))) for k, name in enumerate(names_of(robot, "v"))]
-    return table(rows, right=(1, 2, 3), head=True)
-
-
-def _many(robot: Robot, a: Array) -> list[str]:
-    rows = [("joint", "least", "largest", "rms")]
-    rows += [
-        (name, f"{x.min():.6g}", f"{x.max():.6g}", f"{(x**2).mean() ** 0.5:.6g}")
-        for name, x in zip(names_of(robot, "v"), a.T, strict=True)
-    ]
-    return [f"{robot.name}: accelerations of {len(a)} states", *table(rows, right=(1, 2, 3), head=True)]
-
-
-def _save(path: str, robot: Robot, t: Array | None, q: Array, v: Array, tau: Array, a: Array) -> None:
+def _save(path: str, robot: Robot, t: Array | None, arrays: dict[str, Array]) -> None:
     """Write a motion if there are times, else a plain table or archive. The file is whole, or not written."""
     import numpy as np
 
@@ -132,20 +122,17 @@ def _save(path: str, robot: Robot, t: Array | None, q: Array, v: Array, tau: Arr
     if t is not None:
         from ..simulate.results.result import Result
 
-        Result(robot, t, q, v, a, tau).save(path)
+        Result(robot, t, arrays["q"], arrays["v"], arrays["a"], arrays["tau"]).save(path)
         return
-    arrays = {"q": q, "v": v, "tau": tau, "a": a}
     suffix = Path(path).suffix.lower()
     if suffix == ".parquet":
         raise UsageError("states without times are written to .csv or .npz; or give a column t", path)
-    data = io.BytesIO()
-    if suffix == ".npz":
-        np.savez(data, **arrays)  # type: ignore[arg-type]
-    else:
-        text = io.StringIO(newline="")
+    with replacing(path) as file:
+        if suffix == ".npz":
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+            return
+        text = io.TextIOWrapper(file, "utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([f"{kind}.{name}" for kind in arrays for name in names_of(robot, kind)])
         writer.writerows(np.concatenate(list(arrays.values()), axis=1).tolist())
-        data.write(text.getvalue().encode())
-    with replacing(path) as file:
-        file.write(data.getbuffer())
+        text.detach()

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from .outputs import MOTIONS, PICTURES, check_output, show
 from .source import bundled, loaded, robot_argument
 from .terminal import table
-from .values import LIST, UsageError, asked, count, gain, names_of, negative_lists, positive, vector
+from .values import LIST, UsageError, asked, count, gain, names_of, positive, vector
 
 if TYPE_CHECKING:
     from ..control.trajectory import Trajectory
@@ -42,7 +42,6 @@ _SAMPLES = 1001
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    negative_lists(parser)
     robot_argument(parser)
     parser.add_argument("--trajectory", choices=_KINDS, help="kind of motion: cycloidal unless given, or --motion is")
     parser.add_argument("--from", dest="start", metavar=LIST, help="position at the start; neutral unless given")
@@ -76,22 +75,22 @@ def run(args: argparse.Namespace) -> int:
         if passive.any():
             notes.append("damping, friction and springs of the robot are overcome too; --no-passive leaves them out")
         tau = tau - passive
+    from ..control.checks import exceeded
     from ..simulate.results.result import Result
 
     result = Result(robot, t, q, v, a, tau)
-    exceeded = _exceeded(result)
+    found = list(exceeded(robot, t, q, v, tau))
     if args.out:
         result.save(args.out)
     if args.plot:
         result.plot("q", "tau", save=args.plot)
     rows = _summary(result)
     told = {"robot": robot.name, "method": method, "samples": len(result), "duration": result.duration, "joints": rows}
-    limits = [{key: getattr(x, key) for key in ("joint", "kind", "time", "value", "limit")} for x in exceeded]
-    told |= {"exceeded": limits, "notes": notes, "output": args.out, "plot": args.plot}
+    told |= {"exceeded": found, "notes": notes, "output": args.out, "plot": args.plot}
     show(args, told, _lines(result, method, rows), notes)
-    for x in exceeded:
+    for x in found:
         print(f"ordern: warning: {x}", file=sys.stderr)
-    return int(bool(exceeded) and args.strict)
+    return int(bool(found) and args.strict)
 
 
 def _motion(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array, Array, list[str]]:
@@ -102,9 +101,7 @@ def _motion(args: argparse.Namespace, robot: Robot) -> tuple[Array, Array, Array
     if args.motion and args.trajectory is None:
         from .motions import motion
 
-        found = motion(args.motion, robot)
-        assert found.t is not None and found.q is not None and found.v is not None and found.a is not None
-        return found.t, found.q, found.v, found.a, list(found.notes)
+        return motion(args.motion, robot)
     trajectory = _trajectory(args, robot)
     t = np.linspace(0.0, trajectory.duration, args.samples or _SAMPLES)
     return t, *trajectory(t), []
@@ -156,45 +153,34 @@ def _trajectory(args: argparse.Namespace, robot: Robot) -> Trajectory:
     return made
 
 
-def _exceeded(result: Result) -> list[Any]:
-    from ..control.checks import exceeded
-
-    return list(exceeded(result.robot, result.t, result.q, result.v, result.tau))
-
-
 def _summary(result: Result) -> list[dict[str, Any]]:
     """Return for each freedom: the largest force and its time, the root mean square, the limit."""
     import numpy as np
 
     from ..plot.units import coordinate_units
 
-    limits = [x for c in result.robot.independent for x in c.effort_limit]
-    rows = []
-    for k, (name, unit) in enumerate(
-        zip(names_of(result.robot, "v"), coordinate_units(result.robot, "tau"), strict=True)
-    ):
-        tau, t = result.tau[:, k], result.t
-        at = int(np.argmax(np.abs(tau)))
-        squares = (
-            0.5 * ((tau[1:] ** 2 + tau[:-1] ** 2) * np.diff(t)).sum() / (t[-1] - t[0]) if t[-1] > t[0] else tau[0] ** 2
-        )
-        found = {"peak": float(tau[at]), "time": float(t[at]), "rms": float(np.sqrt(squares)), "limit": limits[k]}
-        rows.append({"name": name, **found, "unit": unit})
-    return rows
+    robot, t, tau = result.robot, result.t, result.tau
+    peak = np.abs(tau).argmax(axis=0)
+    squares = tau[0] ** 2
+    if t[-1] > t[0]:
+        squares = 0.5 * np.diff(t) @ (tau[1:] ** 2 + tau[:-1] ** 2) / (t[-1] - t[0])
+    columns = {
+        "name": names_of(robot, "v"),
+        "peak": tau[peak, np.arange(robot.nv)].tolist(),
+        "time": t[peak].tolist(),
+        "rms": np.sqrt(squares).tolist(),
+        "limit": [x for c in robot.independent for x in c.effort_limit],
+        "unit": coordinate_units(robot, "tau"),
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _lines(result: Result, method: str, rows: list[dict[str, Any]]) -> list[str]:
     title = f"{result.robot.name}: {len(result)} samples over {result.duration:g} s, forces by {method}"
     cells = [("joint", "peak", "at", "rms", "limit", "")]
-    cells += [
-        (
-            row["name"],
-            f"{row['peak']:.6g}",
-            f"{row['time']:.4g} s",
-            f"{row['rms']:.6g}",
-            f"{row['limit']:.6g}" if math.isfinite(row["limit"]) else "-",
-            row["unit"],
+    for row in rows:
+        limit = f"{row['limit']:.6g}" if math.isfinite(row["limit"]) else "-"
+        cells.append(
+            (row["name"], f"{row['peak']:.6g}", f"{row['time']:.4g} s", f"{row['rms']:.6g}", limit, row["unit"])
         )
-        for row in rows
-    ]
     return [title, *table(cells, right=(1, 2, 3, 4), head=True)]

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import argparse
 
-from .terminal import table, to_json
+from .outputs import show
+from .terminal import table
 from .values import asked
 
 __all__ = ["arguments", "run"]
@@ -27,11 +28,8 @@ def run(args: argparse.Namespace) -> int:
 
     with asked():
         found = methods(args.question)
-    if args.json:
-        keys = ("question", "name", "paper", "equations", "order", "alias_of")
-        print(to_json([{key: getattr(m, key) for key in keys} for m in found], indent=2))
-        return 0
+    keys = ("question", "name", "paper", "equations", "order", "alias_of")
     rows = [("question", "method", "order", "paper", "equations")]
     rows += [(m.question, m.name, m.order, m.paper, m.equations) for m in found]
-    print("\n".join(table(rows, head=True)))
+    show(args, [{key: getattr(m, key) for key in keys} for m in found], table(rows, head=True))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,8 @@ def read(path: str, robot: Robot, bare: str, partial: tuple[str, ...] = ()) -> T
     """
     suffix = Path(path).suffix.lower()
     if suffix in (".npz", ".parquet"):
-        return _archive(path, robot)
+        m, notes = played(path, robot)
+        return Table(m.t, m.q, m.v, m.a, m.tau, len(m.t), notes)
     if suffix not in (".csv", ".txt"):
         raise UsageError(f"a table is read from .csv, .npz or .parquet, not from {suffix or path!r}", path)
     return read_table(path, robot, bare, partial)
@@ -64,19 +64,14 @@ def played(path: str, robot: Robot) -> tuple[Motion, tuple[str, ...]]:
         raise UnreadableError(str(e).removeprefix(f"{path}: "), path) from None
 
 
-def _archive(path: str, robot: Robot) -> Table:
-    m, notes = played(path, robot)
-    return Table(m.t, m.q, m.v, m.a, m.tau, len(m.t), notes)
-
-
-def motion(path: str, robot: Robot) -> Table:
-    """Read a motion with t, q, v and a. Missing v and a are computed by differentiation, with a note."""
+def motion(path: str, robot: Robot) -> tuple[Array, Array, Array, Array, list[str]]:
+    """Read a motion: t, q, v, a, and notes. Missing v and a are computed by differentiation, with a note."""
     table = read(path, robot, "q")
     if table.t is None or table.q is None:
         what = "a column t" if table.t is None else f"columns of positions, such as q.{(*names_of(robot, 'q'), '')[0]}"
         raise UnreadableError(f"a motion needs {what}", path)
     if table.v is not None and table.a is not None:
-        return table
+        return table.t, table.q, table.v, table.a, list(table.notes)
     again = np.flatnonzero(np.diff(table.t) <= 0.0)
     if again.size:
         raise UnreadableError(
@@ -87,7 +82,7 @@ def motion(path: str, robot: Robot) -> Table:
     v, a = differentiated(robot, table.t, table.q, table.v)
     missing = "velocities and accelerations were" if table.v is None else "accelerations were"
     note = f"{path}: {missing} found by differentiation, from {min(_STENCIL, table.count)} samples each"
-    return replace(table, v=v, a=a if table.a is None else table.a, notes=(*table.notes, note))
+    return table.t, table.q, v, a if table.a is None else table.a, [*table.notes, note]
 
 
 def differentiated(robot: Robot, t: Array, q: Array, v: Array | None = None) -> tuple[Array, Array]:

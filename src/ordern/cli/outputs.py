@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from ..io.writing import UnwritableError
 from .terminal import to_json
 from .values import UsageError
 
-__all__ = ["MOTIONS", "PAGES", "PICTURES", "check_output", "dump", "note", "show"]
+__all__ = ["MOTIONS", "PAGES", "PICTURES", "check_output", "dump", "note", "noted", "show"]
 
 MOTIONS = (".npz", ".csv", ".parquet")
 PICTURES = (".png", ".svg", ".pdf")
@@ -45,7 +47,7 @@ def check_output(path: str | None, suffixes: Iterable[str]) -> None:
         raise UnwritableError(f"{what} needs {package}: pip install 'ordern[{extra}]'", path)
 
 
-def show(args: argparse.Namespace, data: Mapping[str, Any], lines: Iterable[str], notes: Iterable[str] = ()) -> None:
+def show(args: argparse.Namespace, data: Any, lines: Iterable[str], notes: Iterable[str] = ()) -> None:
     """Print the result of a command, as JSON or as text with the names of written files; then notes."""
     if args.json:
         print(dump(data))
@@ -61,6 +63,18 @@ def dump(data: Any) -> str:
     from ..simulate.results.formats.header import plain
 
     return to_json(plain(data, lambda x: None), indent=2)
+
+
+@contextlib.contextmanager
+def noted() -> Iterator[list[warnings.WarningMessage]]:
+    """Print warnings about a robot as notes, afterwards."""
+    from ..io.warnings import ModelWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ModelWarning)
+        yield caught
+    for warning in caught:
+        note(str(warning.message))
 
 
 def note(text: str) -> None:

@@ -12,11 +12,12 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+from functools import partial
 from pathlib import Path
 
-from ..errors import unknown_name
+from ..arguments import choice
+from .outputs import show
 from .values import asked
 
 __all__ = ["arguments", "run"]
@@ -30,25 +31,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", default="papers", type=Path, help="folder to write to (papers)")
 
 
-def _say(name: str) -> None:
-    print(name, flush=True)
-
-
-def _tell(text: str) -> None:
-    """Print progress as lines, for a terminal or a file."""
-    print(f"ordern: {text}", file=sys.stderr, flush=True)
-
-
 def run(args: argparse.Namespace) -> int:
     """Write the pages."""
     from ..papers import PAGES, generate
 
     with asked():
         for page in args.pages:
-            if page not in PAGES:
-                raise unknown_name("page", page, PAGES)
+            choice("page", page, PAGES)
     written: list[str] = []
-    generate(args.out, args.pages or PAGES, written.append if args.json else _say, _tell, pause=2.0)
+    say = written.append if args.json else partial(print, flush=True)
+    progress = partial(print, "ordern:", file=sys.stderr, flush=True)  # as lines, for a terminal or a file
+    generate(args.out, args.pages or PAGES, say, progress, pause=2.0)
     if args.json:
-        print(json.dumps(written, indent=2))
+        show(args, written, ())
     return 0

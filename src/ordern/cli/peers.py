@@ -1,7 +1,7 @@
-"""Other libraries on the same robot and the same states, for `ordern bench`: what they are asked, and their answers.
+"""Other libraries on the same robot and the same states, for `ordern bench`: their functions and results.
 
-The robot is handed over as URDF or MJCF text. What a format cannot say may make it another robot; so answers are
-compared before anything is timed, and where they differ there is no figure.
+They load the robot from URDF or MJCF text. Parts that a format cannot express may make it another robot; so results
+are compared before anything is timed, and where they differ there is no figure.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ Array = NDArray[Any]
 Call = Callable[[], object]
 
 AGREEMENT = 1e-6
-"""Relative: another robot is off by far more, rounding by far less."""
+"""The largest relative difference between results for one robot: rounding is far below, another robot far above."""
 _PINOCCHIO = {"inverse_dynamics": "rnea", "forward_dynamics": "aba", "mass_matrix": "crba"}
+_TERMS = {"inverse_dynamics": ("a", "tau"), "forward_dynamics": ("tau", "a")}
+"""The third argument of each function, and its result."""
 
 
 def peers(robot: Robot) -> tuple[dict[str, Any], list[str]]:
@@ -44,13 +46,13 @@ def peers(robot: Robot) -> tuple[dict[str, Any], list[str]]:
 
 
 def difference(mine: Array, theirs: Array) -> float:
-    """The largest difference, relative to the largest entry; infinity where something is not finite."""
+    """Return the largest difference, relative to the largest entry; infinity where something is not finite."""
     apart = float(np.abs(mine - theirs).max(initial=0.0)) / max(float(np.abs(theirs).max(initial=0.0)), 1e-300)
     return apart if np.isfinite(apart) else np.inf
 
 
 class Pinocchio:
-    """Its rnea, aba and crba: called from Python, and in batches in C++ alone."""
+    """Pinocchio's rnea, aba and crba: called from Python, and in batches in C++ alone."""
 
     name, package = "Pinocchio", "pin"
 
@@ -67,27 +69,25 @@ class Pinocchio:
         self.data = self.model.createData()
 
     def answer(self, question: str, state: tuple[Array, ...]) -> Array | None:
-        """The answer for one of our states, in our coordinates."""
-        function = getattr(self.pin, _PINOCCHIO[question])
-        found = np.array(function(self.model, self.data, *self._theirs(question, state)))
+        """Return the result for one of our states, in our coordinates."""
+        theirs = self._theirs(question, state)
+        found = np.array(getattr(self.pin, _PINOCCHIO[question])(self.model, self.data, *theirs))
         if question == "mass_matrix":
             found = np.triu(found) + np.triu(found, 1).T
             B = self.converter.velocity_matrix(state[0])
             return np.asarray(B.T @ found @ B)
-        q_, v_, *_ = self._theirs(question, state)
-        key = "tau" if question == "inverse_dynamics" else "a"
-        return np.asarray(self.converter.from_peer(q_, v_, **{key: found})[-1])
+        return np.asarray(self.converter.from_peer(*theirs[:2], **{_TERMS[question][1]: found})[-1])
 
     def single(self, question: str, state: tuple[Array, ...]) -> Call:
-        """One state per call, from Python."""
+        """Return a call for one state, from Python."""
         function, model, data = getattr(self.pin, _PINOCCHIO[question]), self.model, self.data
         theirs = self._theirs(question, state)
         return lambda: function(model, data, *theirs)
 
     def batch(self, question: str, states: tuple[Array, ...]) -> Call | None:
-        """All states in C++, in one thread; there is no such function for the mass matrix.
+        """Return a call for all states in C++, in one thread; there is no such function for the mass matrix.
 
-        Nor is it called for a robot of one freedom: it takes an array of one row for a vector, and writes past its end.
+        For a robot of one freedom it takes an array of one row for a vector, and writes past its end: it is not called.
         """
         function = getattr(self.pin, f"{_PINOCCHIO[question]}InParallel", None)
         if function is None or self.model.nv == 1:
@@ -100,12 +100,12 @@ class Pinocchio:
         if question == "mass_matrix":
             return (np.asarray(self.converter.to_peer(state[0])),)
         q, v, x = state
-        key = "a" if question == "inverse_dynamics" else "tau"
-        return tuple(np.ascontiguousarray(y) for y in self.converter.to_peer(q, v, **{key: x}))
+        theirs = self.converter.to_peer(q, v, **{_TERMS[question][0]: x})
+        return tuple(map(np.ascontiguousarray, theirs))
 
 
 class MuJoCo:
-    """Its mj_inverse and mj_forward, called from Python, and its rollout; contacts and constraints are off."""
+    """MuJoCo's mj_inverse and mj_forward, called from Python, and its rollout; contacts and constraints are off."""
 
     name, package = "MuJoCo", "mujoco"
 
@@ -122,36 +122,32 @@ class MuJoCo:
         self.data = mujoco.MjData(self.model)
 
     def answer(self, question: str, state: tuple[Array, ...]) -> Array | None:
-        """The answer for one of our states, in our coordinates."""
+        """Return the result for one of our states, in our coordinates."""
         call = self.single(question, state)
         if call is None:
             return None
         call()
-        d, c = self.data, self.converter
-        if question == "inverse_dynamics":
-            return np.asarray(c.from_peer(d.qpos, d.qvel, tau=d.qfrc_inverse)[-1])
-        return np.asarray(c.from_peer(d.qpos, d.qvel, a=d.qacc)[-1])
+        d, key = self.data, _TERMS[question][1]
+        found = {key: d.qfrc_inverse if key == "tau" else d.qacc}
+        return np.asarray(self.converter.from_peer(d.qpos, d.qvel, **found)[-1])
 
     def single(self, question: str, state: tuple[Array, ...]) -> Call | None:
-        """One state per call, from Python; what has to be written to its data before is not timed."""
+        """Return a call for one state, from Python; writing the state to its data beforehand is not timed."""
         if question == "mass_matrix":
             return None
         d, (q, v, x) = self.data, state
-        key, field, function = {
-            "inverse_dynamics": ("a", "qacc", self.mujoco.mj_inverse),
-            "forward_dynamics": ("tau", "qfrc_applied", self.mujoco.mj_forward),
-        }[question]
-        d.qpos[:], d.qvel[:], values = self.converter.to_peer(q, v, **{key: x})
-        getattr(d, field)[:] = values
-        model = self.model
+        inverse, model = question == "inverse_dynamics", self.model
+        function = self.mujoco.mj_inverse if inverse else self.mujoco.mj_forward
+        term = d.qacc if inverse else d.qfrc_applied
+        d.qpos[:], d.qvel[:], term[:] = self.converter.to_peer(q, v, **{_TERMS[question][0]: x})
         return lambda: function(model, d)
 
     def batch(self, question: str, states: tuple[Array, ...]) -> Call | None:
-        """There is none."""
+        """Return None: MuJoCo has no function for batches."""
         return None
 
     def rollout(self, q0: Array, v0: Array, tau: Array, steps: int, dt: float, threads: int) -> tuple[Call, Any]:
-        """Trajectories by its thread pool, and what gives their last positions, in our coordinates."""
+        """Return a call for trajectories by its thread pool, and one for their last positions, in our coordinates."""
         rollout: Any = import_module("mujoco.rollout")
         self.model.opt.timestep = dt
         q, v, force = self.converter.to_peer(q0, v0, tau=tau)

@@ -18,15 +18,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from .outputs import PICTURES, check_output
+from .outputs import PICTURES, check_output, show
 from .source import loaded
-from .terminal import to_json
 from .values import UsageError, asked
-
-if TYPE_CHECKING:
-    from ..simulate.results.result import Result
 
 __all__ = ["arguments", "run"]
 
@@ -46,19 +41,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read a motion and draw it."""
-    out = args.out or str(Path(args.file).with_suffix(".png"))
-    check_output(out, PICTURES)
-    if args.out is None and not args.force and Path(out).exists():
-        raise UsageError("the picture exists already; --force replaces it, --out names another", out)
-    with asked():
-        result = _read(args)
-        result.plot(*args.what, joints=args.joint, frames=args.frame, save=out)
-    told = {"robot": result.robot.name, "samples": len(result), "what": args.what, "output": out}
-    print(to_json(told) if args.json else f"written: {out}")
-    return 0
-
-
-def _read(args: argparse.Namespace) -> Result:
     from .motions import saved
 
-    return saved(args.file, loaded(args) if args.robot else None, "--robot FILE|NAME")
+    named, args.out = args.out is not None, args.out or str(Path(args.file).with_suffix(".png"))
+    check_output(args.out, PICTURES)
+    if not named and not args.force and Path(args.out).exists():
+        raise UsageError("the picture exists already; --force replaces it, --out names another", args.out)
+    with asked():
+        result = saved(args.file, loaded(args) if args.robot else None, "--robot FILE|NAME")
+        result.plot(*args.what, joints=args.joint, frames=args.frame, save=args.out)
+    show(args, {"robot": result.robot.name, "samples": len(result), "what": args.what, "output": args.out}, [])
+    return 0

@@ -16,10 +16,11 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from ..io.writing import replacing
 from .outputs import check_output, note, show
-from .source import bundled, loaded, robot_argument
-from .terminal import paint, table
-from .values import LIST, UsageError, asked, count, names_of, negative_lists, positive, vector
+from .source import bundled, loaded, robot_argument, start_options
+from .terminal import figures, paint
+from .values import LIST, UsageError, asked, count, names_of, positive, start, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -34,14 +35,12 @@ _MOST = 20
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    negative_lists(parser)
     robot_argument(parser)
     parser.add_argument("--batch", type=count, default=1024, metavar="N", help="trajectories; 1024 unless given")
     parser.add_argument("--steps", type=count, default=1000, metavar="N", help="steps of each; 1000 unless given")
     parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="length of a step; 0.001 s unless given")
     parser.add_argument("--random", type=int, metavar="SEED", help="start at random positions")
-    parser.add_argument("--q0", metavar=LIST, help="positions at the start; neutral unless given")
-    parser.add_argument("--v0", metavar=LIST, help="velocities at the start; zero unless given")
+    start_options(parser)
     parser.add_argument("--tau", metavar=LIST, help="constant joint forces; zero unless given")
     parser.add_argument("--method", default="semi-implicit-euler", help="integrator; semi-implicit-euler unless given")
     parser.add_argument("--dynamics", help="method of forward dynamics; articulated-body unless given")
@@ -64,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--random and --q0 do not go together: give one of them")
         rolled, seconds = _rolled(args, robot)
     if args.out:
-        _save(args.out, rolled)
+        with replacing(args.out) as file:
+            np.savez(file, t=rolled.t, q=rolled.q, v=rolled.v)
     lost = int(rolled.diverged.sum())
     rate = args.batch * (args.steps // _every(args) * _every(args)) / seconds
     fine = ~rolled.diverged
@@ -95,17 +95,15 @@ def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
     kind: Any = np.float32 if args.float32 else np.float64
     v0 = np.broadcast_to(vector(args.v0, robot, "v", "--v0"), (args.batch, robot.nv)).astype(kind)
     tau = vector(args.tau, robot, "tau", "--tau").astype(kind)
-    if args.random is not None:
+    if args.random is None:
+        q0 = np.broadcast_to(start(args.q0, robot, "--q0", bundled(args)), (args.batch, robot.nq)).astype(kind)
+    else:
         if args.random < 0:
             raise UsageError(f"--random: a seed is a whole number from 0 on, not {args.random}")
         q0 = robot.random(np.random.default_rng(args.random), (args.batch,)).astype(kind)
-    else:
-        q0 = np.broadcast_to(vector(args.q0, robot, "q", "--q0", bundled(args)), (args.batch, robot.nq)).astype(kind)
-    if robot.nc and args.random is not None:
-        q0 = robot.assemble(q0).q
-        v0 = robot.project_velocity(q0, v0)
-    elif robot.nc and args.q0 is None:
-        q0 = np.broadcast_to(robot.assemble().q, q0.shape)
+        if robot.nc:
+            q0 = robot.assemble(q0).q
+            v0 = robot.project_velocity(q0, v0)
     every = _every(args)
     options: dict[str, Any] = {"method": args.method, "dynamics": args.dynamics, "threads": args.threads}
 
@@ -133,14 +131,10 @@ def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
 
 def _statistics(robot: Robot, q: Any, v: Any) -> list[dict[str, Any]]:
     """Return for each coordinate at the end: mean, standard deviation, least, largest."""
-    named = [
-        (f"{kind}.{name}", x)
-        for kind, all in (("q", q), ("v", v))
-        for name, x in zip(names_of(robot, kind), all.T, strict=True)
-    ]
+    names = [f"{kind}.{name}" for kind in "qv" for name in names_of(robot, kind)]
     return [
         {"name": name, "mean": x.mean(), "deviation": x.std(), "least": x.min(), "largest": x.max()}
-        for name, x in named
+        for name, x in zip(names, (*q.T, *v.T), strict=True)
     ]
 
 
@@ -159,16 +153,7 @@ def _lines(
         "",
     ]
     if rows:
-        keys = ("mean", "deviation", "least", "largest")
-        cells = [("at the end", *keys), *((row["name"], *(f"{row[key]:.6g}" for key in keys)) for row in rows)]
-        lines += table(cells, right=(1, 2, 3, 4), head=True, most=_MOST)
+        _, *keys = rows[0]
+        numbers = ((row["name"], [row[key] for key in keys]) for row in rows)
+        lines += figures(("at the end", *keys), numbers, most=_MOST)
     return lines
-
-
-def _save(path: str, rolled: Rollout) -> None:
-    import numpy as np
-
-    from ..io.writing import replacing
-
-    with replacing(path) as file:
-        np.savez(file, t=rolled.t, q=rolled.q, v=rolled.v)

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.writing import UnwritableError
-from .outputs import MOTIONS, PAGES, PICTURES, check_output, note, show
-from .source import bundled, loaded, robot_argument
-from .terminal import paint, table
-from .values import LIST, UsageError, asked, gain, names_of, negative_lists, positive, vector
+from .outputs import MOTIONS, PAGES, PICTURES, check_output, note, noted, show
+from .source import bundled, loaded, robot_argument, start_options
+from .terminal import figures, paint
+from .values import LIST, UsageError, asked, gain, names_of, positive, start, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -37,16 +37,18 @@ __all__ = ["arguments", "run"]
 
 _MOST = 20
 """Rows of a table that are shown."""
+_OPTIONS = (
+    *("method", "step", "rtol", "atol", "tolerance", "limits", "restitution", "dynamics", "drift", "checkpoint"),
+)
+"""Options that are arguments of `robot.simulate`."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    negative_lists(parser)
     robot_argument(parser)
-    start = parser.add_argument_group("start and end")
-    start.add_argument("--q0", metavar=LIST, help="positions at the start; neutral unless given")
-    start.add_argument("--v0", metavar=LIST, help="velocities at the start; zero unless given")
-    start.add_argument("--until", type=positive, default=1.0, metavar="S", help="seconds; 1 unless given")
+    ends = parser.add_argument_group("start and end")
+    start_options(ends)
+    ends.add_argument("--until", type=positive, default=1.0, metavar="S", help="seconds; 1 unless given")
     drives = parser.add_argument_group("what drives it")
     drives.add_argument("--tau", metavar=LIST, help="constant joint forces")
     drives.add_argument("--tau-file", metavar="FILE", help="joint forces over time, linear in between")
@@ -102,9 +104,7 @@ def _check_checkpoint(path: str | None) -> None:
 def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
     import numpy as np
 
-    q0 = vector(args.q0, robot, "q", "--q0", bundled(args))
-    if robot.nc and args.q0 is None:
-        q0 = robot.assemble().q
+    q0 = start(args.q0, robot, "--q0", bundled(args))
     v0 = vector(args.v0, robot, "v", "--v0")
     if args.step is None and (args.method == "variational" or _fixed(args.method)):
         raise UsageError(f"the method {args.method!r} takes steps of a fixed length: give --step, in seconds")
@@ -113,26 +113,10 @@ def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
         steps = args.until * args.rate
         if steps > 1e8:
             raise UsageError(f"--rate {args.rate:g} would give {steps:.3g} samples; give a lower one")
-        until = np.unique(
-            np.append(np.arange(int(steps * (1.0 + 1e-12)) + 1) / args.rate, args.until).clip(0, args.until)
-        )
-    return robot.simulate(
-        q0,
-        v0,
-        _drive(args, robot, q0),
-        until,
-        method=args.method,
-        step=args.step,
-        rtol=args.rtol,
-        atol=args.atol,
-        tolerance=args.tolerance,
-        limits=args.limits,
-        restitution=args.restitution,
-        dynamics=args.dynamics,
-        drift=args.drift,
-        checkpoint=args.checkpoint,
-        progress=True,
-    )
+        times = np.arange(int(steps * (1.0 + 1e-12)) + 1) / args.rate
+        until = np.unique(np.append(times, args.until).clip(0, args.until))
+    options: dict[str, Any] = {name: getattr(args, name) for name in _OPTIONS}
+    return robot.simulate(q0, v0, _drive(args, robot, q0), until, **options, progress=True)
 
 
 def _fixed(method: str) -> bool:
@@ -183,13 +167,8 @@ def _write(args: argparse.Namespace, result: Result) -> None:
     if args.plot:
         result.plot(save=args.plot)
     if args.save:
-        from ..io.warnings import ModelWarning
-
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ModelWarning)
+        with noted():
             result.view(save=args.save)
-        for warning in caught:
-            note(str(warning.message))
 
 
 def _lines(result: Result) -> list[str]:
@@ -197,12 +176,9 @@ def _lines(result: Result) -> list[str]:
     title, *report = str(result.report).split("\n")
     lines = [paint(title, "bold"), *report, ""]
     if len(result):
-        rows: list[tuple[str, ...]] = [("position", "start", "end", "least", "largest")]
-        rows += [
-            (name, *(f"{x:.6g}" for x in (q[0], q[-1], q.min(), q.max())))
-            for name, q in zip(names_of(result.robot, "q"), result.q.T, strict=True)
-        ]
-        lines += table(rows, right=(1, 2, 3, 4), head=True, most=_MOST)
+        named = zip(names_of(result.robot, "q"), result.q.T, strict=True)
+        rows = ((name, (q[0], q[-1], q.min(), q.max())) for name, q in named)
+        lines += figures(("position", "start", "end", "least", "largest"), rows, most=_MOST)
     lines += [f"{event.time:.9g} s: {event.name}" for event in result.events[:_MOST]]
     if len(result.events) > _MOST:
         lines.append(f"... and {len(result.events) - _MOST} more events")
@@ -211,14 +187,11 @@ def _lines(result: Result) -> list[str]:
 
 def _described(args: argparse.Namespace, result: Result) -> dict[str, Any]:
     last = result[-1] if len(result) else None
-    names = {"q": names_of(result.robot, "q"), "v": names_of(result.robot, "v")}
     return {
         "report": result.report.to_dict(),
         "samples": len(result),
-        "names": names,
+        "names": {kind: names_of(result.robot, kind) for kind in "qv"},
         "final": None if last is None else {"t": last.t, "q": last.q, "v": last.v},
         "events": [{"time": e.time, "name": e.name} for e in result.events],
-        "output": args.out,
-        "plot": args.plot,
-        "page": args.save,
+        **{"output": args.out, "plot": args.plot, "page": args.save},
     }

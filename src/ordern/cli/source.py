@@ -8,11 +8,12 @@ import warnings
 from typing import TYPE_CHECKING
 
 from ..io.source import UnreadableError
+from .values import LIST
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["ROBOT", "bundled", "given", "loaded", "robot_argument", "robot_options"]
+__all__ = ["ROBOT", "bundled", "given", "loaded", "robot_argument", "robot_options", "start_options"]
 
 ROBOT = "robot description, name of a bundled robot, or - for stdin"
 
@@ -29,14 +30,20 @@ def robot_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loops", metavar="FILE", help="JSON file with loops that the robot's own file does not have")
 
 
+def start_options(parser: argparse._ActionsContainer) -> None:
+    """Declare the state at the start."""
+    parser.add_argument("--q0", metavar=LIST, help="positions at the start; neutral unless given")
+    parser.add_argument("--v0", metavar=LIST, help="velocities at the start; zero unless given")
+
+
 def loaded(args: argparse.Namespace, name: str = "", *, merge: bool = True) -> Robot:
     """Load the robot of this name, or the one that the arguments name. Only `ordern check` shows the warnings."""
     from .. import load
 
-    options = {key: getattr(args, key, None) for key in ("loops", "floating")}
+    floating, loops = getattr(args, "floating", False), getattr(args, "loops", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return load(given(name or args.robot), merge=merge, loops=options["loops"], floating=bool(options["floating"]))
+        return load(given(name or args.robot), merge=merge, loops=loops, floating=floating)
 
 
 def bundled(args: argparse.Namespace) -> str:

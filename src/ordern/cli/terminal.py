@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-__all__ = ["complain", "paint", "table", "to_json"]
+__all__ = ["complain", "figures", "paint", "table", "to_json"]
 
 _COLOURS = {"red": "31", "yellow": "33", "blue": "34", "green": "32", "bold": "1", "dim": "2"}
 
@@ -39,6 +39,14 @@ def table(
     if head:
         lines[0] = paint(lines[0], "bold")
     return lines if len(shown) == len(rows) else [*lines, f"... and {len(rows) - len(shown)} more"]
+
+
+def figures(
+    head: Sequence[str], rows: Iterable[tuple[str, Sequence[float]]], *, digits: int = 6, most: int | None = None
+) -> list[str]:
+    """Return the lines of a table of numbers: a head, and in each row a name and its numbers."""
+    cells = [head, *((name, *(f"{x:.{digits}g}" for x in numbers)) for name, numbers in rows)]
+    return table(cells, range(1, len(head)), head=True, most=most)
 
 
 def to_json(data: Any, indent: int | None = None) -> str:

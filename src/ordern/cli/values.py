@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, UnknownNameError, unknown_name
 from ..io.remarks import some
@@ -22,18 +22,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "LIST",
-    "UsageError",
-    "asked",
-    "count",
-    "gain",
-    "named",
-    "names_of",
-    "negative_lists",
-    "positive",
-    "vector",
-]
+__all__ = ["LIST", "UsageError", "asked", "count", "gain", "named", "names_of", "positive", "start", "vector"]
 
 LIST = "X,X,...|NAME=X,...|@FILE"
 """Lists of numbers in the help."""
@@ -58,17 +47,9 @@ def asked() -> Iterator[None]:
         raise UsageError(str(e)) from None
 
 
-def negative_lists(parser: argparse.ArgumentParser) -> None:
-    """Let values begin with a minus: `--q0 -1,0.5` is a list, not an option."""
-    parser._negative_number_matcher = re.compile(r"-\.?\d")
-
-
 def positive(text: str) -> float:
     """Return a positive number, for argparse."""
-    try:
-        x = float(text)
-    except ValueError:
-        x = math.nan
+    x = _float(text)
     if not 0.0 < x < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} must be a positive number")
     return x
@@ -76,10 +57,7 @@ def positive(text: str) -> float:
 
 def count(text: str) -> int:
     """Return a whole number above 0, for argparse; 1e6 is one."""
-    try:
-        x = float(text)
-    except ValueError:
-        x = math.nan
+    x = _float(text)
     if not (1 <= x < 2**53 and x == int(x)):
         raise argparse.ArgumentTypeError(f"{text!r} must be a whole number above 0")
     return int(x)
@@ -124,12 +102,19 @@ def vector(text: str | None, robot: Robot, kind: str, option: str, source: str =
     return _on_the_manifold(x, robot, option) if kind == "q" else x
 
 
-def gain(text: str, robot: Robot, option: str) -> Any:
+def start(text: str | None, robot: Robot, option: str, source: str) -> Array:
+    """Return a position; without a text, the neutral one, or with loops the closed one next to it."""
+    if text is not None or not robot.nc:
+        return vector(text, robot, "q", option, source)
+    from ..simulate.constraints.start import assembled
+
+    return assembled(robot)
+
+
+def gain(text: str, robot: Robot, option: str) -> float | Array:
     """Return one number for all, or numbers as for a vector; coordinates that are not named get zero."""
-    try:
-        return float(text)
-    except ValueError:
-        return vector(text, robot, "v", option)
+    x = _float(text)
+    return vector(text, robot, "v", option) if math.isnan(x) else x
 
 
 def named(name: str, robot: Robot, source: str) -> Array:
@@ -145,36 +130,36 @@ def named(name: str, robot: Robot, source: str) -> Array:
 
 def _items(text: str, option: str) -> list[tuple[str, str]]:
     """Return the parts of a list, each with file and line if it is from a file."""
-    if not text.startswith("@"):
-        found = [(item, "") for item in re.split(r"[,\s]+", text.strip(" ,")) if item]
-    else:
-        path = text[1:]
+    path = text[1:] if text.startswith("@") else ""
+    lines = [(text, "")]
+    if path:
         try:
-            lines = Path(path).read_text("utf-8-sig").splitlines()
+            contents = Path(path).read_text("utf-8-sig").splitlines()
         except OSError as e:
             raise UnreadableError(f"the file cannot be read: {e.strerror or e}", path) from None
         except UnicodeDecodeError:
             raise UnreadableError("this is not UTF-8 text", path) from None
-        found = [
-            (item, f"{path}:{number}")
-            for number, line in enumerate(lines, 1)
-            for item in re.split(r"[,\s]+", re.sub(r"\s*=\s*", "=", line.partition("#")[0]).strip(" ,\t"))
-            if item
-        ]
+        uncommented = (re.sub(r"\s*=\s*", "=", line.partition("#")[0]) for line in contents)
+        lines = [(line, f"{path}:{number}") for number, line in enumerate(uncommented, 1)]
+    found = [(item, where) for line, where in lines for item in re.split(r"[,\s]+", line) if item]
     if not found:
-        raise UsageError(f"{option} has no numbers", text[1:] if text.startswith("@") else "")
+        raise UsageError(f"{option} has no numbers", path)
     return found
 
 
 def _number(text: str, option: str, where: str) -> float:
-    degrees = text.endswith("deg")
-    try:
-        x = float(text.removesuffix("deg"))
-    except ValueError:
-        x = math.nan
+    x = _float(text.removesuffix("deg"))
     if not math.isfinite(x):
         raise UsageError(f"{option}: {text!r} is not a finite number", where)
-    return math.radians(x) if degrees else x
+    return math.radians(x) if text.endswith("deg") else x
+
+
+def _float(text: str) -> float:
+    """Return a number; NaN for other texts."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _index(name: str, names: tuple[str, ...], robot: Robot, option: str, where: str) -> int:

@@ -16,14 +16,13 @@ examples:
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .outputs import MOTIONS, PAGES, check_output, note
+from .outputs import MOTIONS, PAGES, check_output, note, noted
 from .source import ROBOT, bundled, loaded, robot_argument
 from .terminal import to_json
-from .values import LIST, asked, named, negative_lists, vector
+from .values import LIST, asked, named, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -33,7 +32,6 @@ __all__ = ["arguments", "run"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    negative_lists(parser)
     robot_argument(parser, f"{ROBOT}; or a motion that was saved with its robot")
     parser.add_argument("--motion", metavar="FILE", help=f"motion to play: {', '.join(MOTIONS)}")
     where = parser.add_mutually_exclusive_group()
@@ -50,28 +48,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load a robot and show it."""
-    from ..io.warnings import ModelWarning
     from ..view import show
 
     check_output(args.save, PAGES)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ModelWarning)
+    options = {"save": args.save, "port": args.port, "browser": not args.no_browser, "paths": args.path}
+    with noted() as caught:
         robot, motion = _loaded(args)
-        caught.clear()  # `ordern info` and `ordern check` tell what was noticed while reading
+        caught.clear()  # `ordern info` and `ordern check` show what was noticed while reading
         with asked():
-            viewer = show(
-                robot,
-                motion,
-                q=_position(args, robot),
-                save=args.save,
-                port=args.port,
-                browser=not args.no_browser,
-                wait=False,
-                paths=args.path,
-                origins=args.origin or (),
-            )
-    for warning in caught:
-        note(str(warning.message))
+            q = _position(args, robot)
+            viewer = show(robot, motion, q=q, wait=False, origins=args.origin or (), **options)
     if viewer is None:
         size = Path(args.save).stat().st_size
         told: dict[str, Any] = {"robot": robot.name, "output": args.save, "bytes": size}

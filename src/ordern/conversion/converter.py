@@ -155,10 +155,8 @@ def convert(
     for k, theirs in pairs:
         _check_parts(robot.joints[k], theirs, known.library)
     offsets = offsets_of(robot, known, pairs)
-    pieces = tuple(
-        piece for k, theirs in pairs for piece in _pieces(robot, robot.joints[k], theirs, known.library, offsets)
-    )
-    return Converter(robot, known.library, known.nq, known.nv, pieces)
+    pieces = [piece for k, theirs in pairs for piece in _pieces(robot, robot.joints[k], theirs, known.library, offsets)]
+    return Converter(robot, known.library, known.nq, known.nv, tuple(pieces))
 
 
 def _check_parts(c: Connection, theirs: list[PeerJoint], library: str) -> None:
@@ -173,21 +171,12 @@ def _check_parts(c: Connection, theirs: list[PeerJoint], library: str) -> None:
 def _pieces(
     robot: Model, c: Connection, theirs: list[PeerJoint], library: str, offsets: dict[int, float]
 ) -> Iterator[Piece]:
-    parts = base_joints(c.type, library)
-    ratio, offset = (1.0, 0.0) if c.mimic is None else (c.mimic.ratio, c.mimic.offset)
+    follows = (c.mimic.ratio, c.mimic.offset, True) if c.mimic else ()
     q, v = c.q.start, c.v.start
-    for part, other in zip(parts, theirs, strict=True):
+    for part, other in zip(base_joints(c.type, library), theirs, strict=True):
         m = map_of(robot, c, part, other, library, offsets.get(other.q, 0.0))
-        yield Piece(
-            slice(q, q + part.nq),
-            slice(v, v + part.nv),
-            slice(other.q, other.q + m.nq),
-            slice(other.v, other.v + m.nv),
-            m,
-            ratio,
-            offset,
-            c.mimic is not None,
-        )
+        own = slice(q, q + part.nq), slice(v, v + part.nv)
+        yield Piece(*own, slice(other.q, other.q + m.nq), slice(other.v, other.v + m.nv), m, *follows)
         q, v = q + part.nq, v + part.nv
 
 

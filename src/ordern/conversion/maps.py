@@ -28,13 +28,10 @@ _HERE = Placement()
 class Map:
     """Equal numbers in both libraries, except that their position is ours plus `offset`."""
 
+    nq: int = 1
+    """The number of positions in the other library."""
     nv: int = 1
     offset: float = 0.0
-
-    @property
-    def nq(self) -> int:
-        """The number of positions in the other library."""
-        return self.nv
 
     def to_peer(self, q: Array) -> Array:
         """Return their positions."""
@@ -57,10 +54,7 @@ class Map:
 class CosSin(Map):
     """An angle as its cosine and sine. Full turns are lost: angles come back within half a turn."""
 
-    @property
-    def nq(self) -> int:
-        """Two numbers."""
-        return 2
+    nq: int = 2
 
     def to_peer(self, q: Array) -> Array:
         """Return cosine and sine."""
@@ -75,12 +69,8 @@ class CosSin(Map):
 class Quaternion(Map):
     """A rotation as a quaternion in our order, with the angular velocity in the child's axes."""
 
+    nq: int = 4
     nv: int = 3
-
-    @property
-    def nq(self) -> int:
-        """Four numbers."""
-        return 4
 
 
 @dataclass(frozen=True)
@@ -100,6 +90,7 @@ class Wlast(Quaternion):
 class Rpy(Map):
     """A rotation as roll, pitch and yaw; the angular velocity is in the parent's axes."""
 
+    nq: int = 3
     nv: int = 3
 
     def to_peer(self, q: Array) -> Array:
@@ -119,6 +110,7 @@ class Rpy(Map):
 class Floating(Map):
     """A free joint: rotation and position in some order, velocities in the axes of the body or of the world."""
 
+    nq: int = 7
     nv: int = 6
     rotation: Map = Quaternion()
     """The map of the rotation."""
@@ -130,11 +122,6 @@ class Floating(Map):
     """The same for the linear velocity."""
     ground: Placement = _HERE
     """The joint's frame in the frame from which their positions are measured."""
-
-    @property
-    def nq(self) -> int:
-        """Those of the rotation, and three."""
-        return self.rotation.nq + 3
 
     def to_peer(self, q: Array) -> Array:
         """Return rotation and position, in their order."""
@@ -180,12 +167,8 @@ class Floating(Map):
 class PlanarBody(Map):
     """A planar joint as x, y, cosine, sine; velocities along x and y in the child's axes, then the rate."""
 
+    nq: int = 4
     nv: int = 3
-
-    @property
-    def nq(self) -> int:
-        """Four numbers."""
-        return 4
 
     def to_peer(self, q: Array) -> Array:
         """Convert to x, y, cos, sin."""
@@ -205,6 +188,7 @@ class PlanarBody(Map):
 class PlanarWorld(Map):
     """A planar joint as x, y, angle, and their rates: the velocity is in the parent's axes."""
 
+    nq: int = 3
     nv: int = 3
 
     def to_peer(self, q: Array) -> Array:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError, unknown_name
+from ..arguments import choice
+from ..errors import ArgumentError
 from ..joints import (
     Composite,
     Continuous,
@@ -38,11 +39,11 @@ LIBRARIES = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}
 _HERE = Placement()
 _SAME = 1e-12
 """Two frames that differ by less (rad, m) are equal but for rounding."""
-_SCALAR, _TWO = Map(1), Map(2)
+_SCALAR, _TWO = Map(), Map(2, 2)
 _PINOCCHIO_FREE = Floating(rotation=Wlast(), angular_first=False)
 _MUJOCO_FREE = Floating(angular_first=False, world_linear=True)
 _DRAKE_FREE = Floating(world_angular=True, world_linear=True)
-_DRAKE_RPY = Floating(rotation=Rpy(), world_angular=True, world_linear=True)
+_DRAKE_RPY = Floating(6, rotation=Rpy(), world_angular=True, world_linear=True)
 
 _MAPS: dict[str, dict[tuple[type[Joint], str], Map]] = {
     "pinocchio": {
@@ -140,14 +141,15 @@ class Peer:
 
 def peer_of(model: Any) -> Peer:
     """Return the joints of a model of another library."""
-    package = type(model).__module__.partition(".")[0]
-    name = type(model).__name__
-    if package == "pinocchio" and name == "Model":
-        return _pinocchio(model)
-    if package == "mujoco" and name == "MjModel":
-        return _mujoco(model)
-    if package == "pydrake" and name.startswith("MultibodyPlant"):
-        return _drake(model)
+    package, name = type(model).__module__.partition(".")[0], type(model).__name__
+    readers = {
+        ("pinocchio", "Model"): _pinocchio,
+        ("mujoco", "MjModel"): _mujoco,
+        ("pydrake", "MultibodyPlant"): _drake,
+    }
+    reader = readers.get((package, name.partition("_")[0]))
+    if reader is not None:
+        return reader(model)
     raise ArgumentError(
         "expected a pinocchio.Model, a mujoco.MjModel, a Drake MultibodyPlant, or one of "
         f"{', '.join(map(repr, LIBRARIES))} with the names of its joints; got {type(model).__module__}.{name}"
@@ -176,15 +178,11 @@ def _mujoco(model: Any) -> Peer:
         reference = float(model.qpos0[q]) if kind in ("hinge", "slide") else 0.0
         name, child = str(model.joint(k).name), str(model.body(body).name)
         joints.append(PeerJoint(name, kind, q, int(model.jnt_dofadr[k]), child, reference, body))
-    bodies = tuple(
-        PeerBody(
-            str(model.body(k).name),
-            int(model.body_parentid[k]),
-            Placement.of(matrix_from_quaternion(model.body_quat[k]), model.body_pos[k]),
-        )
-        for k in range(model.nbody)
-    )
-    return Peer("mujoco", model.nq, model.nv, tuple(joints), bodies=bodies)
+    bodies = []
+    for k in range(model.nbody):
+        at = Placement.of(matrix_from_quaternion(model.body_quat[k]), model.body_pos[k])
+        bodies.append(PeerBody(str(model.body(k).name), int(model.body_parentid[k]), at))
+    return Peer("mujoco", model.nq, model.nv, tuple(joints), bodies=tuple(bodies))
 
 
 def _drake(plant: Any) -> Peer:
@@ -221,8 +219,7 @@ def _drake_pose(frame: Any) -> NDArray[np.float64]:
 
 def listed(library: str, robot: Model, names: Sequence[str]) -> Peer:
     """Return a peer with the joints of ours of these names, in this order."""
-    if library not in LIBRARIES:
-        raise unknown_name("library", library, LIBRARIES)
+    choice("library", library, LIBRARIES)
     joints, q, v = [], 0, 0
     for name in names:
         c = robot.joint(name)
@@ -285,7 +282,7 @@ def map_of(robot: Model, c: Connection, joint: Joint, theirs: PeerJoint, library
             f"only if its normal is (0, 0, 1), not {joint.axis}"
         )
     if found is _SCALAR and offset:
-        return Map(1, offset)
+        return Map(offset=offset)
     if isinstance(found, Floating):
         return replace(found, ground=_ground(robot, c, theirs, library))
     return found

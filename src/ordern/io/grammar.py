@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from ..model import ModelBuilder
 from .remarks import Remarks
 from .spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from .xml import Element
 
-__all__ = ["Grammar", "note_unread"]
+__all__ = ["Grammar", "note_kinds", "note_unread"]
 
 _LOOKS = ("visual", "collision", "material")
 """Elements whose contents do not affect the motion."""
-_MOST = 20
-"""Kinds of unread elements that a note lists."""
 
 
 class Grammar:
@@ -28,21 +26,26 @@ class Grammar:
         self._attributes = {tag: dict.fromkeys(names.split()) for tag, names in attributes.items()}
         self._repeated, self._root = frozenset(repeated), root
 
-    def refuse_misspelt(self, roots: Iterable[Element]) -> None:
-        """Raise if a name that affects the motion looks misspelt: the robot would be another one without it."""
+    def _read(self, roots: Iterable[Element], skipped: Container[str] = ()) -> Iterator[Element]:
+        """Yield the elements that are read, besides the skipped ones and what is in them, in no particular order."""
         stack = list(roots)
         while stack:
             element = stack.pop()
-            attributes, known = self._attributes.get(element.tag, {}), self._children.get(element.tag)
+            yield element
+            known = self._children.get(element.tag, ())
+            stack += [child for child in element.children if child.tag in known and child.tag not in skipped]
+
+    def refuse_misspelt(self, roots: Iterable[Element]) -> None:
+        """Raise if a name that affects the motion looks misspelt: the robot would be another one without it."""
+        for element in self._read(roots, _LOOKS):
+            attributes = self._attributes.get(element.tag, {})
             if not element.attributes.keys() <= attributes.keys():
                 refuse_misspelt_attributes(element, attributes)
-            present: set[str] = set()
-            for child in element.children:
-                if known is not None and child.tag not in known:
-                    present = present or {other.tag for other in element.children}
-                    refuse_misspelt_child(child, element, present, self._names[element.tag], self._repeated)
-                elif child.tag not in _LOOKS:
-                    stack.append(child)
+            known = self._children.get(element.tag)
+            unknown = [child for child in element.children if child.tag not in known] if known is not None else []
+            present = {child.tag for child in element.children} if unknown else set()
+            for child in unknown:
+                refuse_misspelt_child(child, element, present, self._names[element.tag], self._repeated)
 
     def unread(self, roots: Iterable[Element], *, attributes: bool = False) -> dict[str, list[Element]]:
         """Return the elements that are not read (gazebo, plugin, sensor ...) by kind, in the order of the file.
@@ -50,15 +53,12 @@ class Grammar:
         With `attributes`, the attributes that are not read are among them.
         """
         found: dict[str, list[Element]] = {}
-        stack = list(roots)
-        while stack:
-            element = stack.pop()
+        for element in self._read(roots):
+            read = self._children.get(element.tag)
             for child in element.children:
-                if child.tag not in self._children[element.tag]:
+                if read is not None and child.tag not in read:
                     inside = "" if element.tag == self._root else f" in <{element.tag}>"
                     found.setdefault(f"<{child.tag}>{inside}", []).append(child)
-                elif child.tag in self._children:
-                    stack.append(child)
             known = self._attributes[element.tag] if attributes else element.attributes
             for name in () if element.attributes.keys() <= known.keys() else element.attributes:
                 if name not in known and not name.startswith("xmlns"):
@@ -69,16 +69,12 @@ class Grammar:
 
     def note_repeats(self, roots: Iterable[Element], remarks: Remarks) -> None:
         """Remark on elements that repeat an element beside them word for word."""
-        stack = list(roots)
-        while stack:
-            element = stack.pop()
+        for element in self._read(roots):
             first: dict[str, Element] = {}
             for child in element.children:
-                if child.tag not in self._children.get(element.tag, ()):
-                    continue
-                stack.append(child)
                 one = first.setdefault(child.tag, child)
-                if one is not child and child.tag not in self._repeated and child.repeats(one):
+                known = child.tag in self._children.get(element.tag, ()) and child.tag not in self._repeated
+                if known and one is not child and child.repeats(one):
                     name = element.attributes.get("name")
                     of = f"{element.tag} {name!r}" if name else f"<{element.tag}> in line {element.line}"
                     remarks.add("repeated, and read once", f"<{child.tag}> of {of}", child.where)
@@ -88,5 +84,10 @@ def note_unread(builder: ModelBuilder, unread: Mapping[str, list[Element]]) -> N
     """Add one note about all elements that are not read."""
     if unread:
         counts = [f"{what} ({len(found)}, first in line {found[0].line})" for what, found in unread.items()]
-        more = f", ... ({len(counts)} kinds in all)" if counts[_MOST:] else ""
-        builder.note(f"not read: {', '.join(counts[:_MOST])}{more}", next(iter(unread.values()))[0].where)
+        note_kinds(builder, counts, next(iter(unread.values()))[0].where, 20)
+
+
+def note_kinds(builder: ModelBuilder, counts: Sequence[str], where: str, most: int) -> None:
+    """Add one note about kinds of parts that are not read; it lists the first ones."""
+    more = f", ... ({len(counts)} kinds in all)" if counts[most:] else ""
+    builder.note(f"not read: {', '.join(counts[:most])}{more}", where)

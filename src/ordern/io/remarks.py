@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from ..errors import ModelError
 from ..model import ModelBuilder
 
 __all__ = ["Remarks", "some"]
@@ -18,6 +19,17 @@ class Remarks:
     def add(self, kind: str, item: str, where: str) -> None:
         """Add a fault; `kind` says what was done about it."""
         self._found.setdefault(kind, []).append((item, where))
+
+    def left_out(self, kind: str, error: ModelError) -> None:
+        """Add parts that are left out because of an error."""
+        self.add(f"{kind} that are left out", str(error).removeprefix(f"{error.where}: "), error.where)
+
+    def raise_to_zero(self, terms: dict[str, float], keys: Iterable[str], what: str, where: str) -> None:
+        """Replace negative coefficients of a joint, which would drive it, by zero: they are likely to be mistakes."""
+        for key in keys:
+            if terms.get(key, 0.0) < 0.0:
+                self.add("taken as zero, because it is below", f"{key} {terms[key]:g} of {what}", where)
+                terms[key] = 0.0
 
     def note(self, builder: ModelBuilder) -> None:
         """Add all notes to the model."""

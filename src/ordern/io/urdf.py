@@ -21,7 +21,7 @@ from typing import Any
 from ..errors import ModelError, did_you_mean, unknown_name
 from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from ..model import ModelBuilder, Placement
-from .attributes import bound, number, required, turned_inertia, vector
+from .attributes import bound, from_quaternion, number, required, rotated, vector
 from .grammar import Grammar, note_unread
 from .remarks import Remarks
 from .source import open_source
@@ -29,25 +29,28 @@ from .xml import Element, parse_xml
 
 __all__ = ["build_urdf", "read_urdf", "unread"]
 
+Colors = dict[str, tuple[float, ...]]
 _ZERO = (0.0, 0.0, 0.0)
 _HERE = Placement()
 
-_WITH_AXIS: dict[str, Callable[[tuple[float, float, float]], Joint]] = {
+_AXIAL: dict[str, Callable[..., Joint]] = {
     "revolute": Revolute,
     "continuous": Continuous,
     "prismatic": Prismatic,
     "planar": Planar,
 }
-_WITHOUT_AXIS: dict[str, Callable[[], Joint]] = {"fixed": Fixed, "floating": Free, "spherical": Spherical}
+"""Joints with an axis."""
+_OTHERS: dict[str, Callable[[], Joint]] = {"fixed": Fixed, "floating": Free, "spherical": Spherical}
 _ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 
-_SIZES: dict[str, Callable[[Element, str], tuple[float, ...]]] = {
-    "box": lambda e, what: vector(e, "size", 3, what),
-    "sphere": lambda e, what: (number(e, "radius", what),),
-    "cylinder": lambda e, what: (number(e, "radius", what), number(e, "length", what)),
-    "capsule": lambda e, what: (number(e, "radius", what), number(e, "length", what)),
-    "mesh": lambda e, what: vector(e, "scale", 3, what, (1.0, 1.0, 1.0)),
+_SHAPES = {
+    "box": (("size", 3),),
+    "sphere": (("radius", 1),),
+    "cylinder": (("radius", 1), ("length", 1)),
+    "capsule": (("radius", 1), ("length", 1)),
+    "mesh": (("scale", 3),),
 }
+"""The attributes that have the sizes of shapes, and the number of numbers in each."""
 
 _KNOWN: dict[str, tuple[str, str]] = {
     "robot": ("link joint material frame", "name version"),
@@ -57,7 +60,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
     "inertia": ("", "ixx iyy izz ixy ixz iyz"),
     "visual": ("origin geometry material", "name"),
     "collision": ("origin geometry material", "name"),
-    "geometry": (" ".join(_SIZES), ""),
+    "geometry": (" ".join(_SHAPES), ""),
     "box": ("", "size"),
     "sphere": ("", "radius"),
     "cylinder": ("", "radius length"),
@@ -104,7 +107,7 @@ def build_urdf(root: Element) -> ModelBuilder:
     _GRAMMAR.refuse_misspelt([root])
     builder = ModelBuilder(required(root, "name"))
     builder.source = root.source
-    remarks, colors = Remarks(), dict[str, tuple[float, ...]]()
+    remarks, colors = Remarks(), Colors()
     for material in root.all("material"):
         _color(material, "", colors, remarks)
     for link in root.all("link"):
@@ -141,7 +144,7 @@ def _refuse_xacro(left: dict[str, list[Element]]) -> None:
             )
 
 
-def _link(builder: ModelBuilder, link: Element, colors: dict[str, tuple[float, ...]], remarks: Remarks) -> None:
+def _link(builder: ModelBuilder, link: Element, colors: Colors, remarks: Remarks) -> None:
     name = required(link, "name")
     what = f"link {name!r}"
     inertial = link.only("inertial", what)
@@ -152,30 +155,29 @@ def _link(builder: ModelBuilder, link: Element, colors: dict[str, tuple[float, .
         m = number(_child(inertial, "mass", what, '<mass value="...">'), "value", what)
         inertia = _child(inertial, "inertia", what, '<inertia ixx="..." ixy="..." ...>')
         I = tuple([number(inertia, key, what) for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")])
-        builder.body(name, mass=m, com=at.position, inertia=turned_inertia(I, at), where=link.where)
+        builder.body(name, mass=m, com=at.position, inertia=rotated(I, at), where=link.where)
     for shape in link.children:
         if shape.tag in ("visual", "collision"):
             try:
                 _shape(builder, name, shape, colors, remarks)
             except ModelError as e:
-                remarks.add("shapes that are left out", _message(e), e.where)
+                remarks.left_out("shapes", e)
 
 
-def _shape(
-    builder: ModelBuilder, link: str, shape: Element, colors: dict[str, tuple[float, ...]], remarks: Remarks
-) -> None:
+def _shape(builder: ModelBuilder, link: str, shape: Element, colors: Colors, remarks: Remarks) -> None:
     what = f"link {link!r}"
     geometry = _child(shape, "geometry", what, "<geometry> with a shape in it")
-    known = [child for child in geometry.children if child.tag in _SIZES]
-    if not known:
-        raise ModelError(f"{what}: its <{shape.tag}> has none of the shapes {', '.join(_SIZES)}", geometry.where)
+    form = next((child for child in geometry.children if child.tag in _SHAPES), None)
+    if form is None:
+        raise ModelError(f"{what}: its <{shape.tag}> has none of the shapes {', '.join(_SHAPES)}", geometry.where)
     material = shape.only("material", what)
+    usual = (1.0, 1.0, 1.0) if form.tag == "mesh" else None
     builder.shape(
         link,
-        known[0].tag,
-        _SIZES[known[0].tag](known[0], what),
+        form.tag,
+        [x for attribute, n in _SHAPES[form.tag] for x in vector(form, attribute, n, what, usual)],
         at=_origin(shape, what),
-        file=required(known[0], "filename", what) if known[0].tag == "mesh" else "",
+        file=required(form, "filename", what) if form.tag == "mesh" else "",
         role=shape.tag,
         color=None if material is None else _color(material, what, colors, remarks),
         name=shape.attributes.get("name", ""),
@@ -183,9 +185,7 @@ def _shape(
     )
 
 
-def _color(
-    material: Element, what: str, colors: dict[str, tuple[float, ...]], remarks: Remarks
-) -> tuple[float, ...] | None:
+def _color(material: Element, what: str, colors: Colors, remarks: Remarks) -> tuple[float, ...] | None:
     """Return the color of a material: its own, or that of the first one of its name. New ones go to `colors`."""
     name = material.attributes.get("name", "")
     what = what or f"material {name!r}"
@@ -193,7 +193,7 @@ def _color(
         color = material.only("color", what)
         rgba = None if color is None else vector(color, "rgba", 4, what)
     except ModelError as e:
-        remarks.add("colors that are left out", _message(e), e.where)
+        remarks.left_out("colors", e)
         return None
     if not name:
         return rgba
@@ -202,11 +202,6 @@ def _color(
     elif name not in colors and not material.children:
         remarks.add("materials that are not defined", f"{name!r} of {what}", material.where)
     return rgba or colors.get(name)
-
-
-def _message(e: ModelError) -> str:
-    """Return the message of an error, without the file and line."""
-    return str(e).removeprefix(f"{e.where}: ")
 
 
 def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks: Remarks) -> None:
@@ -229,20 +224,19 @@ def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks
 
 
 def _type(joint: Element, kind: str, what: str, remarks: Remarks) -> Joint:
-    if kind in _WITHOUT_AXIS:
-        return _WITHOUT_AXIS[kind]()
-    if kind not in _WITH_AXIS:
-        known = unknown_name("joint type", kind, (*_WITH_AXIS, *_WITHOUT_AXIS), what)
-        raise ModelError(str(known), joint.where)
+    if kind in _OTHERS:
+        return _OTHERS[kind]()
+    if kind not in _AXIAL:
+        raise ModelError(str(unknown_name("joint type", kind, (*_AXIAL, *_OTHERS), what)), joint.where)
     axis = joint.only("axis", what)
     if axis is None:
-        return _WITH_AXIS[kind]((1.0, 0.0, 0.0))
+        return _AXIAL[kind]((1.0, 0.0, 0.0))
     x, y, z = vector(axis, "xyz", 3, what)
     length = math.hypot(x, y, z)
     if length > 0.0 and abs(length - 1.0) > 1e-3:
         remarks.add("given length one: axes that have another", f"{what} ({length:.4g})", axis.where)
     try:
-        return _WITH_AXIS[kind]((x, y, z))
+        return _AXIAL[kind]((x, y, z))
     except ModelError as e:
         raise ModelError(f"{what}: {e}", axis.where) from None
 
@@ -290,10 +284,7 @@ def _dynamics(joint: Element, what: str, remarks: Remarks) -> dict[str, Any]:
     if dynamics is None:
         return {}
     found = {key: number(dynamics, key, what) for key in ("damping", "friction") if key in dynamics.attributes}
-    for key, value in found.items():
-        if value < 0.0:  # it would drive the joint: a wrong sign more likely than an engine
-            remarks.add("taken as zero, because it is below", f"{key} {value:g} of {what}", dynamics.where)
-            found[key] = 0.0
+    remarks.raise_to_zero(found, found, what, dynamics.where)
     return found
 
 
@@ -342,13 +333,7 @@ def _placement(origin: Element, what: str) -> Placement:
     n = math.hypot(x, y, z, w)
     if not 0.999 < n < 1.001:
         raise ModelError(f"{what}: <{origin.tag}> has a quat_xyzw of length {n:g}; expected 1", origin.where)
-    x, y, z, w = x / n, y / n, z / n, w / n
-    rotation = (
-        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-    return Placement(rotation, xyz)
+    return from_quaternion((w, x, y, z), xyz)
 
 
 def _child(element: Element, tag: str, what: str, expected: str) -> Element:

@@ -31,11 +31,11 @@ _CHUNK = 1_000_000
 
 @dataclass(slots=True, eq=False)  # not frozen: that would make reading a large document half as fast
 class Element:
-    """An element of a document, not to be changed; prefixes of names are kept as they are written."""
+    """An element of a document; prefixes of names are kept as they are written."""
 
     tag: str
     attributes: Mapping[str, str]
-    children: tuple[Element, ...]
+    children: list[Element]
     text: str
     """The text directly inside, without that of children; surrounding space removed."""
     line: int
@@ -104,17 +104,6 @@ def _trimmed(data: bytes) -> tuple[bytes, int]:
     return bare, data.count(b"\n", 0, len(data) - len(bare))
 
 
-class _Open:
-    """An element whose end has not been seen."""
-
-    __slots__ = ("children", "element", "text")
-
-    def __init__(self, element: Element) -> None:
-        self.element = element
-        self.children: list[Element] = []
-        self.text: list[str] = []
-
-
 class _Parser:
     """Drives expat and keeps the open elements on a stack, so that no nesting exhausts Python's own."""
 
@@ -122,7 +111,9 @@ class _Parser:
         self.source = source
         self.skipped = skipped
         self.parts = 0
-        self.stack = [_Open(Element("", {}, (), "", 0, source))]
+        self.stack = [Element("", {}, [], "", 0, source)]
+        self.texts: list[list[str]] = [[]]
+        """The texts in the open elements; joined at the end, since adding one by one takes quadratic time."""
         self.expat = p = expat.ParserCreate(encoding)
         p.buffer_text = True
         p.StartElementHandler = self.start
@@ -163,7 +154,7 @@ class _Parser:
 
     def still_open(self, code: int) -> str:
         """Return a hint about the element whose end is missing, if there is one."""
-        element = self.stack[-1].element
+        element = self.stack[-1]
         if code not in (_TAG_MISMATCH, _NO_ELEMENTS) or not element.tag:
             return ""
         return f": expected </{element.tag:.80}>, the end of <{element.tag:.80}> in line {element.line}"
@@ -177,19 +168,19 @@ class _Parser:
             self.refuse(f"the document has more than {MAX_PARTS:,} elements and attributes")
         if len(self.stack) > MAX_DEPTH:
             self.refuse(f"elements are nested more than {MAX_DEPTH} deep")
-        self.stack.append(_Open(Element(tag, attributes, (), "", self.line, self.source)))
+        element = Element(tag, attributes, [], "", self.line, self.source)
+        self.stack[-1].children.append(element)
+        self.stack.append(element)
+        self.texts.append([])
 
     def end(self, tag: str) -> None:
-        done = self.stack.pop()
-        element = done.element
-        if done.children:
-            element.children = tuple(done.children)
-        if done.text:
-            element.text = "".join(done.text).strip()
-        self.stack[-1].children.append(element)
+        element = self.stack.pop()
+        text = self.texts.pop()
+        if text:
+            element.text = "".join(text).strip()
 
     def characters(self, text: str) -> None:
-        self.stack[-1].text.append(text)
+        self.texts[-1].append(text)
 
     def doctype(self, name: str, system: str | None, public: str | None, subset: bool) -> None:
         self.refuse(f"the document type declaration <!DOCTYPE {name:.80} ...> is not allowed; remove it")

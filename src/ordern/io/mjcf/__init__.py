@@ -15,9 +15,9 @@ from pathlib import PurePath
 from ...errors import ModelError
 from ...model import ModelBuilder
 from ..xml import Element
-from .actuators import add_motors
+from .actuators import add_motors, drives_of, read_actuators
 from .bodies import add_bodies
-from .document import Document, assembled
+from .document import Document, assemble
 from .equality import add_equalities
 from .tree import Tree
 
@@ -28,14 +28,16 @@ def build_mjcf(root: Element) -> ModelBuilder:
     """Build a robot from the root element of an MJCF document."""
     if root.tag != "mujoco":
         raise ModelError(f"the root element is <{root.tag}>; that of an MJCF document is <mujoco>", root.where)
-    document = Document(assembled(root))
+    assemble(root)
+    document = Document(root)
     stem = "" if root.source.startswith("<") else PurePath(root.source).stem
     builder = ModelBuilder(root.attributes.get("model") or stem or "mujoco", document.settings.gravity)
     builder.source = root.source
     builder.grounded = "the root is the world, which does not float: give the bodies on it a <freejoint/>"
     tree = Tree(document)
-    add_bodies(builder, document, tree)
+    actuators = read_actuators(document, tree)
+    add_bodies(builder, document, tree, drives_of(actuators))
     add_equalities(builder, document, tree)
-    add_motors(builder, document, tree)
+    add_motors(builder, actuators)
     document.unread.note(builder)
     return builder

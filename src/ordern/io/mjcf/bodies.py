@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,10 @@ from ...errors import ModelError
 from ...joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ...model import ModelBuilder, Placement
 from ...rotations import about, quaternion_from_matrix
-from ..attributes import bound, number, required, vector
+from ..attributes import bound, flag, keyword, number, required, vector
 from ..solids import Mass
 from ..xml import Element
-from .actuators import drives_of
-from .document import Document, Settings, flag, keyword, numbers
+from .document import Document, Settings
 from .geometry import add_shapes, geom_of
 from .inertia import body_masses
 from .orientation import fromto, placed, shifted
@@ -24,14 +24,14 @@ from .tree import BodyNode, Part, Tree
 __all__ = ["add_bodies", "reference", "site_placement"]
 
 Array = NDArray[np.float64]
+Drives = dict[str, dict[str, float]]
 _ZERO = (0.0, 0.0, 0.0)
 _KINDS = ("hinge", "slide", "ball", "free")
 
 
-def add_bodies(builder: ModelBuilder, document: Document, tree: Tree) -> None:
-    """Add all bodies, joints, frames and shapes of a document."""
+def add_bodies(builder: ModelBuilder, document: Document, tree: Tree, drives: Drives) -> None:
+    """Add all bodies, joints, frames and shapes of a document. `drives` are the terms that actuators add to joints."""
     masses = body_masses(tree, document)
-    drives = drives_of(document, tree)
     builder.body(tree.world.name, where=tree.world.element.where)
     for body in tree.bodies:
         try:
@@ -65,12 +65,7 @@ def site_placement(part: Part, document: Document) -> Placement:
 
 
 def _add_body(
-    builder: ModelBuilder,
-    body: BodyNode,
-    mass: Mass,
-    document: Document,
-    tree: Tree,
-    drives: dict[str, dict[str, float]],
+    builder: ModelBuilder, body: BodyNode, mass: Mass, document: Document, tree: Tree, drives: Drives
 ) -> None:
     """Add a body and its joints, in their order. `at` places the next body in the one before it."""
     assert body.parent is not None
@@ -79,7 +74,7 @@ def _add_body(
     _note_mocap(builder, body, tree)
     for part in body.joints:
         what = f"joint {part.name!r}"
-        with np.errstate(all="ignore"):  # what is not finite is refused where it is placed
+        with np.errstate(all="ignore"):  # placements that are not finite are refused
             type, anchor = _joint_type(part, what)
         limits = _limits(part.element, type, what, document)
         _note_reversed(builder, part.element, limits, what)
@@ -88,12 +83,9 @@ def _add_body(
             at = Placement()  # its position is that of the body in the world
             limits["rest"] = (*quaternion_from_matrix(body.pose.R).tolist(), *body.pose.position)
             if limits.get("stiffness"):
-                builder.note(
-                    f"{what} is free and has stiffness, which MuJoCo applies along the axes of the world; here it "
-                    "applies along those of the body",
-                    part.element.where,
-                    'stiffness="0", or <freejoint/>, makes no difference between the two',
-                )
+                why = "which MuJoCo applies along the axes of the world; here it applies along those of the body"
+                advice = 'stiffness="0", or <freejoint/>, makes no difference between the two'
+                builder.note(f"{what} is free and has stiffness, {why}", part.element.where, advice)
         else:
             at = at @ shifted(anchor) @ _back(type, reference(part, document.settings, what))
         for key, x in drives.get(part.name, {}).items():
@@ -143,8 +135,9 @@ def _joint_type(part: Part, what: str) -> tuple[Joint, Array]:
     except ModelError as error:
         raise ModelError(f"{what}: {error}", e.where) from None
     # A slide has no place, and a hinge may be anywhere on its axis.
-    beside = np.cross(type.axis, anchor)
-    on_axis = kind == "slide" or np.linalg.norm(beside) <= 1e-12 * np.linalg.norm(anchor)
+    axis = np.array(type.axis)
+    beside = anchor - (axis @ anchor) * axis
+    on_axis = kind == "slide" or math.hypot(*beside) <= 1e-12 * math.hypot(*anchor)
     return type, np.zeros(3) if on_axis else anchor
 
 
@@ -174,7 +167,7 @@ def _limits(e: Element, type: Joint, what: str, document: Document) -> dict[str,
         if attribute in e.attributes:
             limits[key] = number(e, attribute, what)
     for key in ("damping", "stiffness"):
-        if coefficients := numbers(e, key, 1, 3, what):
+        if coefficients := vector(e, key, range(1, 4), what, ()):
             limits[key] = coefficients[0]
             if any(coefficients[1:]):
                 document.unread.add(f"non-linear {key} of <joint>")
@@ -196,11 +189,8 @@ def _limits(e: Element, type: Joint, what: str, document: Document) -> dict[str,
 def _note_reversed(builder: ModelBuilder, e: Element, limits: dict[str, Any], what: str) -> None:
     low, high = vector(e, "range", 2, what, _ZERO[:2])
     if low > high and "lower" not in limits and e.attributes.get("limited", "auto") == "auto":
-        builder.note(
-            f"{what} has range {low:g} to {high:g}, and so no limits, as in MuJoCo",
-            e.where,
-            "give the lower limit first",
-        )
+        why = f"{what} has range {low:g} to {high:g}, and so no limits, as in MuJoCo"
+        builder.note(why, e.where, "give the lower limit first")
 
 
 def _limited(e: Element, attribute: str, switch: str, what: str, settings: Settings) -> bool:
@@ -208,11 +198,8 @@ def _limited(e: Element, attribute: str, switch: str, what: str, settings: Setti
     limited = keyword(e, switch, ("false", "true", "auto"), "auto", what)
     low, high = vector(e, attribute, 2, what, (0.0, 0.0))
     if limited == "auto" and not settings.autolimits and attribute in e.attributes:
-        raise ModelError(
-            f'{what} has {attribute} but not {switch}, which autolimits="false" demands; expected {switch}="true" '
-            'or "false"',
-            e.where,
-        )
+        why = f'{what} has {attribute} but not {switch}, which autolimits="false" demands'
+        raise ModelError(f'{why}; expected {switch}="true" or "false"', e.where)
     if limited == "true" and not low < high:
         required(e, attribute, what)
         raise ModelError(f"{what} has {attribute} {low:g} to {high:g}; expected the lower limit first", e.where)

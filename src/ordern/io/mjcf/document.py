@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
-from ...errors import ModelError, unknown_name
+from ...errors import ModelError
 from ...records import dataclass
-from ..attributes import number, required, vector
-from ..source import inside, open_source
+from ..attributes import flag, found, keyword, number, required, vector
+from ..includes import included_path
+from ..source import open_source
 from ..xml import Element, parse_xml
 from .unread import Unread
 
-__all__ = ["ORIENTATIONS", "Document", "Settings", "assembled", "flag", "found", "keyword", "numbers"]
-
-T = TypeVar("T")
+__all__ = ["ORIENTATIONS", "Document", "Settings", "assemble"]
 
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 """The attributes for orientations, of which an element has one at most."""
@@ -31,51 +28,28 @@ ACTUATORS = (
 """The elements of actuators, which share one set of defaults."""
 
 
-def assembled(root: Element) -> Element:
-    """Return the document with every <include> replaced by the contents of its file."""
+def assemble(root: Element) -> None:
+    """Replace every <include> of a document by the contents of its file."""
     seen = {os.path.abspath(root.source): "as the main file"}
-    stack = [_Open(root)]
-    while True:
-        top = stack[-1]
-        child = next(top.rest, None)
-        if child is None:
-            stack.pop()
-            same = len(top.children) == len(top.element.children)
-            done = top.element
-            if not same or any(a is not b for a, b in zip(top.children, done.children, strict=True)):
-                done = replace(done, children=tuple(top.children))
-            if not stack:
-                return done
-            stack[-1].children.append(done)
-        elif child.tag == "include":
-            top.rest = chain(_included(child, root, seen).children, top.rest)
-        else:
-            stack.append(_Open(child))
+    stack = [root]
+    while stack:
+        children = stack.pop().children
+        at = 0
+        while at < len(children):
+            if children[at].tag == "include":
+                children[at : at + 1] = _included(children[at], root, seen).children
+            else:
+                at += 1
+        stack.extend(reversed(children))
 
 
-class _Open:
-    """An element that is partly visited: nesting may be deeper than Python's own stack."""
-
-    __slots__ = ("children", "element", "rest")
-
-    def __init__(self, element: Element) -> None:
-        self.element = element
-        self.rest: Iterator[Element] = iter(element.children)
-        self.children: list[Element] = []
+_TOGETHER = "put all files into one directory, and load the main one from there"
 
 
 def _included(include: Element, root: Element, seen: dict[str, str]) -> Element:
     name = required(include, "file")
     what = f'<include file="{name}">'
-    if root.source.startswith("<"):
-        raise ModelError(f"{what}: text has no directory to find other files in; load it from a file", include.where)
-    folder = Path(root.source).parent
-    path = folder / name
-    if os.path.isabs(name) or not inside(path, folder):
-        raise ModelError(
-            f"{what} leads out of the directory of the main file; files are included from there and below",
-            include.where,
-        )
+    path = included_path(name, include, root.source, root.source, _TOGETHER)
     key = os.path.abspath(path)
     if key in seen:
         raise ModelError(f"{what}: this file is read already, {seen[key]}; a file is included once", include.where)
@@ -90,43 +64,15 @@ def _included(include: Element, root: Element, seen: dict[str, str]) -> Element:
     return included
 
 
-def keyword(element: Element, attribute: str, choices: Iterable[str], default: str, what: str) -> str:
-    """Return an attribute that is one of a few words."""
-    value = element.attributes.get(attribute, default)
-    if value not in (known := tuple(choices)):
-        raise ModelError(f"{what}: {unknown_name(attribute, value, known, f'<{element.tag}>')}", element.where)
-    return value
-
-
-def flag(element: Element, attribute: str, default: bool, what: str) -> bool:
-    """Return whether an attribute is "true", rather than "false"."""
-    return keyword(element, attribute, ("false", "true"), str(default).lower(), what) == "true"
-
-
-def found(kind: str, name: str, table: Mapping[str, T], element: Element, what: str = "") -> T:
-    """Return the entry of a table; an unknown name is an error."""
-    if name not in table:
-        message = str(unknown_name(kind, name, table))
-        raise ModelError(f"{what}: {message}" if what else message, element.where)
-    return table[name]
-
-
-def numbers(element: Element, attribute: str, least: int, most: int, what: str) -> tuple[float, ...]:
-    """Return an attribute that is `least` to `most` numbers separated by spaces; empty if it is missing."""
-    if attribute not in element.attributes:
-        return ()
-    n = len(element.attributes[attribute].split())
-    if not least <= n <= most and least != most:
-        raise ModelError(
-            f'{what}: <{element.tag}> has {attribute}="{element.attributes[attribute]:.80}"; '
-            f"expected {least} to {most} numbers separated by spaces",
-            element.where,
-        )
-    return vector(element, attribute, n if least <= n <= most else most, what)
-
-
 _MAIN = "main"
 """The name of the top class of defaults, besides any name that a file gives it."""
+
+
+_FLAGS = {"autolimits": "autolimits", "balanceinertia": "balance", "strippath": "strip_path"}
+_FLAGS |= {"fitaabb": "fit_aabb", "exactmeshinertia": "exact_meshes"}
+_NUMBERS = {"boundmass": "bound_mass", "boundinertia": "bound_inertia", "settotalmass": "total_mass"}
+_TEXTS = {"assetdir": "asset_dir", "meshdir": "mesh_dir", "eulerseq": "eulerseq"}
+"""Attributes of <compiler>, and the settings that they are."""
 
 
 @dataclass
@@ -157,26 +103,18 @@ class Settings:
         """Apply a <compiler>; later ones override earlier ones."""
         what, has = "compiler", e.attributes
         if keyword(e, "coordinate", ("local", "global"), "local", what) == "global":
-            raise ModelError(
-                'coordinate="global" is not supported, nor is it by MuJoCo since version 2.3.4; convert the file with '
-                "an older MuJoCo: load it there and save it",
-                e.where,
-            )
+            why = 'coordinate="global" is not supported, nor is it by MuJoCo since version 2.3.4'
+            raise ModelError(f"{why}; convert the file with an older MuJoCo: load it there and save it", e.where)
         if "angle" in has:
             self.radians = keyword(e, "angle", ("radian", "degree"), "", what) == "radian"
-        self.autolimits = flag(e, "autolimits", self.autolimits, what)
-        self.balance = flag(e, "balanceinertia", self.balance, what)
-        self.strip_path = flag(e, "strippath", self.strip_path, what)
-        self.fit_aabb = flag(e, "fitaabb", self.fit_aabb, what)
-        self.exact_meshes = flag(e, "exactmeshinertia", self.exact_meshes, what)
+        for attribute, name in _FLAGS.items():
+            setattr(self, name, flag(e, attribute, getattr(self, name), what))
+        for attribute, name in _NUMBERS.items():
+            setattr(self, name, number(e, attribute, what, getattr(self, name)))
+        for attribute, name in _TEXTS.items():
+            setattr(self, name, has.get(attribute, getattr(self, name)))
         self.from_geoms = keyword(e, "inertiafromgeom", ("false", "true", "auto"), self.from_geoms, what)
         self.groups = vector(e, "inertiagrouprange", 2, what, self.groups)
-        self.bound_mass = number(e, "boundmass", what, self.bound_mass)
-        self.bound_inertia = number(e, "boundinertia", what, self.bound_inertia)
-        self.total_mass = number(e, "settotalmass", what, self.total_mass)
-        self.asset_dir = has.get("assetdir", self.asset_dir)
-        self.mesh_dir = has.get("meshdir", self.mesh_dir)
-        self.eulerseq = has.get("eulerseq", self.eulerseq)
         if len(self.eulerseq) != 3 or not set(self.eulerseq) <= set("xyzXYZ"):
             raise ModelError(f'<compiler> has eulerseq="{self.eulerseq}"; expected three of x y z X Y Z', e.where)
 
@@ -205,7 +143,7 @@ class Document:
                 self.unread.check(section)
                 self.settings.read_option(section)
                 for attribute in ("density", "viscosity", "wind"):
-                    if any(numbers(section, attribute, 1, 3, "option")):
+                    if any(vector(section, attribute, range(1, 4), "option", ())):
                         self.unread.add(f"{attribute} of <option>")
         self._read_defaults(root)
         self.meshes = self._assets("mesh")

@@ -7,17 +7,16 @@ import numpy as np
 from ...joints import Fixed, Spherical
 from ...model import ModelBuilder, Placement
 from ...rotations import matrix_from_quaternion
-from ..attributes import number, required, vector
+from ..attributes import flag, found, number, required, vector
 from ..xml import Element
 from .bodies import reference, site_placement
-from .document import Document, flag, found, numbers
+from .document import Document
 from .orientation import shifted
 from .tree import BodyNode, Tree
 
 __all__ = ["add_equalities"]
 
 _ZERO = (0.0, 0.0, 0.0)
-_REFERENCES = {"body1": "body", "body2": "body", "site1": "site", "site2": "site", "joint1": "joint", "joint2": "joint"}
 
 
 def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> None:
@@ -43,8 +42,8 @@ def add_equalities(builder: ModelBuilder, document: Document, tree: Tree) -> Non
 
 def _suffixes(e: Element, tree: Tree) -> list[str]:
     """Return the suffixes of the replicas that an element refers to: it is repeated for each."""
-    for attribute, tag in _REFERENCES.items():
-        suffixes = tree.suffixes.get((tag, e.attributes.get(attribute, "")))
+    for attribute in ("body1", "body2", "site1", "site2", "joint1", "joint2"):
+        suffixes = tree.suffixes.get((attribute[:-1], e.attributes.get(attribute, "")))
         if suffixes:
             return suffixes
     return [""]
@@ -101,7 +100,7 @@ class _Adder:
     def _couple(self, e: Element, name: str, suffix: str, what: str, active: bool) -> None:
         """Couple two joints by a polynomial of their distances from their references."""
         settings = self.document.settings
-        given = numbers(e, "polycoef", 1, 5, what)
+        given = vector(e, "polycoef", range(1, 6), what, ())
         a = [*given, *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :]]
         joint = found("joint", required(e, "joint1", what) + suffix, self.joints, e, what)
         y0 = reference(joint, settings, what)

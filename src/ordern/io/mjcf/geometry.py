@@ -8,11 +8,11 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model import ModelBuilder, Placement
-from ..attributes import number, required, vector
+from ..attributes import flag, found, keyword, number, required, vector
 from ..solids import NOTHING, Mass, shape_mass
 from ..xml import Element
-from .document import Document, flag, found, keyword, numbers
-from .mesh import Mesh, mesh_file, read_mesh
+from .document import Document
+from .mesh import mesh_file, read_mesh
 from .orientation import fromto, placed
 from .tree import BodyNode, Part
 
@@ -40,11 +40,11 @@ def geom_of(part: Part, body: BodyNode, document: Document) -> Geom:
     n = _SIZES.get(kind, 0)
     if "fromto" in e.attributes and n > 1:
         at, half = fromto(e, what)
-        size = numbers(e, "size", 1, 3, what)[:1]
+        size = vector(e, "size", range(1, 4), what, ())[:1]
         size = (*size, half) if n == 2 else (*size, *size, half)
     else:
         at = placed(e, document.settings, what)
-        size = numbers(e, "size", 1, 3, what)[:n]
+        size = vector(e, "size", range(1, 4), what, ())[:n]
     if "mesh" not in e.attributes and (len(size) < n or any(x <= 0.0 for x in size)):
         raise ModelError(
             f'{what}: a {kind} has size="{e.attributes.get("size", "")}"; expected {n} positive numbers', e.where
@@ -65,14 +65,11 @@ def mass_of(geom: Geom, document: Document) -> Mass:
     if geom.kind == "sdf":
         raise ModelError(f"{what} is of type sdf, whose mass is not known here; give the body an <inertial>", e.where)
     at, size = geom.at, geom.size
-    if "mesh" in e.attributes or geom.kind == "mesh":
-        mesh = _mesh(geom, document, shell and geom.kind == "mesh")
-        if geom.kind == "mesh":
-            unit = Mass(mesh.volume, mesh.com, mesh.I)
-        else:
-            at, size = _fitted(geom, mesh, document)
-            unit = shape_mass(geom.kind, size, shell)
+    if geom.kind == "mesh":
+        unit = _mesh(geom, document, shell)
     else:
+        if "mesh" in e.attributes:
+            at, size = _fitted(geom, _mesh(geom, document, False), document)
         unit = shape_mass(geom.kind, size, shell)
     scale = density if m is None else m / unit.m
     return Mass(scale * unit.m, unit.com, scale * unit.I).moved(at)
@@ -82,7 +79,7 @@ def _asset(geom: Geom, document: Document) -> Element:
     return found("mesh", required(geom.element, "mesh", geom.what), document.meshes, geom.element, geom.what)
 
 
-def _mesh(geom: Geom, document: Document, shell: bool) -> Mesh:
+def _mesh(geom: Geom, document: Document, shell: bool) -> Mass:
     asset = _asset(geom, document)
     try:
         return read_mesh(asset, document, shell=shell)
@@ -94,18 +91,16 @@ def _mesh(geom: Geom, document: Document, shell: bool) -> Mesh:
         ) from None
 
 
-def _fitted(geom: Geom, mesh: Mesh, document: Document) -> tuple[Placement, tuple[float, ...]]:
+def _fitted(geom: Geom, mesh: Mass, document: Document) -> tuple[Placement, tuple[float, ...]]:
     """Return placement and half sizes of a shape with about the inertia of a mesh, along its principal axes."""
     if document.settings.fit_aabb:
-        raise ModelError(
-            f"{geom.what} is fitted to the bounding box of a mesh, which is not read; give the body an <inertial>",
-            geom.element.where,
-        )
+        why = "is fitted to the bounding box of a mesh, which is not read; give the body an <inertial>"
+        raise ModelError(f"{geom.what} {why}", geom.element.where)
     moments, axes = np.linalg.eigh(mesh.I)
     moments, axes = moments[::-1], axes[:, ::-1]
     axes = axes * np.linalg.det(axes)
     scale = number(geom.element, "fitscale", geom.what, 1.0)
-    a, b, c = scale * np.sqrt(1.5 * np.maximum(moments.sum() - 2.0 * moments, 0.0) / mesh.volume)
+    a, b, c = scale * np.sqrt(1.5 * np.maximum(moments.sum() - 2.0 * moments, 0.0) / mesh.m)
     r = 0.5 * (a + b)
     sizes = {"sphere": ((a + b + c) / 3.0,), "capsule": (r, max(0.0, c - 0.5 * r)), "cylinder": (r, c)}
     return geom.at @ Placement.of(axes, mesh.com), tuple(map(float, sizes.get(geom.kind, (a, b, c))))
@@ -128,10 +123,8 @@ def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode, do
     seen = number(e, "group", geom.what, 0.0) <= 2 or not collides
     for role, holds in (("visual", seen), ("collision", collides)):
         if holds:
-            color = _color(geom, document)
-            builder.shape(
-                body.name, kind, size, at=at, file=file, role=role, color=color, name=part.name, where=e.where
-            )
+            color, name = _color(geom, document), part.name
+            builder.shape(body.name, kind, size, at=at, file=file, role=role, color=color, name=name, where=e.where)
 
 
 def _color(geom: Geom, document: Document) -> tuple[float, ...] | None:

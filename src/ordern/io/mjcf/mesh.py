@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...model import Placement
-from ...records import dataclass
 from ...rotations import matrix_from_quaternion
-from ..attributes import required, vector
+from ..attributes import keyword, required, vector
+from ..solids import Mass
 from ..source import open_source
 from ..xml import Element
-from .document import Document, keyword
+from .document import Document
 from .hull import convex_hull
 from .obj import read_obj
 
-__all__ = ["Mesh", "mesh_file", "read_mesh"]
+__all__ = ["mesh_file", "read_mesh"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -31,18 +31,8 @@ _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 _KINDS = ("legacy", "exact", "convex", "shell")
 
 
-@dataclass(frozen=True, slots=True)
-class Mesh:
-    """The integrals over a mesh of density one: over its volume or, of a shell, its surface."""
-
-    volume: float
-    com: Array
-    I: Array
-    """About the centre of mass."""
-
-
-def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mesh:
-    """Return the integrals over a mesh asset, in the frame of its geoms; over the surface if it is a shell."""
+def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mass:
+    """Return the mass of a mesh asset of density one, in the frame of its geoms; of its surface if it is a shell."""
     name = asset.attributes.get("name") or Path(asset.attributes.get("file", "")).stem
     what = f"mesh {name!r}"
     if any(child.tag == "plugin" for child in asset.children) or "builtin" in asset.attributes:
@@ -62,7 +52,7 @@ def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mes
         elif scale.prod() < 0.0:
             faces = faces[:, ::-1]
         mesh = _integrals(vertices, faces, kind) if len(faces) else None
-    if mesh is None or not 1e-14 < mesh.volume < np.inf:
+    if mesh is None or not 1e-14 < mesh.m < np.inf:
         hint = "; its faces point inward, or it is not closed" if kind == "exact" else ""
         raise ModelError(f"{what} has no {'area' if kind == 'shell' else 'volume'}{hint}", asset.where)
     return mesh
@@ -160,7 +150,7 @@ def _msh(data: bytes) -> tuple[Array, Indices]:
     return vertices, np.frombuffer(data, "<i4", 3 * faces, start).reshape(-1, 3).astype(np.int64)
 
 
-def _integrals(vertices: Array, faces: Indices, kind: str) -> Mesh | None:
+def _integrals(vertices: Array, faces: Indices, kind: str) -> Mass | None:
     """Integrate over the pyramids from the triangles to a point: their mean for the centre, the centre for the inertia.
 
     In the kind "legacy" every pyramid counts as positive, also where the surface is dented.
@@ -186,4 +176,4 @@ def _integrals(vertices: Array, faces: Indices, kind: str) -> Mesh | None:
     x = corners - com
     x = np.concatenate([x, x.sum(axis=1, keepdims=True)], axis=1)
     C = np.einsum("n,nki,nkj->ij", w, x, x) / (12.0 if kind == "shell" else 20.0)
-    return Mesh(float(w.sum()), com, np.trace(C) * np.eye(3) - C)
+    return Mass(float(w.sum()), com, np.trace(C) * np.eye(3) - C)

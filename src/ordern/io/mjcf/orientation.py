@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import ModelError
 from ...model import Placement
-from ...rotations import about, from_z, matrix_from_quaternion
-from ..attributes import vector
+from ...rotations import about, from_z
+from ..attributes import from_quaternion, vector
 from ..xml import Element
 from .document import ORIENTATIONS, Settings
 
@@ -28,6 +29,10 @@ def placed(element: Element, settings: Settings, what: str) -> Placement:
     position = vector(element, "pos", 3, what, _ZERO)
     if not given:
         return Placement(position=position)
+    if given == ["quat"]:
+        quaternion = vector(element, "quat", 4, what)
+        _length(quaternion, element, "quat", what)
+        return from_quaternion(quaternion, position)
     try:
         with np.errstate(all="ignore"):
             return Placement.of(_rotation(element, given[0], settings, what), position)
@@ -36,11 +41,9 @@ def placed(element: Element, settings: Settings, what: str) -> Placement:
 
 
 def _rotation(element: Element, name: str, settings: Settings, what: str) -> Array:
-    x = np.array(vector(element, name, {"quat": 4, "axisangle": 4, "xyaxes": 6}.get(name, 3), what))
+    x = np.array(vector(element, name, {"axisangle": 4, "xyaxes": 6}.get(name, 3), what))
     if name == "euler":
         return euler_rotation(x, settings)
-    if name == "quat":
-        return matrix_from_quaternion(_unit(x, element, name, what))
     if name == "axisangle":
         return about(_unit(x[:3], element, name, what), settings.angle(float(x[3])))
     if name == "zaxis":
@@ -51,12 +54,17 @@ def _rotation(element: Element, name: str, settings: Settings, what: str) -> Arr
 
 
 def _unit(x: Array, element: Element, name: str, what: str) -> Array:
+    return np.asarray(x / _length(x.tolist(), element, name, what))
+
+
+def _length(x: Sequence[float], element: Element, name: str, what: str) -> float:
+    """Return the length of a vector; raise if it is zero."""
     length = math.hypot(*x)
     if length < 1e-14:
         raise ModelError(
             f'{what}: <{element.tag}> has {name}="{element.attributes[name]}", which has no direction', element.where
         )
-    return np.asarray(x / length)
+    return length
 
 
 def euler_rotation(angles: ArrayLike, settings: Settings) -> Array:

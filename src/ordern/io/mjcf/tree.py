@@ -17,6 +17,8 @@ from .orientation import euler_rotation, placed
 __all__ = ["WORLD", "BodyNode", "Part", "Tree"]
 
 WORLD = "world"
+_LISTS = {"joint": "joints", "freejoint": "joints", "geom": "geoms", "site": "sites", "inertial": "inertials"}
+"""The parts of a body, and the lists that they go to."""
 _ZERO = (0.0, 0.0, 0.0)
 
 _INSTEAD = {
@@ -126,7 +128,7 @@ class Tree:
         if tag == "replicate":
             document.unread.check(element)
             return self._replicas(element, c)
-        if tag in ("joint", "freejoint", "geom", "site", "inertial"):
+        if tag in _LISTS:
             self._part(element, c)
         elif tag in _INSTEAD:
             raise ModelError(f"{c.body.what} has <{tag}>, which is not read: {_INSTEAD[tag]}", element.where)
@@ -156,12 +158,11 @@ class Tree:
         if body is self.world and tag in ("joint", "freejoint", "inertial"):
             raise ModelError(f"the world has a <{tag}>; only bodies can have one", element.where)
         if c.replica and tag in ("joint", "freejoint"):
-            raise ModelError(
-                f"{body.what}: a <{tag}> cannot be directly in a <replicate>; put it in a body", element.where
-            )
+            why = f"a <{tag}> cannot be directly in a <replicate>; put it in a body"
+            raise ModelError(f"{body.what}: {why}", element.where)
         given = element.attributes.get("name", "")
         part = Part(self.document.resolved(element, c.inherited), c.at, given + c.suffix if given else "")
-        {"geom": body.geoms, "site": body.sites, "inertial": body.inertials}.get(tag, body.joints).append(part)
+        getattr(body, _LISTS[tag]).append(part)
         if given:
             self._remember(tag if tag != "freejoint" else "joint", given, c)
 
@@ -208,7 +209,5 @@ def _unique(name: str, taken: set[str], others: Collection[str] = ()) -> str:
 def _refuse_scaling(frame: Element) -> None:
     for attribute in ("scale", "massscale"):
         if any(word != "1" for word in frame.attributes.get(attribute, "").split()):
-            raise ModelError(
-                f"a <frame> has {attribute}, which is not read: load it in MuJoCo, which scales, and save it",
-                frame.where,
-            )
+            why = f"a <frame> has {attribute}, which is not read"
+            raise ModelError(f"{why}: load it in MuJoCo, which scales, and save it", frame.where)

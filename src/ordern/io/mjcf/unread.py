@@ -6,6 +6,7 @@ from collections import Counter
 
 from ...errors import ModelError, close_names
 from ...model import ModelBuilder
+from ..grammar import note_kinds
 from ..spelling import CUTOFF
 from ..xml import Element
 
@@ -66,15 +67,11 @@ _WITH_EFFECT = {
 _OFF: tuple[list[str], ...] = ([], ["0"], ["false"], ["auto"], ["none"])
 """Values with which these attributes have no effect either."""
 
-_SECTIONS = "compiler option size statistic visual default asset worldbody equality"
-_OTHER_SECTIONS = "actuator sensor contact tendon keyframe custom deformable extension"
-
-_IN_BODY = "body joint freejoint geom site inertial frame replicate"
+_SECTIONS = ["compiler", "option", "size", "statistic", "visual", "default", "asset", "worldbody", "equality"]
+_COUNTED_SECTIONS = ["actuator", "sensor", "contact", "tendon", "keyframe", "custom", "deformable", "extension"]
+"""Sections whose elements are counted one by one."""
+_IN_BODY = ["body", "joint", "freejoint", "geom", "site", "inertial", "frame", "replicate"]
 _IN_BODY_WITHOUT_EFFECT = ("camera", "light")
-
-
-_MOST = 40
-"""Kinds of unread parts that a note lists; more than any known model has."""
 
 
 class Unread:
@@ -92,20 +89,17 @@ class Unread:
         """Check the sections of a document."""
         self.check(root)
         for section in root.children:
-            if section.tag in _SECTIONS.split():
-                continue
-            if section.tag not in _OTHER_SECTIONS.split():
-                _refuse_misspelt(section.tag, _SECTIONS.split(), "element", section)
+            if section.tag in _COUNTED_SECTIONS:
+                self._count.update([section.tag] * len(section.children))
+            elif section.tag not in _SECTIONS:
+                _refuse_misspelt(section.tag, _SECTIONS, "element", section)
                 self.add(f"<{section.tag}>")
-                continue
-            for _ in section.children:
-                self.add(section.tag)
 
     def child(self, element: Element) -> None:
         """Count an element in a body that is not read."""
         if element.tag in _IN_BODY_WITHOUT_EFFECT:
             return
-        _refuse_misspelt(element.tag, _IN_BODY.split(), "element", element)
+        _refuse_misspelt(element.tag, _IN_BODY, "element", element)
         self.add(f"<{element.tag}>")
 
     def check(self, element: Element, tag: str = "", *, default: bool = False) -> None:
@@ -131,8 +125,7 @@ class Unread:
         """Add one note about all unread parts."""
         if self._count:
             counts = [f"{what} ({n})" if n > 1 else what for what, n in self._count.items()]
-            more = f", ... ({len(counts)} kinds in all)" if counts[_MOST:] else ""
-            builder.note(f"not read: {', '.join(counts[:_MOST])}{more}", builder.source)
+            note_kinds(builder, counts, builder.source, 40)  # more than any known model has
 
 
 def _refuse_misspelt(name: str, known: list[str] | tuple[str, ...], kind: str, element: Element) -> None:

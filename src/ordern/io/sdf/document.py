@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ...errors import ModelError
 from ..attributes import required
-from ..source import inside, open_source
+from ..includes import included_path
+from ..source import open_source
 from ..xml import Element, parse_xml
 from .scope import Scope
 from .text import flag, text_of
@@ -51,10 +52,9 @@ class _Reader:
 
     def __init__(self, root: Element) -> None:
         self.includes = 0
-        here = None if root.source == "<string>" else Path(root.source).resolve()
-        self.open = [here]
-        self.folder = here.parent if here else None
-        """The folder that included files must be in."""
+        self.main = root.source
+        self.open = [Path(root.source).resolve()]
+        """The files that are being read."""
 
     def read_models(self, scope: Scope, depth: int) -> None:
         """Give a scope the models that are in its element."""
@@ -64,7 +64,7 @@ class _Reader:
         inside = [e for e in scope.element.children if e.tag in ("model", "include")]
         for element in inside:
             included = element.tag == "include"
-            model, version, path = self._included(element) if included else (element, scope.version, None)
+            model, version, path = self._included(element) if included else (element, scope.version, self.open[-1])
             name = _name(element, model)
             if name in scope.models:
                 raise ModelError(f"{scope.what} has a second model {name!r}", element.where)
@@ -74,10 +74,9 @@ class _Reader:
             inner.static = scope.static or flag(model, "static", inner.what)
             if included:
                 _override(inner, element)
-                self.open.append(path)
+            self.open.append(path)
             self.read_models(inner, depth + 1)
-            if included:
-                self.open.pop()
+            self.open.pop()
 
     def _included(self, include: Element) -> tuple[Element, tuple[int, int], Path]:
         """Return the model of another file, that file's version, and which file it is."""
@@ -87,7 +86,9 @@ class _Reader:
         self.includes += 1
         if self.includes > MAX_INCLUDES:
             raise ModelError(f"more than {MAX_INCLUDES} files are included", include.where)
-        path = self._path(uri, include)
+        if "://" in uri:
+            raise ModelError(f"{uri!r} is included from elsewhere, and nothing is fetched: {_INLINE}", include.where)
+        path = included_path(uri, include, include.source, self.main, _INLINE, "model.sdf")
         if path.resolve() in self.open:
             raise ModelError(f"{uri!r} includes itself", include.where)
         source = open_source(path, [".sdf"])
@@ -97,22 +98,6 @@ class _Reader:
         if len(models) != 1:
             raise ModelError(f"{uri!r} is included and has {len(models)} models; expected one", root.where)
         return models[0], version, path.resolve()
-
-    def _path(self, uri: str, include: Element) -> Path:
-        """Return the path of an included file, which must be in the document's folder; nothing is fetched."""
-        if "://" in uri:
-            raise ModelError(f"{uri!r} is included from elsewhere, and nothing is fetched: {_INLINE}", include.where)
-        if self.folder is None:
-            raise ModelError(f"{uri!r} is included, but the document is not a file: {_INLINE}", include.where)
-        path = Path(include.source).parent / uri
-        if inside(path, self.folder) and path.is_dir():
-            path = path / "model.sdf"
-        if not inside(path, self.folder):
-            raise ModelError(
-                f"{uri!r} is outside of the document's folder, from where nothing is included: {_INLINE}",
-                include.where,
-            )
-        return path
 
 
 _INLINE = "put the <model> in its place, as `gz sdf --print file.sdf` does for a whole document"

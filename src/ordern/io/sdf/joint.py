@@ -12,7 +12,7 @@ from ...errors import ModelError, unknown_name
 from ...joints import Composite, Continuous, Fixed, Helical, Joint, Prismatic, Revolute, Spherical, Universal
 from ...model import Placement
 from ...records import dataclass
-from ..attributes import required
+from ..attributes import bound, required
 from ..remarks import Remarks
 from ..xml import Element
 from .scope import MODEL, WORLD, Scope
@@ -191,25 +191,23 @@ def _of_axis(joint: SdfJoint, axis: Element | None, remarks: Remarks) -> dict[st
     what, where = joint.what, (axis or joint.element).where
     limit = axis.only("limit", what) if axis else None
     dynamics = axis.only("dynamics", what) if axis else None
-    lower = number(limit, "lower", what, -math.inf, infinite=True)
-    upper = number(limit, "upper", what, math.inf, infinite=True)
+    lower, upper, effort, velocity = (
+        bound(number(limit, key, what, usual, infinite=True), _UNLIMITED)
+        for key, usual in (("lower", -math.inf), ("upper", math.inf), ("effort", math.inf), ("velocity", math.inf))
+    )
     if lower > upper:
         remarks.add("without limits, because the lower one is above the upper one", what, where)
     free = joint.kind == "continuous" or lower > upper
-    effort, velocity = (number(limit, key, what, -1.0, infinite=True) for key in ("effort", "velocity"))
     found = {
-        "lower": -math.inf if free or lower <= -_UNLIMITED else lower,
-        "upper": math.inf if free or upper >= _UNLIMITED else upper,
-        "effort_limit": math.inf if effort < 0.0 or effort >= _UNLIMITED else effort,
-        "velocity_limit": math.inf if velocity < 0.0 or velocity >= _UNLIMITED else velocity,
+        "lower": -math.inf if free else lower,
+        "upper": math.inf if free else upper,
+        "effort_limit": math.inf if effort < 0.0 else effort,
+        "velocity_limit": math.inf if velocity < 0.0 else velocity,
         "damping": number(dynamics, "damping", what, 0.0),
         "friction": number(dynamics, "friction", what, 0.0),
         "stiffness": number(dynamics, "spring_stiffness", what, 0.0),
     }
-    for key in ("damping", "friction", "stiffness"):
-        if found[key] < 0.0:  # it would drive the joint
-            remarks.add("taken as zero, because it is below", f"{key} {found[key]:g} of {what}", where)
-            found[key] = 0.0
+    remarks.raise_to_zero(found, ("damping", "friction", "stiffness"), what, where)
     return found | {"rest": number(dynamics, "spring_reference", what, 0.0)}
 
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 from ...errors import ModelError
 from ...joints.axis import turned_frame, unit_axis
 from ...model import SHAPES, ModelBuilder, Placement
-from ..attributes import required, turned_inertia
+from ..attributes import required, rotated
 from ..remarks import Remarks
 from ..xml import Element
 from .scope import Scope
 from .text import flag, number, numbers, pose_of, relative_to, text_of
 
 __all__ = ["add_link"]
+
+_VECTORS = {"box": "size", "ellipsoid": "radii", "mesh": "scale"}
+_NUMBERS: dict[str, dict[str, float]] = {
+    "plane": {},
+    "sphere": {"radius": 1.0},
+    "cylinder": {"radius": 1.0, "length": 1.0},
+    "capsule": {"radius": 0.5, "length": 1.0},
+}
+"""The elements that have the sizes of shapes, and their defaults."""
 
 
 def add_link(builder: ModelBuilder, scope: Scope, link: Element, remarks: Remarks) -> None:
@@ -33,7 +42,7 @@ def add_link(builder: ModelBuilder, scope: Scope, link: Element, remarks: Remark
             try:
                 _shape(builder, scope, link, shape, name)
             except ModelError as e:
-                remarks.add("shapes that are left out", str(e).removeprefix(f"{e.where}: "), e.where)
+                remarks.left_out("shapes", e)
 
 
 def _inertial(builder: ModelBuilder, name: str, link: Element, inertial: Element, what: str) -> None:
@@ -50,7 +59,7 @@ def _inertial(builder: ModelBuilder, name: str, link: Element, inertial: Element
     inertia = inertial.only("inertia", what)
     usual = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
     six = tuple(number(inertia, key, what, x) for key, x in usual.items())
-    builder.body(name, mass=m, com=at.position, inertia=turned_inertia(six, at), where=link.where)
+    builder.body(name, mass=m, com=at.position, inertia=rotated(six, at), where=link.where)
 
 
 def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element, body: str) -> None:
@@ -80,15 +89,10 @@ def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element,
 
 
 def _size(form: Element, what: str) -> tuple[float, ...]:
-    if form.tag == "plane":
-        return ()
-    if form.tag == "sphere":
-        return (number(form, "radius", what, 1.0),)
-    if form.tag in ("cylinder", "capsule"):
-        usual = 1.0 if form.tag == "cylinder" else 0.5
-        return number(form, "radius", what, usual), number(form, "length", what, 1.0)
-    child = form.only({"box": "size", "ellipsoid": "radii", "mesh": "scale"}[form.tag], what)
-    return (1.0, 1.0, 1.0) if child is None else numbers(child, (3,), what)
+    if form.tag in _VECTORS:
+        child = form.only(_VECTORS[form.tag], what)
+        return (1.0, 1.0, 1.0) if child is None else numbers(child, (3,), what)
+    return tuple(number(form, tag, what, usual) for tag, usual in _NUMBERS[form.tag].items())
 
 
 def _upright(plane: Element, what: str) -> Placement:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ...errors import ModelError
 from ...model import Placement
-from ...rotations import matrix_from_quaternion
-from ..attributes import clipped, parsed
+from ..attributes import from_quaternion, parsed
 from ..xml import Element
 
 __all__ = ["flag", "number", "numbers", "pose_of", "relative_to", "text_of"]
@@ -40,7 +37,7 @@ def numbers(element: Element, counts: tuple[int, ...], what: str, *, infinite: b
     try:
         return parsed(element.text, counts, infinite=infinite)
     except ValueError as e:
-        raise ModelError(f"{what}: <{element.tag}> is {clipped(element.text)!r}; {e}", element.where) from None
+        raise ModelError(f"{what}: <{element.tag}> is {element.text!r:.80}; {e}", element.where) from None
 
 
 def flag(element: Element, tag: str, what: str, default: bool = False) -> bool:
@@ -63,8 +60,11 @@ def pose_of(element: Element, what: str) -> tuple[Placement, Element | None]:
         return Placement(), pose
     given = pose.attributes.get("rotation_format", "euler_rpy")
     if given == "quat_xyzw":
-        x, y, z, *quaternion = numbers(pose, (7,), what)
-        return Placement.of(_rotation(quaternion, pose, what), (x, y, z)), pose
+        px, py, pz, x, y, z, w = numbers(pose, (7,), what)
+        length = math.hypot(x, y, z, w)
+        if not 1e-6 < length < math.inf:
+            raise ModelError(f"{what}: the quaternion of <pose> has length {length:g}; expected 1", pose.where)
+        return from_quaternion((w, x, y, z), (px, py, pz)), pose
     if given != "euler_rpy":
         raise ModelError(
             f"{what}: <pose> has rotation_format={given!r}; expected euler_rpy or quat_xyzw",
@@ -75,13 +75,6 @@ def pose_of(element: Element, what: str) -> tuple[Placement, Element | None]:
     if degrees and _truth(degrees, "degrees", pose, what):
         rpy = [math.radians(a) for a in rpy]
     return Placement.xyz_rpy((x, y, z), rpy), pose
-
-
-def _rotation(xyzw: list[float], pose: Element, what: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    length = math.hypot(*xyzw)
-    if not 1e-6 < length < math.inf:
-        raise ModelError(f"{what}: the quaternion of <pose> has length {length:g}; expected 1", pose.where)
-    return matrix_from_quaternion(np.array(xyzw)[[3, 0, 1, 2]])
 
 
 def _truth(text: str, name: str, element: Element, what: str) -> bool:
