@@ -491,8 +491,8 @@ class Robot(CentroidalMethods, LoopMethods, Model):
         self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
         *, method: str = "semi-implicit-euler", every: int = 1,
         feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None, external: External | None = None,
-        dynamics: str | None = None, smoothing: float = 0.01, threads: Threads = None,
-        out: tuple[Array, Array] | None = None,
+        dynamics: str | None = None, smoothing: float = 0.01, drift: str = "baumgarte", limits: str = "ignore",
+        restitution: float = 0.0, threads: Threads = None, out: tuple[Array, Array] | None = None,
     ) -> Rollout:  # fmt: skip
         """Return trajectories of a batch of states in steps of `dt`, in native code: `q, v, t = robot.rollout(...)`.
 
@@ -504,10 +504,14 @@ class Robot(CentroidalMethods, LoopMethods, Model):
         `feedback=(kp, kd, target)` adds kp (target - q) - kd v at every stage, with positions (..., nq) or
         (..., steps, nq) as the target. `external` forces on bodies are as for `forward_dynamics`, constant, or
         with a row for each step. Damping, friction and springs act. A trajectory that is no longer finite stays so;
-        the result has which in `diverged`, and since which stored state in `diverged_at`.
+        the result has which in `diverged`, and since which stored state in `diverged_at`. With `limits="bounce"`,
+        joints of a tree that end a step beyond a limit are set back to it and bounce with a coefficient of
+        `restitution`, or rest, within an error of the order of dt.
 
         Loops are kept closed by Baumgarte's stabilisation, within what the steps' errors leave after 50 ms: with rk4 at
-        1 ms some 1e-9 m. The start must be closed; `robot.close` and `project_velocity` close the end, if need be.
+        1 ms some 1e-9 m. With `drift="project"` the end of each step is projected onto closed positions and velocities,
+        as in `simulate`, to 1e-12 m; a trajectory for which this is not possible goes on as NaN. Singular positions are
+        not watched as in `simulate`. The start must be closed.
         """
 
     def builder(self) -> Builder:

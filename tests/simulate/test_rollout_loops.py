@@ -29,6 +29,34 @@ def test_trajectories_are_those_of_simulate(name: str) -> None:
         assert_close(q_end[k, -1], one.q[-1], 10 * ROLLED_LOOPS)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["four-bar", "bricard"])
+@pytest.mark.parametrize("method", ["rk4", "semi-implicit-euler"])
+def test_projected_steps_are_those_of_simulate(name: str, method: str) -> None:
+    """The same projection as in the steps that `simulate` takes from Python, in each lane."""
+    robot, q, v = start(name, 11)
+    found = robot.rollout(q, v, steps=100, dt=1e-3, method=method, drift="project")
+    assert np.abs(robot.loop_residual(found.q)).max() < 1e-11
+    assert np.abs(robot.loop_rate(found.q, found.v)).max() < 1e-10
+    for k in (0, 7, 10):
+        one = robot.simulate(q, v[k], until=0.1, method=method, step=1e-3, native=False)
+        assert_close(found.q[k], one.q, ROLLED_LOOPS)
+        assert_close(found.v[k], one.v, ROLLED_LOOPS)
+
+
+@pytest.mark.slow
+def test_a_trajectory_that_cannot_be_closed_does_not_affect_others() -> None:
+    robot, q, v = start("slider-crank", 3)
+    v[1] *= 1e3  # after some steps no closed position is near
+    options = {"steps": 20, "dt": 1e-3, "method": "rk4", "drift": "project"}
+    found, alone = robot.rollout(q, v, **options), robot.rollout(q, v[2], **options)
+    assert found.diverged.tolist() == [False, True, False]
+    assert np.array_equal(found.q[2], alone.q)
+    first = found.diverged_at[1]
+    assert np.isnan(found.q[1, first:]).all()
+    assert np.abs(robot.loop_residual(found.q[1, :first])).max() < 1e-11
+
+
 def test_couplings_are_kept() -> None:
     """Two wheels, of which one is bound to turn twice as fast as the other, and back."""
     builder = on.Builder("gears", gravity=(0, 0, 0)).body("ground")
@@ -47,6 +75,10 @@ def test_what_compiled_steps_cannot_do_is_refused() -> None:
         robot.rollout(q + 0.1, v, steps=1)
     with pytest.raises(ArgumentError, match=r"loop 'pin' opening at up to .*project_velocity"):
         robot.rollout(q, v + 0.1, steps=1)
+    with pytest.raises(on.OrdernError, match=r"unknown drift .projects. in rollout.*Did you mean .project."):
+        robot.rollout(q, v, steps=1, drift="projects")
+    with pytest.raises(ArgumentError, match=r"drift='project' is not possible .*not compiled in one piece"):
+        robot.rollout(q, v, steps=1, drift="project", dynamics="null-space")
     link = {"mass": 1.0, "com": (0.2, 0, 0), "inertia": (0.01,) * 3}
     arm = on.Builder("arm").body("ground").body("bar", parent="ground", joint=on.Revolute((0, 1, 0)), **link)
     driven = arm.loop("motor", on.Driven(on.Revolute((0, 1, 0)), (0.0, 1.0)), "ground", "bar").build()

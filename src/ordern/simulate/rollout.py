@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import choice, positive
+from ..arguments import choice, positive, real_number
 from ..compile import cores, shared_out
 from ..errors import ArgumentError, InconsistentStateError
 from ..loops.kernels import worst_loop
 from ..records import dataclass
-from .integrators.native import FixedLoop
+from .constraints.constraints import Constraints
+from .constraints.limits import require_velocity, stops_of
+from .constraints.loop_rows import LoopRows
+from .integrators.native import Closing, FixedLoop
 from .integrators.tableaus import TABLEAUS
 from .memory import machine_memory
 
@@ -26,6 +29,8 @@ __all__ = ["Rollout", "rollout"]
 
 Array = NDArray[Any]
 
+_DRIFTS = ("baumgarte", "project")
+_LIMITS = ("ignore", "bounce")
 _NS_PER_OPERATION = 0.3
 _WORTH_A_THREAD_NS = 1e6
 _PIECE_NS = 2e8
@@ -83,11 +88,16 @@ def rollout(
     external: Any = None,
     dynamics: str | None = None,
     smoothing: float = 0.01,
+    drift: str = "baumgarte",
+    limits: str = "ignore",
+    restitution: float = 0.0,
     threads: int | None = None,
     out: tuple[Array, Array] | None = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     choice("method", method, TABLEAUS, "rollout")
+    choice("drift", drift, _DRIFTS, "rollout")
+    choice("limits", limits, _LIMITS, "rollout", "to end a run at a limit is for robot.simulate")
     dt, smoothing = positive(dt, "rollout: `dt`"), positive(smoothing, "rollout: `smoothing`")
     if feedback is not None and not (isinstance(feedback, (tuple, list)) and len(feedback) == 3):
         raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
@@ -97,6 +107,7 @@ def rollout(
     q, v = _states("q0", q0, robot.nq), _states("v0", v0, robot.nv)
     if robot.nc:
         _check_loops(robot, q, v)
+    limited = () if limits == "ignore" else _limited(robot, q, restitution)
     rank = max(q.ndim, v.ndim) - 1
     _require_arrays(tau)
     loads = None if external is None else _loads(robot, external)
@@ -124,7 +135,10 @@ def rollout(
     if robot.nv == 0 or count == 0:
         q_out[...], v_out[...] = q[..., None, :], v[..., None, :]
         return Rollout(q_out, v_out, t)
-    loop = FixedLoop.of(robot, method, dynamics, dtype.name, feedback is not None, external is not None)
+    closing = _closing(robot, dynamics, q) if robot.nc and drift == "project" else None
+    loop = FixedLoop.of(
+        *(robot, method, dynamics, dtype.name, feedback is not None, external is not None), closing, limited
+    )
     gains = _gains(robot, feedback)
     run = _Run(
         loop,
@@ -134,6 +148,7 @@ def rollout(
         q_out.reshape(count, rows, robot.nq),
         v_out.reshape(count, rows, robot.nv),
         np.concatenate([[dt, smoothing, 0.0, 0.0, 1.0], *gains]).astype(dtype),
+        np.concatenate([[restitution], robot.lower, robot.upper]).astype(dtype),
         steps,
         every,
     )
@@ -165,6 +180,37 @@ def _check_loops(robot: Robot, q: Array, v: Array) -> None:
             )
 
 
+def _closing(robot: Robot, dynamics: str | None, q: Array) -> Closing:
+    """Return how compiled steps project the loops of a robot; their rank is the one near the first state."""
+    rows = LoopRows(robot)
+    first = np.asarray(q, np.float64).reshape(-1, robot.nq)[0]
+    found = rows.closing(dynamics, Constraints.near(rows, first).rank)
+    if isinstance(found, str):
+        raise ArgumentError(f"rollout: drift='project' is not possible for {robot.name!r}: {found}")
+    return found
+
+
+def _limited(robot: Robot, q: Array, restitution: float) -> tuple[tuple[int, int], ...]:
+    """Return the places in q and v of joints that bounce; raise if they cannot, or if a start is beyond a limit."""
+    if not 0.0 <= real_number(restitution) <= 1.0:
+        raise ArgumentError(f"rollout: restitution must be between 0 and 1, not {restitution!r}")
+    if robot.nc:
+        raise ArgumentError(
+            f"rollout: limits='bounce' is for trees, but {robot.name!r} has loops; robot.simulate supports both"
+        )
+    stops = stops_of(robot)
+    for s in stops:
+        require_velocity(s)
+        beyond = np.argwhere(s.side * (q[..., s.q] - s.bound) < 0.0)
+        if beyond.size:
+            where = f" (state {beyond[0].tolist()} of the batch is the first)" if q.ndim > 1 else ""
+            raise ArgumentError(
+                f"rollout: q0 has joint {s.joint!r} beyond its {'lower' if s.side > 0 else 'upper'} limit {s.bound:g}"
+                f"{where}; with limits='bounce' trajectories start within the limits"
+            )
+    return tuple(sorted({(s.q, s.v) for s in stops}))
+
+
 _TARGET = "feedback: the target"
 _RULE = (
     "what changes with time has two dimensions more than the batch of states, (..., steps, n), what does not has one, "
@@ -184,16 +230,18 @@ class _Run:
         q: Array,
         v: Array,
         numbers: Array,
+        limits: Array,
         steps: int,
         every: int,
     ) -> None:
-        self.loop, self.arrays, self.timed = loop, (q0, v0, q, v, numbers), timed
+        self.loop, self.arrays, self.timed = loop, (q0, v0, q, v, numbers, limits), timed
         self.count, self.steps = len(q), steps
         self.words = {
             **{"q0": q0.ctypes.data, "q0_stride": q0.strides[0], "v0": v0.ctypes.data, "v0_stride": v0.strides[0]},
             **{"q_out": q.ctypes.data, "q_stride": q.strides[0], "q_row": q.strides[1]},
             **{"v_out": v.ctypes.data, "v_stride": v.strides[0], "v_row": v.strides[1]},
             **{"every": every, "last": self.count - 1, "numbers": numbers.ctypes.data},
+            "limits": limits.ctypes.data,
         }
         for name, x in timed.items():
             self.words |= {name: x.ctypes.data, f"{name}_stride": x.strides[0], f"{name}_step": x.strides[1]}

@@ -69,13 +69,15 @@ def simulate(
         pull=options.pull,
         switched=bool(options.switches),
     )
+    reasons = _reasons(problem, options)
     if constrained:
+        problem.sparing = not reasons and options.native is not False
         problem.close(problem.closed, q=q)
         q, v = closed_start(problem.now, q, v, v0 is not None)
         problem.close(problem.closed, q=q)
     stops = limit_stops(problem, options.limits, q)
     between = bool(options.dense or options.events or stops or span[0] is not None)
-    runner = _runner(problem, options, between)
+    runner = _runner(problem, options, reasons, between, bool(stops) and options.limits == "bounce")
     _compile(problem, q, v, stops if options.limits == "bounce" else [])
     parts = {"loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops]]}
     return drive(problem, options, (q, v), span, stops, runner, parts, began)
@@ -106,7 +108,7 @@ def drive(
 def _compile(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> None:
     """Call all functions of the robot that a run needs once, so that the time of the run does not include compiling."""
     drift = problem.drift if problem.constrained else ""
-    key = ("simulate", problem.dynamics_method, len(stops), problem.external.absent, drift)
+    key = ("simulate", problem.dynamics_method, len(stops), problem.external.absent, drift, problem.sparing)
     kept(problem.robot, key, lambda: _use(problem, q, v, stops))
 
 
@@ -123,7 +125,8 @@ def _use(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> bool:
         problem.stop_bias(stops, q, v)
     if problem.constrained:
         problem.now.smallest(q[None], 0.0)
-        problem.corrected_many(np.zeros(1), robot.integrate(q, np.full(robot.nv, 1e-9))[None], v[None])
+        if not problem.sparing:
+            problem.corrected_many(np.zeros(1), robot.integrate(q, np.full(robot.nv, 1e-9))[None], v[None])
         robot.inverse_dynamics(q, v, v)
     if conserved(robot, problem.external.absent).any():
         robot.momentum(q, v)
@@ -141,28 +144,32 @@ def _closing(problem: Problem, options: SimulationOptions) -> Closing | str:
     return rows.closing(options.dynamics, problem.now.rank)
 
 
-def _runner(problem: Problem, options: SimulationOptions, between: bool) -> Runner:
-    """Return compiled steps if the forces are known in advance, else steps from Python."""
-    reasons, method = [], options.method
-    closing = _closing(problem, options) if problem.constrained else None
-    if isinstance(closing, str):
-        reasons.append(closing)
-    if method not in TABLEAUS:
-        reasons.append(f"method {method!r} is stepped from Python")
-    if problem.tau.kind == "function":
-        reasons.append("tau is a Python function")
-    if problem.external.is_function:
-        reasons.append("the external forces are a Python function")
-    if problem.robot.nv == 0:
-        reasons.append("nothing moves")
+def _reasons(problem: Problem, options: SimulationOptions) -> list[str]:
+    """Return the reasons why steps are taken from Python; machine code can take them if there are none."""
+    closing = _closing(problem, options) if problem.constrained else ""
+    found = {
+        closing if isinstance(closing, str) else "": True,
+        f"method {options.method!r} is stepped from Python": options.method not in TABLEAUS,
+        "tau is a Python function": problem.tau.kind == "function",
+        "the external forces are a Python function": problem.external.is_function,
+        "nothing moves": problem.robot.nv == 0,
+    }
+    return [reason for reason, holds in found.items() if reason and holds]
+
+
+def _runner(problem: Problem, options: SimulationOptions, reasons: list[str], between: bool, holds: bool) -> Runner:
+    """Return machine code unless there are reasons against it; if it `holds`, joints may rest on stops."""
+    settings, method = options.settings, options.method
     if not reasons and options.native is not False:
         try:
+            closing = _closing(problem, options) if problem.constrained else None
             if isinstance(closing, Closing):
                 integrator = integrator_for(problem, options)
-                return Closed(problem, options.settings, method, between, closing, integrator)
-            return Compiled(problem, options.settings, method, between)
+                return Closed(problem, settings, method, between, closing, integrator, holds)
+            return Compiled(problem, settings, method, between, holds=holds)
         except ArgumentError as e:
-            reasons.append(str(e))
+            reasons = [str(e)]
+            problem.sparing = problem.now.sparing = False
     if options.native:
         raise ArgumentError(f"native=True, but {'; '.join(reasons)}")
     return Stepwise(integrator_for(problem, options))

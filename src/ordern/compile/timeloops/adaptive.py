@@ -16,13 +16,17 @@ from ..emit.builder import Builder, Value
 from ..emit.nodes import TextEmitter
 from ..run.engine import compile_object
 from .code import ADVANCE_POINTERS, ADVANCE_WORDS, STATUSES, Closing, LoopCode
+from .holding import Holding
 from .machine import Emitter, Kernels, Tile
+from .projection import Projection
 
 __all__ = ["SCALARS", "Texts", "compile_advance"]
 
 SCALARS = ("t", "t_end", "h", "h_max", "t_force", "most")
 """Numbers that are read and written: the time, the end, the next step, the longest step, the time at which the force
 is `tau`, and the factor by which the next step may grow."""
+_SHORTENED, _SHORTER = 4, 0.25
+"""How often steps of a call are shortened that are not clear, and by which factor."""
 _COUNTS = ("steps", "rejected", "evaluations", "status")
 
 
@@ -50,9 +54,14 @@ class Texts:
     """A step is stretched by up to this factor to reach the end."""
 
 
-def compile_advance(model: Model, kernels: Kernels, texts: Texts, closure: Closing | None = None) -> LoopCode:
-    """Return the machine code of the loop."""
-    m = Emitter(kernels, model, True, closure)
+def compile_advance(
+    model: Model, kernels: Kernels, texts: Texts, closure: Closing | None = None, holds: bool = False
+) -> LoopCode:
+    """Return the machine code of the loop; if it `holds`, joints may rest on stops."""
+    m = Emitter(kernels, model, True)
+    projection = None if closure is None else Projection(m, closure)
+    if holds:
+        Holding(m)
     y = texts.point(m.tile(model.nq), m.tile(model.nv), m.tile(2))
     k = texts.first(m, y)
     m.sequence("first")
@@ -62,13 +71,13 @@ def compile_advance(model: Model, kernels: Kernels, texts: Texts, closure: Closi
         m.scalar_function([*tried.squares, most], [error, factor], lambda x: texts.law(x[:-1], x[-1]))  # type: ignore[misc]
     m.sequence("attempt")
     found = tried.end
-    if closure is not None:
-        tried = replace(tried, end=texts.point(*m.write_projection(found.q, found.v), found.w))
+    if projection is not None:
+        tried = replace(tried, end=texts.point(*projection.write(found.q, found.v), found.w))
     rates = texts.finish(m, tried)
     m.sequence("finish")
     coefficients = texts.dense(m, y, rates)
     m.sequence("dense")
-    if closure is not None and not texts.evaluations[1]:  # the last rates are those before the projection
+    if projection is not None and not texts.evaluations[1]:  # the last rates are those before the projection
         rates = [m.slope(1.0, tried.end.q, tried.end.v)]
         m.sequence("slope")
     if not m.flat:
@@ -86,8 +95,10 @@ def compile_advance(model: Model, kernels: Kernels, texts: Texts, closure: Closi
         **{"external": m.external, "external_slant": m.external_slant},
         **{"tau": m.applied, "slant": m.slanted, "numbers": m.numbers, "h": m.h, "since": m.since},
     }
-    if closure is not None:
-        places |= {"valid": m.valid, "off": m.off, "one": m.one, "drop": m.drop}
+    if projection is not None:
+        places["valid"] = projection.valid
+    if m.holding is not None:
+        places["held"] = m.holding.list
     main = _Advance(m, texts, places, [(c.q, c.v, c.w) for c in coefficients])
     main.write()
     text = "\n".join([emitted.text, _set_function(m), main.text("@advance", internal=False)])
@@ -108,11 +119,14 @@ class _Advance(Builder):
         }
         self.scalars = {name: self.words["scalars"].at(n, "double") for n, name in enumerate(SCALARS)}
         self.counts = {name: self.words["counts"].at(n, "i64") for n, name in enumerate(_COUNTS)}
+        self._shortened = self.alloca("i64")
+        """How often steps were shortened as they were not clear."""
 
     def write(self) -> None:
         """Write the loop."""
         attempt, finish, _ = self.texts.evaluations
         self._start()
+        self._shortened.store(self.const(0))
         t_end, h_max = self._scalar("t_end"), self._scalar("h_max")
         with self.repeat():
             t, n, h = self._scalar("t"), self.counts["steps"].load("i64"), self._scalar("h")
@@ -124,9 +138,11 @@ class _Advance(Builder):
             for name, x in (("most", self._scalar("most")), ("h", length), ("since", t - self._scalar("t_force"))):
                 self.call("@set", self._tile(name), x)
             self._run("attempt", attempt)
+            self._retry_unless_clear()
             factor = self._judged(length)
             self._close()
             self._run("finish", finish)
+            self._retry_unless_clear()
             t1 = last.select(t_end, t + length)
             self._store_step(n, t1)
             self._run("renew")
@@ -140,15 +156,18 @@ class _Advance(Builder):
         given = {"y_q": "q", "y_v": "v"} | {name: name for name in ("numbers", "tau", "slant")}
         if self.m.has_external:
             given |= {name: name for name in ("external", "external_slant")}
+        if self.m.holding is not None:
+            given["held"] = "held"
         for name, source in given.items():
             self.call("@splat", self.words[source], self._tile(name), self.places[name].size)
         for k in range(self.places["y_w"].size):
             self.call("@set", self._tile("y_w").at(k, self.m.target.vector), self.const(0.0, "double"))
         self.call("@set", self._tile("since"), self._scalar("t") - self._scalar("t_force"))
-        if self.m.closure is not None:
-            for name, x in (("one", 1.0), ("valid", 1.0), ("drop", self.m.closure.drop)):
-                self.call("@set", self._tile(name), self.const(x, "double"))
+        if self.m.projection is not None:
+            self._run("reset")
         self._run("first", 1)
+        if self.m.projection is not None:
+            self._stop_if(self._is_unclear, "unclear")
         self._extract("a0", "k_v")
 
     def _judged(self, length: Value) -> Value:
@@ -165,26 +184,31 @@ class _Advance(Builder):
 
     def _close(self) -> None:
         """Project the end of an accepted step onto closed loops."""
-        closure = self.m.closure
-        if closure is None:
-            return
-        self._run("open")
-        start = self._tile("off").load("double")
-        with self.repeat():
-            k, off = self.carried(0), self.carried(start)
-            self.leave_unless((off.value > closure.closed) & (k.value < closure.rounds))
-            self._run("newton")
-            self._stop_unless_clear()
-            now = self._tile("off").load("double")
-            self.leave_unless(now < off.value)
-            self._run("closer")
-            k.next, off.next = k.value + 1, now
-        self._stop_if(~(off.value <= closure.open), "unclear")
-        self._run("keep")
-        self._stop_unless_clear()
+        if self.m.projection is not None:
+            self.m.projection.emit(self, self._run, self.words["workspace"])
+            self._retry_unless_clear()
 
-    def _stop_unless_clear(self) -> None:
-        self._stop_if(~(self._tile("valid").load("double") > 0.5), "unclear")
+    @property
+    def _is_unclear(self) -> Value:
+        """Test whether some solution of the constraints was not clear."""
+        return ~(self._tile("valid").load("double") > 0.5)
+
+    def _retry_unless_clear(self) -> None:
+        """Try a shorter step if a solution was not clear, as its stages may lead past a singular position.
+
+        After some of these, or with fixed steps, stop before the step.
+        """
+        if self.m.projection is None:
+            return
+        with self.if_(self._is_unclear):
+            done = self._shortened.load("i64")
+            self._stop_if(done >= (_SHORTENED if self.texts.law else 0), "unclear")
+            self._shortened.store(done + 1)
+            self.scalars["h"].store(self._scalar("h") * _SHORTER)
+            self.scalars["most"].store(self.const(1.0, "double"))
+            self._count("rejected", 1)
+            self._run("reset")
+            self.again()
 
     def _store_step(self, n: Value, t1: Value) -> None:
         """Write the end of an accepted step to row n of the buffers, and its dense output if that is wanted."""
@@ -200,10 +224,11 @@ class _Advance(Builder):
                     at += part.size
         words["t_out"].store(t1, n)
         stored = {"q": "end_q", "v": "end_v", "w": "end_w", "a": "rate_v"}
-        if self.m.closure is not None:
+        if self.m.projection is not None:
             stored |= {"open_q": "open_q", "open_v": "open_v"}
             if not self.texts.evaluations[1]:
                 self._run("slope", 1)
+                self._retry_unless_clear()
         for name, tile in stored.items():
             size = self.places[tile].size
             self.call("@extract", words[f"{name}_out"].at(n * size, "double"), self._tile(tile), size)
@@ -229,8 +254,6 @@ class _Advance(Builder):
         self.call(f"@{sequence}", self.words["workspace"], self.words["datas"])
         if evaluations:
             self._count("evaluations", evaluations)
-            if self.m.closure is not None:
-                self._stop_unless_clear()
 
     def _count(self, name: str, by: int) -> None:
         self.counts[name].store(self.counts[name].load("i64") + by)

@@ -19,6 +19,7 @@ from ..trace.rolled_tables import Data
 __all__ = [
     "ADVANCE_POINTERS",
     "ADVANCE_WORDS",
+    "MOST_HELD",
     "ROLLOUT_WORDS",
     "STATUSES",
     "Closing",
@@ -35,7 +36,7 @@ ROLLOUT_WORDS = (
     *("goal", "goal_stride", "goal_step"),
     *("q_out", "q_stride", "q_row", "v_out", "v_stride", "v_row"),
     *("steps", "every", "first", "end", "last"),
-    *("workspace", "numbers", "datas"),
+    *("workspace", "numbers", "limits", "datas"),
 )
 """The arguments of `@rollout`, as 64-bit words: addresses, and bytes between neighbours. If the stride of a step is 0,
 one row serves all steps."""
@@ -43,8 +44,10 @@ one row serves all steps."""
 ADVANCE_POINTERS = (
     *("q", "v", "tau", "slant", "external", "external_slant", "numbers", "scalars", "counts", "workspace", "datas"),
     *("a0", "t_out", "q_out", "v_out", "a_out", "w_out", "dense_out", "rejected_out", "tried_q", "tried_v"),
-    *("open_q_out", "open_v_out"),
+    *("open_q_out", "open_v_out", "held"),
 )
+MOST_HELD = 12
+"""The most joints that rest on stops in compiled steps."""
 ADVANCE_WORDS = (*ADVANCE_POINTERS, "capacity")
 """The words that `@advance` takes; the address of dense output is 0 if it is not wanted."""
 STATUSES = ("end", "full", "too-small", "unclear")

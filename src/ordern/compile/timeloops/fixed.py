@@ -6,30 +6,65 @@ the same numbers, so that a trajectory does not depend on its place in the batch
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...model import Model
 from ..emit.builder import Builder, Value
 from ..emit.target import Target
 from ..run.engine import compile_object
-from .code import ROLLOUT_WORDS, LoopCode
+from .code import ROLLOUT_WORDS, Closing, LoopCode
+from .impacts import Impacts, any_lane
 from .machine import Emitter, Kernels, Tile
+from .projection import Projection
 
 __all__ = ["compile_rollout"]
 
 
-def compile_rollout(model: Model, kernels: Kernels, step: Callable[[Any, Tile, Tile], tuple[Tile, Tile]]) -> LoopCode:
-    """Return the machine code of the loop around a step, a function (m, q, v) -> (q, v) over the machine m."""
+def compile_rollout(
+    model: Model,
+    kernels: Kernels,
+    step: Callable[[Any, Tile, Tile], tuple[Tile, Tile]],
+    closing: Closing | None = None,
+    limited: Sequence[tuple[int, int]] = (),
+) -> LoopCode:
+    """Return the machine code of the loop around a step, a function (m, q, v) -> (q, v) over the machine m.
+
+    A trajectory whose loops cannot be kept closed, or not in a clear way, goes on as NaN. The joints of a tree bounce
+    off their stops if the places of `limited` coordinates and of their rates are given.
+    """
     m = Emitter(kernels, model, works=False)
-    q, v = m.tile(model.nq), m.tile(model.nv)
+    projection = None if closing is None else Projection(m, closing)
+    impacts = Impacts(m, limited) if limited else None
+    q, v, before = m.tile(model.nq), m.tile(model.nv), m.tile(model.nv)
+    if impacts is not None:
+        m.copy(v, before)
     q1, v1 = step(m, q, v)
-    m.copy(v1, v)  # a position may be a velocity's tile, but not the other way round
-    m.copy(q1, q)
-    m.sequence("step")
+    if projection is None:
+        m.copy(v1, v)  # a position may be a velocity's tile, but not the other way round
+        m.copy(q1, q)
+        m.sequence("step")
+    else:
+        m.sequence("step")
+        for found, to in zip(projection.write(q1, v1), (q, v), strict=True):
+            _copy_valid(m, projection.valid, found, to)
+        m.sequence("renew")
+    if impacts is not None:
+        impacts.write(q, v, before)
     emitted = m.finish()
-    text = "\n".join([emitted.text, _lanes(m.target), _rollout(m, q, v)])
+    text = "\n".join([emitted.text, _lanes(m.target), _rollout(m, q, v, impacts)])
     return kernels.code(compile_object(text), emitted.workspace)
+
+
+def _copy_valid(m: Emitter, valid: Tile, source: Tile, to: Tile) -> None:
+    """Copy a value, or NaN in the lanes that are not valid."""
+    m.function(
+        to.size,
+        lambda e: e.store_at(
+            e.select_less(e.constant(0.5), e.once(valid), e.load_at(source), e.constant(math.nan)), to
+        ),
+    )
 
 
 def _lanes(target: Target) -> str:
@@ -43,14 +78,17 @@ def _lanes(target: Target) -> str:
     return b.text("@lanes")
 
 
-def _rollout(m: Emitter, q: Tile, v: Tile) -> str:
+def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None) -> str:
     """Return the IR text of @rollout: tiles of trajectories, one after the other."""
     b = Builder(("ptr %words",))
-    pointers = {"q0", "v0", "tau", "external", "goal", "q_out", "v_out", "workspace", "numbers", "datas"}
+    pointers = {"q0", "v0", "tau", "external", "goal", "q_out", "v_out", "workspace", "numbers", "limits", "datas"}
     word = {name: b.arguments[0].load("ptr" if name in pointers else "i64", k) for k, name in enumerate(ROLLOUT_WORDS)}
     rows, workspace, datas = b.alloca(f"[{m.target.lanes} x ptr]"), word["workspace"], word["datas"]
     tiles = {"q0": q, "v0": v, "q": q, "v": v, "tau": m.applied, "external": m.external, "goal": m.goal}
     forces = ["tau", *(["external"] if m.has_external else []), *(["goal"] if m.feedback else [])]
+
+    def run(sequence: str) -> None:
+        b.call(f"@{sequence}", workspace, datas)
 
     def move(verb: str, name: str, t: Value, shift: Value | int = 0) -> None:
         """Load or store one row of each trajectory."""
@@ -65,7 +103,14 @@ def _rollout(m: Emitter, q: Tile, v: Tile) -> str:
             for name in forces:
                 with b.if_(word[f"{name}_step"].differs(0)):
                     move("load", name, t, k * word[f"{name}_step"])
-            b.call("@step", workspace, datas)
+            run("step")
+            if m.projection is not None:
+                m.projection.emit(b, run, workspace)
+                run("renew")
+            if impacts is not None:
+                run("touch")
+                with b.if_(any_lane(b, m, workspace.at(impacts.touched.at, m.target.vector))):
+                    run("strike")
             rest = left.value - 1
             due = rest.equals(0)
             left.next, stored.next = due.select(word["every"], rest), stored.value + due.to("zext", "i64")
@@ -73,11 +118,15 @@ def _rollout(m: Emitter, q: Tile, v: Tile) -> str:
                 for name in ("q", "v"):
                     move("store", name, t, stored.next * word[f"{name}_row"])
 
-    b.call("@start", workspace, datas)
+    run("start")
     b.call("@splat", word["numbers"], workspace.at(m.numbers.at, m.target.vector), m.numbers.size)
+    if impacts is not None:
+        b.call("@splat", word["limits"], workspace.at(impacts.limits.at, m.target.vector), impacts.limits.size)
     with b.if_(word["first"] < word["end"]), b.counted(word["end"], word["first"], m.target.lanes) as t:
         for verb, names in (("load", ["q0", "v0", *forces]), ("store", ["q", "v"])):
             for name in names:
                 move(verb, name, t)
+        if m.projection is not None:
+            run("reset")
         steps(t)
     return b.text("@rollout", internal=False)

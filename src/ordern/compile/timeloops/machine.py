@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...algorithms import find
-from ...graph import Graph, Node, count, live, where_less
+from ...graph import Graph, Node, count, live
 from ...joints import Joint
 from ...model import Model
 from ...records import dataclass
@@ -29,7 +29,11 @@ from ..trace.layout import Layout, Operand
 from ..trace.roll import trace_rolled
 from ..trace.rolled_count import estimate
 from ..trace.unroll import emit_unrolled, trace_unrolled
-from .code import Closing, LoopCode
+from .code import LoopCode
+
+if TYPE_CHECKING:
+    from .holding import Holding
+    from .projection import Projection
 
 __all__ = ["Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_request"]
 
@@ -126,15 +130,20 @@ class Emitter:
     `@{name}` of a sequence calls its operations one after the other, with the workspace and the kernels' tables.
     """
 
-    def __init__(self, kernels: Kernels, model: Model, works: bool, closure: Closing | None = None) -> None:
-        self.kernels, self.model, self.works, self.closure = kernels, model, works, closure
+    def __init__(self, kernels: Kernels, model: Model, works: bool) -> None:
+        self.kernels, self.model, self.works = kernels, model, works
+        self.projection: Projection | None = None
+        """Keeps loops closed, if there are any to be projected."""
+        self.holding: Holding | None = None
+        """Keeps joints at rest, if there are stops."""
         self.target = kernels.target
         self.flat = is_flat(model)
         self.feedback = "difference" in kernels.requests
         self._end = 0
         self._functions: list[str] = []
         self._sequence = _calls()
-        self._results: dict[str, Tile] = {}
+        self.results: dict[str, Tile] = {}
+        """Where kernels write."""
         self._copied: dict[Tile, Tile] = {}
         nq, nv = model.nq, model.nv
         self.q, self.v, self.force = self.tile(nq), self.tile(nv), self.tile(nv)
@@ -152,7 +161,7 @@ class Emitter:
         at = self.numbers.at
         self.h, self.smoothing, self.since, self.rtol, self.atol = (Tile(at + k, 1) for k in range(5))
         self.stiffness, self.damping = Tile(at + 5, nv), Tile(at + 5 + nv, nv)
-        self._arguments = {
+        self.arguments: dict[str, tuple[Tile, ...]] = {
             "dynamics": (self.q, self.v, self.force),
             "passive": (self.q, self.v, self.smoothing),
             "integrate": (self.q, self.v, self.h),
@@ -164,27 +173,7 @@ class Emitter:
             "external_force": (self.q, self.loads),
         }
         for name, request in kernels.requests.items():
-            self._results[name] = self.tile(layout_of(request, 1).output.size)
-        if closure is not None:
-            self._prepare(closure)
-
-    def _prepare(self, closure: Closing) -> None:
-        """Reserve memory for the projection onto closed loops."""
-        nv, solved = self.model.nv, self._results["closed_solve"]
-        self.rows, nothing = self.tile(self.model.nc), self.tile(nv)
-        self.one, self.drop, self.valid = self.tile(1), self.tile(1), self.tile(1)
-        self.off = self.tile(1)
-        """The largest residual of the position that was tried last."""
-        self.closed_q, self.closed_v = self.tile(self.model.nq), self.tile(nv)
-        self.change = Tile(solved.at, nv)
-        drop = (self.drop,) if closure.left_out else ()
-        self._arguments |= {
-            "dynamics": (self.q, self.v, self.force, *drop),
-            "closed_solve": (self.q, nothing, self.rows, *drop),
-            "close": (self.q, self.change, self.one),
-            "loop_residual": (self.q,),
-            "loop_rate": (self.q, self.v),
-        }
+            self.results[name] = self.tile(layout_of(request, 1).output.size)
 
     def tile(self, size: int) -> Tile:
         """Reserve memory, of whole blocks, so that states can be transposed into it."""
@@ -221,9 +210,9 @@ class Emitter:
             return self._call("integrate"), after
         self.copy(v, self.v)
         self.copy(a, self.force)
-        self._kernel("euler_position")  # once in a step, at its end: results need no memory of their own
-        self._kernel("euler_velocity")
-        return self._results["euler_position"], self._results["euler_velocity"]
+        self.kernel("euler_position")  # once in a step, at its end: results need no memory of their own
+        self.kernel("euler_velocity")
+        return self.results["euler_position"], self.results["euler_velocity"]
 
     def project(self, q: Tile) -> Tile:
         """Return positions with quaternions of unit length."""
@@ -268,82 +257,6 @@ class Emitter:
             self.function(error.size, body, after_it)
         return made
 
-    # projection onto closed loops ----------------------------------------------------------------------------------
-
-    def write_projection(self, q: Tile, v: Tile) -> tuple[Tile, Tile]:
-        """Write the sequences that close the loops of a state; return where the closed state will be.
-
-        "open" computes the residual, "newton" tries a correction, "closer" takes it over, and "keep" corrects the
-        velocity.
-        """
-        self.copy(q, self.closed_q)
-        self.copy(v, self.closed_v)
-        self.copy(self.closed_q, self.q)
-        self._residual()
-        self.sequence("open")
-        self._solve(self.closed_q, "loop_residual")
-        self._kernel("close")
-        self.copy(self._results["close"], self.q)
-        self._residual()
-        self.sequence("newton")
-        self.copy(self._results["close"], self.closed_q)
-        self.sequence("closer")
-        self.copy(self.closed_q, self.q)
-        self.copy(self.closed_v, self.v)
-        self._kernel("loop_rate")
-        self._solve(self.closed_q, "loop_rate")
-        self.function(
-            self.model.nv,
-            lambda e: e.store_at(e.binary("fadd", e.load_at(self.closed_v), e.load_at(self.change)), self.closed_v),
-        )
-        self.sequence("keep")
-        return self.closed_q, self.closed_v
-
-    def _solve(self, q: Tile, name: str) -> None:
-        """Find the smallest motion that takes the result of a kernel to zero."""
-        result = self._results[name]
-        self.function(result.size, lambda e: e.store_at(e.negate(e.load_at(result)), self.rows))
-        self.copy(q, self.q)
-        self._kernel("closed_solve")
-        self._check("closed_solve", "fabs" if self.closure and self.closure.left_out else "")
-
-    def _residual(self) -> None:
-        """Compute the residual, and the largest part of it; mark a state that is not finite."""
-        self._kernel("loop_residual")
-        result = self._results["loop_residual"]
-
-        def largest(x: list[Any]) -> list[Any]:
-            *rows, valid = x
-            most, total = rows[0] * 0.0, rows[0] * rows[0]
-            for y in rows:
-                size = where_less(y, 0.0, -y, y)
-                most = where_less(most, size, size, most)
-            for y in rows[1:]:
-                total = total + y * y
-            return [most, where_less(total, 1e300, valid, 0.0)]
-
-        parts = [Tile(result.at + k, 1) for k in range(result.size)]
-        self.scalar_function([*parts, self.valid], [self.off, self.valid], largest)
-
-    def _check(self, name: str, size: str = "fabs") -> None:
-        """Mark the state unless a solution is clear: large pivots, and the right number of rows left out."""
-        closure, result, nv = self.closure, self._results[name], self.model.nv
-        assert closure is not None
-        parts = [Tile(result.at + k, 1) for k in range(nv, result.size)]
-
-        def clear(x: list[Any]) -> list[Any]:
-            *forces, pivot, valid = x
-            pivot = where_less(pivot, 0.0, -pivot, pivot) if size else pivot
-            valid = where_less(closure.least, pivot, valid, 0.0)
-            if closure.left_out:
-                count: Any = 0.5 - closure.left_out
-                for f in forces:
-                    count = count + where_less(0.0, where_less(f, 0.0, -f, f), 0.0, 1.0)
-                valid = where_less(0.0, count, where_less(count, 1.0, valid, 0.0), 0.0)
-            return [valid]
-
-        self.scalar_function([*parts, self.valid], [self.valid], clear)
-
     def scalar_function(
         self, inputs: Sequence[Tile], outputs: Sequence[Tile], function: Callable[[list[Any]], Sequence[Any]]
     ) -> None:
@@ -373,13 +286,14 @@ class Emitter:
 
     def _call(self, name: str) -> Tile:
         """Call a kernel; return a copy of its result."""
-        self._kernel(name)
-        result = self._results[name]
+        self.kernel(name)
+        result = self.results[name]
         made = self.tile(result.size)
         self.copy(result, made)
         return made
 
-    def _kernel(self, name: str, part: str = "body") -> None:
+    def kernel(self, name: str, part: str = "body") -> None:
+        """Call a kernel."""
         ws, datas = self._sequence.arguments
         place = sorted(self.kernels.requests).index(name)
         self._sequence.call(f"@{name}_{part}", datas.load("ptr", place), ws)
@@ -389,9 +303,9 @@ class Emitter:
         self.copy(v, self.v)
         passive = "passive" in self.kernels.requests
         if passive:
-            self._kernel("passive")
+            self.kernel("passive")
         if self.feedback:
-            self._kernel("difference")
+            self.kernel("difference")
 
         def at_stage(e: _Numbers, value: Tile, slant: Tile) -> str:
             """Return a force at the time of the stage; within a fixed step it is constant."""
@@ -404,19 +318,19 @@ class Emitter:
             self.function(
                 self.loads.size, lambda e: e.store_at(at_stage(e, self.external, self.external_slant), self.loads)
             )
-            self._kernel("external_force")
+            self.kernel("external_force")
 
         def body(e: _Numbers) -> list[str]:
             force, speed = at_stage(e, self.applied, self.slanted), e.load_at(self.v)
             if self.has_external:
-                force = e.binary("fadd", force, e.load_at(self._results["external_force"]))
+                force = e.binary("fadd", force, e.load_at(self.results["external_force"]))
             if self.feedback:
-                pull = e.binary("fmul", e.load_at(self.stiffness), e.load_at(self._results["difference"]))
+                pull = e.binary("fmul", e.load_at(self.stiffness), e.load_at(self.results["difference"]))
                 brake = e.binary("fmul", e.load_at(self.damping), speed)
                 force = e.binary("fadd", force, e.binary("fsub", pull, brake))
             powers = [force]
             if passive:
-                powers.append(e.load_at(self._results["passive"]))
+                powers.append(e.load_at(self.results["passive"]))
                 force = e.binary("fadd", force, powers[-1])
             e.store_at(force, self.force)
             return [e.binary("fmul", x, speed) for x in powers] if works else []
@@ -427,12 +341,15 @@ class Emitter:
                 e.store(e.negate(sums[1]) if passive else e.constant(0.0), "%ws", works.at + 1)
 
         self.function(self.force.size, body, after)
-        if self.closure is None:
+        if self.projection is None and self.holding is None:
             return self._call("dynamics")
-        self._kernel("dynamics")
-        self._check("dynamics")
+        self.kernel("dynamics")
+        if self.projection is not None:
+            self.projection.check("dynamics")
+        if self.holding is not None:
+            self.holding.apply(Tile(self.results["dynamics"].at, self.v.size))
         made = self.tile(self.v.size)
-        self.function(made.size, lambda e: e.store_at(e.load_at(self._results["dynamics"]), made))
+        self.function(made.size, lambda e: e.store_at(e.load_at(self.results["dynamics"]), made))
         return made
 
     def function(
@@ -457,6 +374,14 @@ class Emitter:
         self._functions.append(e.text(name))
         self._sequence.call(name, self._sequence.arguments[0])
 
+    def include(self, text: str) -> None:
+        """Add a function."""
+        self._functions.append(text)
+
+    def call(self, name: str) -> None:
+        """Call a function of the workspace and the kernels' tables."""
+        self._sequence.call(name, *self._sequence.arguments)
+
     def sequence(self, name: str) -> None:
         """Make one function of all calls since the last sequence."""
         self._functions.append(self._sequence.text(f"@{name}"))
@@ -467,13 +392,13 @@ class Emitter:
         texts, end = [declarations(self.target), tile_functions(self.target)], self._end
         for name in sorted(self.kernels.requests):
             plain = layout_of(self.kernels.requests[name], self.target.lanes)
-            tiles = tuple(tile.at for tile in self._arguments[name])
+            tiles = tuple(tile.at for tile in self.arguments[name])
             inputs: tuple[Operand, ...] = plain.inputs
-            placed = _Placed(inputs, plain.output, plain.lanes, tiles, self._results[name].at, self._end)
+            placed = _Placed(inputs, plain.output, plain.lanes, tiles, self.results[name].at, self._end)
             text, size = self.kernels.text(name, placed)
             texts.append(text)
             end = max(end, size)
-            self._kernel(name, "init")
+            self.kernel(name, "init")
         self.sequence("start")
         return Emitted("\n".join([*texts, *self._functions, attributes(self.target)]), end)
 

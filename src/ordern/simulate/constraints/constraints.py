@@ -82,8 +82,13 @@ class Rows(Protocol):
     def lower_bound(self, q: Array, rank: int) -> Array | None:
         """Return a bound below the smallest singular value, (n,), where it is cheap and positive; else None."""
 
-    def acceleration(self, q: Array, v: Array, force: Array, t: Any, method: str | None, pull: Any, rank: int) -> Array:
-        """Return accelerations by joint forces; `pull` is (alpha, beta) of Baumgarte's stabilisation, or None."""
+    def acceleration(
+        self, q: Array, v: Array, force: Array, t: Any, method: str | None, pull: Any, rank: int
+    ) -> Array | None:
+        """Return accelerations by joint forces; `pull` is (alpha, beta) of Baumgarte's stabilisation, or None.
+
+        Return None where the rank is not clear.
+        """
 
     def solve(self, q: Array, x: Array, c: Array, t: Any, rank: int, positions: bool) -> Array | None:
         """Solve M a = x + K^T lambda, K a = c; return None where the rank is not clear.
@@ -142,6 +147,8 @@ class Constraints:
         self.residual, self.rate, self.bias, self.jacobian = rows.residual, rows.rate, rows.bias, rows.jacobian
         self.narrow, self.sigma, self.listed = rows.narrow, rows.sigma, rows.listed
         self._at_once = strong and not rows.ranked
+        self.sparing = False
+        """Whether single states are solved by pieces: if compiled steps solve all others, nothing more is compiled."""
         self._no_force, self._no_change = np.zeros(rows.robot.nv), np.zeros(rows.nc)
 
     @classmethod
@@ -151,15 +158,19 @@ class Constraints:
 
     def with_rank(self, rank: int) -> Constraints:
         """Return the same rows, of which this many count."""
-        return Constraints(self.rows, rank, True)
+        found = Constraints(self.rows, rank, True)
+        found.sparing = self.sparing
+        return found
 
     # ---- motion
 
     def acceleration(self, q: Array, v: Array, force: Array, t: Any, method: str | None, pull: Any) -> Array:
         """Return accelerations by joint forces; `pull` is (alpha, beta) of Baumgarte's stabilisation, or None."""
-        if self._at_once:
+        spare = self._at_once or (self.sparing and q.ndim == 1)
+        found = None if spare else self.rows.acceleration(q, v, force, t, method, pull, self.rank)
+        if found is None:
             return self._by_pieces(q, force - self.robot.bias_force(q, v), -self.bias(q, v, t), t)
-        return self.rows.acceleration(q, v, force, t, method, pull, self.rank)
+        return found
 
     def solve(self, q: Array, x: Array | None, c: Array | None, t: Any, positions: bool = False) -> Array:
         """Solve M a = x + K^T lambda, K a = c, (..., nv): responses to impulses, and smallest corrections."""
@@ -167,7 +178,8 @@ class Constraints:
         if not self.nc:
             return self.robot.mass_matrix_solve(q, x)
         c = self._no_change if c is None else c
-        found = None if self._at_once else self.rows.solve(q, x, c, t, self.rank, positions)
+        spare = self._at_once or (self.sparing and q.ndim == x.ndim == c.ndim == 1)
+        found = None if spare else self.rows.solve(q, x, c, t, self.rank, positions)
         return self._by_pieces(q, x, c, t) if found is None else found
 
     def _by_pieces(self, q: Array, x: Array, c: Array, t: Any) -> Array:
@@ -237,6 +249,22 @@ class Constraints:
             return np.ones(len(q))
         bound = self.rows.lower_bound(q, self.rank)
         return np.asarray(self.sigma(q, t)[:, self.rank - 1]) if bound is None else bound
+
+    def margin(self, q: Array, t: Any, least: float) -> Array:
+        """Return how far `smallest` is above a number, (n,); of positions far from it something smaller."""
+        if self.rank < self.nc or not self.rank or len(q) == 1:
+            return self.smallest(q, t) - least
+        K = self.narrow(q, t)
+        try:
+            inverse = np.linalg.inv(K @ np.swapaxes(K, -1, -2))
+        except np.linalg.LinAlgError:
+            return self.smallest(q, t) - least
+        total = np.einsum("nii->n", inverse)  # of all 1 / sigma^2
+        bound = np.where(total > 0.0, total, np.inf) ** -0.5
+        near = np.flatnonzero(~(bound > 2.0 * least))
+        if near.size:
+            bound[near] = self.smallest(q[near], np.broadcast_to(t, (len(q),))[near])
+        return np.asarray(bound - least)
 
     def neighbours(self, q: Array, t: float) -> Array:
         """Return closed positions (n, nq) next to one."""

@@ -39,6 +39,7 @@ class JointStops:
                 Phase.END if self.ends else Phase.STOP,
                 together=bool(options.switches),
                 subject=s,
+                over=self._inside_over(k) if s.own else None,
             )
             for k, s in enumerate(stops)
         ]
@@ -49,6 +50,11 @@ class JointStops:
         """Return how far a joint is inside of a limit; a joint that rests on the limit does not reach it again."""
         stop = self.stops[k]
         return lambda t, q, v: 0.0 if k in self.held else stop.inside(q)
+
+    def _inside_over(self, k: int) -> Callable[[Array, Array, Array], Array]:
+        """Return the same function of many states, for a joint of the tree."""
+        s = self.stops[k]
+        return lambda t, q, v: np.zeros(len(t)) if k in self.held else s.side * (q[:, s.q] - s.bound)
 
     def _ended(self, stop: Stop) -> Callable[[Run], None]:
         return lambda run: run.stop(Ending.LIMIT, f"{stop.name} at t = {run.t:.9g} s")
@@ -78,6 +84,7 @@ class JointStops:
             -1,
             Phase.STOP,
             shown=False,
+            over=lambda t, q, v: self.problem.stop_forces(t, q, v)[:, n],
         )
 
     # ---- impacts and rest

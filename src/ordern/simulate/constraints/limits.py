@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..run.chunk import Chunk
     from ..run.problem import Problem
 
-__all__ = ["MODES", "REST", "Excess", "Stop", "complementary", "impact", "limit_stops", "stops_of"]
+__all__ = ["MODES", "REST", "Excess", "Stop", "complementary", "impact", "limit_stops", "require_velocity", "stops_of"]
 
 Array = NDArray[np.float64]
 
@@ -130,12 +130,18 @@ def limit_stops(problem: Problem, mode: str, q0: Array) -> list[Stop]:
                 f"q0: {who} {s.joint!r} starts {place} beyond its {'lower' if s.side > 0 else 'upper'} limit "
                 f"{s.bound:g}; with limits={mode!r} a run starts within the limits"
             )
-        if mode == "bounce" and s.v < 0:
-            raise ArgumentError(
-                f"limits='bounce': coordinate {s.q} of {'joint' if s.own else 'loop'} {s.joint!r} has a limit, but no "
-                "velocity of its own to be reversed; use limits='stop' or 'ignore'"
-            )
+        if mode == "bounce":
+            require_velocity(s)
     return stops
+
+
+def require_velocity(s: Stop) -> None:
+    """Raise if a joint cannot bounce off a stop."""
+    if s.v < 0:
+        raise ArgumentError(
+            f"limits='bounce': coordinate {s.q} of {'joint' if s.own else 'loop'} {s.joint!r} has a limit, but no "
+            "velocity of its own to be reversed; use limits='stop' or 'ignore'"
+        )
 
 
 def impact(

@@ -25,7 +25,10 @@ _SINGULAR = 1e-5
 looked for on polynomials, which are no more accurate than some orders below."""
 _DIP = 0.5
 """A step is searched if the smallest singular value at its ends is below this part of the largest one so far."""
-_LOOKS, _ROUNDS = 33, 4
+_LOOKS, _ROUNDS = 9, 8
+_FLAT = 0.3
+"""A step in which the smallest singular value varies by less than this is not searched further: next to a singular
+position, one of nine looks is nearer to zero."""
 _MOST = 100
 _BEYOND = 1e-9
 
@@ -121,6 +124,8 @@ class LoopBooks:
             q = self.problem.project(np.ascontiguousarray(evaluate(dense[None], s)[:, :nq]))
             values = now.smallest(q, t0 + s * (t1 - t0))
             at = int(values.argmin())
+            if values[at] > _FLAT * values.max():
+                break
             low, high = s[max(0, at - 1)], s[min(len(s) - 1, at + 1)]
         if values[at] < _SINGULAR * self.largest:
             self._found(float(t0 + s[at] * (t1 - t0)), q[at], float(values[at]))
@@ -137,16 +142,16 @@ class LoopBooks:
     # ---- limits of joints that close loops
 
     def _limits(self, t: Array, q: Array) -> None:
-        now = self.problem.usual
-        along = self.problem.turns.along(now.robot, q)
-        for x in now.robot.loop_table.loops:
-            loop, at = x.loop, along[x.loop.name]
-            if not np.isfinite([*loop.lower, *loop.upper]).any():
+        robot = self.problem.usual.robot
+        along = self.problem.turns.along(robot, q)
+        for x in robot.loop_table.loops:
+            at = along.get(x.loop.name)
+            if at is None:
                 continue
-            beyond = np.maximum(np.array(loop.lower) - at, at - np.array(loop.upper)).max(axis=1)
+            beyond = np.maximum(np.array(x.loop.lower) - at, at - np.array(x.loop.upper)).max(axis=1)
             out = np.flatnonzero(beyond > _BEYOND)
             if out.size:
-                seen = self._beyond[loop.name]
+                seen = self._beyond[x.loop.name]
                 most = int(beyond.argmax())
                 if math.isnan(seen[0]):
                     seen[0] = t[out[0]]

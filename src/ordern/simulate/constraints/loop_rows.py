@@ -93,8 +93,10 @@ class LoopRows:
     def lower_bound(self, q: Array, rank: int) -> None:
         """Return None: singular values of loops are cheap."""
 
-    def acceleration(self, q: Array, v: Array, force: Array, t: Any, method: str | None, pull: Any, rank: int) -> Array:
-        """Return accelerations by joint forces; `pull` is (alpha, beta) of Baumgarte's stabilisation, or None."""
+    def acceleration(
+        self, q: Array, v: Array, force: Array, t: Any, method: str | None, pull: Any, rank: int
+    ) -> Array | None:
+        """Return accelerations by joint forces; None where the rank is not clear."""
         robot, t = self.robot, t if self.timed else None
         redundant, compiled = rank < self.nc, self._compiled and method in (None, "multipliers")
         if compiled and not redundant and pull is None:
@@ -107,6 +109,8 @@ class LoopRows:
             y = self._dropping("closed_dynamics", (q, v, force), more, rank)
             if y is not None:
                 return y
+        if compiled and pull is None:
+            return None
         if not redundant and (pull is None or not self.nc):
             return robot.forward_dynamics(q, v, force, method=method, t=t, check=False)
         known = rank if redundant else None

@@ -77,7 +77,7 @@ class SingularBand:
         if not problem.usual.rank:
             return np.ones(len(t))
         edge = BAND if problem.crossing is None else 2.0 * BAND  # so that rounding does not lead out again at once
-        return problem.usual.smallest(q, t) - edge * self.loops.largest
+        return problem.usual.margin(q, t, edge * self.loops.largest)
 
     def is_near(self, t: float, q: Array) -> bool:
         """Tell whether a position is in the band around a singular one."""

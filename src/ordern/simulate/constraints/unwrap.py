@@ -35,9 +35,10 @@ class Turns:
 
     def renew(self, robot: Robot, q: Array) -> None:
         """The run starts at this position, or goes on there with the loops of this robot."""
-        fresh = loop_positions(robot, q) if robot.loop_table.loops else np.zeros(0)
+        limited = _limited(robot)
+        fresh = loop_positions(robot, q) if limited else np.zeros(0)
         found = {}
-        for x in robot.loop_table.loops:
+        for x in limited:
             before = self._last.get(x.loop.name)
             found[x.loop.name] = fresh[x.q] if before is None else _next_to(x, fresh[x.q], before)
         self._last = found
@@ -56,13 +57,15 @@ class Turns:
 
     def along(self, robot: Robot, q: Array) -> dict[str, Array]:
         """The coordinates (n, k) at positions (n, nq) that follow the last state, by loop."""
-        at = nearest_coordinates(robot, q) if robot.loop_table.loops else np.zeros((len(q), 0))
+        limited = _limited(robot)
+        at = nearest_coordinates(robot, q) if limited else np.zeros((len(q), 0))
         found: dict[str, Array] = {}
-        for x in robot.loop_table.loops:
-            rows = [self._last[x.loop.name]]
-            for row in at[:, x.q]:
-                rows.append(_next_to(x, row, rows[-1]))
-            found[x.loop.name] = np.array(rows[1:]).reshape(len(q), x.loop.nq)
+        for x in limited:
+            rows = np.concatenate([self._last[x.loop.name][None], at[:, x.q]])
+            angles = list(x.loop.angles)
+            jumps = np.round((rows[:-1, angles] - rows[1:, angles]) / _TURN)
+            rows[1:, angles] += _TURN * np.cumsum(jumps, axis=0)
+            found[x.loop.name] = rows[1:]
         return found
 
     def look(self, robot: Robot, q: Array) -> None:
@@ -93,6 +96,11 @@ class Turns:
             if x.active or not np.isnan(mine).any():
                 self._last[x.name] = mine
         self.back()
+
+
+def _limited(robot: Robot) -> list[TracedLoop]:
+    """Return the closed loops whose joints have limits: nothing depends on the coordinates of others."""
+    return [x for x in robot.loop_table.loops if np.isfinite([*x.loop.lower, *x.loop.upper]).any()]
 
 
 def _next_to(x: TracedLoop, at: Array, before: Array) -> Array:

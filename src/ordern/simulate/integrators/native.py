@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.pipeline import Request
-from ...compile.timeloops.code import ADVANCE_WORDS, ROLLOUT_WORDS, STATUSES, Closing, LoadedLoop, LoopCode, loop_code
+from ...compile.timeloops.code import (
+    ADVANCE_WORDS,
+    MOST_HELD,
+    ROLLOUT_WORDS,
+    STATUSES,
+    Closing,
+    LoadedLoop,
+    LoopCode,
+    loop_code,
+)
 from ...errors import ArgumentError
 from ...loops.dynamics import BAUMGARTE
 from ...records import dataclass
@@ -23,7 +32,7 @@ from .tableaus import Tableau, tableau
 if TYPE_CHECKING:
     from ...robot import Robot
 
-__all__ = ["Closing", "FixedLoop", "Native", "Segment", "has_passive", "kept"]
+__all__ = ["MOST_HELD", "Closing", "FixedLoop", "Native", "Segment", "has_passive", "kept"]
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -80,6 +89,11 @@ def _requests(
     return found | {names.get(question, question): robot.kernel(question).request for question in questions}
 
 
+def _kind(loop: str, method: str, *more: Any) -> list[Any]:
+    """Return the part of the key of compiled code that its kernels do not have."""
+    return [loop, method, *(repr(x) for x in more if x)]
+
+
 def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
     """Return code that a robot keeps, made on first use."""
     return robot._kernels.kept(key, make)
@@ -88,18 +102,32 @@ def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
 class FixedLoop:
     """Steps of a fixed length over tiles of trajectories."""
 
-    def __init__(self, robot: Robot, method: str, dynamics: str | None, dtype: str, *more: str) -> None:
-        """Compile the steps of a method, with the further kernels that feedback and external forces need."""
+    def __init__(
+        self,
+        robot: Robot,
+        method: str,
+        dynamics: str | None,
+        dtype: str,
+        *more: str,
+        closing: Closing | None = None,
+        limited: tuple[tuple[int, int], ...] = (),
+    ) -> None:
+        """Compile the steps of a method, with the further kernels that feedback and external forces need.
+
+        `closing` describes the loops that are projected; others are stabilised. `limited` are the places in q and v of
+        joints that bounce off their limits.
+        """
         steps = tableau(method)
-        requests = _requests(robot, steps, dynamics, *more)
+        requests = _requests(robot, steps, dynamics, *more, closing=closing)
 
         def make() -> LoopCode:
             from ...compile.timeloops.fixed import compile_rollout
             from ...compile.timeloops.machine import Kernels
 
-            return compile_rollout(robot, Kernels(requests, dtype, None), lambda m, q, v: fixed_step(m, steps, q, v))
+            kernels = Kernels(requests, dtype, None)
+            return compile_rollout(robot, kernels, lambda m, q, v: fixed_step(m, steps, q, v), closing, limited)
 
-        code = loop_code(["rollout", method], requests, dtype, None, make)
+        code = loop_code(_kind("rollout", method, closing, limited), requests, dtype, None, make)
         self._loaded = LoadedLoop(code, requests, dtype, "rollout", ROLLOUT_WORDS)
         self._local = threading.local()
         self.rolled = code.rolled
@@ -107,12 +135,22 @@ class FixedLoop:
 
     @staticmethod
     def of(
-        robot: Robot, method: str, dynamics: str | None, dtype: str, feedback: bool, external: bool = False
+        robot: Robot,
+        method: str,
+        dynamics: str | None,
+        dtype: str,
+        feedback: bool,
+        external: bool = False,
+        closing: Closing | None = None,
+        limited: tuple[tuple[int, int], ...] = (),
     ) -> FixedLoop:
         """Return the loop of a robot, made on first use."""
-        more = [*(["difference"] if feedback else []), *(["external_force"] if external else [])]
-        key = ("rollout", method, dynamics, dtype, *more)
-        return kept(robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, *more))
+        kernels = {"difference": feedback, "external_force": external, "mass_matrix_solve": bool(limited)}
+        more = [name for name, used in kernels.items() if used]
+        key = ("rollout", method, dynamics, dtype, closing, limited, *more)
+        return kept(
+            robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, *more, closing=closing, limited=limited)
+        )
 
     def run(self, words: Mapping[str, int]) -> None:
         """Run a share of the trajectories, in this thread."""
@@ -181,8 +219,9 @@ class Native:
         lanes: int = _LANES,
         external: bool = False,
         closing: Closing | None = None,
+        holds: bool = False,
     ) -> None:
-        self.robot, self.method, self.closing = robot, tableau(method), closing
+        self.robot, self.method, self.closing, self.holds = robot, tableau(method), closing, holds
         if not robot.nv:
             raise ArgumentError(f"advance: {robot.name!r} has no freedom to move")
         self._max_step = float(max_step)
@@ -190,13 +229,15 @@ class Native:
         self._numbers = np.concatenate([[0.0, smoothing, 0.0, rtol, atol], np.zeros(2 * nv)])
         more = ["external_force"] if external else []
         self._loads = 6 * len(robot.bodies) if external else 0
-        key = ("advance", method, dynamics, lanes, closing, *more)
+        if holds and closing is None:
+            more.append("mass_matrix_solve")
+        key = ("advance", method, dynamics, lanes, closing, holds, *more)
         self._loaded = kept(robot, key, lambda: self._load(dynamics, lanes, more))
         self.rolled = self._loaded.code.rolled
         """The kernels that are compiled as loops over bodies."""
         self._workspace = self._loaded.workspace()
         own = {"numbers": self._numbers, "workspace": self._workspace, "datas": self._loaded.datas}
-        unused = dict.fromkeys(("external", "external_slant", "open_q_out", "open_v_out"), 0)
+        unused = dict.fromkeys(("external", "external_slant", "open_q_out", "open_v_out", "held"), 0)
         self._own = {name: array.ctypes.data for name, array in own.items()} | unused
         self._row = (self.method.degree + 1) * (nq + nv + 2)
 
@@ -209,10 +250,9 @@ class Native:
             from ...compile.timeloops.adaptive import compile_advance
             from ...compile.timeloops.machine import Kernels
 
-            return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method), c)
+            return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method), c, self.holds)
 
-        kind = ["advance", method.name, *([] if c is None else [repr(c)])]
-        code = loop_code(kind, requests, "float64", lanes, make)
+        code = loop_code(_kind("advance", method.name, c, self.holds), requests, "float64", lanes, make)
         return LoadedLoop(code, requests, "float64", "advance", ADVANCE_WORDS)
 
     def advance(
@@ -229,12 +269,13 @@ class Native:
         dense: bool = True,
         external: tuple[Array, Array] | None = None,
         renew: Renew | None = None,
+        held: Sequence[int] = (),
     ) -> Segment:
         """Step from a state towards t_end, which the last step meets exactly; h is the first step to try.
 
         Take at most `capacity` steps; how many a call takes does not change them. `external` forces are a value at
         t_force and a slant, each (bodies, 6). At t_end, `renew` may return other joint forces, constant until a later
-        t_end, and the steps go on.
+        t_end, and the steps go on. Joints whose velocities are `held` rest: these are zero, and stay so.
         """
         nq, nv, degree = self.robot.nq, self.robot.nv, self.method.degree
         dense = dense and degree > 0
@@ -244,9 +285,15 @@ class Native:
         if external is not None and not self._loads:
             raise ArgumentError("advance: this loop was compiled without external forces; make it with external=True")
         loads = (None, None) if external is None else [np.ravel(x) for x in external]
+        if held and not self.holds:
+            raise ArgumentError("advance: this loop was compiled without stops; make it with holds=True")
         states = {"q": (q, nq), "v": (v, nv), "tau": (tau, nv), "slant": (slant, nv)}
         if self._loads:
             states |= {"external": (loads[0], self._loads), "external_slant": (loads[1], self._loads)}
+        if self.holds:
+            listed = np.zeros(1 + MOST_HELD)
+            listed[: 1 + len(held)] = [len(held), *held]
+            states["held"] = (listed, len(listed))
         given = {name: _vector(name, x, size) for name, (x, size) in states.items()}
         for name, x in (("t", t), ("h", h), ("t_end", t_end), ("t_force", t_force)):
             if not np.isfinite(x):

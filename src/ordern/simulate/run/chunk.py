@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ from ..forces import Tabled
 from ..integrators.dense import bend, hermite
 from ..integrators.explicit import first_step, not_finite, too_small
 from ..integrators.integrator import Integrator, Settings, Step, StepFailedError
-from ..integrators.native import Closing, Native
+from ..integrators.native import MOST_HELD, Closing, Native
 from ..integrators.rk_step import Point
 from .endings import Ending
 from .problem import Problem
 
 if TYPE_CHECKING:
+    from ..constraints.limits import Stop
     from ..forces import Applied
 
 __all__ = ["Chunk", "Compiled", "Runner", "Stepwise"]
@@ -85,6 +87,10 @@ class Runner(ABC):
         If `limit` is later, the runner may go on towards it through further pieces; it then samples the controller at
         their starts.
         """
+
+    def rests(self, stops: Sequence[Stop]) -> bool:
+        """Tell whether it can take steps in which joints rest on these stops."""
+        return True
 
     @property
     @abstractmethod
@@ -207,11 +213,17 @@ class Compiled(Runner):
     native = True
 
     def __init__(
-        self, problem: Problem, settings: Settings, method: str, between: bool = True, closing: Closing | None = None
+        self,
+        problem: Problem,
+        settings: Settings,
+        method: str,
+        between: bool = True,
+        closing: Closing | None = None,
+        holds: bool = False,
     ) -> None:
         """`between` is whether anybody looks at the motion within steps: three more evaluations of each by DP8.
 
-        `closing` describes the loops that steps keep closed.
+        `closing` describes the loops that steps keep closed; if it `holds`, joints may rest on stops.
         """
         self.problem, self.settings, self._between = problem, settings, between
         self._loop = Native(
@@ -224,6 +236,7 @@ class Compiled(Runner):
             smoothing=problem.smoothing,
             external=not problem.external.absent,
             closing=closing,
+            holds=holds,
         )
         self.unclear = False
         """Whether the next step needs a decision about loops that compiled code does not make."""
@@ -232,7 +245,7 @@ class Compiled(Runner):
     def start(self, t: float, q: Array, v: Array, h: float | None, end: float = np.inf) -> None:
         """Begin at this state."""
         self._t, self._q, self._v = float(t), np.array(q), np.array(v)
-        self._new = 0
+        self._new, self.unclear = 0, False
         if not self._adaptive:
             h = self.settings.step
         elif h is None:
@@ -263,6 +276,7 @@ class Compiled(Runner):
         s = self._loop.advance(
             *(start, self._q, self._v, self._h, end, tau, slant, since, most, self._between, external),
             renew=samples if goes_on else None,
+            held=[s.v for s in self.problem.held],
         )
         n, renewals = len(s.t), list(s.renewals)
         if n:
@@ -312,6 +326,10 @@ class Compiled(Runner):
         robot = self.problem.robot
         after, before = (robot.kinetic_energy(q, v) + robot.potential_energy(q) for q, v in ((s.q, s.v), s.before))
         return np.asarray(after - before)
+
+    def rests(self, stops: Sequence[Stop]) -> bool:
+        """Tell whether these are few, and none of a joint that closes a loop."""
+        return len(stops) <= MOST_HELD and all(s.own for s in stops)
 
     @property
     def at(self) -> tuple[float, Array, Array, float]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,15 @@ from ..integrators.native import Closing
 from .chunk import Chunk, Compiled, Runner, Stepwise
 from .problem import Problem
 
+if TYPE_CHECKING:
+    from ..constraints.limits import Stop
+
 __all__ = ["Closed"]
 
 Array = NDArray[np.float64]
 
-_FEW = 8
-"""Steps in a chunk within the band of a singular position, which the motion leaves soon."""
+_FEW = 1
+"""Steps in a chunk within the band of a singular position, which the motion mostly leaves with the first step."""
 
 
 class Closed(Runner):
@@ -37,9 +41,10 @@ class Closed(Runner):
         between: bool,
         closing: Closing,
         integrator: Integrator,
+        holds: bool = False,
     ) -> None:
         self.problem = problem
-        self._compiled = Compiled(problem, settings, method, between, closing)
+        self._compiled = Compiled(problem, settings, method, between, closing, holds)
         self._stepwise = Stepwise(integrator)
         self._now: Runner = self._compiled
 
@@ -48,30 +53,39 @@ class Closed(Runner):
         self._now = self._compiled if self.problem.crossing is None else self._stepwise
         self._now.start(t, q, v, h, end)
 
+    def rests(self, stops: Sequence[Stop]) -> bool:
+        """Tell whether compiled steps can let joints rest on these stops."""
+        return self._compiled.rests(stops)
+
     @property
     def h(self) -> float | None:
         """The step that it would try next."""
         return self._now.h
 
     def run(self, end: float, most: int, limit: float) -> Chunk:
-        """Take compiled steps; if the first one is not clear, take it from Python."""
+        """Take compiled steps up to one that is not clear, and that one from Python."""
         if self._now is self._stepwise:
             return self._stepwise.run(end, min(most, _FEW), end)
-        chunk = self._compiled.run(end, most, end)
-        if len(chunk) or not self._compiled.unclear:
+        chunk = None if self._compiled.unclear else self._compiled.run(end, most, end)
+        if chunk is not None and (len(chunk) or not self._compiled.unclear):
             return chunk
         t, q, v, h = self._compiled.at
         self._stepwise.start(t, q, v, h, end)
         step = self._stepwise.run(end, 1, end)
         if len(step):
             self._compiled.start(float(step.t[-1]), step.q[-1], step.v[-1], self._stepwise.h, end)
-        return replace(step, evaluations=step.evaluations + chunk.evaluations, rejected=step.rejected + chunk.rejected)
+        if chunk is not None:
+            counts = {"evaluations": step.evaluations + chunk.evaluations, "rejected": step.rejected + chunk.rejected}
+            step = replace(step, **counts)  # type: ignore[arg-type]
+        return step
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state of the runner that takes the steps now."""
-        return {"compiled": np.array(self._now is self._compiled), **self._now.state()}
+        flags = {"compiled": self._now is self._compiled, "unclear": self._compiled.unclear}
+        return {**{name: np.array(x) for name, x in flags.items()}, **self._now.state()}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Continue from there."""
         self._now = self._compiled if state["compiled"] else self._stepwise
         self._now.restore(state)
+        self._compiled.unclear = bool(state["unclear"])

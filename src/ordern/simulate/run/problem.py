@@ -67,7 +67,7 @@ class Problem:
     ) -> None:
         self.robot, self.tau, self.external, self.smoothing = robot, tau, external, smoothing
         self.nq, self.nv, self.drift, self.pull = robot.nq, robot.nv, drift, pull
-        self.constrained, self.switched = mechanism is not None, switched
+        self.constrained, self.switched, self.sparing = mechanism is not None, switched, False
         self.mechanism: Mechanism = mechanism or LoopMechanism(robot)
         self._method, self._tree_passive = dynamics, any(c.is_passive for c in robot.joints)
         self.now: Constraints
@@ -100,6 +100,7 @@ class Problem:
     def use(self, closed: tuple[bool, ...], constraints: Constraints) -> None:
         """Keep these constraints from now on."""
         self.closed, self.now, self.usual = closed, constraints, constraints
+        constraints.sparing = self.sparing
         self.crossing, self.timed = None, constraints.timed
         self.has_passive = self._tree_passive or constraints.passive
         self.dynamics_method = self._method or constraints.rows.usual_method()
@@ -316,9 +317,11 @@ class Problem:
         self.held = tuple(stops)
         self._fixed = [s.v for s in stops if s.own]
 
-    def stop_forces(self, t: float, q: Array, v: Array) -> Array:
-        """Return the forces of the stops on the joints that rest on them, one each; negative ones pull."""
-        force = self.applied_force(t, q, v) + self.passive_force(q, v)
+    def stop_forces(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the forces of the stops on the joints that rest on them, (..., k); negative ones pull."""
+        one = np.ndim(t) == 0
+        applied = self.applied_force(t, q, v) if one else self.tau.over(t, q, v) + self.external_force(t, q, v)
+        force = applied + self.passive_force(q, v)
         return self.resting(q, v, self.free_dynamics(q, v, force, t), t)[0]
 
     def held_force(self, t: Any, q: Array, v: Array, force: Array) -> Array:

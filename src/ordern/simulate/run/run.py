@@ -50,7 +50,8 @@ _SAVE_STEPS = 20_000
 _STEPWISE, _WATCHED, _FREE = 64, 64, 2048
 """Steps in a chunk: from Python, with watchers that may end it, and without."""
 _SOON = 4
-"""Steps in the first chunk from Python after an event, as the next one may be near; then twice as many each time."""
+"""Steps in the first chunk after an event, as the next one may be near; then twice as many each time. A run that is
+stepped from Python begins so, too."""
 
 
 class Book(Protocol):
@@ -140,7 +141,7 @@ class Run:
         self._due: list[Watcher] = []
         """The watchers of this moment, in the order of their effects."""
         self._most = (_WATCHED if watchers else _FREE) if runner.native else _STEPWISE
-        self._ahead = _SOON
+        self._ahead = self._most if runner.native else _SOON
 
     # ---- the loop
 
@@ -233,9 +234,9 @@ class Run:
                     return
                 self._enter()
             end = self._next_end()
-            ahead = self._most if self.runner.native else min(self._most, self._ahead)
+            most = min(self._ahead, self.options.max_steps - self.steps)
             self._ahead = min(2 * self._ahead, self._most)
-            chunk = self.runner.run(end, min(ahead, self.options.max_steps - self.steps), self._limit(end))
+            chunk = self.runner.run(end, most, self._limit(end))
         except StepFailedError as e:
             self._fail(e)
             return
@@ -256,10 +257,14 @@ class Run:
     def _enter(self) -> None:
         """Begin a piece of smooth forces."""
         self.problem.enter(self.t, self.q, self.v)
-        self.runner = self._resting if self.problem.held and self._resting is not None else self._usual
+        self.runner = self._fitting()
         end = self.problem.end = self._next_end()
         self.runner.start(self.t, self.q, self.v, None if math.isnan(self._h) else self._h, end)
         self._fresh = False
+
+    def _fitting(self) -> Runner:
+        """Return the runner that can let joints rest on their stops."""
+        return self._usual if self._resting is None or self._usual.rests(self.problem.held) else self._resting
 
     def _next_end(self) -> float:
         """The end of the run, or of the current piece of smooth forces."""
@@ -543,5 +548,5 @@ class Run:
             if not self._fresh:
                 problem.enter(self.t, self.q, self.v)
                 problem.end = self._next_end()
-                self.runner = self._resting if problem.held and self._resting is not None else self._usual
+                self.runner = self._fitting()
                 self.runner.restore(group("runner"))

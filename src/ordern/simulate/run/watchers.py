@@ -167,19 +167,21 @@ class Tracker:
         y = evaluate(dense[:, None], np.broadcast_to(parts, (n, self.samples)))
         q = self.robot.project(np.ascontiguousarray(y[..., :nq]))
         v = np.ascontiguousarray(y[..., nq : nq + nv])
-        segments = [Segment(self.robot, float(edges[j]), float(edges[j + 1]), dense[j]) for j in range(n)]
-        times = np.array([[segment.time(float(part)) for part in parts] for segment in segments])
+        times = edges[:-1, None] + parts * np.diff(edges)[:, None]
+        times[:, -1] = edges[1:]
         known = {
             k: w.over(times.ravel(), q.reshape(-1, nq), v.reshape(-1, nv)).reshape(times.shape)
             for k, w in enumerate(self.watchers)
             if w.over is not None
         }
+        changing = [k for k in range(len(self.watchers)) if k not in known or self._may_change(k, known[k])]
         found = []
-        for j, segment in enumerate(segments):
+        for j in range(n):
             self._begins.append(self.signs.copy())
-            for i in range(self.samples):
+            segment = Segment(self.robot, float(edges[j]), float(edges[j + 1]), dense[j])
+            for i in range(self.samples if changing else 0):
                 t = float(times[j, i])
-                for k in range(len(self.watchers)):
+                for k in changing:
                     value = known[k][j, i] if k in known else self.value(k, t, q[j, i], v[j, i])
                     before, now = self.signs[k], np.sign(value)
                     if now > 0.0:
@@ -192,6 +194,14 @@ class Tracker:
                     s = self._root(segment, k, 0.0 if i == 0 else float(parts[i - 1]), float(parts[i]))
                     found.append(Found(first + j, s, segment.time(s), k, *segment.at(s)[1:]))
         return found
+
+    def _may_change(self, k: int, values: Array) -> bool:
+        """Tell whether some of these values of a watcher have another sign than the last one."""
+        if (np.sign(values) != self.signs[k]).any():
+            return True
+        if self.signs[k] > 0.0:
+            self.leaving.pop(k, None)
+        return False
 
     def _root(self, segment: Segment, k: int, s0: float, s1: float) -> float:
         """Return the root between two parts of a step at which the signs differ."""
