@@ -14,11 +14,9 @@ import pytest
 import ordern as on
 from ordern.algorithms.factors.linear import symmetric_inverse
 from ordern.algorithms.forward_dynamics.articulated_body import articulated_body
-from ordern.algorithms.forward_dynamics.composite_body import composite_body
 from ordern.algorithms.forward_dynamics.denoc import denoc
-from ordern.algorithms.forward_dynamics.symmetric import symmetric
 from ordern.algorithms.forward_dynamics.triangularized import triangularized
-from ordern.algorithms.forward_dynamics.unit_acceleration import unit_acceleration
+from ordern.algorithms.forward_dynamics.walker_orin import composite_body, symmetric, unit_acceleration
 from ordern.algorithms.registry import find
 from ordern.model import ConcreteTree
 from ordern.spatial import Identity, Transform

@@ -400,7 +400,7 @@ def test_a_polynomial_of_the_parents_velocity() -> None:
     """Inserting w = X w_p + own in the ten coefficients is the same as evaluating there."""
     rng = np.random.default_rng(2)
     coefficients = [Force.of(tuple(rng.normal(size=6).tolist())) for _ in range(10)]
-    z = Quadratic(coefficients[0], tuple(coefficients[1:4]), tuple(coefficients[4:]))
+    z = Quadratic(tuple(coefficients))
     tree = ConcreteTree(TREES["tree 0"])
     q = tree.input("q", random_state(TREES["tree 0"], 0)[0].tolist())
     own, w = (tuple(rng.normal(size=3).tolist()) for _ in range(2))

@@ -27,7 +27,7 @@ from ..model import Answer, Field, Index, Joints, Output, Tree, Values
 from ..records import dataclass
 from ..spatial import Chain, Columns, Factor, Forces, Freedoms, Motion, Subspace
 from ..spatial.linear import dot
-from .field_types import Loads, Motions, Numbers
+from .field_types import Loads, Motions, Numbers, cleared
 
 __all__ = [
     "Binding",
@@ -63,9 +63,7 @@ class Binding:
         """Sweep inward, with the m columns C_i of each body."""
         X, S, G, D = gains
         half = lower_half(m)
-        p, L, w = tree.field(Loads(m)), tree.field(Numbers(len(half))), tree.own()
-        for i, _ in tree.outward():
-            p[i], L[i] = Loads(m).zero(), Numbers(len(half)).zero()
+        p, L, w = cleared(tree, Loads(m)), cleared(tree, Numbers(len(half))), tree.own()
         for i, parent in tree.inward():
             w[i] = tuple(column - S[i].T @ f for column, f in zip(columns(i), p[i].columns, strict=True))
             p[parent] += X[i].T @ Forces(tuple(f + G[i] @ x for f, x in zip(p[i].columns, w[i], strict=True)))
@@ -138,9 +136,7 @@ def violations(tree: Tree, qdd0: Joints) -> Field[Freedoms]:
 
 def tree_sum(tree: Tree, n: int, term: Callable[[Index, Index], Freedoms]) -> Field[Freedoms]:
     """Sum n numbers, `term(body, parent)`, over all bodies: a field that has the sums at the base."""
-    total = tree.field(Numbers(n))
-    for i, _ in tree.outward():
-        total[i] = Numbers(n).zero()
+    total = cleared(tree, Numbers(n))
     for i, parent in tree.inward():
         total[parent] += total[i] + term(i, parent)
     return total

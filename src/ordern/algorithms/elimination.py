@@ -3,10 +3,11 @@
     for k = n, ..., 1:    for each freedom i above k:    U_ik = M_ik / M_kk
                           for each freedom i above k, and each j = i or above i:    M_ij -= U_ik M_jk
 
-U is unit upper triangular, D diagonal. What is above k is its own joint and those that carry it; so U has an entry for
-each freedom and those above, and nothing is filled in, where elimination from the first row would couple all branches.
-With mimic joints there are more freedoms above a freedom (see `ordern.model.freedoms`), and some entries are filled in.
-Cost: order n d^2, where d is the depth of the tree; n^3 / 6 for a chain.
+U is unit upper triangular, D diagonal. Above k are the earlier freedoms of its joint and the freedoms of the joints
+that carry it. So U has an entry for each freedom and each freedom above it, and nothing is filled in; elimination from
+the first row would couple all branches. With mimic joints there are more freedoms above a freedom (see
+`ordern.model.freedoms`), and some entries are filled in. Cost: order n d^2, where d is the depth of the tree; n^3 / 6
+for a chain.
 
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), sec. 6.5; for chains Saha 1999, appendix B.
 """

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
+from ..model import Field, Tree
 from ..records import dataclass
-from ..spatial import Columns, Force, Forces, Freedoms, Motion
+from ..spatial import Columns, FixedSize, Force, Forces, Freedoms, Motion
 
-__all__ = ["Loads", "Motions", "Numbers"]
+__all__ = ["Loads", "Motions", "Numbers", "cleared"]
 
-
-@dataclass(frozen=True)
-class Loads:
-    """The type of a field of n forces."""
-
-    n: int
-
-    def zero(self) -> Forces:
-        """Return n forces that are zero."""
-        return Forces((Force.zero(),) * self.n)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Motions:
-    """The type of a field of n motions."""
+class _Several(Generic[T]):
+    """The type of a field of several values, by the value that is zero."""
 
-    n: int
+    none: T
 
-    def zero(self) -> Columns:
-        """Return n motions that are zero."""
-        return Columns((Motion.zero(),) * self.n)
+    def zero(self) -> T:
+        """Return the value that is zero."""
+        return self.none
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """The type of a field of n numbers."""
+def Loads(n: int) -> FixedSize[Forces]:
+    """Return the type of a field of n forces."""
+    return _Several(Forces((Force.zero(),) * n))
 
-    n: int
 
-    def zero(self) -> Freedoms:
-        """Return n zeros."""
-        return Freedoms((0.0,) * self.n)
+def Motions(n: int) -> FixedSize[Columns]:
+    """Return the type of a field of n motions."""
+    return _Several(Columns((Motion.zero(),) * n))
+
+
+def Numbers(n: int) -> FixedSize[Freedoms]:
+    """Return the type of a field of n numbers."""
+    return _Several(Freedoms((0.0,) * n))
+
+
+def cleared(tree: Tree, type: FixedSize[T]) -> Field[T]:
+    """Return a field that is zero on all bodies."""
+    found = tree.field(type)
+    for i, _ in tree.outward():
+        found[i] = type.zero()
+    return found

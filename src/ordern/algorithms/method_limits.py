@@ -65,33 +65,29 @@ def only_joint_types(*types: type[Joint]) -> Reason:
     return reason
 
 
-def no_couplings(model: Model) -> str:
-    """Refuse mimic joints."""
-    found = next((c.name for c in model.joints if c.mimic), "")
-    return f"it does not handle joints that follow others, such as {found!r}" if found else ""
+def _no_followers(reason: str) -> Reason:
+    """Refuse mimic joints, for a reason that has the name of the first in the place of {!r}."""
+
+    def refuse(model: Model) -> str:
+        found = next((c.name for c in model.joints if c.mimic), "")
+        return reason.format(found) if found else ""
+
+    return refuse
 
 
-def undeclared_couplings(model: Model) -> str:
-    """Refuse mimic joints, for an algorithm from outside the library that does not declare that it handles them."""
-    found = next((c.name for c in model.joints if c.mimic), "")
-    if not found:
-        return ""
-    return (
-        f"it does not declare that it handles joints that follow others, such as {found!r}. Their accelerations and "
-        "forces are bound to those of the joints that they follow, and most recursions must do this themselves "
-        "(`tree.couplings`, `i.coupling`); if this one does, declare it with `couplings=True`"
-    )
-
-
-def no_filling_in(model: Model) -> str:
-    """Refuse mimic joints, because elimination would fill in entries between branches."""
-    found = next((c.name for c in model.joints if c.mimic), "")
-    if not found:
-        return ""
-    return (
-        "it eliminates body by body, which leaves the mass matrix of fewer bodies; with a joint that follows another, "
-        f"such as {found!r}, elimination fills in entries between branches, and the rest is not such a mass matrix"
-    )
+no_couplings = _no_followers("it does not handle joints that follow others, such as {!r}")
+"""Refuse mimic joints."""
+undeclared_couplings = _no_followers(
+    "it does not declare that it handles joints that follow others, such as {!r}. Their accelerations and "
+    "forces are bound to those of the joints that they follow, and most recursions must do this themselves "
+    "(`tree.couplings`, `i.coupling`); if this one does, declare it with `couplings=True`"
+)
+"""Refuse mimic joints, for an algorithm from outside the library that does not declare that it handles them."""
+no_filling_in = _no_followers(
+    "it eliminates body by body, which leaves the mass matrix of fewer bodies; with a joint that follows another, "
+    "such as {!r}, elimination fills in entries between branches, and the rest is not such a mass matrix"
+)
+"""Refuse mimic joints, because elimination would fill in entries between branches."""
 
 
 def no_massless_bodies(model: Model) -> str:

@@ -56,9 +56,9 @@ class Question:
     options: tuple[str, ...] = ()
     """Settings that are not numbers, such as the frame."""
     needs_inertia: bool = False
-    """Whether every joint must move some inertia, so that an answer exists."""
+    """True if every joint must move some inertia, so that an answer exists."""
     loops: bool = False
-    """Whether it depends on loops and couplings, which questions about the tree leave out."""
+    """True if it depends on loops and couplings, which questions about the tree leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ class Algorithm:
     paper: str
     equations: str
     order: str
-    """How its cost grows with the number of bodies n; d is the depth of the tree."""
+    """The order of its cost in the number of bodies n and the depth d of the tree."""
     sweeps: bool = True
-    """Whether it is made of loops over bodies alone, so that it can be compiled as loops."""
+    """True if it consists of loops over bodies alone, so that it can be compiled as loops."""
     pieces: bool = False
-    """Whether it is NumPy code around compiled functions: `function(ask, *arrays)`, see `Pieces`."""
+    """True if it is NumPy code around compiled functions: `function(ask, *arrays)`, see `Pieces`."""
     refuses: Callable[[Model], str] | None = None
     """Returns why the method cannot be used for a model; empty if it can."""
     alias_of: str = ""

@@ -1,7 +1,7 @@
 """Expressions of operators: products and sums that are simplified when they are made, and applied as sweeps.
 
-Nothing is multiplied out. A product is applied to a vector factor by factor from the right, so that an expression
-costs what its sweeps over the bodies cost: order n, however large its matrix is.
+Nothing is multiplied out. A product is applied to a vector factor by factor from the right, so that its cost is the
+cost of its sweeps over the bodies: order n, however large its matrix is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The identities by which expressions are simplified, each as the papers have it.
 
 They hold for trees as for chains: where a paper has "the link before", a tree has the sum over all children. With
-armature (A, which no paper has) D is H P H* + A; GH is then no projection, and what needs one is listed apart. A rule
-stands for its transpose too.
+armature (A, which no paper has) D is H P H* + A; GH is then not a projection, and identities that need one are listed
+apart. Each rule also gives its transpose.
 """
 
 from __future__ import annotations

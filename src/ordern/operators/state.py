@@ -1,7 +1,7 @@
 """The numbers of the operators: transforms, inertias and velocities of the bodies in one state.
 
-Everything is in each body's own frame, as users know it: `X[i]` takes motions from the parent's frame to the body's,
-so that phi(k+1, k) of the papers is X[i]^T, and `S[i]` is H*(k).
+Everything is in each body's own frame, the frame that users see: `X[i]` takes motions from the parent's frame to the
+body's, so that phi(k+1, k) of the papers is X[i]^T, and `S[i]` is H*(k).
 """
 
 from __future__ import annotations

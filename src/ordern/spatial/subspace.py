@@ -8,7 +8,7 @@ list of columns.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import overload
 
 from ..errors import TraceError
@@ -181,10 +181,9 @@ class Factor:
     inverse: tuple[Scalar, ...]
 
     @classmethod
-    def of(cls, A: Rows) -> Factor:
-        """Factorise; only the lower half of A is read."""
+    def of(cls, A: Sequence[Sequence[Scalar]], over: Callable[[int, Scalar], Scalar] = lambda i, d: 1.0 / d) -> Factor:
+        """Factorise; only the lower half of A is read. `over` inverts the pivots."""
         L: list[tuple[Scalar, ...]] = []
-        d: list[Scalar] = []
         inverse: list[Scalar] = []
         for i in range(len(A)):
             row: list[Scalar] = []
@@ -193,8 +192,7 @@ class Factor:
                 e = A[i][j] - dot(scaled, L[j]) if j else A[i][j]
                 scaled.append(e)
                 row.append(e * inverse[j])
-            d.append(A[i][i] - dot(scaled, row) if i else A[i][i])
-            inverse.append(1.0 / d[i])
+            inverse.append(over(i, A[i][i] - dot(scaled, row) if i else A[i][i]))
             L.append(tuple(row))
         return cls(tuple(L), tuple(inverse))
 

@@ -17,8 +17,7 @@ the linear half of the centroidal momentum matrix.
 
 from __future__ import annotations
 
-from ...model import Base, Field, Frame, Joints, Tree
-from ...model.port_arrays import Output
+from ...model import Base, Bodies, Frame, Joints, Output, Tree
 from ...spatial import Chain, Force, Inertia, Motion, Real
 from ...spatial.linear import Vector3, cross, matvec, scale, subtract
 from ..kinematics.pose import path_poses
@@ -88,7 +87,7 @@ def com_jacobian(tree: Tree, q: Joints, frame: Frame) -> Output:
     return J
 
 
-def _per_mass(tree: Tree, q: Joints, frame: Frame, sums: Field[Force]) -> Vector3:
+def _per_mass(tree: Tree, q: Joints, frame: Frame, sums: Bodies) -> Vector3:
     """Return the linear half of a sum over a subtree, divided by its mass, in the world's axes."""
     f = tree.frame(frame)
     m = tree.field(Real)

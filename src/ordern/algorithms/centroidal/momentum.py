@@ -18,12 +18,10 @@ Reference: Orin, Goswami and Lee 2013, eqs. (18)-(27); the rate by differentiati
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Frame, Joints, Tree
-from ...model.port_arrays import Output
+from ...graph import Scalar
+from ...model import Frame, Joints, Output, Tree
 from ...spatial import Chain, Force, Inertia, Motion
-from ...spatial.linear import Vector3, add, cross, dot, full, matmul, matvec, scale, skew, subtract
+from ...spatial.linear import Matrix3, Vector3, add, cross, dot, full, matmul, matvec, scale, skew, subtract
 from ..coriolis.rates import subspace_rates
 from ..kinematics.pose import path_poses
 from ..registry import algorithm
@@ -92,7 +90,7 @@ def centroidal_map_rate(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> Outp
     return A
 
 
-def _turned(R: Any, f: Force) -> Force:
+def _turned(R: Matrix3, f: Force) -> Force:
     """Return a force in other axes."""
     return Force(matvec(R, f.angular), matvec(R, f.linear))
 
@@ -108,7 +106,7 @@ def _inertia_rate(inertia: Inertia, v: Motion) -> Inertia:
     turn = matmul(skew(w), full(inertia.I))
     twice = 2.0 * dot(u, h)
 
-    def entry(r: int, k: int) -> Any:
+    def entry(r: int, k: int) -> Scalar:
         found = turn[r][k] + turn[k][r] - u[r] * h[k] - h[r] * u[k]
         return found + twice if r == k else found
 

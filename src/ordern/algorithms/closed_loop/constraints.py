@@ -1,12 +1,12 @@
 """Constraint equations of loops and couplings: residuals, their rates, the constraint Jacobian and its bias.
 
-    r(q, t) = 0,    dr/dt = K v + (what time alone changes),    d2r/dt2 = K a + k
+    r(q, t) = 0,    dr/dt = K v + (rates by time alone),    d2r/dt2 = K a + k
 
-The rows are those of the active loops, in the model's order, then one for each coupling. Of a loop, the residuals come
-first, then conditions on velocities alone (rolling): those rows are zero in r, and K v in dr/dt.
+The rows of the active loops come first, in the order of the model, then one row for each coupling. A loop has its
+residuals first, then its conditions on velocities alone (rolling), which are zero in r and K v in dr/dt.
 
-Row c of a loop is a function of its relative pose. By jets, how fast it changes is the power of a wrench w_c on the
-child, and minus that on the parent, along their motion; so its row of K is
+Row c of a loop is a function of its relative pose. Jets give its rate as the power of a wrench w_c on the child and of
+the opposite wrench on the parent; so its row of K is
 
     inward    K_c,i = S_i^T w_c,i,    w_c,p += X_i^T w_c,i        from the two bodies to the loop's top
 

@@ -1,8 +1,8 @@
 """The equations of motion of a robot with loops, as matrices: M a = f + K^T lambda,  K a = c, for many states.
 
-f are the joint forces less those that velocities, gravity and external forces cost, c = -k less a correction that pulls
-positions and velocities back to where loops are closed (Featherstone and Orin 2000, eqs. (18)-(20), where K is L).
-A solver is a function of (M, f, K, c), all with independent rows K: `solved` gives it those, by the decision of `rank`.
+f are the joint forces less the bias forces of velocities, gravity and external forces. c is -k less a correction that
+closes loops which are open (Featherstone and Orin 2000, eqs. (18)-(20), where K is L). A solver is a function of (M, f,
+K, c) with independent rows K, which `solved` chooses by the decision of `rank`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Equations:
     batch: tuple[int, ...]
 
     def mass(self) -> Array:
-        """M, of shape (n, nv, nv)."""
+        """Return M, of shape (n, nv, nv)."""
         return self.ask("mass_matrix", self.q)
 
     def part(self, which: Array) -> Equations:
@@ -69,7 +69,7 @@ def equations(
     t: Array | None = None,
     correction: Array | None = None,
 ) -> Equations:
-    """Ask a robot for its equations of motion at some states; arguments broadcast."""
+    """Return the equations of motion of a robot at some states; arguments broadcast."""
     q, v, tau = (np.asarray(x, np.float64) for x in (q, v, tau))
     more = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
     f = tau - ask("bias_force", q, v, **more)

@@ -1,7 +1,7 @@
 """The solution of (M + sum of F F^T) y = x in order n: of a robot some of whose bodies are held by stiff constraints.
 
-What holds a body to the ground in the direction of a force F, as strongly as F is large, is to the articulated-body
-recursion just more inertia of that body, I + F F^T; six such forces for each body make any inertia. Then as in
+A stiff constraint that holds a body to the ground in the direction of a force F, with the stiffness |F|^2, adds inertia
+to that body in the articulated-body recursion: I + F F^T. Six such forces for each body make any inertia. Then as in
 `factors.solve`. Cost: order n, however many constraints there are.
 
 Reference: S. Sathya and J. Carpentier, Constrained articulated body dynamics algorithms, 2024, for the idea; Jain 1991,
@@ -29,7 +29,7 @@ question(
 
 @algorithm("held_solve", "innovations", paper="Sathya-Carpentier 2024; Jain 1991", refuses=no_couplings)
 def held_solve(tree: Tree, q: Joints, x: Joints, *forces: Bodies) -> Answer:
-    """(M + sum of F F^T)^-1 x for position q, and six forces F on each body."""
+    """Return (M + sum of F F^T)^-1 x for position q, and six forces F on each body."""
     known = articulated(tree, q, added=lambda i: _squares(tuple(f[i] for f in forces)))
     return solved(tree, known, x, tree.output("v"))
 

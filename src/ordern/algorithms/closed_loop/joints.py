@@ -2,25 +2,27 @@
 
     q_l from the relative pose (R, p),    v_l = (S^T S)^-1 S^T V,    wrench on the child = S (S^T S)^-1 tau_l
 
-with S the joint's motions at q_l, in the child's frame: S^T of the wrench is tau_l again, and what else a wrench with
-this property may have is taken up by the constraint. It acts on the tree's joints along both sides of the loop:
+with S the joint's motions at q_l, in the child's frame: S^T of the wrench is tau_l again; any other wrench with this
+property differs from it by a constraint force. It acts on the tree's joints along both sides of the loop:
 
     inward    tau_i = S_i^T f_i,    f_p += X_i^T f_i        from the two bodies to the loop's top
 
-Angles are found without their full turns; stretches of springs count from the turn that is nearest to the rest. Loops
-that are closed by what is no joint, or by joints in series that have a motion in common, have no coordinates. Cost:
-order n.
+Angles are found without full turns; the stretch of a spring is measured from the nearest turn to its rest position.
+Loops that are closed by something other than a joint, or by joints in series with a common motion, have no coordinates.
+Cost: order n.
 
 Reference: Featherstone and Orin 2000, sec. 3.3, eq. (19): tau_a, the active forces in loop-closing joints.
 """
 
 from __future__ import annotations
 
-from ...graph import Scalar, atan2, cos, sin, sqrt
+from ...graph import Scalar, atan2, cos, sin
 from ...joints import Joint
 from ...model import Input, Joints, Loop, Number, Output, Tree
-from ...spatial import Factor, Force, Freedoms, Motion, Subspace
-from ...spatial.linear import add, dot, scale
+from ...spatial import Columns, Force, Freedoms, Motion, Subspace
+from ...spatial.linear import dot
+from ..configuration.passive import resistance
+from ..forward_dynamics.bae_haug import actuator, gram
 from ..registry import algorithm
 from .loads import LoopLoads
 from .relative import Ends, Relative
@@ -56,7 +58,7 @@ def loop_force(tree: Tree, q: Joints, along: Input) -> Output:
     loads = _cleared(tree)
     for number, loop in enumerate(tree.model.loop_table.loops):
         at, mine = ends.relative(loop), along[tree.base][loop.v]
-        loads.put(number, at, (_wrench(_motions(loop.loop, at), Freedoms(mine)),))
+        loads.put(number, at, (actuator(_motions(loop.loop, at), Freedoms(mine)),))
     return _gathered(tree, q, loads)
 
 
@@ -72,7 +74,7 @@ def loop_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> 
         S = _motions(loop.loop, at)
         v = _velocity(S, at.V)
         forces = _passive(loop.loop, _located(loop.loop, at), v, smoothing[tree.base])
-        loads.put(number, at, (_wrench(S, forces),))
+        loads.put(number, at, (actuator(S, forces),))
     return _gathered(tree, q, loads)
 
 
@@ -99,31 +101,16 @@ def _located(loop: Loop, at: Relative) -> Freedoms:
     return loop.type.locate(at.pose.rotation, at.pose.position)
 
 
-def _motions(loop: Loop, at: Relative) -> tuple[Motion, ...]:
+def _motions(loop: Loop, at: Relative) -> Subspace:
     """Return the joint's motions, in the child's frame."""
     if not isinstance(loop.type, Joint) or not loop.nv:
-        return ()
-    S: Subspace = loop.type.subspace(_located(loop, at))
-    return tuple(S.columns)
+        return Columns(())
+    return loop.type.subspace(_located(loop, at))
 
 
-def _solved(S: tuple[Motion, ...], b: tuple[Scalar, ...]) -> Freedoms:
-    """(S^T S)^-1 b."""
-    if not S:
-        return Freedoms(())
-    square = tuple(tuple(dot(x.scalars, y.scalars) for y in S) for x in S)
-    return Factor.of(square).solve(b)
-
-
-def _velocity(S: tuple[Motion, ...], V: Motion) -> Freedoms:
-    return _solved(S, tuple(dot(x.scalars, V.scalars) for x in S))
-
-
-def _wrench(S: tuple[Motion, ...], along: Freedoms) -> Force:
-    total = Force.zero()
-    for x, y in zip(S, _solved(S, along), strict=True):
-        total = Force(add(total.angular, scale(y, x.angular)), add(total.linear, scale(y, x.linear)))
-    return total
+def _velocity(S: Subspace, V: Motion) -> Freedoms:
+    """Return (S^T S)^-1 S^T V."""
+    return gram(S).solve(tuple(dot(x.scalars, V.scalars) for x in S.columns))
 
 
 def _passive(loop: Loop, q: Freedoms, v: Freedoms, smoothing: Scalar) -> Freedoms:
@@ -135,6 +122,5 @@ def _passive(loop: Loop, q: Freedoms, v: Freedoms, smoothing: Scalar) -> Freedom
         apart = near[k] - rest[k]
         near[k] = rest[k] + atan2(sin(apart), cos(apart))
     stretch = joint.difference(Freedoms(rest), Freedoms(near)) if any(loop.stiffness) else (0.0,) * joint.nv
-    sliding = (f * x / sqrt(x * x + smoothing * smoothing) if f else 0.0 for f, x in zip(loop.friction, v, strict=True))
-    terms = zip(loop.damping, v, sliding, loop.stiffness, stretch, strict=True)
-    return Freedoms(-(d * x + s + k * y) for d, x, s, k, y in terms)
+    lost = resistance(Freedoms(loop.damping), Freedoms(loop.friction), v, smoothing)
+    return -(lost + Freedoms(loop.stiffness) * stretch)

@@ -7,12 +7,12 @@ With qdd0 the accelerations of the tree without its loops, and K, k as in `const
               L lambda = -(K qdd0 + k)                                                 (21)
     outward   a' = X_i a_p,    qdd_i = qdd0_i + D_i^-1 w_i lambda - G_i^T a',    a_i = a' + S_i (qdd_i - qdd0_i)
 
-where p, w have a column for each constraint, and K_i are the columns of K for joint i. A constraint that follows
-from those before it leaves a pivot of L that is zero but for rounding: below `drop` of its diagonal, it is left out,
-and its multiplier is zero. The last number of the result is the smallest relative pivot of those that are kept: where
-it is small, dependence cannot be decided, and the result is not valid; `reduced` solves those states. It is negative
-where loops are open, or opened by the velocities: see `misfit`. Cost: order n n_c^2 + n_c^3; where a joint's branch is
-in no loop, its w is zero and costs nothing.
+where p, w have a column for each constraint, and K_i are the columns of K for joint i. A constraint that depends on
+earlier constraints leaves a pivot of L that is zero up to rounding. If it is below `drop` times its diagonal, the
+constraint is left out, and its multiplier is zero. The last number of the result is the smallest relative pivot that
+was kept. Where it is small, dependence cannot be decided, and the result is not valid; `reduced` solves such states. It
+is negative where loops are open, or opened by the velocities: see `misfit`. Cost: order n n_c^2 + n_c^3; the w of a
+joint whose branch is in no loop is zero and costs nothing.
 
 Reference: Featherstone and Orin 2000, sec. 3.4, eq. (21), method 2; M^-1 = (1 - H psi K)* D^-1 (1 - H psi K), Jain
 1991, Lemma 6.4, whose right factor takes K^T to w.
@@ -111,33 +111,25 @@ def constrained(
     return bound.corrected(qdd0, force), force, least
 
 
-def _empty(rows: Rows, drop: Scalar) -> list[tuple[Scalar, Scalar]]:
-    """Return two numbers for each row: unless the first is less than the second, the row is empty (as in `rank`)."""
-    sizes = [dot(row, row) for row in rows]
-    largest: Scalar = 1e-12
-    for size in sizes:
-        largest = where_less(largest, size, size, largest)
-    return [(1e-4 * drop * largest, size) for size in sizes]
-
-
 def factor_without_dependent(A: Rows, drop: Scalar, K: Rows) -> tuple[Factor, Scalar]:
     """Return the factors of A = K M^-1 K^T without the rows that depend on those before, and the smallest pivot left.
 
-    Of A the lower half is read.
+    Of A the lower half is read. A row of K that is empty (as in `rank`) is left out, too.
     """
-    rows = _empty(K, drop)
-    lower: list[tuple[Scalar, ...]] = []
-    inverse: list[Scalar] = []
+    sizes = [dot(row, row) for row in K]
+    largest: Scalar = 1e-12
+    for size in sizes:
+        largest = where_less(largest, size, size, largest)
     least: Scalar = 1.0
-    for i, row in enumerate(A):
-        scaled: list[Scalar] = []
-        for j in range(i):
-            scaled.append(row[j] - dot(scaled, lower[j]) if j else row[j])
-        lower.append(tuple(x * y for x, y in zip(scaled, inverse, strict=True)))
-        d = row[i] - dot(scaled, lower[i]) if i else row[i]
-        bound = where_less(*rows[i], drop * row[i], 1e300)
+
+    def over(i: int, d: Scalar) -> Scalar:
+        """Return the inverse of a pivot, or zero to leave out its row."""
+        nonlocal least
+        bound = where_less(1e-4 * drop * largest, sizes[i], drop * A[i][i], 1e300)
         pivot = where_less(bound, d, d, 1.0)
-        inverse.append(where_less(bound, d, 1.0 / pivot, 0.0))
-        relative = where_less(bound, d, pivot / where_less(0.0, row[i], row[i], 1.0), 1.0)
+        relative = where_less(bound, d, pivot / where_less(0.0, A[i][i], A[i][i], 1.0), 1.0)
         least = where_less(relative, least, relative, least)
-    return Factor(tuple(lower), tuple(inverse)), least
+        return where_less(bound, d, 1.0 / pivot, 0.0)
+
+    factor = Factor.of(A, over)
+    return factor, least

@@ -7,9 +7,9 @@
 
 Complete pivoting chooses the groups: each step takes the largest entry that is left, of all rows and columns, and the
 joint of its column becomes dependent. Rows are divided by their largest entry first, since a row may be an angle or a
-length. What remains are the independent joint accelerations y. Other positions may choose other joints. Cost: cubic; of
-n - n_c equations, that are positive definite as long as every motion that loops allow meets inertia: bodies may be
-massless.
+length. The joints that remain are independent, with the accelerations y. At other positions, other joints may be
+chosen. Cost: cubic; of n - n_c equations, that are positive definite as long as every motion that loops allow meets
+inertia: bodies may be massless.
 
 Conditioning: N has ones for the independent accelerations, and W = K_d^-1 K_i for the others. So the condition number
 of N is at most sqrt(1 + |W|^2), that of N^T M N at most (1 + |W|^2) times that of M; with an orthonormal N, by
@@ -36,7 +36,7 @@ __all__ = ["eliminated", "solve"]
 
 
 def eliminated(K: Array, c: Array) -> tuple[Array, Array, Array]:
-    """N (n, nv, nv - r), a_0 (n, nv), and the joints in order (n, nv), the r dependent ones first.
+    """Return N (n, nv, nv - r), a_0 (n, nv), and the joints in order (n, nv), the r dependent ones first.
 
     For independent rows K (n, r, nv) and right sides c (n, r), whose solutions are a = N y + a_0.
     """

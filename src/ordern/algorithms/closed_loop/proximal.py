@@ -6,16 +6,16 @@ springs have less to do, and so on:
     (M + rho K^T K) da = f + K^T (lambda + rho s) - M a,      s = c - K a
     a += da,    lambda += rho (s - K da)
 
-Each step makes what is left of a constraint smaller by 1 / (1 + rho sigma^2), with sigma the singular values of
-K M^-1/2; rho is 1e8 / (the largest sigma^2), so that three to six steps reach rounding as long as the smallest sigma is
-above a thousandth of the largest. As a is corrected by da, the rounding of large rho is corrected too. Redundant
-constraints need no care: from lambda = 0, the multipliers of least norm are reached. States that have not converged
-after `MOST` steps (nearly dependent or contradictory constraints) are done by `null-space`.
+Each step multiplies the residual of a constraint by 1 / (1 + rho sigma^2), with sigma the singular values of K M^-1/2;
+rho is 1e8 / (the largest sigma^2), so that three to six steps reach rounding as long as the smallest sigma is above a
+thousandth of the largest. As a is corrected by da, the rounding of large rho is corrected too. Redundant constraints
+need no special treatment: from lambda = 0, the iteration reaches the multipliers of least norm. States that have not
+converged after `MOST` steps (nearly dependent or contradictory constraints) are solved by `null-space`.
 
 A constraint between the base and a body is, in M + rho K^T K, more inertia of that body (`held`); M a - f is inverse
 dynamics, K^T lambda a load on bodies, K a the rate of residuals at the velocity a. So with such constraints only, a
-step is of order n + n_c, and no matrix is formed. Those between two moving bodies and couplings, n_o of them, cost n_o
-solves more and a system of n_o equations: order n n_o^2 + n_o^3.
+step is of order n + n_c, and no matrix is formed. Constraints between two moving bodies and couplings, n_o in number,
+cost n_o more solves and a system of n_o equations: order n n_o^2 + n_o^3.
 
 Reference: S. Sathya and J. Carpentier, Constrained articulated body dynamics algorithms, 2024; R. Rockafellar,
 Augmented Lagrangians and applications of the proximal point algorithm, 1976. Descends from Popov 1974 and
@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model import BASE, Frame, Model
+from ...model import BASE, Frame, Loop
 from ...records import dataclass
 from ..composed import Array, Ask, model_of
 from ..composed import steps as steps_of
@@ -59,7 +59,7 @@ class _System:
     v: Array
     tau: Array
     external: Array
-    moved: dict[str, Array | None]
+    moved: dict[str, Array]
     t: Array | None
     ground: Array
     """Rows between the base and a body."""
@@ -75,11 +75,11 @@ class _System:
     """The rate of residuals that time alone causes."""
 
     def rows(self, x: Array) -> Array:
-        """K x."""
+        """Return K x."""
         return self.ask("loop_rate", self.q, x, t=self.t) - self.zero
 
     def lacking(self, a: Array, y: Array) -> Array:
-        """f + K^T y - M a."""
+        """Return f + K^T y - M a."""
         n = len(self.q)
         loads = self.external.copy()
         np.add.at(loads, (np.arange(n)[:, None], self.bodies[None, :]), self.loads * y[:, self.ground, None])
@@ -89,7 +89,7 @@ class _System:
         return np.asarray(found)
 
     def push(self, y: Array) -> Array:
-        """K^T y."""
+        """Return K^T y."""
         nothing = np.zeros_like(y)
         return self.lacking(np.zeros_like(self.tau), y) - self.lacking(np.zeros_like(self.tau), nothing)
 
@@ -107,56 +107,44 @@ def solve(
 ) -> tuple[Array, Array, Array]:
     """Return accelerations (..., nv), multipliers (..., nc) and numbers of steps (...), -1 without convergence."""
     model = model_of(ask)
-    given: Any = (external, base_velocity, base_acceleration, t, correction)
-    q, v, tau = (np.asarray(x, np.float64) for x in (q, v, tau))
-    kinds = (2, 1, 1, 0, 1)
-    shapes = [x.shape[:-1] for x in (q, v, tau)]
-    shapes += [np.shape(x)[: np.ndim(x) - k] for x, k in zip(given, kinds, strict=True) if x is not None]
-    batch = np.broadcast_shapes(*shapes)
+    given = {"external": external, "base_velocity": base_velocity, "base_acceleration": base_acceleration}
+    given |= {"t": t, "correction": correction}
+    arrays = {name: np.asarray(x, float) for name, x in {"q": q, "v": v, "tau": tau, **given}.items() if x is not None}
+    core = {"external": 2, "t": 0}
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - core.get(name, 1)] for name, x in arrays.items()))
     n = int(np.prod(batch))
-    q, v, tau = (flat(x, batch, n) for x in (q, v, tau))
-    given = [None if x is None else flat(np.asarray(x, float), batch, n, k) for x, k in zip(given, kinds, strict=True)]
-    external, base_velocity, base_acceleration, t, correction = given
-    c = -ask("loop_bias", q, v, t=t)
-    c = c if correction is None else c - correction
-    moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
-    system = _system(ask, model, q, v, tau, external, moved, t)
-    a, lam, steps = _iterate(system, c)
+    arrays = {name: flat(x, batch, n, core.get(name, 1)) for name, x in arrays.items()}
+    system = _system(ask, **{name: x for name, x in arrays.items() if name != "correction"})
+    a, lam, steps = _iterate(system, -ask("loop_bias", system.q, system.v, t=system.t) - arrays.get("correction", 0.0))
     lost = np.flatnonzero(steps < 0)
     if lost.size:
-        E = equations(ask, *(x[lost] for x in (q, v, tau)), *(None if x is None else x[lost] for x in given))
-        s = solved(E, by_null_space)
+        s = solved(equations(ask, **{name: x[lost] for name, x in arrays.items()}), by_null_space)
         a[lost], lam[lost] = s.a, s.multipliers
     return a.reshape(*batch, model.nv), lam.reshape(*batch, model.nc), steps.reshape(batch)
 
 
 def _system(
-    ask: Ask, model: Model, q: Array, v: Array, tau: Array, external: Array | None, moved: Any, t: Array | None
+    ask: Ask, q: Array, v: Array, tau: Array, external: Array | None = None, t: Array | None = None, **moved: Array
 ) -> _System:
-    n, table = len(q), model.loop_table
+    n, model = len(q), model_of(ask)
+    table = model.loop_table
     on_ground = [x for x in table.loops if BASE in (x.loop.parent, x.loop.child) and x.loop.parent != x.loop.child]
     if model.tables.couplings:
         on_ground = []
     ground = [r for x in on_ground for r in range(x.rows.start, x.rows.stop)]
-    others = np.array([r for r in range(model.nc) if r not in set(ground)], int)
+    others = np.setdiff1d(np.arange(model.nc), ground)
     bodies = [max(x.loop.parent, x.loop.child) for x in on_ground for _ in range(x.rows.start, x.rows.stop)]
-    loads = np.zeros((n, len(ground), 6))
     W = ask("loop_wrenches", q, t=t)
-    at = 0
-    for x in on_ground:
-        size = x.rows.stop - x.rows.start
-        loads[:, at : at + size] = _on_body(ask, q, x.loop, W[:, x.rows])
-        at += size
+    loads = np.concatenate([np.zeros((n, 0, 6)), *(_on_body(ask, q, x.loop, W[:, x.rows]) for x in on_ground)], axis=1)
     K = ask("loop_jacobian", q, t=t)[:, others] if others.size else np.zeros((n, 0, model.nv))
     forces = np.zeros((n, len(model.bodies), 6)) if external is None else external
     zero = ask("loop_rate", q, np.zeros_like(v), t=t)
-    return _System(
-        ask, q, v, tau, forces, moved, t, np.array(ground, int), np.array(bodies, int), loads, others, K, zero
-    )  # fmt: skip
+    where = np.array(ground, int), np.array(bodies, int)
+    return _System(ask, q, v, tau, forces, moved, t, *where, loads, others, K, zero)
 
 
-def _on_body(ask: Ask, q: Array, loop: Any, W: Array) -> Array:
-    """Wrenches on a loop's child, in its frame there, as wrenches on the body that is not the base, in its frame."""
+def _on_body(ask: Ask, q: Array, loop: Loop, W: Array) -> Array:
+    """Return wrenches W on a loop's child, in its frame there, as wrenches on the moving body, in the body's frame."""
     A, b = loop.child_placement.R, loop.child_placement.p
     sign = 1.0
     if loop.child == BASE:  # then the child's frame is placed in the world, and the opposite acts on the parent
@@ -190,7 +178,7 @@ def _iterate(system: _System, c: Array) -> tuple[Array, Array, Array]:
 
 
 def _largest(system: _System, nc: int) -> Array:
-    """About the largest eigenvalue of K M^-1 K^T, by three steps of the power method."""
+    """Estimate the largest eigenvalue of K M^-1 K^T, by three steps of the power method."""
     n = len(system.q)
     y = np.cos(np.arange(nc))[None] + np.zeros((n, 1))
     size = np.ones(n)

@@ -1,14 +1,14 @@
 """The number of independent constraints: the one place that decides it.
 
 The rows of K have different units (an angle, a length), and a mechanism may be small or large. So each row is divided
-by its norm, but by no less than a hundredth of the largest norm: a row that vanishes, because nothing in the mechanism
-can violate it, must not be blown up to what rounding left of it. The rank is the number of singular values above a part
-`TOLERANCE` of the largest.
+by its norm, but by no less than a hundredth of the largest norm: otherwise a row that vanishes, because nothing in the
+mechanism can violate it, would become a unit row of rounding errors. The rank is the number of singular values above a
+part `TOLERANCE` of the largest.
 
-Why 1e-7: loops that are redundant are so only where they are closed. With positions that are closed to 1e-10 (what
-`assemble` and projections reach), redundant rows differ by some 1e-10, times up to a hundred for small rows. Rounding
-is far below that. On the other side, a mechanism that is nearer than 1e-7 to a singular position moves through it in
-1e-7 of a second: that it counts as singular there does not show.
+Why 1e-7: redundant loops are redundant only where they are closed. In positions that are closed to 1e-10, as `assemble`
+and projections find them, redundant rows differ by about 1e-10, times up to a hundred for small rows. Rounding is far
+below that. On the other side, a mechanism that is nearer than 1e-7 to a singular position moves through it in 1e-7 of a
+second: so counting it as singular there has no visible effect.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ class Rank:
     """(n, m, nv): with orthonormal rows; the first `rank` of them span what the constraints forbid."""
 
     def rows(self, which: Array, r: int) -> Array:
-        """(.., r, nv): orthonormal rows that forbid the same, of states whose rank is r."""
+        """Return orthonormal rows (.., r, nv) that forbid the same motions, for states whose rank is r."""
         return self.V[which, :r]
 
     def sides(self, which: Array, r: int, c: Array) -> Array:
-        """(.., r): the right sides e of `rows` a = e, for right sides c of K a = c, as near as these can be kept."""
+        """Return the right sides e (.., r) of `rows` a = e that keep K a = c as nearly as possible."""
         scaled = c / self.scale[which]
         e = (np.swapaxes(self.U[which, :, :r], -1, -2) @ scaled[..., None])[..., 0]
         return np.asarray(e / self.sigma[which, :r])
 
     def multipliers(self, which: Array, r: int, mu: Array) -> Array:
-        """(.., nc): the shortest lambda with K^T lambda = rows^T mu."""
+        """Return the shortest lambda (.., nc) with K^T lambda = rows^T mu."""
         B = self.scale[which][..., None] * self.U[which, :, :r]
         Q, R = np.linalg.qr(B)
         y = (mu / self.sigma[which, :r])[..., None]
@@ -64,7 +64,7 @@ class Rank:
 
 
 def scales(K: Array) -> Array:
-    """(n, nc): what the rows are divided by before they are compared."""
+    """Return the divisors of the rows (n, nc), by which they become comparable."""
     norms = np.linalg.norm(K, axis=-1)
     largest = norms.max(axis=-1, keepdims=True, initial=0.0)
     return np.asarray(np.maximum(np.maximum(norms, _SMALLEST_ROW * largest), _NO_ROW))
@@ -88,6 +88,6 @@ def decide(K: Array, tolerance: float = TOLERANCE, rank: int | None = None) -> R
 
 
 def groups(rank: Array) -> Iterator[tuple[int, Array]]:
-    """Ranks that occur, and which states have them."""
+    """Yield the ranks that occur, and the states that have them."""
     for r in np.unique(rank):
         yield int(r), np.flatnonzero(rank == r)

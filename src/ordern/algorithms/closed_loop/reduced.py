@@ -55,12 +55,12 @@ def _tested(E: Equations, a0: Array, tolerance: float, rank: int | None) -> Solu
 
 
 def _responses(E: Equations, K: Array) -> Array:
-    """(n, r, nv): the rows of K M^-1."""
+    """Return the rows of K M^-1 (n, r, nv)."""
     return E.ask("mass_matrix_solve", E.q[:, None, :], K) if K.shape[1] else K
 
 
 def _compliance(K: Array, Y: Array) -> Array:
-    """K M^-1 K^T, exactly symmetric."""
+    """Return K M^-1 K^T, exactly symmetric."""
     L = K @ np.swapaxes(Y, -1, -2)
     return np.asarray(0.5 * (L + np.swapaxes(L, -1, -2)))
 

@@ -2,9 +2,9 @@
 
     outward   P_i = P_p X_i,    v_i = X_i v_p + S_i qd_i,    a_i = X_i a_p + v_i x S_i qd_i + (bias)
 
-all relative to the next top of a loop inward of i, where the walk starts anew: what is inward of a loop's top does not
-enter (see `ordern.model.loops`). Relative to the parent's frame f, the child's frame c is at R = R_f^T R_c,
-p = R_f^T (p_c - p_f), and moves, in its own axes and with X from f to c, at
+all relative to the next top of a loop inward of i, where the walk starts anew: bodies inward of a loop's top have no
+effect on the loop (see `ordern.model.loops`). Relative to the parent's frame f, the child's frame c is at R = R_f^T
+R_c, p = R_f^T (p_c - p_f), and moves, in its own axes and with X from f to c, at
 
     V = v_c - X v_f,    dV/dt = a_c - X a_f + V x X v_f        with joint accelerations zero
 

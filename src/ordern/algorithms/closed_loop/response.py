@@ -1,8 +1,8 @@
 """Response of a robot with closed loops: M a = x + K^T lambda, K a = c, without velocities, gravity and forces.
 
-With x alone, a is the change of velocities by impulses x on the joints, which loops share out; with c alone, the
-smallest motion, by the kinetic energy that it would have, that changes residuals by c: what projections are made of.
-As in `multipliers`, in one piece of straight-line code, from the accelerations M^-1 x of the tree.
+With x alone, a is the change of velocities by impulses x on the joints. With c alone, a is the motion of least kinetic
+energy that changes residuals by c; projections consist of such motions. The method is that of `multipliers`, in one
+piece of straight-line code, from the accelerations M^-1 x of the tree.
 
 Reference: Featherstone and Orin 2000, sec. 3.4, eq. (21), method 2.
 """
@@ -43,7 +43,7 @@ question(
     refuses=too_long,
 )
 def closed_solve(tree: Tree, q: Joints, x: Joints, c: Input, t: Number, drop: Input) -> Freedoms:
-    """Accelerations, multipliers, and the smallest relative pivot that was kept."""
+    """Return accelerations, multipliers, and the smallest relative pivot that was kept."""
     small = drop[tree.base] if drop.given else DROP
     a, force, least = constrained(tree, q, innovations_solve(tree, q, x), c.scalars, t, small)
     return Freedoms((*a.scalars, *force, least))

@@ -4,8 +4,8 @@ As in `multipliers`, with Baumgarte's terms in the constraints,
 
     K a + k + 2 alpha dr/dt + alpha^2 r = 0
 
-so that the residuals r of steps that are not exact die out with the time constant 1 / alpha. Constraints that follow
-from others are left out; what is nearly so is not looked at again, as `closed_dynamics` does.
+so that the residuals r of steps that are not exact die out with the time constant 1 / alpha. Constraints that depend on
+others are left out. Nearly dependent constraints are not decided by a second test, as in `closed_dynamics`.
 
 Reference: J. Baumgarte, Stabilization of constraints and integrals of motion in dynamical systems, 1972; Featherstone
 and Orin 2000, sec. 3.4, eq. (21).
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from ...model import Joints, Number, Output, Tree
 from ..configuration.passive import passive_force
+from ..configuration.step import joint_by_joint
 from ..forward_dynamics.articulated_body import articulated_body
 from ..registry import Port, algorithm, question
 from .constraints import loop_bias, loop_rate, loop_residual
@@ -63,8 +64,5 @@ def stabilised(tree: Tree, q: Joints, qd: Joints, tau: Joints, alpha: float) -> 
 @algorithm("all_passive_force", "joint-by-joint", paper="Featherstone-Orin 2000", equations="(19)", sweeps=False)
 def all_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
     """Return forces of dampers, friction and springs in the joints of the tree and in those that close loops."""
-    out = tree.output("f")
     tree_joints, loop_joints = (f(tree, q, qd, smoothing) for f in (passive_force, loop_passive_force))
-    for i, _ in tree.outward():
-        out[i] = tree_joints[i] + loop_joints[i]
-    return out
+    return joint_by_joint(tree, "f", lambda i: tree_joints[i] + loop_joints[i])

@@ -1,11 +1,11 @@
 """Forward dynamics of closed loops by virtual work: the joints that close loops are added last.
 
-All links are free at first, and the joints of the tree are added one by one, as in `forward_dynamics.virtual_work`. To
-free links a joint that closes a loop is a joint like any other: what it holds, its wrenches F on the two links, is one
-more block row of Phi. With the assembled tree as the chain that is there already, and all loops as the new joint,
+All links are free at first, and the joints of the tree are added one by one, as in `forward_dynamics.virtual_work`. For
+free links a joint that closes a loop is a joint like any other: its wrenches F on the two links are one more block row
+of Phi. With the assembled tree in place of the existing chain, and all loops in place of the new joint,
 
     F          wrenches of the constraints on the links: opposite ones on both sides of a loop, a column for each row
-    a_F        = what F does to the assembled tree, all columns at once                    Phi^-1 Phi_{i+1,i}^T in (37)
+    a_F        = response of the assembled tree to F, all columns at once                Phi^-1 Phi_{i+1,i}^T in (37)
     M_L        = (F^T a_F)^-1                                                               (37)
     lambda     = -M_L (F^T (a - a_still) + k)                                               (36)
     n_i       += n_Fi lambda,    a_i += a_Fi lambda                                         (46)
@@ -13,12 +13,13 @@ more block row of Phi. With the assembled tree as the chain that is there alread
 
 F^T a_F is K M^-1 K^T, and F^T (a - a_still) is K qdd for the accelerations of the tree alone, where a_still are those
 of links whose joints do not accelerate: neither the mass matrix nor articulated bodies are needed. A constraint that
-follows from those before it leaves a pivot that is zero but for rounding, and is left out, as in `multipliers`; states
-in which that cannot be told are done by `reduced`. For couplings between coordinates, and for mimic joints, F
-acts along the freedoms of two joints. Cost: order n n_c + n_c^3, with all columns in one sweep.
+depends on earlier constraints leaves a pivot that is zero up to rounding, and is left out, as in `multipliers`; states
+in which dependence cannot be decided are solved by `reduced`. For couplings between coordinates, and for mimic joints,
+F acts along the freedoms of two joints. Cost: order n n_c + n_c^3, with all columns in one sweep.
 
 Reference: Yamane and Nakamura, O(N) forward dynamics computation of open kinematic chains based on the principle of
-virtual work: sec. 2 for closed chains, eqs. (1)-(7), where H is K; eqs. (36), (37), (46), (53) for what joints add.
+virtual work: sec. 2 for closed chains, eqs. (1)-(7), where H is K; eqs. (36), (37), (46), (53) for the effect of each
+joint.
 Differs: the paper leaves closed chains for later, and names the method of its sec. 2 only: eq. (7) in full. Here the
 recursion is used for the tree, so that only the loops' own equations are left.
 """
@@ -30,6 +31,7 @@ from ...joints.jets import wrenches
 from ...model import BASE, Field, Index, Input, Joints, Model, Number, Tree
 from ...spatial import Force, Forces, Freedoms
 from ..binding import follower_columns
+from ..field_types import Loads, cleared
 from ..forward_dynamics.assembly import assemble, responses
 from ..forward_dynamics.links import (
     Links,
@@ -37,7 +39,6 @@ from ..forward_dynamics.links import (
     beyond_reach_alone,
     free_links,
     joint_accelerations,
-    no_loads,
     pull,
 )
 from ..registry import algorithm
@@ -97,13 +98,13 @@ def virtual_work(tree: Tree, q: Joints, qd: Joints, *inputs: Input) -> Freedoms:
 
 
 def _loads(tree: Tree, q: Joints, t: Number, links: Links) -> Field[Forces]:
-    """F: for each constraint, its wrenches on the links for a unit of its multiplier.
+    """Return F: for each constraint, its wrenches on the links for a unit of its multiplier.
 
     First the columns of mimic joints, then those of loops, then those of couplings.
     """
     table, first = tree.model.loop_table, tree.couplings
     m = first + tree.model.nc
-    F, ends = no_loads(tree, m), Ends(tree, q)
+    F, ends = cleared(tree, Loads(m)), Ends(tree, q)
     for loop in table.loops:
         at = ends.relative(loop)
         on_child = Forces(wrenches(loop.type, at.pose, t[tree.base]))

@@ -1,12 +1,13 @@
 """A step of semi-implicit Euler, joint by joint: the state (q', v') = Joint.euler_step(q, qd, qdd, dt). Cost: order n.
 
-It is two questions, since a question has one result. What one of them does not need of the step is not computed.
+There are two questions, since a question has one result. Each computes only the part of the step that it needs.
 """
 
 from __future__ import annotations
 
 from ...model import Joints, Number, Output, Tree
 from ..registry import Port, algorithm, question
+from .step import joint_by_joint
 
 __all__ = ["euler_position", "euler_velocity"]
 
@@ -19,16 +20,10 @@ question("euler_velocity", _STEP, "v", "joint-by-joint")
 @algorithm("euler_position", "joint-by-joint", equations="Joint.euler_step")
 def euler_position(tree: Tree, q: Joints, qd: Joints, qdd: Joints, dt: Number) -> Output:
     """Return the position after the step."""
-    out = tree.output("q")
-    for i, _ in tree.outward():
-        out[i] = i.joint.euler_step(q[i], qd[i], qdd[i], dt[i])[0]
-    return out
+    return joint_by_joint(tree, "q", lambda i: i.joint.euler_step(q[i], qd[i], qdd[i], dt[i])[0])
 
 
 @algorithm("euler_velocity", "joint-by-joint", equations="Joint.euler_step")
 def euler_velocity(tree: Tree, q: Joints, qd: Joints, qdd: Joints, dt: Number) -> Output:
     """Return the velocity after the step."""
-    out = tree.output("v")
-    for i, _ in tree.outward():
-        out[i] = i.joint.euler_step(q[i], qd[i], qdd[i], dt[i])[1]
-    return out
+    return joint_by_joint(tree, "v", lambda i: i.joint.euler_step(q[i], qd[i], qdd[i], dt[i])[1])

@@ -9,21 +9,27 @@ Cost: order n.
 
 from __future__ import annotations
 
-from ...graph import sqrt
-from ...model import Joints, Number, Output, Tree
+from ...graph import Scalar, sqrt
+from ...model import Index, Joints, Number, Output, Tree
 from ...spatial import Freedoms
 from ..registry import algorithm
+from .step import joint_by_joint
 
-__all__ = ["passive_force"]
+__all__ = ["passive_force", "resistance"]
+
+
+def resistance(damping: Freedoms, friction: Freedoms, v: Freedoms, smoothing: Scalar) -> Freedoms:
+    """Return damping v + friction v / sqrt(v^2 + smoothing^2)."""
+    s = smoothing * smoothing
+    return damping * v + Freedoms(f * x / sqrt(x * x + s) for f, x in zip(friction, v, strict=True))
 
 
 @algorithm("passive_force", "joint-by-joint", equations="-d v - f v / sqrt(v^2 + s^2) - k (q - rest)")
 def passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
     """Return the force on each joint of its damping, Coulomb friction and spring."""
-    out = tree.output("f")
-    for i, _ in tree.outward():
-        v, s = qd[i], smoothing[i]
+
+    def force(i: Index) -> Freedoms:
         stretch = i.joint.difference(i.rest, q[i])
-        sliding = Freedoms(f * x / sqrt(x * x + s * s) for f, x in zip(i.friction, v, strict=True))
-        out[i] = -(i.damping * v + sliding + i.stiffness * stretch)
-    return out
+        return -(resistance(i.damping, i.friction, qd[i], smoothing[i]) + i.stiffness * stretch)
+
+    return joint_by_joint(tree, "f", force)

@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-from ...model import Joints, Number, Output, Tree
+from collections.abc import Callable
+
+from ...model import Index, Joints, Number, Output, Tree
+from ...spatial import Freedoms
 from ..registry import algorithm
 
-__all__ = ["difference", "integrate", "position_rate", "project"]
+__all__ = ["difference", "integrate", "joint_by_joint", "position_rate", "project"]
+
+
+def joint_by_joint(tree: Tree, kind: str, value: Callable[[Index], Freedoms]) -> Output:
+    """Return a result of a kind whose part of each joint is `value(body)`."""
+    out = tree.output(kind)
+    for i, _ in tree.outward():
+        out[i] = value(i)
+    return out
 
 
 @algorithm("integrate", "joint-by-joint", equations="Joint.integrate")
 def integrate(tree: Tree, q: Joints, qd: Joints, dt: Number) -> Output:
     """Return the position reached from q by moving at the constant velocity qd for the time dt."""
-    out = tree.output("q")
-    for i, _ in tree.outward():
-        out[i] = i.joint.integrate(q[i], qd[i] * dt[i])
-    return out
+    return joint_by_joint(tree, "q", lambda i: i.joint.integrate(q[i], qd[i] * dt[i]))
 
 
 @algorithm("difference", "joint-by-joint", equations="Joint.difference")
 def difference(tree: Tree, q0: Joints, q1: Joints) -> Output:
     """Return the constant velocity that leads from q0 to q1 in a unit of time."""
-    out = tree.output("v")
-    for i, _ in tree.outward():
-        out[i] = i.joint.difference(q0[i], q1[i])
-    return out
+    return joint_by_joint(tree, "v", lambda i: i.joint.difference(q0[i], q1[i]))
 
 
 @algorithm("position_rate", "joint-by-joint", equations="Joint.rate")
 def position_rate(tree: Tree, q: Joints, qd: Joints) -> Output:
     """Return the rate of the positions, dq/dt, at the velocity qd."""
-    out = tree.output("q")
-    for i, _ in tree.outward():
-        out[i] = i.joint.rate(q[i], qd[i])
-    return out
+    return joint_by_joint(tree, "q", lambda i: i.joint.rate(q[i], qd[i]))
 
 
 @algorithm("project", "joint-by-joint", equations="Joint.project")
 def project(tree: Tree, q: Joints) -> Output:
     """Return the valid position next to numbers that are nearly one: normalise quaternions."""
-    out = tree.output("q")
-    for i, _ in tree.outward():
-        out[i] = i.joint.project(q[i])
-    return out
+    return joint_by_joint(tree, "q", lambda i: i.joint.project(q[i]))

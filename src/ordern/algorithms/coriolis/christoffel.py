@@ -3,14 +3,14 @@
     M'_i = diag(w_i x I_i - (1/2) tr(I_i) w_i x, 0)      instead of (8),  M'_i = diag(w_i x I_i, 0)
 
 and all else as in `saha`, (23)-(29). The change is skew-symmetric and gives no force along w_i itself, so that C v
-remains the same and dM/dt - 2 C remains skew-symmetric; and it is what makes C the matrix with
+remains the same and dM/dt - 2 C remains skew-symmetric; and with it C is the matrix with
 
     c_ij = sum over k of (1/2) (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) v_k
 
 if velocities are the rates of coordinates, as for revolute, prismatic, helical, cylindrical and universal joints and
-composites of them. The velocities of spherical, free and planar joints and of a rolling disc are not; C is then what
-the recursion gives, C v is the force, and dM/dt - 2 C is skew-symmetric, with dM/dt along the motion. Cost: order n d,
-where d is the depth of the tree.
+composites of them. The velocities of spherical, free and planar joints and of a rolling disc are not rates of
+coordinates. C is then defined by the recursion: C v is the force, and dM/dt - 2 C is skew-symmetric, with dM/dt along
+the motion. Cost: order n d, where d is the depth of the tree.
 
 Reference: Saha 1999, eqs. (8), (23)-(29).
 Differs: the term in tr(I) is not in the paper. Saha's own matrix is this one plus the sum over bodies of

@@ -12,7 +12,7 @@ derivative by time: of B_ij = [[1, 0], [c_ij x, 1]] it is [[0, 0], [(v_j - v_i) 
               c_ji = p_j^T B_ij^T (Mc_i p'_i + K_i p_i)
 
 All other blocks are zero. The last two lines are walked inward, from i to the base: columns are forces, carried by B^T;
-rows are forces and, for what B' and K make of them, moments. Cost: order n d, where d is the depth of the tree.
+rows are forces and, for their products with B' and K, moments. Cost: order n d, where d is the depth of the tree.
 
 To c_ii is added the matrix of the drive's gyration, which is skew-symmetric and zero for most joints. With Saha's M'_i,
 dM/dt - 2 C is skew-symmetric, but C is not the matrix of Christoffel's symbols, unless every body turns about one or
@@ -21,8 +21,9 @@ components in the body's axes) make no difference: dM/dt is then that along the 
 
 Reference: Saha 1999, eqs. (8), (13), (15), (23), (25)-(29).
 Differs: K_i is the sum of the paper's H and M' of composites, (28), which always stand together. (27)-(29) have
-misprints: the B of (28) is B', and the last H of (29) is H_(j+1,j). Axes are those of the bodies. Trees have sums over
-children. p*_i is how p_i changes as body i sees it: zero for Saha's joints, not so for a universal one.
+misprints: the B of (28) is B', and the last H of (29) is H_(j+1,j). Each vector is in the axes of its body. Trees have
+sums over children. p*_i is the rate of p_i in the axes of body i: zero for Saha's joints, but not for a universal
+joint.
 """
 
 from __future__ import annotations
@@ -106,12 +107,12 @@ class Convection:
 
     @classmethod
     def zero(cls) -> Convection:
-        """Nothing."""
+        """Return the matrix that is zero."""
         return cls((ZERO3, ZERO3, ZERO3), ZERO3)
 
     @classmethod
     def of_rate(cls, Mc: Inertia, apart: Vector3) -> Convection:
-        """Mc B', where the mass centre of the body moves away from its parent's at this velocity."""
+        """Return Mc B', for a body whose mass centre moves away from its parent's at this velocity."""
         return cls(matmul(skew(Mc.h), skew(negative(apart))), scale(-Mc.m, apart))
 
     def __add__(self, other: Convection) -> Convection:
@@ -125,7 +126,7 @@ class Convection:
         return add(matvec(transpose(self.A), t.angular), cross(t.linear, self.u))
 
     def carried(self, B: Chain) -> Convection:
-        """B^T K B, at the parent."""
+        """Return B^T K B, at the parent."""
         A, u = self.A, self.u
         for X in reversed(B.factors):
             u = X.rotation.back(u)

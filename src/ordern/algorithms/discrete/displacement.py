@@ -60,12 +60,12 @@ class Displacement:
 
     @classmethod
     def zero(cls) -> Displacement:
-        """Nowhere."""
+        """Return the displacement that is zero."""
         return cls((ZERO3, ZERO3, ZERO3), ZERO3)
 
     @classmethod
     def of(cls, pose: Pose) -> Displacement:
-        """To a pose."""
+        """Return the displacement to a pose."""
         x, y, z = pose.rotation
         W = ((x[0] - 1.0, x[1], x[2]), (y[0], y[1] - 1.0, y[2]), (z[0], z[1], z[2] - 1.0))
         return cls(W, pose.position)
@@ -82,7 +82,7 @@ class Displacement:
         return Displacement(W, d)
 
     def then(self, next: Displacement) -> Displacement:
-        """First this, then another in the axes reached."""
+        """Return this displacement followed by another, in the axes reached."""
         turned = matmul(self.W, next.W)
         sums = [add(add(a, b), c) for a, b, c in zip(self.W, next.W, turned, strict=True)]
         return Displacement((sums[0], sums[1], sums[2]), add(add(self.d, next.d), matvec(self.W, next.d)))

@@ -17,8 +17,8 @@ with the momentum p at q, plus dt/2 times the forces of its drives there, makes 
 is; it arrives with the arrival momentum, plus dt/2 times the drives' forces at q1. Arrival and departure are each
 other's mirror: the step back from q1, with -x, departs with minus the arrival momentum.
 
-No x departs with exactly the momentum p, because of rounding. So what is passed on is p + (arrival - departure), in
-which that cancels up to a factor dt. Cost: order n.
+Because of rounding, no x departs with exactly the momentum p. So the result is p + (arrival - departure), in which this
+error cancels up to a factor dt. Cost: order n.
 
 Reference: Lee, Liu, Park and Srinivasa, "A linear-time variational integrator for multibody systems", 2016, for the
 recursion; Marsden and West, "Discrete mechanics and variational integrators", 2001, for the forces.
@@ -29,13 +29,14 @@ nothing to differences of positions.
 
 from __future__ import annotations
 
-from ...graph import Scalar, sqrt
-from ...model import Field, Index, Joints, Number, Output, Tree, Values
-from ...spatial import Chain, Force, Freedoms, Motion, Spin
+from ...model import Joints, Number, Output, Tree
+from ...spatial import Force, Motion, Spin
+from ..configuration.passive import resistance
+from ..configuration.step import joint_by_joint
 from ..registry import Port, algorithm, question
 from .displacement import Ends, ends, momenta
 
-__all__ = ["arrival", "departure", "departures", "sliding"]
+__all__ = ["arrival", "departure", "departures"]
 
 _q, _p, _x = Port("q", "q"), Port("p", "f"), Port("x", "v")
 _dt, _smoothing = Port("dt", "scalar"), Port("smoothing", "scalar")
@@ -48,57 +49,38 @@ question("arrival_momentum", (_q, _p, _x, _dt, _smoothing), "f", "discrete-newto
 @algorithm("departure_momentum", "discrete-newton-euler", paper=_PAPER)
 def departure(tree: Tree, q: Joints, x: Joints, dt: Number, smoothing: Number) -> Output:
     """Return the joint momenta of a robot that leaves q at the velocity x for the time dt."""
-    p = tree.output("f")
-    known = ends(tree, q, x, dt)
-    own = departures(tree, known, q, x, dt, smoothing)
-    for i, _ in tree.inward():
-        p[i] = own[i]
-    return p
+    own = departures(tree, ends(tree, q, x, dt), q, x, dt, smoothing)
+    return joint_by_joint(tree, "f", lambda i: own[i])
 
 
 @algorithm("arrival_momentum", "discrete-newton-euler", paper=_PAPER)
 def arrival(tree: Tree, q: Joints, p: Joints, x: Joints, dt: Number, smoothing: Number) -> Output:
-    """Return the joint momenta after the step from q at the velocity x in the time dt, if p was had before."""
-    out = tree.output("f")
+    """Return the joint momenta after the step from q at the velocity x in the time dt, with the momenta p before."""
     known = ends(tree, q, x, dt)
     leaving = departures(tree, known, q, x, dt, smoothing)
-    f = _bodies(tree, known, known.X1, dt, finish=True)
-    for i, parent in tree.inward():
-        q1 = known.q1[i]
-        held = (sliding(i, x[i], smoothing[i]) + _spring(i, q1) + i.gyration(q1, x[i])) * (0.5 * dt[i])
-        arriving = known.S1[i].T @ f[i] + i.armature * x[i] - held
-        out[i] = p[i] + (arriving - leaving[i])
-        f[parent] += known.X1[i].T @ f[i]
-    return out
+    arriving = _momenta(tree, known, known.q1, x, dt, smoothing, finish=True)
+    return joint_by_joint(tree, "f", lambda i: p[i] + (arriving[i] - leaving[i]))
 
 
 def departures(tree: Tree, known: Ends, q: Joints, x: Joints, dt: Number, smoothing: Number) -> Joints:
     """Return the departure momentum of each joint, mimic joints included."""
-    p = tree.own()
-    f = _bodies(tree, known, known.X0, dt, finish=False)
-    for i, parent in tree.inward():
-        held = (sliding(i, x[i], smoothing[i]) + _spring(i, q[i]) + i.gyration(q[i], x[i])) * (0.5 * dt[i])
-        p[i] = known.S0[i].T @ f[i] + i.armature * x[i] + held
-        f[parent] += known.X0[i].T @ f[i]
-    return p
+    return _momenta(tree, known, q, x, dt, smoothing, finish=False)
 
 
-def _bodies(tree: Tree, known: Ends, X: Values[Chain], dt: Number, finish: bool) -> Field[Force]:
-    """Each body's own momentum at one end, with half a step of gravity."""
+def _momenta(tree: Tree, known: Ends, q: Joints, x: Joints, dt: Number, smoothing: Number, finish: bool) -> Joints:
+    """Return the momentum of each joint at one end, where the position is q, with half a step of all forces."""
+    X, S = (known.X1, known.S1) if finish else (known.X0, known.S0)
     g = tree.field(Spin, base=Spin(tree.base_acceleration.linear))  # a direction, which turns as angular velocities do
-    f = tree.field(Force)
-    for i, p in tree.outward():
-        g[i] = X[i] @ g[p]
+    f, p = tree.field(Force), tree.own()
+    for i, parent in tree.outward():
+        g[i] = X[i] @ g[parent]
         weight = i.inertia @ Motion((0.0, 0.0, 0.0), g[i].w) * (0.5 * dt[i])
         at_start, at_finish = momenta(i.inertia, known.displacement[i], dt[i])
         f[i] = at_finish - weight if finish else at_start + weight
-    return f
-
-
-def sliding(i: Index, x: Freedoms, s: Scalar) -> Freedoms:
-    """Return the force of damping and smoothed friction at the velocity x."""
-    return i.damping * x + Freedoms(f * v / sqrt(v * v + s * s) for f, v in zip(i.friction, x, strict=True))
-
-
-def _spring(i: Index, q: Freedoms) -> Freedoms:
-    return i.stiffness * i.joint.difference(i.rest, q)
+    for i, parent in tree.inward():
+        spring = i.stiffness * i.joint.difference(i.rest, q[i])
+        force = resistance(i.damping, i.friction, x[i], smoothing[i]) + spring + i.gyration(q[i], x[i])
+        pull, momentum = force * (0.5 * dt[i]), S[i].T @ f[i] + i.armature * x[i]
+        p[i] = momentum - pull if finish else momentum + pull
+        f[parent] += X[i].T @ f[i]
+    return p

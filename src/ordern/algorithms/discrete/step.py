@@ -9,9 +9,8 @@ A^-1 is applied as the articulated-body algorithm applies M^-1: with P, D and G 
     outward   a' = X_i alpha_p,    y_i = nu_i - G_i^T a',    alpha_i = a' + S_i y_i,    x' = x + y
 
 Friction enters by its chord and not by its slope, which vanishes where a joint slides: with the slope the iteration
-would jump from one side of rest to the other and back. What else A leaves out of the derivative of the departure
-momentum are gyroscopic terms of the order of dt, so that without friction each round multiplies the error by about the
-angle that joints turn in a step. Cost: order n.
+would jump from one side of rest to the other and back. A also leaves out gyroscopic terms of the order of dt. So
+without friction, each round multiplies the error by about the angle that joints turn in a step. Cost: order n.
 
 Reference: Lee, Liu, Park and Srinivasa, "A linear-time variational integrator for multibody systems", 2016, whose
 iteration is the same but for the place of M.
@@ -56,5 +55,5 @@ def step_velocity(tree: Tree, q: Joints, p: Joints, x: Joints, dt: Number, smoot
 
 
 def _chord(i: Index, x: Freedoms, s: Scalar) -> Freedoms:
-    """Smoothed friction for a unit of the velocity: never less than its slope."""
+    """Return smoothed friction divided by the velocity, which is never less than its slope."""
     return Freedoms(f / sqrt(v * v + s * s) for f, v in zip(i.friction, x, strict=True))

@@ -20,8 +20,9 @@ from typing import NamedTuple
 from ...model import Answer, Field, Index, Joints, Tree
 from ...spatial import ArticulatedInertia, Chain, Factor, Force, Forces, Freedoms, Motion, Subspace, eliminate
 from ..binding import Gains
+from ..field_types import cleared
 
-__all__ = ["Articulated", "articulated", "no_forces", "solved"]
+__all__ = ["Articulated", "articulated", "solved"]
 
 
 class Articulated(NamedTuple):
@@ -71,17 +72,9 @@ def articulated(
 
 def solved(tree: Tree, known: Articulated, x: Joints, y: Answer) -> Answer:
     """Fill in y = M^-1 x, for joints that are all free: filter x inward, then smooth it outward."""
-    z, alpha, nu = no_forces(tree), tree.field(Motion), tree.own()
+    z, alpha, nu = cleared(tree, Force), tree.field(Motion), tree.own()
     for i, p in tree.inward():
         nu[i] = known.D[i].solve(known.innovation(i, p, x[i], z))
     for i, p in tree.outward():
         alpha[i], y[i] = known.smoothed(i, nu[i], alpha[p])
     return y
-
-
-def no_forces(tree: Tree) -> Field[Force]:
-    """Return a field of forces that are zero on all bodies."""
-    z = tree.field(Force)
-    for i, _ in tree.outward():
-        z[i] = Force.zero()
-    return z

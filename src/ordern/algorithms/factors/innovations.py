@@ -5,8 +5,8 @@
               F_ji = S_j^T F,    F = X_j^T F
 
 F_ii is one; the block F_ji of the factor F = 1 + H phi K has a row for each freedom of the ancestor j and a column for
-each of body i. All others are zero: a factor has as many blocks as the mass matrix has pairs of bodies on one path, and
-none is filled in. Bodies are numbered from the base, so that F is upper triangular; the blocks D_i on the diagonal of D
+each of body i. All others are zero: a factor has as many blocks as the mass matrix has pairs of bodies on one path,
+without fill-in. Bodies are numbered from the base, so that F is upper triangular; the blocks D_i on the diagonal of D
 are the pivots. Cost: order n d for the factor, order n for the pivots.
 
 Reference: Jain 1991, Lemma 6.2 and eq. (45); Rodriguez and Kreutz 1988, Part I.

@@ -30,7 +30,7 @@ __all__ = ["innovations_inverse"]
 
 @algorithm("mass_matrix_inverse", "innovations", paper="Jain 1991", equations="Lemma 6.4, (45), (46)", order="n^2")
 def innovations_inverse(tree: Tree, q: Joints) -> Output:
-    """M^-1 for position q."""
+    """Return M^-1 for position q."""
     X, S, G, D = gains = articulated(tree, q).gains
     W, LW = _bindings(tree, gains) if tree.couplings else (tree.own(), tree.own())
     nu, Y = tree.vector(), tree.output("symmetric")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
+from ...graph import Scalar
 from ...spatial import Factor, Freedoms
 from ...spatial.linear import dot
 
 __all__ = ["Rows", "identity", "inverse", "symmetric_inverse", "transposed"]
 
-Rows = tuple[tuple[Any, ...], ...]
+Rows = tuple[tuple[Scalar, ...], ...]
 
 
 def identity(n: int) -> Rows:
@@ -34,20 +34,12 @@ def symmetric_inverse(A: Rows) -> Rows:
     With A = L diag(d) L^T it is L^-T diag(1/d) L^-1. Pivots that are known to be zero do not stop the tracing.
     """
     n = len(A)
-    L: list[list[Any]] = []
-    over: list[Any] = []
-    back: list[list[Any]] = []  # the rows of L^-1
-    for i in range(n):
-        scaled: list[Any] = []
-        for j in range(i):
-            scaled.append(A[i][j] - dot(scaled, L[j]) if j else A[i][j])
-        L.append([e * over[j] for j, e in enumerate(scaled)])
-        d = A[i][i] - dot(scaled, L[i]) if i else A[i][i]
-        over.append(inf if isinstance(d, float) and d == 0.0 else 1.0 / d)
-        unit = [-dot(L[i][c:], [back[k][c] for k in range(c, i)]) for c in range(i)]
-        back.append([*unit, 1.0])
+    D = Factor.of(A, lambda i, d: inf if isinstance(d, float) and d == 0.0 else 1.0 / d)
+    back: list[list[Scalar]] = []  # the rows of L^-1
+    for i, row in enumerate(D.lower):
+        back.append([*(-dot(row[c:], [back[k][c] for k in range(c, i)]) for c in range(i)), 1.0])
     half = {
-        (r, c): dot([back[k][r] for k in range(c, n)], [over[k] * back[k][c] for k in range(c, n)])
+        (r, c): dot([back[k][r] for k in range(c, n)], [D.inverse[k] * back[k][c] for k in range(c, n)])
         for c in range(n)
         for r in range(c + 1)
     }

@@ -4,10 +4,10 @@
     D_k  = U_kk diag(d_k) U_kk^T                              for each joint k
     L_ki = (U_ik U_kk^-1)^T                                   for each freedom i above the joint
 
-U_kk is the block of U for the freedoms of a joint: 1 if it has only one. D_k is what elimination by blocks leaves of
-M_kk, and the factor is F = L^T. From the last body to the first nothing is filled in: L_ki is zero unless i carries k.
-With mimic joints some entries are filled in: the mass matrix is that of the independent coordinates, which have no
-articulated inertias, so that only this factorisation and `ltl` apply to such robots. Cost: order n d^2.
+U_kk is the block of U for the freedoms of a joint: 1 if it has only one. Elimination by blocks turns M_kk into D_k, and
+the factor is F = L^T. From the last body to the first nothing is filled in: L_ki is zero unless i carries k. With mimic
+joints some entries are filled in: the mass matrix is that of the independent coordinates, which have no articulated
+inertias, so that only this factorisation and `ltl` apply to such robots. Cost: order n d^2.
 
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), sec. 6.5. On a chain it is the reverse Gaussian
 elimination of Saha 1999, eqs. (40)-(45), on the elements themselves: L_ki is his alpha_ik, and M after step k his L_k.

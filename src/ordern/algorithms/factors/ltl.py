@@ -3,9 +3,9 @@
     M = U diag(d) U^T         in `elimination`
     L^T = U diag(d)^(1/2),    D = 1
 
-The factor is F = L^T, upper triangular, with an entry for each freedom and those above it. Nothing is filled in,
-except with mimic joints, as in `ltdl`. R = L^T is a square root, M = R R^T, for such robots too. Cost:
-order n d^2; the products and solutions with R take order n d of it.
+The factor is F = L^T, upper triangular, with an entry for each freedom and each freedom above it. Nothing is filled in,
+except with mimic joints, as in `ltdl`. R = L^T is a square root, M = R R^T, for such robots too. Cost: order n d^2; the
+products and solutions with R take order n d of it.
 
 Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), sec. 6.5.
 Differs: square roots are taken at the end. The root of `innovations` differs from this one by a rotation among the
@@ -38,7 +38,7 @@ def ltl_factor(tree: Tree, q: Joints) -> Output:
 
 @algorithm("mass_matrix_pivots", "ltl", paper="Featherstone 2008", equations="sec. 6.5")
 def ltl_pivots(tree: Tree, q: Joints) -> Output:
-    """One: all that D has is in the factor."""
+    """Return the unit matrix: the pivots are in the factor."""
     D = tree.output("symmetric")
     for k in tree.freedoms():
         D[k, k] = 1.0
@@ -47,7 +47,7 @@ def ltl_pivots(tree: Tree, q: Joints) -> Output:
 
 @algorithm("mass_matrix_root_product", "ltl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
 def root_product(tree: Tree, q: Joints, x: Input) -> Output:
-    """L^T x for position q."""
+    """Return L^T x for position q."""
     U, y = composite_body(tree, q), tree.output("v")
     factorise(tree, U)
     for k in tree.freedoms():
@@ -60,7 +60,7 @@ def root_product(tree: Tree, q: Joints, x: Input) -> Output:
 
 @algorithm("mass_matrix_root_solve", "ltl", paper="Featherstone 2008", equations="sec. 6.5", order="n d^2")
 def root_solve(tree: Tree, q: Joints, x: Input) -> Output:
-    """L^-T x for position q."""
+    """Return L^-T x for position q."""
     U, y = composite_body(tree, q), tree.output("v")
     factorise(tree, U)
     for k in tree.freedoms():

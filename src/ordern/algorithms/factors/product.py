@@ -20,7 +20,7 @@ __all__ = ["newton_euler_product"]
 
 @algorithm("mass_matrix_product", "newton-euler", paper="Jain 1991", equations="(15)-(17), (21)")
 def newton_euler_product(tree: Tree, q: Joints, x: Joints) -> Output:
-    """M x for position q."""
+    """Return M x for position q."""
     a, f = tree.field(Motion), tree.field(Force)
     X, S = tree.own(), tree.own()
     y = tree.output("f")

@@ -15,16 +15,17 @@ from __future__ import annotations
 
 from ...graph import sqrt
 from ...model import Joints, Output, Tree
-from ...spatial import Factor, Freedoms
+from ...spatial import Factor, Force, Freedoms
+from ..field_types import cleared
 from ..method_limits import no_filling_in
 from ..registry import algorithm
-from .articulated import articulated, no_forces
+from .articulated import articulated
 
 __all__ = ["root_product", "root_solve"]
 
 
 def _times_root(D: Factor, x: Freedoms) -> Freedoms:
-    """C x, where D = C C^T."""
+    """Return C x, where D = C C^T."""
     y = [value / sqrt(over) for value, over in zip(x, D.inverse, strict=True)]
     for r in reversed(range(len(y))):
         for c in range(r):
@@ -33,7 +34,7 @@ def _times_root(D: Factor, x: Freedoms) -> Freedoms:
 
 
 def _over_root(D: Factor, x: Freedoms) -> Freedoms:
-    """C^-1 x, where D = C C^T."""
+    """Return C^-1 x, where D = C C^T."""
     y = list(x)
     for r in range(len(y)):
         for c in range(r):
@@ -45,9 +46,9 @@ def _over_root(D: Factor, x: Freedoms) -> Freedoms:
     "mass_matrix_root_product", "innovations", paper="Jain 1991", equations="Lemma 6.2, (45)", refuses=no_filling_in
 )
 def root_product(tree: Tree, q: Joints, x: Joints) -> Output:
-    """F D^(1/2) x for position q."""
+    """Return F D^(1/2) x for position q."""
     X, S, _, G, D = articulated(tree, q)
-    z, y = no_forces(tree), tree.output("f")
+    z, y = cleared(tree, Force), tree.output("f")
     for i, p in tree.inward():
         w = _times_root(D[i], x[i])
         y[i] = w + S[i].T @ z[i]
@@ -63,9 +64,9 @@ def root_product(tree: Tree, q: Joints, x: Joints) -> Output:
     refuses=no_filling_in,
 )
 def root_solve(tree: Tree, q: Joints, x: Joints) -> Output:
-    """D^(-1/2) F^-1 x for position q."""
+    """Return D^(-1/2) F^-1 x for position q."""
     known = articulated(tree, q)
-    z, y = no_forces(tree), tree.output("v")
+    z, y = cleared(tree, Force), tree.output("v")
     for i, p in tree.inward():
         y[i] = _over_root(known.D[i], known.innovation(i, p, x[i], z))
     return y

@@ -21,7 +21,7 @@ __all__ = ["innovations_solve"]
 
 @algorithm("mass_matrix_solve", "innovations", paper="Jain 1991", equations="(45), (46), Lemma 6.4")
 def innovations_solve(tree: Tree, q: Joints, x: Joints) -> Output:
-    """M^-1 x for position q."""
+    """Return M^-1 x for position q."""
     known = articulated(tree, q)
     y = solved(tree, known, x, free_accelerations(tree))
     return bind_followers(tree, known.gains, y)

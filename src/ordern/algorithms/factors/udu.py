@@ -12,10 +12,10 @@ bodies with other inertias. So the elements of the factors come from a recursion
 Everything is about the bodies' centres of mass: M_i = diag(I_i, m_i 1), p_i is the joint's motion as C_i sees it, and
 B_ki takes a motion from C_i to C_k. Cost: order n d for U, order n for D.
 
-Reference: Saha 1999, appendix B, eqs. (46)-(50) and (54), (55); what is misprinted there is M^_i in (49), which is the
-composite M~_i, and the last product of (50), psi^_k psi_k^T.
-Differs: axes are those of each body, not of an inertial frame. Trees, and joints with several freedoms, for which m^ is
-a matrix. A body without mass has its frame's origin for a centre.
+Reference: Saha 1999, appendix B, eqs. (46)-(50) and (54), (55); misprinted there are M^_i in (49), which is the
+composite M~_i, and the last product of (50), which is psi^_k psi_k^T.
+Differs: each vector is in the axes of its body, not of an inertial frame. Trees, and joints with several freedoms, for
+which m^ is a matrix. A body without mass has its frame's origin for a centre.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["udu_factor", "udu_pivots"]
 
 
 def _eliminated(tree: Tree, q: Joints) -> tuple[Any, Any, Any, Any]:
-    """Transforms B and motions p of the mass centres, the inertias M^ and the columns psi."""
+    """Return the transforms B and motions p of the mass centres, the inertias M^ and the columns psi."""
     C, M = tree.field(Point), tree.field(ArticulatedInertia)
     B, p, psi = tree.own(), tree.own(), tree.own()
 

@@ -15,9 +15,9 @@ With v' the acceleration of a body's joint, w' its angular acceleration, N the m
 Sums are over the children, with their l from the body's joint to theirs and their N, Omega_F, Upsilon_F; J, m p and m
 are moments of the body, of second, first and no order, about its joint. Cost: order n.
 
-What Jain leaves out is here: b = (b_N, b_F), the gyroscopic less the external force on the body, and r, the
-acceleration w x (w x l) of a child's joint. Both enter where they arise, so that N is the joint's whole moment, and
-gravity an acceleration v' of the base; no inverse dynamics in advance is needed.
+Jain leaves out two terms: b = (b_N, b_F), the gyroscopic less the external force on the body, and r, the acceleration w
+x (w x l) of a child's joint. Here both enter where they arise. So N is the joint's whole moment, gravity is an
+acceleration v' of the base, and no inverse dynamics is needed in advance.
 
 Reference: Armstrong 1979, as in Jain 1991, eqs. (47)-(49), with Upsilon_F = Upsilon_F(k-1) - L* Upsilon_w. By (49) the
 blocks of the articulated inertia P are Gamma^-1, -L and sum of Omega_F + m, and the correction force z is b plus the

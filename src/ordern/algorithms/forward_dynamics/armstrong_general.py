@@ -1,9 +1,9 @@
 """Armstrong's forward dynamics for joints with one freedom, and others: constraint moments are left open, then closed.
 
-Armstrong's relations (47) need the whole moment N in a joint, which only a spherical joint has as a given. In a hinge
-with the axis h, two components n of it are constraint moments: N = h (T - J th'') + U n, where U spans what is normal
-to h, and J is the armature. They are carried along as unknowns, and found from what the hinge forbids. W and V are what
-the accelerations w' and v' of a body would be, were its joint locked; P, z and L are as in `armstrong`.
+Armstrong's relations (47) need the whole moment N in a joint, which is given only in a spherical joint. In a hinge with
+the axis h, two components n of N are constraint moments: N = h (T - J th'') + U n, where U spans the plane normal to h,
+and J is the armature. They are kept as unknowns, and found from the constraints of the hinge. W and V are the
+accelerations w' and v' that a body would have if its joint were locked; P, z and L are as in `armstrong`.
 
     inward    Gamma = [P_11 + J h h^T]^-1,        L = -P_12
               w'    = Omega_w v' + Gamma J h h^T W + Upsilon_w + Gamma U n                      (47), with n open
@@ -31,8 +31,6 @@ and a base that is moved. P_11 must be regular: every body needs an inertia abou
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...graph import Scalar
 from ...model import Base, Bodies, Joints, Output, Tree
 from ...records import dataclass
@@ -44,7 +42,8 @@ from ..velocities import base_motion, velocities
 
 __all__ = ["Relations", "armstrong_general"]
 
-Row = tuple[Scalar, ...]
+Row = Freedoms
+_Rows = tuple[tuple[Scalar, ...], ...]
 _W, _V, _ONE = range(3), range(3, 6), 6
 """A row has a number for each component of W, one for each of V, and one that multiplies nothing."""
 
@@ -79,39 +78,39 @@ def relations(P: ArticulatedInertia, z: Force, S: Subspace, T: Freedoms, J: Free
     forces = [_combined(rows[3 + k], [*w, *v], bias[3 + k]) for k in range(3)]
     slides = [a for a in axes if a >= 3]
     D = Factor.of(tuple(tuple(forces[a - 3][b] + (inertia[a] if a == b else 0.0) for b in slides) for a in slides))
-    asked = [_less(_constant(given[a]), forces[a - 3]) for a in slides]
+    asked = [_constant(given[a]) - forces[a - 3] for a in slides]
     slid = _solved(D, asked)
 
     def with_slides(row: Row) -> Row:
         """Return the same row with v' = V + s th'' in place of V."""
-        return _plus(row, [(row[a], x) for a, x in zip(slides, slid, strict=True)])
+        return sum((x * row[a] for a, x in zip(slides, slid, strict=True)), row)
 
     w, moments, forces, v = ([with_slides(row) for row in x] for x in (w, moments, forces, v))
-    turned = {a: _less(w[a], _unit(a)) for a in axes if a < 3}
+    turned = {a: w[a] - _unit(a) for a in axes if a < 3}
     found = {**turned, **dict(zip(slides, slid, strict=True))}
     return Relations(tuple(found[a] for a in axes), (*w, *v), (*moments, *forces))
 
 
-def _all_open(rows: Any, bias: Any, S: Subspace, T: Freedoms, J: Freedoms) -> Relations:
+def _all_open(rows: _Rows, bias: tuple[Scalar, ...], S: Subspace, T: Freedoms, J: Freedoms) -> Relations:
     """Return the relations of a joint whose freedoms are not unit motions: all of N is open."""
     columns = [m.scalars for m in S.columns]
     locked = [_unit(k) for k in range(6)]
     force = [_combined(rows[k], locked, bias[k]) for k in range(6)]
     pulls = [tuple(dot(row, m) for row in rows) for m in columns]  # P S
     D = tuple(tuple(dot(m, f) + (J[r] if r == c else 0.0) for c, f in enumerate(pulls)) for r, m in enumerate(columns))
-    asked = [_less(_constant(t), _combined(m, force, 0.0)) for t, m in zip(T, columns, strict=True)]
+    asked = [_constant(t) - _combined(m, force, 0.0) for t, m in zip(T, columns, strict=True)]
     joint = _solved(Factor.of(D), asked)
 
-    def moved(row: Row, by: list[Scalar]) -> Row:
-        return _plus(row, list(zip(by, joint, strict=True)))
+    def moved(rows: list[Row], by: list[tuple[Scalar, ...]]) -> tuple[Row, ...]:
+        return tuple(sum((x * y[k] for x, y in zip(joint, by, strict=True)), row) for k, row in enumerate(rows))
 
-    motion = (moved(row, [m[k] for m in columns]) for k, row in enumerate(locked))
-    whole = (moved(row, [f[k] for f in pulls]) for k, row in enumerate(force))
-    return Relations(tuple(joint), tuple(motion), tuple(whole))
+    return Relations(tuple(joint), moved(locked, columns), moved(force, pulls))
 
 
-def _turning(rows: Any, bias: Any, given: dict[int, Scalar], inertia: dict[int, Scalar]) -> tuple[list[Row], list[Row]]:
-    """w' and N by W and v': Armstrong's (47), (48) with the constraint moments n, which are then eliminated."""
+def _turning(
+    rows: _Rows, bias: tuple[Scalar, ...], given: dict[int, Scalar], inertia: dict[int, Scalar]
+) -> tuple[list[Row], list[Row]]:
+    """Return w' and N by W and v': Armstrong's (47), (48), from which the constraint moments n are eliminated."""
     turns, U = [k for k in range(3) if k in given], [k for k in range(3) if k not in given]
     if not turns:
         w = [_unit(k) for k in _W]
@@ -120,50 +119,36 @@ def _turning(rows: Any, bias: Any, given: dict[int, Scalar], inertia: dict[int, 
     sides = []
     for k in range(3):
         moved = tuple(inertia.get(k, 0.0) if c == k else 0.0 for c in _W)
-        sides.append((*moved, *(-rows[k][c] for c in _V), given.get(k, 0.0) - bias[k]))
+        sides.append(Freedoms((*moved, *(-rows[k][c] for c in _V), given.get(k, 0.0) - bias[k])))
     loose = _solved(Gamma, sides)  # Gamma J h h^T, Omega_w and Upsilon_w
     responses = [Gamma.solve(tuple(1.0 if r == k else 0.0 for r in range(3))) for k in U]  # Gamma U
-    n = _solved(
-        Factor.of(tuple(tuple(column[r] for column in responses) for r in U)), [_less(_unit(k), loose[k]) for k in U]
-    )
-    w = [
-        _unit(k) if k in U else _plus(loose[k], [(g[k], x) for g, x in zip(responses, n, strict=True)])
-        for k in range(3)
-    ]
+    held = Factor.of(tuple(tuple(column[r] for column in responses) for r in U))
+    n = _solved(held, [_unit(k) - loose[k] for k in U])
+    w = [sum((x * g[k] for g, x in zip(responses, n, strict=True)), loose[k]) for k in range(3)]
+    w = [_unit(k) if k in U else w[k] for k in range(3)]
     moments = dict(zip(U, n, strict=True))
     for k in turns:
-        moments[k] = _plus(_constant(given[k]), [(-inertia[k], _less(w[k], _unit(k)))])
+        moments[k] = _constant(given[k]) + (w[k] - _unit(k)) * -inertia[k]
     return w, [moments[k] for k in range(3)]
 
 
 def _unit(k: int) -> Row:
-    return tuple(1.0 if c == k else 0.0 for c in range(7))
+    return Freedoms(1.0 if c == k else 0.0 for c in range(7))
 
 
 def _constant(x: Scalar) -> Row:
-    return (0.0,) * 6 + (x,)
+    return Freedoms((0.0,) * 6 + (x,))
 
 
-def _less(a: Row, b: Row) -> Row:
-    return tuple(x - y for x, y in zip(a, b, strict=True))
-
-
-def _plus(row: Row, terms: list[tuple[Scalar, Row]]) -> Row:
-    """Return the row and multiples of others."""
-    for weight, other in terms:
-        row = tuple(x + weight * y for x, y in zip(row, other, strict=True))
-    return row
-
-
-def _combined(weights: Row, rows: list[Row], bias: Scalar) -> Row:
+def _combined(weights: tuple[Scalar, ...], rows: list[Row], bias: Scalar) -> Row:
     """Return a combination of rows, and a constant."""
-    return _plus(_constant(bias), list(zip(weights, rows, strict=True)))
+    return sum((row * weight for weight, row in zip(weights, rows, strict=True)), _constant(bias))
 
 
 def _solved(A: Factor, rows: list[Row]) -> list[Row]:
-    """A^-1 times a matrix with these rows."""
+    """Return A^-1 times a matrix with these rows."""
     columns = [A.solve(tuple(column)) for column in zip(*rows, strict=True)]
-    return list(zip(*columns, strict=True)) if rows else []
+    return [Freedoms(row) for row in zip(*columns, strict=True)] if rows else []
 
 
 @algorithm(

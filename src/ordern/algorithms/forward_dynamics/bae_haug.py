@@ -1,4 +1,4 @@
-"""Bae and Haug's forward dynamics: known forces are those on each body, and a joint's force acts on two of them.
+"""Bae and Haug's forward dynamics: known forces act on each body, and the force of a joint acts on two bodies.
 
     outward   Q_i = external_i - gyroscopic force + f_i - sum of X^T f of the children,   f_i = S_i (S_i^T S_i)^-1 tau_i
               d_i = acceleration of body i by velocities alone
@@ -8,9 +8,9 @@
     outward   a' = X_i a_p + d_i,            qdd_i = nu_i - G_i^T a',                      a_i = a' + S_i qdd_i
 
 The virtual work of Q - M a vanishes along all that the joints allow (51). Eliminating joint after joint, tips first,
-adds an inertia K and a force L to those that a body has of its own. The joints' own forces of constraint do no work and
-are in none of these; so any force f_i that does what the actuator does, S_i^T f_i = tau_i, may stand for the joint's.
-With all of them in Q it is P a = Q + L (52). Cost: order n.
+adds an inertia K and a force L to the inertia and force of each body. Constraint forces of the joints do no work and do
+not appear; so any force f_i with the work of the actuator, S_i^T f_i = tau_i, may replace the force of the joint. With
+all f_i in Q it is P a = Q + L (52). Cost: order n.
 
 Reference: Bae and Haug 1987, as in Jain 1991, eqs. (50)-(52) and table 1: P = M + K, and L is to z of Rodriguez
 and Kreutz's FD4 as Q_i + L_i = f_i - z_i.
@@ -30,7 +30,7 @@ from ..binding import bind_followers, free_accelerations
 from ..registry import algorithm
 from ..velocities import base_motion, velocities
 
-__all__ = ["actuator", "bae_haug"]
+__all__ = ["actuator", "bae_haug", "gram"]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,11 @@ def sweeps(
 
 def actuator(S: Subspace, tau: Freedoms) -> Force:
     """Return the least force f on the child with S^T f = tau: S (S^T S)^-1 tau."""
-    columns = [column.scalars for column in S.columns]
-    alone = Factor.of(tuple(tuple(dot(x, y) for y in columns) for x in columns))
-    along = S @ alone.solve(tau)
+    along = S @ gram(S).solve(tau)
     return Force(along.angular, along.linear)
+
+
+def gram(S: Subspace) -> Factor:
+    """Return S^T S, factorised."""
+    columns = [column.scalars for column in S.columns]
+    return Factor.of(tuple(tuple(dot(x, y) for y in columns) for x in columns))

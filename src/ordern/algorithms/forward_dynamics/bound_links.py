@@ -4,7 +4,7 @@ A mimic joint, qdd_j = ratio qdd_i, is bound by a force lambda that does no work
 and -ratio at the other. On free links, the force of a joint is a pair of opposite wrenches, so
 
     F          = K_Ji^T B_i on link i, and -X_i^T K_Ji^T B_i on its parent; a column for each mimic joint
-    n_F, a_F   = what F does to the assembled tree, by `virtual_work.responses`
+    n_F, a_F   = response of the assembled tree to F, by `assembly.responses`
     L          = sum of B_i^T K_Ji (a_F,i - X_i a_F,p),    e = sum of B_i^T qdd0_i,    L lambda = -e
     n_i       += n_F,i lambda,    a_i += a_F,i lambda,    (force of joint i) += K_Ji^T B_i lambda
 
@@ -22,9 +22,9 @@ from ...model import Field, Index, Joints, Tree
 from ...spatial import Factor, Freedoms, Motion
 from ...spatial.linear import dot
 from ..binding import follower_columns, lower_half, symmetric_rows, tree_sum
-from ..field_types import Numbers
+from ..field_types import Loads, Numbers, cleared
 from .assembly import Assembly, responses
-from .links import Links, no_loads, pull
+from .links import Links, pull
 
 __all__ = ["bind"]
 
@@ -32,7 +32,7 @@ __all__ = ["bind"]
 def bind(tree: Tree, links: Links, assembly: Assembly, a: Field[Motion]) -> tuple[Links, Joints]:
     """Bind mimic joints: return the links and the constraint forces n, and correct the accelerations in a."""
     m, half = tree.couplings, lower_half(tree.couplings)
-    F, force = no_loads(tree, m), tree.field(Numbers(m))
+    F, force = cleared(tree, Loads(m)), tree.field(Numbers(m))
     n, active = tree.own(), tree.own()
 
     pull(tree, links, F, follower_columns)

@@ -16,9 +16,9 @@ freedoms, under its composite inertia R. These come from the recursion (25) for 
 are as many steps as freedoms at most; with rounding about twice as many, and more where the mass matrix has a large
 condition number.
 
-States of a batch are iterated together, each until it has converged. A state that has not after `most` steps keeps what
-it has reached: that is finite, and in the norm of M its error has fallen with every step. `Solution.converged` of
-`solve` has it; the methods, which use the defaults of `solve`, do not raise.
+States of a batch are iterated together, each until it has converged. A state that has not converged after `most` steps
+keeps its last iterate, which is finite, and whose error in the norm of M has fallen with every step.
+`Solution.converged` of `solve` reports it; the methods, which use the defaults of `solve`, do not raise.
 
 The error of qdd is larger than the residual by up to the condition number of M, 1e4 on arms with thirty joints. The
 residual of the iteration goes on falling when rounding has long stopped the error, so a tolerance near the unit of
@@ -133,7 +133,9 @@ def _unit(T: Array) -> float:
 
 
 def _diagonal(ask: Ask, q: Array, dtype: Any) -> list[tuple[Array, Array]]:
-    """H R H*, inverted: for all joints with as many freedoms, which these are, (joints, n), and (states, joints, n, n).
+    """Return the inverse of H R H*, for joints with the same number n of freedoms together.
+
+    For each n, the freedoms of these joints (joints, n) and the inverted blocks (states, joints, n, n).
 
     Products with a one at the same freedom of every joint have a column of all blocks.
     """
@@ -153,7 +155,7 @@ def _diagonal(ask: Ask, q: Array, dtype: Any) -> list[tuple[Array, Array]]:
 
 
 def _preconditioned(blocks: list[tuple[Array, Array]], r: Array, on: Array) -> Array:
-    """L^-1 r, for the states that are still on."""
+    """Return L^-1 r, for the states that have not converged."""
     z, left = np.empty_like(r[on]), r[on]
     if not blocks:
         return left

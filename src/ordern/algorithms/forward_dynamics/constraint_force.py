@@ -10,14 +10,14 @@ every other n at the same time, which leaves a system of the same form, half as 
     and when n_j and n_l are known,
         n_k = Phi_kk^-1 (alpha_k - Phi_kj n_j - Phi_lk^T n_l)
 
-All else is local to a joint and the links next to it, but for the angular velocities w_k = E_k w_(k-1) + s_k: those
-are found by combining neighbours, neighbours of neighbours and so on, (E_l E_k, E_l s_k + s_l), in `scan`. On a machine
+All else is local to a joint and the links next to it, but for the angular velocities w_k = E_k w_(k-1) + s_k: they are
+found by combining neighbours, neighbours of neighbours and so on, (E_l E_k, E_l s_k + s_l), in `scan`. On a machine
 with a processor for each joint everything takes of the order of log n steps one after the other: that is how deep the
 graph of the computation is. Cost: order n, with up to twice the operations of elimination from one end.
 
 Each child of the base starts a chain, which goes on to the child that carries most. Chains do not couple, because the
-base cannot be moved: their blocks of Phi next to the diagonal are zero. What hangs on a chain is added to its links as
-articulated bodies (`branches`), one body after the other: branches should be short. A_i^-1 is then the inverse of an
+base cannot be moved: their blocks of Phi next to the diagonal are zero. Branches of a chain are added to its links as
+articulated bodies (`branches`), one body after the other: they should be short. A_i^-1 is then the inverse of an
 articulated inertia, and t_i has the force of the branch.
 
 Reference: Featherstone and Orin 2000, sec. 3.5, eq. (28), after A. Fijany, I. Sharf and G. M. T. D'Eleuterio, Parallel
@@ -34,11 +34,10 @@ import numpy as np
 
 from ...model import packed, piece
 from ...records import dataclass
-from ...spatial import Factor
 from .branches import Branches
-from .freed import Freed, along, product, wrench
+from .freed import Freed, product
 from .links import beyond_reach
-from .scan import Array, Arrays, BodyArrays, declare, freedoms, inverse, times, transpose
+from .scan import Array, Arrays, BodyArrays, declare, factor, freedoms, inverse, solution, times, transpose
 
 __all__ = ["Chain", "all_at_once", "solve", "tridiagonal"]
 
@@ -110,7 +109,7 @@ def all_at_once(own: Array, below: Array, alpha: Array, run: Any = lambda p, *x:
     """Solve a block-tridiagonal system by cyclic reduction: eliminate every second unknown, and so on."""
     n = np.zeros_like(alpha)
     if len(own) == 1:
-        (n[:],) = run(_solution, own, alpha)
+        (n[:],) = run(solution, own, alpha)
         return n
     before, after = below[::2], np.concatenate((below[1::2], np.zeros_like(below[:1])))[: len(own) // 2]
     P, Q, e, *less, between = run(_eliminated, own[1::2], before, after, alpha[1::2])
@@ -124,16 +123,10 @@ def all_at_once(own: Array, below: Array, alpha: Array, run: Any = lambda p, *x:
     return n
 
 
-@piece(2, 1)
-def _solution(A: Array, x: Array) -> Arrays:
-    """Solve a symmetric positive definite system."""
-    return (packed(_factor(A).solve(freedoms(x)), x.shape[-1]),)
-
-
 @piece(2, 2, 2, 1)
 def _eliminated(own: Array, before: Array, after: Array, alpha: Array) -> Arrays:
     """Return one unknown in terms of its neighbours, and what it leaves: on either side, and between them."""
-    B, w = _factor(own), alpha.shape[-1]
+    B, w = factor(own), alpha.shape[-1]
     columns = [freedoms(x[..., k]) for x in (before, transpose(after)) for k in range(w)]
     solved = packed([x for column in columns for x in B.solve(column)], 2, w, w)
     P, Q = transpose(solved[..., 0, :, :]), transpose(solved[..., 1, :, :])
@@ -148,11 +141,6 @@ def _between(P: Array, Q: Array, e: Array, before: Array, after: Array) -> Array
     return (e - times(P, before) - times(Q, after),)
 
 
-def _factor(A: Array) -> Factor:
-    n = A.shape[-1]
-    return Factor.of(tuple(tuple(A[..., r, c][()] for c in range(n)) for r in range(n)))
-
-
 @declare(
     "constraint-force",
     paper="Fijany-Sharf-D'Eleuterio 1995, as in Featherstone-Orin 2000",
@@ -162,15 +150,9 @@ def _factor(A: Array) -> Factor:
 def solve(k: BodyArrays, wrenches: Array | None) -> None:
     """Find the accelerations of links and joints, and the wrenches through the joints."""
     chain = Chain.of(k)
-    run, line, follows, links = k.tree.run, chain.line, chain.follows, chain.links
     own, below, alpha = tridiagonal(chain)
-    n = all_at_once(own, below, alpha, run)
-    on_link, on_carrier = run(wrench, links.T, n, k.X[line])
-    f = chain.t + on_link
-    f[follows - 1] = f[follows - 1] - on_carrier[follows]
-    (k.a[line],) = run(product, links.A, f)
-    (k.qdd[line],) = run(along, links.J, links.A, k.X[line], f, k.a[k.parent[line]], k.c[line])
+    n = all_at_once(own, below, alpha, k.tree.run)
+    chain.links.moved(k, chain.line, n, chain.t, chain.follows, chain.follows - 1, wrenches)
     chain.branches.unfold()
     if wrenches is not None:
-        wrenches[line] = on_link + links.active
         chain.branches.wrenches(wrenches)

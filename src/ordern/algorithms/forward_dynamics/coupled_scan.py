@@ -18,14 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...model import packed, piece
-from ...spatial import Factor
-from .scan import Array, Arrays, BodyArrays, affine, freedoms, moved, scan, times, transpose
+from .scan import Array, Arrays, BodyArrays, scan, solution, times, transpose
 
 __all__ = ["coupled"]
 
 
 def coupled(k: BodyArrays, G: Array, Di: Array) -> None:
-    """Make the accelerations in `k.qdd` keep the couplings: G are the gains of all joints, Di the inverses of D."""
+    """Correct the accelerations in `k.qdd` to keep the couplings; G are the gains of all joints, Di is D^-1."""
     n, nv, m = len(k.index), k.S.shape[-1], k.tree.couplings
     B = k.zeros(n, nv, m)
     for at, i in enumerate(k.index):
@@ -43,12 +42,10 @@ def coupled(k: BodyArrays, G: Array, Di: Array) -> None:
         (felt,) = run(_moved, (maps[root], loads[root]), (p[root],))
         p[carrier] = p[carrier] + felt
     Dw, L, e = run(_share, k.S, p[:-1], B, Di, k.qdd)
-    (force,) = run(_solved, L.sum(axis=0)[None], e.sum(axis=0)[None])
+    (force,) = run(solution, L.sum(axis=0)[None], -e.sum(axis=0)[None])
     maps, pushes, direct = run(_outward, k.S, G, k.X, Dw, force)
     a = k.zeros(n + 1, 6)
-    for path in k.paths:
-        out = path[::-1]
-        (a[out],) = scan(affine, moved, (maps[out], pushes[out]), (a[k.parent[out[:1]]],), run)
+    k.outward(maps, pushes, a)
     (more,) = run(_along, direct, G, k.X, a[k.parent])
     k.qdd = k.qdd + more
 
@@ -79,14 +76,6 @@ def _share(S: Array, p: Array, B: Array, Di: Array, qdd0: Array) -> Arrays:
     w = B - transpose(S) @ p
     Dw = Di @ w
     return Dw, transpose(w) @ Dw, times(transpose(B), qdd0)
-
-
-@piece(2, 1)
-def _solved(L: Array, e: Array) -> Arrays:
-    """Return the forces that bind joints."""
-    m = e.shape[-1]
-    A = Factor.of(tuple(tuple(L[..., r, c][()] for c in range(m)) for r in range(m)))
-    return (-packed(A.solve(freedoms(e)), m),)
 
 
 @piece(2, 2, 2, 2, 1)

@@ -11,9 +11,9 @@
     outward    mu_i- = B_ip mu_p,                  qdd_i = tau~_i - psi_i^T mu_i-                     (36)
                mu_i = p_i qdd_i + mu_i-                                                               (37)
 
-I is the mass matrix, eliminated from the last body to the first; the entries of U would be p_i^T psi_ik, (46), and none
-is formed. Twists, wrenches and inertias are those at the mass centre C_i, where M_i = diag(I_i, m_i 1): B_ip carries
-them from C_p to C_i, and p_i is the motion of C_i for unit joint rates. Cost: order n.
+I is the mass matrix, eliminated from the last body to the first; its entries of U, p_i^T psi_ik, (46), are not formed.
+Twists, wrenches and inertias are about the mass centre C_i, where M_i = diag(I_i, m_i 1): B_ip carries them from C_p to
+C_i, and p_i is the motion of C_i for unit joint rates. Cost: order n.
 
 Reference: Saha 1999, sec. 5.2, eqs. (33)-(37), and appendix B, eqs. (47)-(50), with misprints put right: psi_{i+1} in
 (35) is multiplied by tau^_{i+1}, and the product in (50) is psi^_k psi_k^T.

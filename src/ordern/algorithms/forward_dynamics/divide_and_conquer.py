@@ -90,14 +90,14 @@ def _assemble(k: BodyArrays, i: Array) -> tuple[Arrays, list[_Joint]]:
 
 @piece(2, 2, 1)
 def _leaf(M: Array, X: Array, p: Array) -> Arrays:
-    """Single links: their inverse inertias at both handles, and their accelerations without forces there."""
+    """Return the inverse inertias of links at both handles, and their accelerations without forces there."""
     Phi = inverse(M)
     b = -times(Phi, p)
     return Phi, Phi @ transpose(X), symmetric(X @ Phi @ transpose(X)), b, times(X, b)
 
 
 def _join(k: BodyArrays, i: Array, A: Arrays, B: Arrays) -> tuple[_Joint, Arrays]:
-    """Pieces A and B, joined by the joints of bodies i."""
+    """Join the pieces A and B by the joints of bodies i."""
     (V,) = k.tree.run(_stiffness, A[2], B[0])
     G, Di, W = k.release(V, i)
     gamma, *joined = k.tree.run(_joined, A, B, G, W, k.c[i], k.tau[i])
@@ -106,7 +106,7 @@ def _join(k: BodyArrays, i: Array, A: Arrays, B: Arrays) -> tuple[_Joint, Arrays
 
 @piece(2, 2)
 def _stiffness(A22: Array, B11: Array) -> Arrays:
-    """V, what two handles resist with if they are held together."""
+    """Return V, the inertia of two handles that are held together."""
     return (inverse(A22 + B11),)
 
 
@@ -127,7 +127,7 @@ def _joined(A: Arrays, B: Arrays, G: Array, W: Array, c: Array, tau: Array) -> A
 
 
 def _take_apart(k: BodyArrays, i: Array, links: Arrays, levels: list[_Joint], through: Array) -> None:
-    """The forces at the handles of ever smaller pieces, down to the links i, and so all accelerations."""
+    """Find the forces at the handles of ever smaller pieces, down to the links i, and so all accelerations."""
     f1, f2 = k.a[k.parent[i[:1]]], k.zeros(1, 6)
     for at in reversed(levels):
         n = len(at.body)

@@ -8,13 +8,13 @@
     outward   th''_i = nu_i - L_i^T lambda_p,              lambda_i = psi^T lambda_p + H^T nu_i
               alpha_i = lambda_i + zeta_i                                                      (4.21b), (4.22b)
 
-It is FD1 with the links' accelerations; straight-line code for the joint accelerations alone leaves them out, and is
-FD1's. Cost: order n.
+It is FD1 with the links' accelerations. Straight-line code for the joint accelerations alone leaves these out, and
+equals FD1's. Cost: order n.
 
 Reference: Rodriguez and Kreutz 1988, part I, eqs. (5.4)-(5.7), (4.19), (4.20), (4.21b)-(4.23); symbols in
 `rodriguez_kreutz`. The identity (1 - H Psi L) H phi = H psi (5.4) leads from (4.18) to (5.6).
-Differs: in body axes. The paper makes zeta once more in the last sweep; here it is kept from the first. alpha carries
-what stands for gravity, as in the paper, and `link_accelerations` takes it off.
+Differs: in body axes. The paper makes zeta once more in the last sweep; here it is kept from the first. alpha includes
+gravity as an acceleration of the base, as in the paper, and `link_accelerations` subtracts it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ The paper says that there is a method of two sweeps, which needs no velocities i
 Reference: Rodriguez and Kreutz 1988, part I, eqs. (5.13)-(5.17), with b(k) where (5.16) repeats psi P a; symbols in
 `rodriguez_kreutz`.
 Differs: in body axes. lambda of the base is the acceleration that stands for gravity, which the paper puts into a
-(3.21); `link_accelerations` takes it off.
+(3.21); `link_accelerations` subtracts it.
 """
 
 from __future__ import annotations

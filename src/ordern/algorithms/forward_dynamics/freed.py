@@ -1,21 +1,21 @@
 """Links as free bodies, as arrays: shared parts of methods that treat many links or joints at once.
 
-The symbols and equations are those of `links`. All joints have as many forces T as the one with most: those that a
-joint lacks are zero, with a yield E of one.
+Symbols and equations are as in `links`. All joints have as many columns T as the joint with most constraints: the
+columns that a joint lacks are zero, with a compliance E of one.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from ...model import Piece, packed, piece
 from ...records import dataclass
-from ...spatial import Force
+from ...spatial import Force, Freedoms
 from ..mobility import Mobility
 from .links import held
 from .scan import Array, Arrays, BodyArrays, Group, freedoms, times, transpose
 
-__all__ = ["Freed", "along", "product", "wrench"]
+__all__ = ["Freed", "product"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,25 @@ class Freed:
     def of(cls, k: BodyArrays, which: Array) -> Freed:
         """Collect these quantities for some bodies."""
         A, T, J, lacking = (x[which] for x in k.by_group(_free, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,)))
-        width = max(len(held(k.index[i], _any_position(k.index[i])).E) for i in which)
+        width = max(len(held(k.index[i], Freedoms(k.index[i].kind.joint.neutral())).E) for i in which)
         active, felt = k.tree.run(_active, J, k.tau[which], k.X[which])
         return cls(A, T[..., :width], J, 1.0 - lacking[..., :width], active, felt)
+
+    def moved(
+        self, k: BodyArrays, which: Array, n: Array, t: Array, carried: Array, by: Array, wrenches: Array | None
+    ) -> None:
+        """Find the accelerations of these bodies and of their joints, by known forces t and constraint forces n.
+
+        The bodies at the places `carried` are on those at the places `by`. Fill in the wrenches through the joints.
+        """
+        run, X = k.tree.run, k.X[which]
+        on_body, on_carrier = run(_wrench, self.T, n, X)
+        f = t + on_body
+        np.subtract.at(f, by, on_carrier[carried])
+        (k.a[which],) = run(product, self.A, f)
+        (k.qdd[which],) = run(_along, self.J, self.A, X, f, k.a[k.parent[which]], k.c[which])
+        if wrenches is not None:
+            wrenches[which] = on_body + self.active
 
 
 def _free(group: Group) -> Piece:
@@ -58,10 +74,6 @@ def _free(group: Group) -> Piece:
     return Piece(free, (1, 1), ("free", group.number))
 
 
-def _any_position(i: Any) -> Any:
-    return i.kind.joint.neutral()
-
-
 @piece(2, 1, 2)
 def _active(J: Array, tau: Array, X: Array) -> Arrays:
     """Return the joints' own forces on links, and on those that carry them."""
@@ -76,13 +88,13 @@ def product(A: Array, x: Array) -> Arrays:
 
 
 @piece(2, 1, 2)
-def wrench(T: Array, n: Array, X: Array) -> Arrays:
-    """Constraint forces on links, and on those that carry them."""
+def _wrench(T: Array, n: Array, X: Array) -> Arrays:
+    """Return the constraint forces on links, and on the links that carry them."""
     f = times(T, n)
     return f, times(transpose(X), f)
 
 
 @piece(2, 2, 2, 1, 1, 1)
-def along(J: Array, A: Array, X: Array, f: Array, carrier: Array, c: Array) -> Arrays:
+def _along(J: Array, A: Array, X: Array, f: Array, carrier: Array, c: Array) -> Arrays:
     """Return the accelerations of joints, from the forces on links and the accelerations of their carriers."""
     return (times(transpose(J), times(A, f) - times(X, carrier) - c),)

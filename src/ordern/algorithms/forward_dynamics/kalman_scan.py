@@ -1,7 +1,7 @@
 """Forward dynamics as Kalman filtering and smoothing by associative scans: logarithmic depth.
 
-A piece of a chain is known from outside by five things. Let x be the force that enters it from the tip's side and a
-the acceleration of what carries it; then the force that leaves it, and the acceleration at the tip's side, are
+Five quantities describe a piece of a chain from outside. Let x be the force that enters it from the tip's side and a
+the acceleration of its carrier; then the force that leaves it, and the acceleration at the tip's side, are
 
     x' = A x + b + C a,        a' = A^T a + eta - J x
 
@@ -49,7 +49,7 @@ from ...model import Input, Output, Tree, piece
 from ..registry import algorithm
 from .branches import joint_accelerations, through
 from .coupled_scan import coupled
-from .scan import Array, Arrays, BodyArrays, affine, inverse, moved, scan, symmetric, times, transpose
+from .scan import Array, Arrays, BodyArrays, inverse, scan, symmetric, times, transpose
 
 __all__ = ["combine", "kalman_scan", "predict"]
 
@@ -70,12 +70,9 @@ def kalman_scan(tree: Tree, *inputs: Input) -> Output:
     for path in reversed(k.paths):
         _filter(k, path, G, nu, Di)
 
-    for path in k.paths:
-        i = path[::-1]
-        p = k.parent[i]
-        maps = tree.run(_outward, k.S[i], G[i], k.X[i], k.c[i], nu[i])
-        (k.a[i],) = scan(affine, moved, maps, (k.a[p[:1]],), tree.run)
-        (k.qdd[i],) = tree.run(joint_accelerations, nu[i], G[i], k.X[i], k.a[p], k.c[i])
+    maps, pushes = tree.run(_outward, k.S, G, k.X, k.c, nu)
+    k.outward(maps, pushes, k.a)
+    (k.qdd,) = tree.run(joint_accelerations, nu, G, k.X, k.a[k.parent], k.c)
     if tree.couplings:
         coupled(k, G, Di)
     return k.answer()
@@ -89,7 +86,7 @@ def _outward(S: Array, G: Array, X: Array, c: Array, nu: Array) -> Arrays:
 
 
 def _filter(k: BodyArrays, path: Array, G: Array, nu: Array, Di: Array) -> None:
-    """The gains G, innovations nu and D^-1 of the links of a path; what it weighs is added to what carries it."""
+    """Find the gains G, innovations nu and D^-1 of the links of a path; add its inertia and force to its carrier."""
     cuts = np.append(0, 1 + np.flatnonzero(k.regular[path[1:]]))
     ends = np.append(cuts[1:], len(path))
     tip, half = path[:1], 0.5 * k.M[path[cuts[1:]]]

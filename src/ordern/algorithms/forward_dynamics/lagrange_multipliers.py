@@ -19,7 +19,7 @@ are bound at the end, by `binding`, which takes the same D_i. Cost: order n.
 
 Reference: Featherstone and Orin 2000, sec. 3.5, eq. (27), after D. Baraff, Linear-time dynamics using Lagrange
 multipliers, 1996.
-Differs: the paper names the system and the order only; the recursion is what they amount to. Axes, the base, and E for
+Differs: the paper gives only the system and the order; the recursion follows from them. Axes, the base, and E for
 drives with inertia as in `links`.
 """
 
@@ -64,7 +64,7 @@ def multipliers(tree: Tree, links: Links) -> tuple[Joints, Field[Motion], Field[
 
 
 def _under(D: Factor, T: Forces) -> tuple[tuple[Scalar, ...], ...]:
-    """T^T D^-1 T."""
+    """Return T^T D^-1 T."""
     rows = reduced(D, [Freedoms(f.scalars[r] for f in T.columns) for r in range(6)])
     columns = [Freedoms(row[k] for row in rows) for k in range(len(T.columns))]
     return tuple(tuple(dot(x * D.inverse, y) for y in columns) for x in columns)

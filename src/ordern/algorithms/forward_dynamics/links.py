@@ -1,7 +1,7 @@
 """Links as free bodies, and the joints between them: shared parts of methods that solve for constraint forces.
 
     A_i^-1            mobility of link i by itself: the inverse of its inertia (zero for the base)
-    T_i, K_Ji         T_i^T S_i = 0 spans what joint i holds, K_Ji = (S_i^T S_i)^-1 S_i^T what it lets go
+    T_i, K_Ji         T_i spans the constraint forces of joint i, T_i^T S_i = 0;  K_Ji = (S_i^T S_i)^-1 S_i^T
     f_i               = T_i n_i + K_Ji^T tau_i, the wrench through joint i; n_i is to be found
     t_i               = external_i - gyroscopic force + K_Ji^T tau_i - sum over children c of X_c^T K_Jc^T tau_c
     A_i a_i           = t_i + T_i n_i - sum over children c of X_c^T T_c n_c
@@ -15,15 +15,15 @@ All a_i but the base's are eliminated from the last lines by Phi n = alpha, wher
     Phi_cd            = T_c^T X_c A_i^-1 X_d^T T_d              (c and d are children of i)
     alpha_i           = T_i^T (X_i (y_p + r_i) + c_i - y_i),    y_i = A_i^-1 t_i; for the base, y is its acceleration
 
-A joint with a drive that has inertia lets nothing go for free: along its freedoms it transmits tau - armature qdd.
-With y = armature^(1/2) qdd unknown, that is a constraint which yields: T_i is longer by K_Ji^T armature^(1/2), n_i by
--y, and E_i is one for these and zero for all others. A freedom without armature may be among them: its y is zero.
+A joint whose drive has inertia transmits the force tau - armature qdd along its freedoms. With y = armature^(1/2) qdd
+as unknowns, that is a compliant constraint: T_i is longer by K_Ji^T armature^(1/2), n_i by -y, and E_i is one for these
+and zero for all others. A freedom without armature may be among them: its y is zero.
 
 Reference: Yamane and Nakamura, eqs. (8)-(21), where T_i^T is K_i, H_i,i = T_i^T and H_i,p = T_i^T X_i; Featherstone and
 Orin 2000, eqs. (23)-(29).
 Differs: each vector is in its own link's axes, about its joint. The base is known, not free: its mobility is zero and
-gravity is its acceleration. T_i is of orthonormal forces. Drives with inertia are in neither paper, nor are links whose
-own inertia is singular: those borrow some across their joints (`ordern.model.shiftable_inertia`).
+gravity is its acceleration. T_i is of orthonormal forces. Drives with inertia are in neither paper, nor are links with
+a singular inertia: some inertia is shifted to them across their joints (`ordern.model.shiftable_inertia`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from ...graph import Scalar, sqrt, where_less
 from ...model import Answer, Base, Bodies, Field, Index, Joints, Model, Output, Tree, Values
 from ...records import dataclass
 from ...spatial import Chain, Force, Forces, Freedoms, Motion, Spin, Units, plus_diagonal
-from ..field_types import Loads
 from ..method_limits import all_of, no_couplings, no_massless_bodies
 from ..mobility import Mobility
 from ..velocities import velocities
@@ -53,7 +52,6 @@ __all__ = [
     "held",
     "joint_accelerations",
     "joint_wrenches",
-    "no_loads",
     "pull",
 ]
 
@@ -70,7 +68,7 @@ class Held:
     E: tuple[float, ...]
 
     def block(self, mobility: Mobility) -> _Rows:
-        """T^T A^-1 T + E, the joint's own block of Phi for the mobility of both links."""
+        """Return T^T A^-1 T + E, the joint's own block of Phi for the mobility of both links."""
         return plus_diagonal(tuple(self.T.T @ a for a in (mobility @ self.T).columns), Freedoms(self.E))
 
 
@@ -90,7 +88,7 @@ def held(i: Index, q: Freedoms) -> Held:
 
 
 def _orthonormal(S: list[list[Scalar]]) -> tuple[list[Force], list[Force]]:
-    """For columns S = Q_1 R: the other columns Q_2 of the orthogonal matrix Q, and Q_1 R^-T.
+    """Return the other columns Q_2 of the orthogonal matrix Q, and Q_1 R^-T, for columns S = Q_1 R.
 
     Householder's reflections. Each starts from a row of its own, one in which the column is not known to be zero.
     """
@@ -182,14 +180,6 @@ def joint_accelerations(tree: Tree, links: Links, a: Values[Motion], qdd: Found)
     for i, p in tree.outward():
         qdd[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
     return qdd
-
-
-def no_loads(tree: Tree, m: int) -> Field[Forces]:
-    """Return m forces on each link that are zero."""
-    F = tree.field(Loads(m))
-    for i, _ in tree.outward():
-        F[i] = Loads(m).zero()
-    return F
 
 
 def pull(tree: Tree, links: Links, F: Field[Forces], columns: Callable[[Index], Iterable[Freedoms]]) -> None:

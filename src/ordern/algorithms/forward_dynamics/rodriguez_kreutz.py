@@ -4,7 +4,7 @@ Their operators, for link i with parent p, in the link's own axes:
 
     phi^T(p, i) = X_i,    H^T = S_i,    phi(p, i) = X_i^T,    L_i = phi(p, i) G_i,    psi(p, i) = phi(p, i) - L_i H_i
 
-The velocities, and what comes of them (2.19), (2.23), (2.25):
+The velocities, and the accelerations and forces that they cause (2.19), (2.23), (2.25):
 
     V_i = phi^T V_p + H^T th'_i,    a_i = acceleration,    b_i = force on link i, by velocities alone
 
@@ -18,7 +18,7 @@ A filter of the joint moments (4.19), (4.20), tips first, and a smoother of its 
     th''_i = nu_i - L_i^T lambda_p,             lambda_i = psi^T lambda_p + H^T nu_i = phi^T lambda_p + H^T th''_i
 
 Each of the four algorithms is its own sequence of these. They have the joint accelerations in common. The accelerations
-of the links are another question, `link_accelerations`, and that of a point on one of them, the tip, is a third,
+of the links are another question, `link_accelerations`, and the acceleration of a point on a link, the tip, is a third,
 `tip_acceleration`. It needs no further sweep: `joint_and_tip_accelerations` has both in one answer.
 
     alpha(0) = phi^T(1, 0) alpha(1) + a(0),    a(0) = (0; w x (w x l)),    l from the link's origin to the tip    (4.23)
@@ -31,7 +31,7 @@ Reference: Rodriguez and Kreutz 1988, part I, sec. 2 to 5 and appendix B.
 Differs: they number links from the tip; all their vectors are in the axes of one inertial frame, whose phi only moves
 the point. Their tip force f(0) is minus an external force, of which every link may have one, and is in b_i here. They
 put gravity into a (3.21); here it is the base's acceleration, which is the same for all that follows. The armature is
-not in the paper: identities that have D in them as H P H^T do not hold with it, but none of the four needs one.
+not in the paper: identities with D = H P H^T do not hold with it, but the four methods do not need them.
 """
 
 from __future__ import annotations

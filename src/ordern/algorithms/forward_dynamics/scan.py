@@ -1,15 +1,15 @@
 """Shared parts of algorithms of logarithmic depth: all bodies as arrays, and scans along paths of the tree.
 
 A sequence of steps s_k = e_k(s_{k-1}) need not be taken one after the other if two steps can be made into one: then
-neighbours are combined pair by pair, the sequence of half the length is treated likewise, and what lies between its
-states takes one step more. All pairs of a level are independent of each other, so that n steps have a depth of
-2 log2 n combinations, and about 2 n of them are done in all (Brent and Kung 1982, Blelloch 1990).
+neighbours are combined pair by pair, the sequence of half the length is treated in the same way, and the states in
+between take one more step. All pairs of a level are independent of each other, so that n steps have a depth of 2 log2 n
+combinations, and about 2 n of them are done in all (Brent and Kung 1982, Blelloch 1990).
 
 Here the pairs of a level are the leading axis of NumPy arrays, of numbers or, when a graph is traced, of nodes: one
-call of `combine` is one level. What is done to each pair is a piece, which is compiled for long robots. A tree is a
-number of paths; each hangs on an earlier one, and passes on from tip to base what its own scan gives at its root. Along
-every path to a tip one meets at most log2 n of them, because each body is continued by the child that carries most
-(Sleator and Tarjan's heavy paths).
+call of `combine` is one level. The function of each pair is a piece, which is compiled for long robots. A tree is split
+into paths; each starts on an earlier one, to which it passes the result of its own scan at its root. The way from the
+base to a tip meets at most log2 n paths, because each body is continued by the child that carries most (Sleator and
+Tarjan's heavy paths).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from ...model import Base, Bodies, Index, Input, Joints, Output, Piece, Tree, packed, piece
 from ...model.tables import INERTIA
 from ...records import dataclass
-from ...spatial import ArticulatedInertia, Force, Freedoms, Inertia, Motion, Spin, eliminate, leaves
+from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Inertia, Motion, Spin, eliminate, leaves
 from ..composed import Array
 from ..registry import algorithm
 
@@ -35,10 +35,12 @@ __all__ = [
     "Group",
     "affine",
     "declare",
+    "factor",
     "freedoms",
     "inverse",
     "moved",
     "scan",
+    "solution",
     "symmetric",
     "times",
     "transpose",
@@ -174,18 +176,21 @@ class BodyArrays:
         self.a[-1] = packed((tree.base_acceleration + a0[tree.base]).scalars, 6)
         w[-1] = packed(v0[tree.base].angular, 3)
 
+        self.outward(self.X[..., :3, :3], vJ[..., :3], w)
+        self.c, self.p[:-1] = tree.run(_by_velocity, self.X, w[:-1], w[self.parent], vJ, bias, origin, inertia, load)
+
+    def outward(self, A: Array, b: Array, x: Array) -> None:
+        """Fill in x_i = A_i x_p + b_i for all bodies, by a scan along each path; the base's x is known."""
         for path in self.paths:
             out = path[::-1]
-            turns = (self.X[out, ..., :3, :3], vJ[out, ..., :3])
-            (w[out],) = scan(affine, moved, turns, (w[self.parent[out[:1]]],), tree.run)
-        self.c, self.p[:-1] = tree.run(_by_velocity, self.X, w[:-1], w[self.parent], vJ, bias, origin, inertia, load)
+            (x[out],) = scan(affine, moved, (A[out], b[out]), (x[self.parent[out[:1]]],), self.tree.run)
 
     def zeros(self, *shape: int) -> Array:
         """Return an array for so many bodies, of these shapes."""
         return np.full((shape[0], *self._batch, *shape[1:]), 0.0, self._dtype)
 
     def eye(self, n: int) -> Array:
-        """So many unit matrices."""
+        """Return n unit matrices."""
         return self.zeros(n, 6, 6) + np.eye(6).astype(self._dtype)
 
     def release(self, IA: Array, bodies: Array) -> tuple[Array, Array, Array]:
@@ -266,7 +271,7 @@ class BodyArrays:
             )
 
     def _together(self, number: int, bodies: Array) -> Group:
-        """Bodies of one kind as one."""
+        """Return the bodies of one kind as a group."""
         first = self.index[bodies[0]]
         rows = [self.index[k].row(slice(None)) for k in bodies]
         table = np.array(rows, self._dtype)
@@ -283,17 +288,17 @@ class BodyArrays:
     def _of(self, given: Any, group: Group) -> Array:
         """Return an input of the bodies of a group; positions are kept."""
         if self._numbers:
-            values = [given[self.index[k]] for k in group.bodies]
-            found = packed(map(self._column, zip(*map(_scalars, values), strict=True)), len(_scalars(values[0])))
+            columns = [self._column(x) for x in zip(*(leaves(given[self.index[k]]) for k in group.bodies), strict=True)]
+            found = packed(columns, len(columns))
         else:
-            scalars = _scalars(given[group.index])
+            scalars = tuple(leaves(given[group.index]))
             found = packed(scalars, len(scalars))
         if len(self._positions) == group.number:
             self._positions.append(found)
         return found
 
     def _column(self, scalars: Sequence[Any]) -> Array:
-        """Scalars of several bodies as one."""
+        """Return scalars of several bodies as one array."""
         column = np.array(np.broadcast_arrays(*scalars), self._dtype)
         missing = (1,) * (len(self._batch) + 1 - column.ndim)
         return column.reshape(len(column), *missing, *column.shape[1:])
@@ -331,13 +336,21 @@ def declare(name: str, **about: Any) -> Callable[[Solve], Solve]:
     return declared
 
 
-def _scalars(value: Any) -> tuple[Any, ...]:
-    return tuple(leaves(value))
-
-
 def freedoms(x: Array) -> Freedoms:
-    """Numbers, from the last axis."""
+    """Return the numbers along the last axis."""
     return Freedoms(_parts(x))
+
+
+@piece(2, 1)
+def solution(A: Array, x: Array) -> Arrays:
+    """Solve symmetric positive definite systems."""
+    return (packed(factor(A).solve(freedoms(x)), x.shape[-1]),)
+
+
+def factor(A: Array) -> Factor:
+    """Return symmetric positive definite matrices, factorised."""
+    n = A.shape[-1]
+    return Factor.of(tuple(tuple(A[..., r, c][()] for c in range(n)) for r in range(n)))
 
 
 def _joints(group: Group) -> Piece:

@@ -4,10 +4,11 @@ A link with m + 1 joints, one inward and m > 2 outward, becomes m - 1 parts with
 of mass and inertia, held together by fixed joints in a row. Of the joints outward the first is on the first part, and
 so on; the last part has two. Then every joint meets two others at most on either side, so that each block row of Phi
 has no more than five blocks, whatever the tree (Yamane and Nakamura's "link splitting"). The coordinates are the same;
-the constraint forces of the robot's own joints are those of the split one, and forces on a link act on its first part.
+the robot's own joints have the same constraint forces, and forces on a link act on its first part.
 
 It is of the same order as `virtual-work`, which keeps a link's mobility while its joints are added and needs no split:
-each fixed joint costs a matrix of 6 x 6 more. It is here because the paper has it; docs/papers/times.md has its times.
+each fixed joint costs a matrix of 6 x 6 more. It is included because the paper has it; docs/papers/times.md has its
+times.
 
 Reference: Yamane and Nakamura, O(N) forward dynamics computation of open kinematic chains based on the principle of
 virtual work, sec. 4, Figure 7.

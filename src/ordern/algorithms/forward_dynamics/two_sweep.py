@@ -16,8 +16,8 @@ coefficients:
 
 r_i and c_i are the two parts of a_i = phi^T r_i + c_i, centripetal and Coriolis: r_i is of second degree in w_p, c_i of
 first degree in w_i, and b_i is of second degree in w_i. Inserting w_i = phi^T w_p + h th'_i turns the ten coefficients
-and shifts them. The first loop of the code sets what each link has by itself: nothing is handed from link to link, and
-it is no sweep.
+and shifts them. The first loop of the code sets the terms of each link by itself. Nothing passes from link to link, so
+it is not a sweep.
 
 Cost: order n, with 557 multiplications and 590 additions for each further joint of a general arm, where FD4's three
 sweeps take 204 and 224. The paper says that a method of two sweeps comes "at the expense of much greater algorithmic
@@ -50,49 +50,42 @@ _UNITS = tuple(Products(tuple(1.0 if k == n else 0.0 for k in range(6))) for n i
 class Quadratic:
     """A polynomial of second degree in an angular velocity, whose coefficients are forces, motions or numbers."""
 
-    constant: Any
-    linear: tuple[Any, Any, Any]
-    square: tuple[Any, Any, Any, Any, Any, Any]
-    """The coefficients of xx, xy, xz, yy, yz, zz."""
+    terms: tuple[Any, ...]
+    """The coefficients of 1, x, y, z, xx, xy, xz, yy, yz, zz."""
 
     @classmethod
     def zero(cls) -> Quadratic:
         """Return the polynomial that is zero."""
-        return cls(Force.zero(), (Force.zero(),) * 3, (Force.zero(),) * 6)
+        return cls((Force.zero(),) * 10)
 
     def __add__(self, other: Quadratic) -> Quadratic:
-        pairs = zip(self.linear, other.linear, strict=True), zip(self.square, other.square, strict=True)
-        l, s = (tuple(x + y for x, y in both) for both in pairs)
-        return Quadratic(self.constant + other.constant, l, s)
+        return Quadratic(tuple(x + y for x, y in zip(self.terms, other.terms, strict=True)))
 
     def of(self, function: Callable[[Any], Any]) -> Quadratic:
         """Return a linear function of it: of every coefficient."""
-        l, s = (tuple(map(function, x)) for x in (self.linear, self.square))
-        return Quadratic(function(self.constant), l, s)
+        return Quadratic(tuple(map(function, self.terms)))
 
     def plus(self, constant: Any) -> Quadratic:
         """Return the same and a constant."""
-        return Quadratic(self.constant + constant, self.linear, self.square)
+        return Quadratic((self.terms[0] + constant, *self.terms[1:]))
 
     def at(self, w: Vector3) -> Any:
         """Return the value at an angular velocity."""
-        total = self.constant
-        for one, x in zip(self.linear, w, strict=True):
-            total = total + one * x
-        for two, x in zip(self.square, Spin(w).products.values, strict=True):
-            total = total + two * x
+        total, *terms = self.terms
+        for term, x in zip(terms, (*w, *Spin(w).products.values), strict=True):
+            total = total + term * x
         return total
 
     def inserted(self, X: Chain, own: Vector3) -> Quadratic:
         """Return this polynomial of forces at X w + own, as a polynomial in the parent's angular velocity w."""
-        shifted = list(self.linear)
-        for (j, k), two in zip(_PAIRS, self.square, strict=True):
+        shifted, square = list(self.terms[1:4]), self.terms[4:]
+        for (j, k), two in zip(_PAIRS, square, strict=True):
             shifted[j] = shifted[j] + two * own[k]
             shifted[k] = shifted[k] + two * own[j]
         lines = [_turned_line(X, line) for line in zip(*(f.scalars for f in shifted), strict=True)]
-        squares = [_turned_square(X, square) for square in zip(*(f.scalars for f in self.square), strict=True)]
-        l, s = (tuple(Force.of(tuple(row)) for row in zip(*rows, strict=True)) for rows in (lines, squares))
-        return Quadratic(self.at(own), l, s)  # type: ignore[arg-type]
+        squares = [_turned_square(X, square) for square in zip(*(f.scalars for f in square), strict=True)]
+        turned = (Force.of(tuple(row)) for rows in (lines, squares) for row in zip(*rows, strict=True))
+        return Quadratic((self.at(own), *turned))
 
 
 def _turned_line(X: Chain, line: Any) -> Vector3:
@@ -113,23 +106,21 @@ def _turned_square(X: Chain, square: Any) -> Symmetric3:
 
 
 def gyroscopic(i: Index, external: Force) -> Quadratic:
-    """b_i, less the external force, in the link's own angular velocity."""
-    b = tuple(one.gyroscopic(i.inertia) for one in _UNITS)
-    return Quadratic(Force.zero() - external, (Force.zero(),) * 3, b)  # type: ignore[arg-type]
+    """Return b_i, less the external force, in the link's own angular velocity."""
+    return Quadratic((-external, *(Force.zero(),) * 3, *(one.gyroscopic(i.inertia) for one in _UNITS)))
 
 
 def centripetal(X: Chain) -> Quadratic:
-    """r_i, in the parent's angular velocity."""
-    r = tuple(Motion(ZERO3, one.centripetal(X.origin)) for one in _UNITS)
-    return Quadratic(Motion.zero(), (Motion.zero(),) * 3, r)  # type: ignore[arg-type]
+    """Return r_i, in the parent's angular velocity."""
+    return Quadratic((*(Motion.zero(),) * 4, *(Motion(ZERO3, one.centripetal(X.origin)) for one in _UNITS)))
 
 
 def coriolis(i: Index, q: Freedoms, qd: Freedoms, vJ: Motion) -> Quadratic:
-    """c_i, in the link's own angular velocity."""
+    """Return c_i, in the link's own angular velocity."""
     wJ, uJ = vJ.angular, vJ.linear
-    l = tuple(Motion(cross(e, wJ), add(cross(e, uJ), cross(e, uJ))) for e in IDENTITY3)
     constant = Motion(ZERO3, subtract(ZERO3, cross(wJ, uJ))) + i.bias(q, qd)
-    return Quadratic(constant, l, (Motion.zero(),) * 6)  # type: ignore[arg-type]
+    line = (Motion(cross(e, wJ), add(cross(e, uJ), cross(e, uJ))) for e in IDENTITY3)
+    return Quadratic((constant, *line, *(Motion.zero(),) * 6))
 
 
 def _against(S: Subspace) -> Callable[[Force], Freedoms]:

@@ -1,8 +1,8 @@
 """Forward dynamics by virtual work, with all joints of a link coupled: Yamane and Nakamura's method without splitting.
 
 Joints are added one by one, from the end links to the root, each with the constraint force that it then has (see
-`links` for the symbols). Joint i meets the joints G that are attached to its link already, and those J that are
-attached to its parent p:
+`links` for the symbols). Joint i meets the joints G that are already attached to its link, and the joints J that are
+already attached to its parent p:
 
     S_iG = - T_i^T A_i^-1 (X_g^T T_g) for g in G,        S_iJ = T_i^T X_i A_p^-1 (X_j^T T_j) for j in J     (32), (39)
     M_i  = (Phi_ii - S_iG Omega_G S_iG^T - S_iJ Omega_J S_iJ^T)^-1                                          (37)
@@ -30,7 +30,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...model import piece
-from .freed import Freed, along, product, wrench
+from .freed import Freed, product
 from .links import beyond_reach
 from .scan import Array, Arrays, BodyArrays, declare, inverse, times, transpose
 
@@ -46,7 +46,7 @@ class _Joints:
         self.P = k.zeros(1, 0, width)
 
     def add(self, i: int, Omega: Array, n: Array, W: Array) -> None:
-        """One joint more."""
+        """Add a joint."""
         self.numbers.append(i)
         self.Omega, self.n, self.W = Omega, n, np.concatenate((self.W, W), axis=-1)
 
@@ -63,9 +63,8 @@ def solve(k: BodyArrays, wrenches: Array | None) -> None:
     n, run = len(k.index), k.tree.run
     links = Freed.of(k, np.arange(n))
     t = links.active - k.p[:-1]
-    for i, p in enumerate(k.parent.tolist()):
-        if p >= 0:
-            t[p] = t[p] - links.felt[i]
+    carried = np.flatnonzero(k.parent >= 0)
+    np.subtract.at(t, k.parent[carried], links.felt[carried])
     (y,) = run(product, links.A, t)
     width = links.E.shape[-1]
     on_link = [_Joints(k, width) for _ in range(n)]
@@ -91,15 +90,7 @@ def solve(k: BodyArrays, wrenches: Array | None) -> None:
             for at, g in enumerate(G.numbers):
                 force[g] = final[0, ..., width * at : width * (at + 1)]
 
-    on_body, on_carrier = run(wrench, links.T, force, k.X)
-    f = t + on_body
-    for i, p in enumerate(k.parent.tolist()):
-        if p >= 0:
-            f[p] = f[p] - on_carrier[i]
-    (k.a[:-1],) = run(product, links.A, f)
-    (k.qdd,) = run(along, links.J, links.A, k.X, f, k.a[k.parent], k.c)
-    if wrenches is not None:
-        wrenches[:] = on_body + links.active
+    links.moved(k, np.arange(n), force, t, carried, k.parent[carried], wrenches)
 
 
 @piece(2, 2, 2, 2, 1, 1, 1, 1, 2, 2)

@@ -1,7 +1,7 @@
 """Inverse dynamics by composite inertias: two recursions, one inward and one outward, that do not wait for each other.
 
-The force through a joint is what all that hangs on it would take as one rigid body, R alpha, and a correction y for
-what the joints beyond do.
+The force through a joint is the force on all bodies beyond it as one rigid body, R alpha, plus a correction y for the
+motions of the joints beyond it.
 
     outward   w_i = X_i w_p + S_i qd_i                                  (angular velocity)
               a_i = acceleration of body i by velocities alone          (14)
@@ -12,8 +12,8 @@ what the joints beyond do.
               f_i     = R_i alpha_i + y_i
               tau_i   = S_i^T f_i + armature_i qdd_i + g_i, g_i = gyration of the momentum armature_i qd_i
 
-The second and the third loop need nothing of each other but for the last two lines. Gravity is an acceleration of the
-base upwards; a base that is moved (v0, a0) adds its own. Cost: order n.
+The second and third loops are independent of each other, except for the last two lines. Gravity is an acceleration of
+the base upwards; a base that is moved (v0, a0) adds its own. Cost: order n.
 
 Reference: Jain 1991, Lemma 3.2 and eq. (29).
 Differs: Jain's (29) has no terms of velocity; here y begins with b and a goes along with the joint's acceleration.

@@ -59,7 +59,7 @@ def between_centres(X: Chain, parent: Vector3, own: Vector3) -> Chain:
 
 
 def omega(w: Vector3, t: Motion) -> Motion:
-    """Omega t: the rate of a twist that turns with its body (2)."""
+    """Return Omega t, the rate of a twist that turns with its body (2)."""
     return Motion(cross(w, t.angular), cross(w, t.linear))
 
 

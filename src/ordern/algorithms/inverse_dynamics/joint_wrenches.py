@@ -1,13 +1,13 @@
-"""Joint wrenches: what each joint transmits to its body, at the body's origin and in its axes.
+"""Joint wrenches: the wrench that each joint transmits to its body, about the body's origin and in its axes.
 
     outward   w_i = X_i w_p + S_i qd_i                          (angular velocity)
               a_i = X_i (a_p + r_i) + S_i qdd_i + c_i           (acceleration; r_i centripetal, c_i Coriolis)
               f_i = I_i a_i + b_i - external_i,                 b_i = gyroscopic force of body i
     inward    wrench_i = f_i,    f_p += X_i^T f_i
 
-It moves the body and all that hangs on it: f_i is the sum of what the body itself takes and of what its children
-take. Its part along the joint is what the drive leaves for it, S_i^T f_i = tau_i - armature_i qdd_i (less the gyration
-of the drive's momentum, where it has one); the rest is borne by the bearings. Cost: order n.
+It moves the body and all that it carries: f_i is the sum of the force on the body itself and the forces on its
+children. Its part along the joint is the force of the drive less its inertia, S_i^T f_i = tau_i - armature_i qdd_i
+(less the gyration of the drive's momentum, if there is one); the bearings carry the rest. Cost: order n.
 
 Reference: Jain 1991, eqs. (11), (14)-(16), where it is f(k); Featherstone and Orin 2000, sec. 3.1, where it is f^J.
 Differs: Jain numbers links from the tip.

@@ -11,8 +11,7 @@ origin, and the whole velocity in the axes of the world about its own origin. Th
 
 from __future__ import annotations
 
-from ...model import Frame, Joints, Tree
-from ...model.port_arrays import Output
+from ...model import Frame, Joints, Output, Tree
 from ...spatial import Motion, Pose
 from ...spatial.linear import ZERO3
 from ..coriolis.rates import subspace_rates

@@ -5,7 +5,7 @@
 
 Each joint moves the bodies that it carries as one; the other joints do not move. With x one at the first freedom of
 every joint and zero elsewhere, y has the first column of every block; so as many products as a joint has freedoms give
-all blocks, which is what conjugate gradients are preconditioned with. Cost: order n.
+all blocks, the preconditioner of conjugate gradients. Cost: order n.
 
 For a joint with mimic joints, the block is the sum of its own and theirs, times the squares of the ratios; the mass
 matrix also has the products between them.

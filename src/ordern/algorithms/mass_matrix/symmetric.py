@@ -1,6 +1,6 @@
 """The mass matrix column by column, but only the half that symmetry requires.
 
-While freedom d accelerates alone, what is between it and the base stands still. The part from its joint outward is a
+While freedom d accelerates alone, all bodies between it and the base stand still. The part from its joint outward is a
 smaller robot, whose inverse dynamics gives one half of column d:
 
     outward   a_i = X_i a_p + S_i qdd_i, with qdd = 1 at d and 0 elsewhere,    f_i = I_i a_i
@@ -8,7 +8,7 @@ smaller robot, whose inverse dynamics gives one half of column d:
               M_rd = M_dr = T_r
 
 Cost: order n d, where d is the depth of the tree: half of the direct method's on a chain, less on trees with short
-branches. A robot with mimic joints has no part that is known to stand still: then it is the direct method.
+branches. In a robot with mimic joints no part is known to stand still: then it is the direct method.
 
 Reference: Jain 1991, sec. 3, the symmetry based method, after Walker and Orin 1982, method 2.
 """

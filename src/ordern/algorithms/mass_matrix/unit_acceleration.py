@@ -7,9 +7,9 @@ For each freedom d, with qdd = 1 at d and 0 elsewhere:
     inward    T_i = S_i^T f_i + armature_i qdd_i,    f_p += X_i^T f_i
               M_rd = T_r for the freedoms r up to d; the others are their mirror images
 
-Every column is a whole inverse dynamics, which makes no use of what is known of M: it computes both halves and all
-zeros. When straight-line code is made of it, what stands still costs nothing, nor does the half that is not kept. Cost:
-order n^2, and it is the method to check others by.
+Every column is a whole inverse dynamics, which makes no use of the structure of M: it computes both halves and all
+zeros. In straight-line code, bodies at rest and the half that is not kept cost nothing. Cost: order n^2, and it is the
+method to check others by.
 
 Reference: Jain 1991, sec. 3, the direct method, eq. (23); Featherstone and Orin 2000, sec. 3.2, before eq. (9); both
 after Walker and Orin 1982, method 1.

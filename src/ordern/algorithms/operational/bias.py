@@ -1,12 +1,12 @@
-"""The bias force of operational space: what must pull at a frame so that it does not accelerate, with slack joints.
+"""The bias force of operational space: the force at a frame that keeps it from accelerating, without joint forces.
 
     f = Lambda (J M^-1 c - Jdot qd),    Lambda = (J M^-1 J^T)^-1,    c = bias force of the joints, gravity included
 
 so that a frame on which the force f acts, while all joint forces are zero, has the acceleration zero: the second
 derivative of its origin and the derivative of its angular velocity ("classical", in an inertial frame). With more force
-F on it, it accelerates by Lambda^-1 F; with joint forces tau, by J M^-1 tau besides. It is the sum of what is called mu
-(of velocities) and p (of gravity: at rest, the force that carries the weight). Springs and friction in the joints do
-not enter. Where Lambda does not exist, f is not a number.
+F on it, it accelerates by Lambda^-1 F; with joint forces tau, by J M^-1 tau besides. It is the sum of the terms mu (of
+velocities) and p (of gravity: at rest, the force that carries the weight) of the literature. Springs and friction in
+the joints are not included. Where Lambda does not exist, f is not a number.
 
     outward   w_i, r_i, c_i as in the articulated-body algorithm
     inward    P_i, D_i, G_i as there; forces at zero acceleration, without joint forces:
@@ -15,11 +15,11 @@ not enter. Where Lambda does not exist, f is not a number.
               a' = X_i (a_p + r_i) + c_i,    a_i = a' + S_i (D_i^-1 u_i - G_i^T a')
     at the frame, f = -Lambda a_f
 
-Gravity is an acceleration of the base upwards; at the frame it is taken off again. Mimic joints are bound by
+Gravity is an acceleration of the base upwards; at the frame it is subtracted again. Mimic joints are bound by
 `binding`. Cost: order n.
 
 Reference: Rodriguez and Kreutz 1988, Part II, eqs. (6.10), (6.11a)-(6.11c): a_f is alpha_f(0); Jain 1991, eqs. (11),
-(14), (45), (60). The gravity in a_f: Part I, eq. (3.21), and what must be subtracted again.
+(14), (45), (60). The gravity in a_f: Part I, eq. (3.21), from which it must be subtracted again.
 Differs: both number links from the tip; trees.
 """
 

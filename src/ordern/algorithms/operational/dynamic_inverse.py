@@ -1,8 +1,8 @@
 """The response of joints to forces at a frame, M^-1 J^T, and the dynamically consistent inverse of its Jacobian.
 
-The columns of M^-1 J^T are the joint accelerations that unit forces on the frame cause. Those of the inverse,
-M^-1 J^T Lambda with Lambda = (J M^-1 J^T)^-1, give the frame a unit acceleration with the least effort: they are what
-the forces Lambda cause. Either forces F are put on the frame, and carried to the joints:
+The columns of M^-1 J^T are the joint accelerations that unit forces on the frame cause. The columns of the inverse,
+M^-1 J^T Lambda with Lambda = (J M^-1 J^T)^-1, give the frame a unit acceleration with the least effort: the forces
+Lambda cause them. In both cases forces F act on the frame and are carried to the joints:
 
     outward   Y at the frame as in `inertia`,    F = 1 or Y^-1
     inward, on the path from the frame:
@@ -27,7 +27,7 @@ from ...spatial import Columns, Force, Forces, Freedoms
 from ...spatial.linear import dot
 from ..factors.articulated import articulated
 from ..factors.linear import transposed
-from ..field_types import Loads, Motions, Numbers
+from ..field_types import Loads, Motions, Numbers, cleared
 from ..registry import algorithm
 from .inertia import at_frame
 from .regular import regular_inverse
@@ -41,7 +41,7 @@ _UNITS = tuple(tuple(1.0 if r == c else 0.0 for c in range(6)) for r in range(6)
     "frame_response", "innovations", paper="Rodriguez-Kreutz 1988", equations="Part II (6.4), (6.5)", regroup=True
 )
 def frame_response(tree: Tree, q: Joints, frame: Frame, axes: str) -> Output:
-    """M^-1 J^T of a frame, for forces in its own axes or the world's."""
+    """Return M^-1 J^T of a frame, for forces in its own axes or the world's."""
     return _carried(tree, q, frame, axes, lambda compliance: (_UNITS, None))
 
 
@@ -53,7 +53,7 @@ def frame_response(tree: Tree, q: Joints, frame: Frame, axes: str) -> Output:
     regroup=True,
 )
 def dynamic_inverse(tree: Tree, q: Joints, frame: Frame, axes: str) -> Output:
-    """M^-1 J^T (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
+    """Return M^-1 J^T (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
     return _carried(tree, q, frame, axes, lambda compliance: regular_inverse(tree, frame, compliance))
 
 
@@ -62,12 +62,10 @@ def _carried(tree: Tree, q: Joints, frame: Frame, axes: str, forces: Callable[[A
     f, m = tree.frame(frame), tree.couplings
     known = articulated(tree, q)
     X, S, _, G, D = known
-    p, a = tree.field(Loads(6)), tree.field(Motions(6))
+    p, a = cleared(tree, Loads(6)), tree.field(Motions(6))
     binding = tree.field(Numbers(6 * m))  # the force on each mimic joint, for each column
     doubt = tree.field(Numbers(1))  # 0 if the forces exist, and not a number otherwise
     out = tree.output("spans")
-    for i, _ in tree.outward():
-        p[i] = Loads(6).zero()
 
     found = at_frame(tree, q, known, f, axes)
     F, spoilt = forces(found.compliance)

@@ -1,4 +1,4 @@
-"""The factors of M^-1 and of J M^-1, one at a time: what arms that hold an object together are computed with.
+"""The factors of M^-1 and of J M^-1, one at a time, for the dynamics of arms that hold an object together.
 
 With X = 1 - H psi K (the papers' I - H Psi L), M^-1 = X^T D^-1 X, and J = B^T phi^T H^T of a frame,
 
@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from ...model import Base, Frame, Joints, Output, Tree
 from ...spatial import Force, Motion
-from ..factors.articulated import articulated, no_forces
+from ..factors.articulated import articulated
+from ..field_types import cleared
 from ..method_limits import no_filling_in
 from ..registry import Port, algorithm, question
 from .inertia import view
@@ -53,7 +54,7 @@ def innovations(tree: Tree, q: Joints, x: Joints, force: Base, frame: Frame, axe
     """Return the innovations of joint forces and a force on a frame, from the tips: X (x + J^T F)."""
     f = tree.frame(frame)
     known = articulated(tree, q)
-    z, e = no_forces(tree), tree.output("f")
+    z, e = cleared(tree, Force), tree.output("f")
     load = tree.field(Force)
     for i, _ in tree.path(f):
         load[i] = Force.of(force[i].scalars)

@@ -82,7 +82,7 @@ def at_frame(tree: Tree, q: Joints, known: Articulated, frame: PlacedFrame, axes
     regroup=True,
 )
 def operational_inertia_inverse(tree: Tree, q: Joints, frame: Frame, axes: str) -> Rows:
-    """J M^-1 J^T of a frame, in its own axes or the world's."""
+    """Return J M^-1 J^T of a frame, in its own axes or the world's."""
     return at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance
 
 
@@ -90,7 +90,7 @@ def operational_inertia_inverse(tree: Tree, q: Joints, frame: Frame, axes: str) 
     "operational_inertia", "innovations", paper="Rodriguez-Kreutz 1988", equations="Part II (6.8)-(6.10)", regroup=True
 )
 def operational_inertia(tree: Tree, q: Joints, frame: Frame, axes: str) -> Rows:
-    """(J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
+    """Return (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
     Y = at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance
     Lambda, spoilt = regular_inverse(tree, frame, Y)
     return tuple(tuple(x + spoilt if r == c else x for c, x in enumerate(row)) for r, row in enumerate(Lambda))

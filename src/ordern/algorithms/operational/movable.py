@@ -1,7 +1,7 @@
 """Operational inertia in the directions in which a frame can move: at singular positions, or with few freedoms.
 
-Y = J M^-1 J^T of rank r < 6 has no inverse. Its range is what the joints can give the frame: the motions J v. The
-inverse among those is the Moore-Penrose inverse: with R (6 x r) an orthonormal basis of the range,
+Y = J M^-1 J^T of rank r < 6 has no inverse. Its range are the motions J v that the joints can give the frame. The
+inverse among these is the Moore-Penrose inverse: with R (6 x r) an orthonormal basis of the range,
 
     Lambda = R (R^T Y R)^-1 R^T,    Y Lambda = Lambda Y = R R^T,    the projection on the range
 
@@ -50,7 +50,7 @@ class Movable:
     """(n, 6, 6): orthonormal columns; the first `rank` span the motions that there are."""
 
     def inverse(self, Y: Array) -> Array:
-        """(n, 6, 6): the Moore-Penrose inverse of compliances of these ranks."""
+        """Return the Moore-Penrose inverse (n, 6, 6) of compliances of these ranks."""
         R, can = self.basis, np.arange(6) < self.rank[:, None]
         both = can[:, :, None] & can[:, None, :]
         B = np.where(both, np.swapaxes(R, -1, -2) @ Y @ R, np.eye(6))
@@ -61,7 +61,7 @@ class Movable:
         return np.asarray(0.5 * (Lambda + np.swapaxes(Lambda, -1, -2)))
 
     def missing(self, k: int) -> Array:
-        """(6 - rank, 6): directions in which the frame cannot move in state k; as many zeros as possible."""
+        """Return the directions (6 - rank, 6) in which the frame cannot move in state k; as many zeros as possible."""
         rows = self.basis[k, :, int(self.rank[k]) :].T.copy()
         for r in range(len(rows)):  # reduce to echelon form, by the largest entries
             i, c = np.unravel_index(np.abs(rows[r:]).argmax(), rows[r:].shape)

@@ -1,8 +1,8 @@
 """The inverse of a compliance, and whether the frame can move in all six ways.
 
-The inverse Lambda of Y = J M^-1 J^T exists where no motion of the frame is impossible. Rounding hides where it does
-not: there the inverse has numbers of 1e15, or plausible ones. So it comes with a number `spoilt`, which is 0 where
-Lambda can be trusted and not a number elsewhere. It is added to what is made with Lambda.
+The inverse Lambda of Y = J M^-1 J^T exists where no motion of the frame is impossible. Where it does not exist,
+rounding hides this: the inverse has numbers of 1e15, or plausible ones. So it is returned with a number `spoilt`, which
+is 0 where Lambda is valid and not a number elsewhere. It is added to results that use Lambda.
 
 Angles and lengths have different units. With y_w and y_v the traces of the angular and the linear half of Y, the matrix
 is divided by them, and the trace of its inverse then is
