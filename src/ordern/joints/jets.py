@@ -14,7 +14,7 @@ from ..spatial import Force, Motion, Pose
 from ..spatial.linear import Matrix3, Vector3, add, cross, matvec
 from .closure import Closure, Rows
 
-__all__ = ["bias", "rates", "residuals", "wrenches"]
+__all__ = ["bias", "rate_of", "rates", "residuals", "wrenches"]
 
 _UNITS = tuple(Motion.of(tuple(1.0 if k == j else 0.0 for j in range(6))) for k in range(6))
 
@@ -48,7 +48,7 @@ def bias(of: Closure, pose: Pose, V: Motion, A: Motion, t: Scalar) -> Rows:
     closed = _closure(of, *twice, Jet(Jet(t, 1.0), Jet(1.0, 0.0)))
     along = Motion(_jets(V.angular, A.angular), _jets(V.linear, A.linear))
     slips = of.slip(_jets(R, R1), _jets(p, p1), along)
-    return (*(_rate(_rate(x)) for x in closed), *(_rate(x) for x in slips))
+    return (*(rate_of(rate_of(x)) for x in closed), *(rate_of(x) for x in slips))
 
 
 def _closure(of: Closure, R: Any, p: Any, t: Scalar) -> Rows:
@@ -57,7 +57,7 @@ def _closure(of: Closure, R: Any, p: Any, t: Scalar) -> Rows:
 
 def _rates(of: Closure, pose: Pose, V: Motion, t: Jet) -> Rows:
     R1, p1 = _moved(pose.rotation, V)[0], matvec(pose.rotation, V.linear)
-    return tuple(_rate(x) for x in _closure(of, _jets(pose.rotation, R1), _jets(pose.position, p1), t))
+    return tuple(rate_of(x) for x in _closure(of, _jets(pose.rotation, R1), _jets(pose.position, p1), t))
 
 
 def _moved(R: Matrix3, V: Motion) -> tuple[Matrix3, Vector3]:
@@ -73,5 +73,6 @@ def _jets(values: Any, rates: Any) -> Any:
     return Jet(values, rates)
 
 
-def _rate(x: Scalar) -> Scalar:
+def rate_of(x: Scalar) -> Scalar:
+    """Return the rate of a scalar; zero if it is not a jet."""
     return x.rate if isinstance(x, Jet) else 0.0

@@ -22,10 +22,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...graph import Jet, Scalar
-from ...joints.jets import bias, rates, residuals, wrenches
-from ...model import BASE, Coupling, Index, Joints, Number, Output, Tree
+from ...joints.jets import bias, rate_of, rates, residuals, wrenches
+from ...model import BASE, Coupling, Index, Joints, Number, Output, Tree, Values
 from ...spatial import Freedoms, Real
 from ...spatial.linear import matvec
+from ..field_types import cleared
 from ..registry import algorithm
 from .loads import LoopLoads
 from .relative import Ends
@@ -50,7 +51,7 @@ def loop_residual(tree: Tree, q: Joints, t: Number) -> Freedoms:
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
         found += residuals(loop.type, ends.relative(loop).pose, t[tree.base])
-    found += [_coupled(c, x[Index(c.joint)], _other(c, x)) for c in tree.model.loop_table.couplings]
+    found += [_coupled(c, *(_of(x, k) for k in (c.joint, c.other))) for c in tree.model.loop_table.couplings]
     return Freedoms(found)
 
 
@@ -63,7 +64,7 @@ def loop_rate(tree: Tree, q: Joints, qd: Joints, t: Number) -> Freedoms:
         at = ends.relative(loop)
         found += rates(loop.type, at.pose, at.V, t[tree.base])
     for c in tree.model.loop_table.couplings:
-        found.append(_rate(_coupled(c, *(Jet(_other(c, x, k), _other(c, v, k)) for k in (c.joint, c.other)))))
+        found.append(rate_of(_coupled(c, *(Jet(_of(x, k), _of(v, k)) for k in (c.joint, c.other)))))
     return Freedoms(found)
 
 
@@ -76,8 +77,8 @@ def loop_bias(tree: Tree, q: Joints, qd: Joints, t: Number) -> Freedoms:
         at = ends.relative(loop)
         found += bias(loop.type, at.pose, at.V, at.A, t[tree.base])
     for c in tree.model.loop_table.couplings:
-        one, other = (Jet(Jet(_other(c, x, k), _other(c, v, k)), Jet(_other(c, v, k), 0.0)) for k in (c.joint, c.other))
-        found.append(_rate(_rate(_coupled(c, one, other))))
+        one, other = (Jet(Jet(_of(x, k), _of(v, k)), Jet(_of(v, k), 0.0)) for k in (c.joint, c.other))
+        found.append(rate_of(rate_of(_coupled(c, one, other))))
     return Freedoms(found)
 
 
@@ -100,12 +101,7 @@ def loop_jacobian(tree: Tree, q: Joints, t: Number) -> Output:
     K = tree.output("row_columns")
     x, ends = coupled_coordinates(tree, q), Ends(tree, q)
     loads = LoopLoads(tree, [loop.rows.stop - loop.rows.start for loop in table.loops])
-    parts = [tree.field(Real) for _ in table.couplings]
-
-    for i, _ in tree.outward():
-        loads.clear(i)
-        for part in parts:
-            part[i] = 0.0
+    parts = [cleared(tree, Real) for _ in table.couplings]
 
     for number, loop in enumerate(table.loops):
         at = ends.relative(loop)
@@ -122,7 +118,7 @@ def loop_jacobian(tree: Tree, q: Joints, t: Number) -> Output:
     return K
 
 
-def coupled_coordinates(tree: Tree, q: Joints) -> Number:
+def coupled_coordinates(tree: Tree, q: Joints) -> Values[Scalar]:
     """Return the numbers of joints with one freedom, positions or velocities, where there are couplings."""
     x = tree.field(Real)
     for i, _ in tree.outward() if tree.model.loop_table.couplings else ():
@@ -130,19 +126,18 @@ def coupled_coordinates(tree: Tree, q: Joints) -> Number:
     return x
 
 
-def slopes(c: Coupling, x: Number) -> dict[int, Scalar]:
+def slopes(c: Coupling, x: Values[Scalar]) -> dict[int, Scalar]:
     """Return the derivative of a coupling's residual by the coordinate of each of its joints, at coordinates x."""
     found: dict[int, Scalar] = {}
     for k in {c.joint, c.other} - {BASE}:
-        moving = (Jet(_other(c, x, j), 1.0 if j == k else 0.0) for j in (c.joint, c.other))
-        found[k] = _rate(_coupled(c, *moving))
+        moving = (Jet(_of(x, j), 1.0 if j == k else 0.0) for j in (c.joint, c.other))
+        found[k] = rate_of(_coupled(c, *moving))
     return found
 
 
-def _other(c: Coupling, x: Number, k: int | None = None) -> Scalar:
-    """Return the number of a joint of a coupling, by default the other one; zero if there is none."""
-    at = c.other if k is None else k
-    return 0.0 if at == BASE else x[Index(at)]
+def _of(x: Values[Scalar], joint: int) -> Scalar:
+    """Return the number of a joint of a coupling; zero if there is no such joint."""
+    return 0.0 if joint == BASE else x[Index(joint)]
 
 
 def _coupled(c: Coupling, q: Scalar, other: Scalar) -> Scalar:
@@ -151,7 +146,3 @@ def _coupled(c: Coupling, q: Scalar, other: Scalar) -> Scalar:
     for number in reversed(c.coefficients if c.other != BASE else c.coefficients[:1]):
         total = total * other + number
     return q - total
-
-
-def _rate(x: Scalar) -> Scalar:
-    return x.rate if isinstance(x, Jet) else 0.0

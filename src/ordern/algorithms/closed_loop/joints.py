@@ -55,7 +55,7 @@ def loop_velocities(tree: Tree, q: Joints, qd: Joints) -> Freedoms:
 def loop_force(tree: Tree, q: Joints, along: Input) -> Output:
     """Return the forces on the tree's joints that are equivalent to forces along the joints that close loops."""
     ends = Ends(tree, q)
-    loads = _cleared(tree)
+    loads = LoopLoads(tree, [1] * len(tree.model.loop_table.loops))
     for number, loop in enumerate(tree.model.loop_table.loops):
         at, mine = ends.relative(loop), along[tree.base][loop.v]
         loads.put(number, at, (actuator(_motions(loop.loop, at), Freedoms(mine)),))
@@ -66,7 +66,7 @@ def loop_force(tree: Tree, q: Joints, along: Input) -> Output:
 def loop_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
     """Return forces of dampers, friction and springs in the joints that close loops, as forces of the tree's joints."""
     ends = Ends(tree, q, qd)
-    loads = _cleared(tree)
+    loads = LoopLoads(tree, [1] * len(tree.model.loop_table.loops))
     for number, loop in enumerate(tree.model.loop_table.loops):
         if not loop.loop.is_passive:
             continue
@@ -76,13 +76,6 @@ def loop_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> 
         forces = _passive(loop.loop, _located(loop.loop, at), v, smoothing[tree.base])
         loads.put(number, at, (actuator(S, forces),))
     return _gathered(tree, q, loads)
-
-
-def _cleared(tree: Tree) -> LoopLoads:
-    loads = LoopLoads(tree, [1] * len(tree.model.loop_table.loops))
-    for i, _ in tree.outward():
-        loads.clear(i)
-    return loads
 
 
 def _gathered(tree: Tree, q: Joints, loads: LoopLoads) -> Output:

@@ -21,14 +21,11 @@ class LoopLoads:
 
     def __init__(self, tree: Tree, counts: Sequence[int]) -> None:
         self.tree, self.loops = tree, tree.model.loop_table.loops
-        self._counts = counts
         self._loads = [tree.field(Loads(n)) for n in counts]
         self._inside = [tree.field(Real) for _ in counts]
-
-    def clear(self, i: Index) -> None:
-        """Set all forces on a body to zero; call it for all bodies before `put`."""
-        for load, inside, n in zip(self._loads, self._inside, self._counts, strict=True):
-            load[i], inside[i] = Forces((Force.zero(),) * n), 1.0
+        for i, _ in tree.outward():
+            for load, inside, n in zip(self._loads, self._inside, counts, strict=True):
+                load[i], inside[i] = Loads(n).zero(), 1.0
 
     def put(self, number: int, at: Relative, forces: tuple[Force, ...]) -> None:
         """Apply forces to the child of a loop, in the frame on the child, and the opposite forces to its parent."""

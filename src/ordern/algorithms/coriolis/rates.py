@@ -7,9 +7,10 @@ and `subspace` there has the rates. Nothing is approximated, and any joint can d
 
 from __future__ import annotations
 
-from ...graph import Jet, Scalar
+from ...graph import Jet
 from ...joints import Joint
-from ...model import Index, Joints
+from ...joints.jets import rate_of
+from ...model import Index
 from ...spatial import Columns, Freedoms, Motion
 
 __all__ = ["subspace_rates"]
@@ -22,8 +23,4 @@ def subspace_rates(i: Index, q: Freedoms, qd: Freedoms) -> Columns:
         return Columns((Motion.zero(),) * fixed.nv)
     joint = fixed.with_parameters(tuple(Jet(x) for x in i.row(i.kind.parameters)))
     moving = joint.integrate(Freedoms(map(Jet, q)), Freedoms(Jet(0.0, x) for x in qd))
-    return Columns(tuple(Motion.of(tuple(map(_rate, m.scalars))) for m in joint.subspace(moving).columns))
-
-
-def _rate(x: Joints) -> Scalar:
-    return x.rate if isinstance(x, Jet) else 0.0
+    return Columns(tuple(Motion.of(tuple(map(rate_of, m.scalars))) for m in joint.subspace(moving).columns))

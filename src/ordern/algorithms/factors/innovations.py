@@ -15,14 +15,14 @@ Differs: Jain numbers links from the tip, and his factor is lower triangular.
 
 from __future__ import annotations
 
-from ...model import Joints, Output, Tree
-from ...spatial import plus_diagonal
+from ...model import Joints, Output, Tree, Values
+from ...spatial import ArticulatedInertia, Chain, Forces, Subspace, plus_diagonal
 from ..method_limits import no_filling_in
 from ..registry import algorithm
 from .articulated import articulated
 from .linear import identity, transposed
 
-__all__ = ["innovations_factor", "innovations_pivots"]
+__all__ = ["factor", "innovations_factor", "innovations_pivots", "pivots"]
 
 
 @algorithm(
@@ -36,15 +36,7 @@ __all__ = ["innovations_factor", "innovations_pivots"]
 def innovations_factor(tree: Tree, q: Joints) -> Output:
     """Return the factor F = 1 + H phi K for position q."""
     X, S, _, G, _ = articulated(tree, q)
-    out = tree.output("matrix")
-    for i, _ in tree.outward():
-        n = len(i.armature)
-        out[i, i] = identity(n)
-        F = tree.register(X[i].T @ G[i])
-        for j, _ in tree.ancestors(i):
-            out[j, i] = transposed(S[j].T @ F.value, len(j.armature))
-            F.value = X[j].T @ F.value
-    return out
+    return factor(tree, X, S, G)
 
 
 @algorithm(
@@ -57,6 +49,23 @@ def innovations_factor(tree: Tree, q: Joints) -> Output:
 def innovations_pivots(tree: Tree, q: Joints) -> Output:
     """Return the block-diagonal matrix D for position q."""
     _, S, P, _, _ = articulated(tree, q)
+    return pivots(tree, S, P)
+
+
+def factor(tree: Tree, X: Values[Chain], S: Values[Subspace], G: Values[Forces]) -> Output:
+    """Return the blocks of the factor, from transforms, motions of the joints and gains."""
+    out = tree.output("matrix")
+    for i, _ in tree.outward():
+        out[i, i] = identity(len(i.armature))
+        F = tree.register(X[i].T @ G[i])
+        for j, _ in tree.ancestors(i):
+            out[j, i] = transposed(S[j].T @ F.value, len(j.armature))
+            F.value = X[j].T @ F.value
+    return out
+
+
+def pivots(tree: Tree, S: Values[Subspace], P: Values[ArticulatedInertia]) -> Output:
+    """Return the pivots S^T P S + armature, from motions of the joints and articulated inertias."""
     out = tree.output("symmetric")
     for i, _ in tree.outward():
         out[i, i] = plus_diagonal(S[i].T @ S[i].under(P[i]), i.armature)

@@ -20,19 +20,17 @@ which m^ is a matrix. A body without mass has its frame's origin for a centre.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...model import Joints, Output, Tree
-from ...spatial import ArticulatedInertia, eliminate, plus_diagonal
+from ...model import Field, Joints, Output, Tree
+from ...spatial import ArticulatedInertia, Chain, Columns, Forces, eliminate
 from ..inverse_dynamics.denoc import Point, about_centre, between_centres, mass_centre
 from ..method_limits import no_filling_in
 from ..registry import algorithm
-from .linear import identity, transposed
+from .innovations import factor, pivots
 
 __all__ = ["udu_factor", "udu_pivots"]
 
 
-def _eliminated(tree: Tree, q: Joints) -> tuple[Any, Any, Any, Any]:
+def _eliminated(tree: Tree, q: Joints) -> tuple[Field[Chain], Field[Columns], Field[ArticulatedInertia], Field[Forces]]:
     """Return the transforms B and motions p of the mass centres, the inertias M^ and the columns psi."""
     C, M = tree.field(Point), tree.field(ArticulatedInertia)
     B, p, psi = tree.own(), tree.own(), tree.own()
@@ -55,21 +53,11 @@ def _eliminated(tree: Tree, q: Joints) -> tuple[Any, Any, Any, Any]:
 def udu_factor(tree: Tree, q: Joints) -> Output:
     """Return the factor U for position q."""
     B, p, _, psi = _eliminated(tree, q)
-    U = tree.output("matrix")
-    for k, _ in tree.outward():
-        U[k, k] = identity(len(k.armature))
-        psi_k = tree.register(B[k].T @ psi[k])
-        for i, _ in tree.ancestors(k):
-            U[i, k] = transposed(p[i].T @ psi_k.value, len(i.armature))
-            psi_k.value = B[i].T @ psi_k.value
-    return U
+    return factor(tree, B, p, psi)
 
 
 @algorithm("mass_matrix_pivots", "udu", paper="Saha 1999", equations="(47), (50), (54)", refuses=no_filling_in)
 def udu_pivots(tree: Tree, q: Joints) -> Output:
     """Return the block-diagonal matrix D for position q."""
     _, p, M, _ = _eliminated(tree, q)
-    D = tree.output("symmetric")
-    for k, _ in tree.outward():
-        D[k, k] = plus_diagonal(p[k].T @ p[k].under(M[k]), k.armature)
-    return D
+    return pivots(tree, p, M)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model import Base, Bodies, Index, Input, Joints, Output, Piece, Tree, packed, piece
+from ...model import Base, Bodies, Index, Input, Joints, Output, Piece, Tree, Values, packed, piece
 from ...model.tables import INERTIA
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Inertia, Motion, Spin, eliminate, leaves
@@ -155,28 +155,18 @@ class BodyArrays:
         self._find_shape(q, qd, tau, external, v0, a0)
         self._find_groups()
         n, nv = len(self.index), max((1, *(i.kind.joint.nv for i in self.index)))
-        self.X = self.zeros(n, 6, 6)  # takes motions from the parent to the body
-        self.S = self.zeros(n, 6, nv)  # motions that the joint lets through
-        self.M = self.zeros(n + 1, 6, 6)  # inertia
-        self.p = self.zeros(n + 1, 6)  # force at zero acceleration
-        self.c = self.zeros(n, 6)  # acceleration by velocities alone, with the parent and the joint at rest
-        self.a = self.zeros(n + 1, 6)  # acceleration, to be found; so far the base's
-        self.tau, self.qdd = self.zeros(n, nv), self.zeros(n, nv)
-        vJ, bias, load = self.zeros(n, 6), self.zeros(n, 6), self.zeros(n, 6)
+        self._given = [[self._of(x, group) for x in (q, qd, tau, external)] for group in self.groups]
+        # X takes motions from the parent to the body, S has the motions of the joint, M is the inertia
+        shapes = (6, 6), (6, nv), (6, 6), (6,), (6,), (nv,), (6,), (3,), (10,)
+        self.X, self.S, M, vJ, bias, self.tau, load, origin, inertia = self.by_group(_joints, 4, *shapes)
+        self.M, self.p = self.zeros(n + 1, 6, 6), self.zeros(n + 1, 6)  # p is the force at zero acceleration
+        self.M[:-1] = M
+        self.a, self.qdd = self.zeros(n + 1, 6), self.zeros(n, nv)  # to be found; so far the base's
         w = self.w = self.zeros(n + 1, 3)  # angular velocity
-        origin, inertia = self.zeros(n, 3), self.zeros(n, 10)
-
-        for group in self.groups:
-            where, m = group.bodies, group.index.kind.joint.nv
-            given = [self._of(x, group) for x in (q, qd, tau, external)]
-            X, S, M, vJ[where], bias[where], force, load[where], origin[where], inertia[where] = tree.run(
-                _joints(group), group.rows, *given
-            )
-            self.X[where], self.M[where], self.S[where, ..., :m], self.tau[where, ..., :m] = X, M, S, force
         self.a[-1] = packed((tree.base_acceleration + a0[tree.base]).scalars, 6)
         w[-1] = packed(v0[tree.base].angular, 3)
-
         self.outward(self.X[..., :3, :3], vJ[..., :3], w)
+        # c is the acceleration by velocities alone, with the parent and the joint at rest
         self.c, self.p[:-1] = tree.run(_by_velocity, self.X, w[:-1], w[self.parent], vJ, bias, origin, inertia, load)
 
     def outward(self, A: Array, b: Array, x: Array) -> None:
@@ -202,7 +192,7 @@ class BodyArrays:
         G, Di, Ia = self.zeros(n, 6, nv), self.zeros(n, nv, nv), self.zeros(n, 6, 6)
         for number in np.unique(self._group[bodies]):
             group, inside = self.groups[number], self._inside(bodies, number)
-            m, rows, q = group.index.kind.joint.nv, group.rows, self._positions[number]
+            m, rows, q = group.index.kind.joint.nv, group.rows, self._given[number][0]
             if self._numbers:
                 places = self._place[bodies[inside]]
                 rows, q = (x[places] if len(x) > 1 else x for x in (rows, q))
@@ -210,11 +200,15 @@ class BodyArrays:
             G[inside, ..., :m], Di[inside, ..., :m, :m], Ia[inside] = found
         return G, Di, Ia
 
-    def by_group(self, make: Callable[[Group], Piece], *shapes: tuple[int, ...]) -> tuple[Array, ...]:
-        """Run a piece for each group, on its rows and positions; return the results of all bodies, padded by zeros."""
+    def by_group(self, make: Callable[[Group], Piece], inputs: int, *shapes: tuple[int, ...]) -> tuple[Array, ...]:
+        """Run a piece for each group, on its rows and its first inputs: q, qd, tau, external.
+
+        Return the results of all bodies, padded by zeros.
+        """
         found = tuple(self.zeros(len(self.index), *shape) for shape in shapes)
-        for group, q in zip(self.groups, self._positions, strict=True):
-            for x, part, shape in zip(found, self.tree.run(make(group), group.rows, q), shapes, strict=True):
+        for group, given in zip(self.groups, self._given, strict=True):
+            parts = self.tree.run(make(group), group.rows, *given[:inputs])
+            for x, part, shape in zip(found, parts, shapes, strict=True):
                 where = (group.bodies, ..., *(slice(size) for size in part.shape[part.ndim - len(shape) :]))
                 x[where] = part
         return found
@@ -248,7 +242,7 @@ class BodyArrays:
             found[i] = wrench
         return found
 
-    def _find_shape(self, *given: Any) -> None:
+    def _find_shape(self, *given: Values[object]) -> None:
         """Find the shape of the batch and the kind of scalars, from a body that has coordinates."""
         i = next((i for i in self.index if i.kind.joint.nv), self.index[0])
         scalars = [x for value in given for x in leaves(value[i]) if type(x) is not float]
@@ -262,7 +256,6 @@ class BodyArrays:
         self._group = np.array(kind if self._numbers else range(len(self.index)), int)
         self._place = np.zeros(len(self.index), int)
         self.groups: list[Group] = []
-        self._positions: list[Array] = []
         for number in range(int(self._group.max()) + 1):
             where = np.flatnonzero(self._group == number)
             self._place[where] = range(len(where))
@@ -285,17 +278,13 @@ class BodyArrays:
         inside = np.flatnonzero(self._group[bodies] == number)
         return inside if self._numbers else int(inside[0])
 
-    def _of(self, given: Any, group: Group) -> Array:
-        """Return an input of the bodies of a group; positions are kept."""
+    def _of(self, given: Values[object], group: Group) -> Array:
+        """Return an input of the bodies of a group."""
         if self._numbers:
             columns = [self._column(x) for x in zip(*(leaves(given[self.index[k]]) for k in group.bodies), strict=True)]
-            found = packed(columns, len(columns))
-        else:
-            scalars = tuple(leaves(given[group.index]))
-            found = packed(scalars, len(scalars))
-        if len(self._positions) == group.number:
-            self._positions.append(found)
-        return found
+            return packed(columns, len(columns))
+        scalars = tuple(leaves(given[group.index]))
+        return packed(scalars, len(scalars))
 
     def _column(self, scalars: Sequence[Any]) -> Array:
         """Return scalars of several bodies as one array."""

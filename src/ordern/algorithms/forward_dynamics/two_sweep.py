@@ -37,6 +37,7 @@ from ...model import Answer, Base, Bodies, Index, Joints, Tree
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Chain, Force, Freedoms, Motion, Products, Spin, Subspace
 from ...spatial.linear import IDENTITY3, ZERO3, Symmetric3, Vector3, add, cross, subtract
+from ..inverse_dynamics.newton_euler_vector import turned_back
 from ..velocities import base_motion, velocities
 from .rodriguez_kreutz import Links, declare, riccati
 
@@ -82,18 +83,10 @@ class Quadratic:
         for (j, k), two in zip(_PAIRS, square, strict=True):
             shifted[j] = shifted[j] + two * own[k]
             shifted[k] = shifted[k] + two * own[j]
-        lines = [_turned_line(X, line) for line in zip(*(f.scalars for f in shifted), strict=True)]
+        lines = [turned_back(X, line) for line in zip(*(f.scalars for f in shifted), strict=True)]
         squares = [_turned_square(X, square) for square in zip(*(f.scalars for f in square), strict=True)]
         turned = (Force.of(tuple(row)) for rows in (lines, squares) for row in zip(*rows, strict=True))
         return Quadratic((self.at(own), *turned))
-
-
-def _turned_line(X: Chain, line: Any) -> Vector3:
-    """Return the numbers l^T of l^T (X w), as those of w."""
-    for factor in reversed(X.factors):
-        line = factor.rotation.back(line)
-    found: Vector3 = line
-    return found
 
 
 def _turned_square(X: Chain, square: Any) -> Symmetric3:

@@ -28,7 +28,7 @@ from ...spatial.linear import Vector3, add, cross, full, matvec, scale, subtract
 from ..registry import algorithm
 from .denoc import Point, mass_centre
 
-__all__ = ["newton_euler_vector"]
+__all__ = ["newton_euler_vector", "turned_back"]
 
 
 @algorithm(
@@ -63,9 +63,9 @@ def newton_euler_vector(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external
 
     for k, k1 in tree.inward():
         T[k] = H[k].T @ Force(N[k], F[k]) + k.armature * qdd[k] + k.gyration(q[k], qd[k])
-        back = _back(X[k], F[k])
+        back = turned_back(X[k], F[k])
         F[k1] = add(F[k1], back)
-        N[k1] = add(N[k1], add(_back(X[k], N[k]), cross(X[k].origin, back)))
+        N[k1] = add(N[k1], add(turned_back(X[k], N[k]), cross(X[k].origin, back)))
     return T
 
 
@@ -76,7 +76,7 @@ def _turned(X: Chain, x: Vector3) -> Vector3:
     return x
 
 
-def _back(X: Chain, x: Vector3) -> Vector3:
+def turned_back(X: Chain, x: Vector3) -> Vector3:
     """Return a vector of the body, in the parent's axes."""
     for factor in reversed(X.factors):
         x = factor.rotation.back(x)

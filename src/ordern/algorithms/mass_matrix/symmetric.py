@@ -16,8 +16,8 @@ Reference: Jain 1991, sec. 3, the symmetry based method, after Walker and Orin 1
 from __future__ import annotations
 
 from ...model import Joints, Output, Tree
-from ...spatial import Force, Motion
 from ..registry import algorithm
+from .unit_acceleration import by_columns
 
 __all__ = ["symmetric"]
 
@@ -31,19 +31,4 @@ __all__ = ["symmetric"]
 )
 def symmetric(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix M for position q."""
-    X, S = tree.own(), tree.own()
-    M = tree.output("symmetric")
-    for i, _ in tree.outward():
-        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
-
-    for d in tree.freedoms():
-        qdd, a, f, T = tree.unit("v", d), tree.field(Motion), tree.field(Force), tree.output("f")
-        for i, p in tree.outward(moved_by=d):
-            a[i] = X[i] @ a[p] + S[i] @ qdd[i]
-            f[i] = i.inertia @ a[i]
-        for i, p in tree.inward(moved_by=d):
-            T[i] = S[i].T @ f[i] + i.armature * qdd[i]
-            f[p] += X[i].T @ f[i]
-        for r in tree.freedoms(moved_by=d):
-            M[r, d] = M[d, r] = T[r]
-    return M
+    return by_columns(tree, q, half=True)

@@ -21,7 +21,7 @@ from ...model import Joints, Output, Tree
 from ...spatial import Force, Motion
 from ..registry import algorithm
 
-__all__ = ["unit_acceleration"]
+__all__ = ["by_columns", "unit_acceleration"]
 
 
 @algorithm(
@@ -33,6 +33,11 @@ __all__ = ["unit_acceleration"]
 )
 def unit_acceleration(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix M for position q."""
+    return by_columns(tree, q, half=False)
+
+
+def by_columns(tree: Tree, q: Joints, half: bool) -> Output:
+    """Return M by inverse dynamics of all bodies for each freedom d, or of the half of them that d moves."""
     X, S = tree.own(), tree.own()
     M = tree.output("symmetric")
     for i, _ in tree.outward():
@@ -40,12 +45,13 @@ def unit_acceleration(tree: Tree, q: Joints) -> Output:
 
     for d in tree.freedoms():
         qdd, a, f, T = tree.unit("v", d), tree.field(Motion), tree.field(Force), tree.output("f")
-        for i, p in tree.outward():
+        moved_by = d if half else None
+        for i, p in tree.outward(moved_by):
             a[i] = X[i] @ a[p] + S[i] @ qdd[i]
             f[i] = i.inertia @ a[i]
-        for i, p in tree.inward():
+        for i, p in tree.inward(moved_by):
             T[i] = S[i].T @ f[i] + i.armature * qdd[i]
             f[p] += X[i].T @ f[i]
-        for r in tree.freedoms(upto=d):
+        for r in tree.freedoms(moved_by=d) if half else tree.freedoms(upto=d):
             M[r, d] = M[d, r] = T[r]
     return M
