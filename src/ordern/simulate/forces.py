@@ -1,7 +1,7 @@
 """Forces on a robot during a simulation: the drives' forces `tau`, and external forces on its bodies.
 
-A drive's force may be nothing, constant, a `Table` over time, a function of time and state, or a controller. Where it
-jumps or has a kink (`next_break`), no step of an integrator passes.
+The force of drives may be absent, constant, a `Table` over time, a function of time and state, or a controller. No step
+of an integrator passes a time at which it jumps or has a kink (`next_break`).
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class Table:
         object.__setattr__(self, "hold", bool(hold))
 
     def __call__(self, t: float) -> Array:
-        """The value at a time."""
+        """Return the value at a time."""
         return self.within(self.piece(t), t)
 
     def piece(self, t: float) -> int:
-        """The number of the piece that begins at this time or has it inside; -1 before the first."""
+        """Return the number of the piece that contains this time, or begins at it; -1 before the first."""
         return int(np.searchsorted(self.t, t, side="right")) - 1
 
     def next_break(self, t: float) -> float:
@@ -83,7 +83,7 @@ class Table:
         return float(self.t[k]) if k < len(self.t) else math.inf
 
     def within(self, piece: int, t: float) -> Array:
-        """The value at a time by the law of a piece, also at its end, where the next one begins."""
+        """Return the value at a time of a piece; at its end, the value before a jump."""
         if self._is_constant(piece):
             return np.array(self.values[max(piece, 0)])
         t0, t1 = self.t[piece], self.t[piece + 1]
@@ -91,7 +91,7 @@ class Table:
         return np.asarray((1.0 - s) * self.values[piece] + s * self.values[piece + 1])
 
     def line(self, piece: int) -> tuple[Array, Array, float]:
-        """Return the law of a piece as (value, slant, since): value + (t - since) slant."""
+        """Return (value, slant, since) of a piece, in which the values are value + (t - since) slant."""
         value, since = self.values[max(piece, 0)], float(self.t[max(piece, 0)])
         if self._is_constant(piece):
             return value, np.zeros(value.shape), since
@@ -102,29 +102,29 @@ class Table:
 
 
 class Applied:
-    """Joint forces of the drives: none. The others are its subclasses."""
+    """Joint forces of the drives. This class is for robots without drives; its subclasses are for all other forces."""
 
     kind = "none"
     longest: float | None = None
-    """The time between two breaks, where it is always the same."""
+    """The time between two breaks, if it is always the same."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self._zero = np.zeros(robot.nv)
 
     def enter(self, t: float, q: Array, v: Array) -> None:
-        """A piece between two breaks begins at this state."""
+        """Begin a piece between two breaks at this state."""
 
     def next_break(self, t: float) -> float:
-        """The first time after t at which the force may jump or have a kink; infinity if there is none."""
+        """Return the first time after t at which the force may jump or have a kink; infinity if there is none."""
         return math.inf
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The force at a time within the current piece."""
+        """Return the force at a time within the current piece."""
         return self._zero
 
     def over(self, t: Array, q: Array, v: Array) -> Array:
-        """The forces at the times of a motion within the current piece, (N, nv)."""
+        """Return the forces at the times of a motion within the current piece, (N, nv)."""
         return np.tile(self(0.0, v[0], v[0]), (len(t), 1)) if len(t) else np.zeros(v.shape)
 
     @property
@@ -151,12 +151,12 @@ class Constant(Applied):
 
     @property
     def value(self) -> Array:
-        """The force."""
+        """The joint forces, (nv,)."""
         return self._zero
 
     @property
     def key(self) -> str:
-        """The numbers."""
+        """Identify the forces by their numbers."""
         return f"constant {_digest(self._zero)}"
 
 
@@ -175,24 +175,24 @@ class Tabled(Applied):
         self.table, self._piece = table, -1
 
     def enter(self, t: float, q: Array, v: Array) -> None:
-        """The piece that begins at t."""
+        """Begin the piece of the table that begins at t."""
         self._piece = self.table.piece(t)
 
     def next_break(self, t: float) -> float:
-        """The next time of the table."""
+        """Return the next time of the table."""
         return self.table.next_break(t)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """By the law of the current piece."""
+        """Return the value of the current piece of the table."""
         return self.table.within(self._piece, t)
 
     def over(self, t: Array, q: Array, v: Array) -> Array:
-        """By the law of the current piece."""
+        """Return the values of the current piece of the table."""
         return np.array([self.table.within(self._piece, float(x)) for x in t]).reshape(v.shape)
 
     @property
     def key(self) -> str:
-        """The numbers."""
+        """Identify the table by its numbers."""
         return f"table {_digest(self.table.t, self.table.values)} {self.table.hold}"
 
 
@@ -242,7 +242,7 @@ class Sampled(Function):
             self._held, self._sample = called(self.robot, self.function, t, q, v), k
 
     def next_break(self, t: float) -> float:
-        """The next multiple of the period."""
+        """Return the next multiple of the period."""
         k = math.floor(t / self.period) + 1
         while k * self.period <= t:
             k += 1
@@ -251,16 +251,16 @@ class Sampled(Function):
         return k * self.period
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """The force that is held."""
+        """Return the force that is held."""
         return self._held
 
     def over(self, t: Array, q: Array, v: Array) -> Array:
-        """The force that is held."""
+        """Return the force that is held, for each time."""
         return Applied.over(self, t, q, v)
 
     @property
     def key(self) -> str:
-        """With the period."""
+        """Identify the controller by its period, its code and its data."""
         return f"sampled {self.period!r} {fingerprint(self.function)}"
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -273,7 +273,7 @@ class Sampled(Function):
 
 
 def applied(robot: Robot, tau: Any) -> Applied:
-    """The joint forces that an argument `tau` means."""
+    """Return the joint forces for an argument `tau` of the user."""
     if tau is None:
         return Applied(robot)
     if isinstance(tau, Table):
@@ -290,26 +290,26 @@ def applied(robot: Robot, tau: Any) -> Applied:
 
 
 def _require_force(tau: Any) -> None:
-    """Whether something that can be called gives forces."""
+    """Raise if `tau` can be called but does not return forces: a class, or a trajectory."""
     from ..control.trajectory import Trajectory
 
     if isinstance(tau, type):
         raise ArgumentError(f"tau is the class {tau.__name__}; make an object of it first: tau={tau.__name__}(...)")
     if isinstance(tau, Trajectory):
         raise ArgumentError(
-            "tau is a trajectory, which tells where to be, not by what force: wrap it in a controller, such as "
+            "tau is a trajectory, which has positions, not forces: wrap it in a controller, such as "
             "tau=on.controllers.PD(robot, trajectory, kp=..., kd=..., gravity=True) or ComputedTorque"
         )
     require_signature("tau: the function", tau)
 
 
 def require_signature(what: str, function: Any) -> None:
-    """Raise unless a function can be called with (t, q, v), as far as it says how it can."""
+    """Raise if the signature of a function does not allow a call with (t, q, v)."""
     if callable(getattr(function, "bind", None)):
-        return  # a ready event, that gets its function from the robot
+        return  # a ready event, which makes its function for a robot
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some functions that are not Python do not tell
+    except (TypeError, ValueError):  # some functions of extension modules have no signature
         return
     try:
         signature.bind(0.0, None, None)
@@ -339,7 +339,7 @@ class External:
 
     @property
     def varies(self) -> bool:
-        """Tell whether the forces may change with time."""
+        """True if the forces may change with time."""
         return self.is_function or (self.table is not None and len(self.table.t) > 1)
 
     def enter(self, t: float) -> None:
@@ -352,7 +352,7 @@ class External:
         return math.inf if self.table is None else self.table.next_break(t)
 
     def joint_force(self, t: float, q: Array, v: Array) -> Array:
-        """Return J^T f, the joint forces that do the work of the forces."""
+        """Return J^T f, the joint forces that are equivalent to the external forces."""
         if self.table is not None:
             forces = self.table.within(self._piece, t)
         else:
@@ -370,7 +370,7 @@ class External:
         return forces
 
     def line(self, since: float) -> tuple[Array, Array] | None:
-        """Return the forces of the current piece as a value at a time and a slant, unless they are a function's."""
+        """Return the forces of the current piece as a value at a time and a slant; None if they are a function."""
         if self.table is None:
             return None
         value, slant, t0 = self.table.line(self._piece)
@@ -429,7 +429,7 @@ def called(robot: Robot, function: TimeFunction, t: float, q: Array, v: Array) -
     if not np.isfinite(tau).all() and np.isfinite(q).all() and np.isfinite(v).all():
         k = int(np.flatnonzero(~np.isfinite(tau))[0])
         raise StepFailedError(Ending.BAD_FORCE, t, f"tau: the function returned {tau[k]} at t = {t:.9g} s", k)
-    return tau.copy() if tau is answer else tau  # it may be written to again by the function
+    return tau.copy() if tau is answer else tau  # the function may write to its array again
 
 
 def _checked(robot: Robot, what: str, tau: Array) -> Array:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from .summary import described
 
 if TYPE_CHECKING:
     from ...robot import Robot
+    from ..run.log import Happened
 
 __all__ = ["Result", "Sample"]
 
@@ -75,7 +76,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     """Work of the applied forces since the start of the run, (N,)."""
     dissipated: Array | None = None
     """Energy lost to dampers and friction since the start of the run, (N,)."""
-    events: tuple[Any, ...] = ()
+    events: tuple[Happened, ...] = ()
     """Events, in the order of time."""
     report: Any = None
     """The report of the run: steps, energy balance, why it stopped. Parts of a result keep the report of the run."""
@@ -227,6 +228,12 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         """The time from the first to the last sample."""
         return float(self.t[-1] - self.t[0]) if len(self) else 0.0
 
+    @overload
+    def __getitem__(self, which: str) -> Any: ...
+    @overload
+    def __getitem__(self, which: int) -> Sample: ...
+    @overload
+    def __getitem__(self, which: slice | NDArray[Any] | Sequence[int]) -> Result: ...
     def __getitem__(self, which: Any) -> Any:
         """`result["q.shoulder"]` is a series, `result["shoulder"]` a joint's motion, `result[3]` a sample.
 
@@ -404,7 +411,5 @@ def _identical(x: Array, y: Array) -> bool:
     return bool(np.array_equal(x, y, equal_nan=True) and np.array_equal(np.signbit(x), np.signbit(y)))
 
 
-def _same_event(x: Any, y: Any) -> bool:
-    if type(x) is not type(y):
-        return False
+def _same_event(x: Happened, y: Happened) -> bool:
     return all(np.array_equal(getattr(x, f.name), getattr(y, f.name)) for f in fields(x))

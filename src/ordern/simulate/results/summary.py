@@ -20,10 +20,8 @@ def described(result: Result, most: int) -> str:
     lines = [repr(result)[1:-1]]
     if not n:
         return lines[0]
-    found = columns(result, ("q", "v", "tau", "kinetic", "potential", "energy"))
-    for name in ("work", "dissipated"):
-        if getattr(result, name) is not None:
-            found |= {name: getattr(result, name)}
+    counted = [name for name in ("work", "dissipated") if getattr(result, name) is not None]
+    found = columns(result, ("q", "v", "tau", "kinetic", "potential", "energy", *counted))
     shown = [*list(found)[: max(most - 5, 0)], *[name for name in list(found)[max(most - 5, 0) :] if "." not in name]]
     width = max(len(name) for name in (*shown, "series"))
     lines.append(f"  {'series':<{width}} {'start':>12} {'end':>12} {'least':>12} {'largest':>12}")

@@ -17,6 +17,8 @@ from ....model.json_form import foreign_joints, from_plain, to_plain
 from ....records import dataclass
 from ...constraints.dense_projection import stored_closing
 from ...integrators.dense import Dense
+from ...run.log import Happened
+from ..report import SimulationReport
 from ..series import labels
 
 if TYPE_CHECKING:
@@ -179,23 +181,20 @@ def _bare(columns: dict[str, Array], robot: Robot, where: str) -> dict[str, Any]
     return arrays | {"extra": extra}
 
 
-def _events(about: dict[str, Any]) -> tuple[Any, ...]:
-    from ...run.log import Happened
-
+def _events(about: dict[str, Any]) -> tuple[Happened, ...]:
     events = about.get("events")
     if not isinstance(events, list):
         raise ModelError("the description of the motion is damaged: it has no list of events")
     return tuple(_made(Happened, e) for e in events)
 
 
-def _report(about: dict[str, Any]) -> Any:
-    from ..report import SimulationReport
-
+def _report(about: dict[str, Any]) -> SimulationReport | None:
     report = about.get("report")
     needed = [f.name for f in fields(SimulationReport) if f.default is MISSING]
     if not isinstance(report, dict) or any(name not in report for name in needed):
         return None  # another version of the library may have other fields
-    return _made(SimulationReport, report)
+    made: SimulationReport = _made(SimulationReport, report)
+    return made
 
 
 def _made(cls: Any, data: Any) -> Any:
