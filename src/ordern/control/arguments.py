@@ -16,7 +16,7 @@ __all__ = ["freedom_name", "freedoms", "limits", "of_robot", "position", "requir
 
 
 def of_robot(robot: Any) -> None:
-    """Raise unless the argument is a robot: users easily forget it."""
+    """Raise unless the first argument is a robot, which users easily forget."""
     if not isinstance(robot, Model):
         raise ArgumentError(f"the first argument is the robot, not {type(robot).__name__} {robot!r}")
 
@@ -55,7 +55,7 @@ def freedoms(robot: Model, x: ArrayLike | Mapping[str, ArrayLike], what: str, *,
 
 
 def limits(robot: Model) -> tuple[Array, Array]:
-    """Return the lower and upper limits of q, with those of mimic joints applied to the joints that they follow."""
+    """Return the lower and upper limits of q, including the limits of mimic joints on the joints that they follow."""
     lower, upper = robot.lower.copy(), robot.upper.copy()
     for c in robot.joints:
         if c.mimic is None or c.mimic.ratio == 0.0 or c.type.nq != 1:

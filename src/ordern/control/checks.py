@@ -102,12 +102,12 @@ def opened(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[Exc
     """Yield the loops that samples of a motion open by positions, velocities or accelerations, each at its worst."""
     if not robot.nc:
         return
-    ask = loop_functions(robot)
-    K, k = ask("loop_jacobian", q, t=t), ask("loop_bias", q, v, t=t)
+    evaluate = loop_functions(robot)
+    K, k = evaluate("loop_jacobian", q, t=t), evaluate("loop_bias", q, v, t=t)
     sizes = [1.0 + (np.abs(K) @ np.abs(x)[..., None])[..., 0].max(axis=-1) for x in (v, a)]
     for kind, rows, most in (
-        ("loop", ask("loop_residual", q, t=t), np.full(len(t), _OPEN)),
-        ("loop velocity", ask("loop_rate", q, v, t=t), _OPENS * sizes[0]),
+        ("loop", evaluate("loop_residual", q, t=t), np.full(len(t), _OPEN)),
+        ("loop velocity", evaluate("loop_rate", q, v, t=t), _OPENS * sizes[0]),
         ("loop acceleration", (K @ a[..., None])[..., 0] + k, _OPENS * (sizes[1] + np.abs(k).max(axis=-1))),
     ):
         over = np.abs(rows).max(axis=-1) / most

@@ -1,8 +1,8 @@
 """Motions that keep loops closed: some joints lead, and the loops determine how the others, F, follow.
 
 A robot with loops has fewer freedoms than its tree has velocities. As many velocities are prescribed as it has
-freedoms: those of the leading joints L. The positions of the others come from Newton's method, which starts from
-positions near by. With K_F the columns of the loops' Jacobian K that belong to the followers,
+freedoms: the velocities of the leading joints L. The positions of the others come from Newton's method, which starts
+from positions nearby. With K_F the columns of the loops' Jacobian K that belong to the followers,
 
     r(q, t) = 0,    K_F v_F = -(K_L v_L + dr/dt),    K_F a_F = -(K_L a_L + k(q, v)).
 
@@ -31,7 +31,7 @@ __all__ = ["Closing", "closings", "loop_functions", "require_closed_point", "req
 
 _ROUNDS = 12
 _CLOSED, _ENOUGH = 1e-13, 1e-10
-"""Residuals, in rad and m, at which Newton's method stops, and those that count as closed."""
+"""Residuals, in rad and m, at which Newton's method stops, and below which a loop counts as closed."""
 _OPEN = 1e-6
 """The largest residual of given positions, which may be written with few digits."""
 _LEADS = 1e-3
@@ -42,18 +42,18 @@ _SINGULAR = 1e-7
 
 def loop_functions(robot: Robot) -> Callable[..., Array]:
     """Return a function that evaluates the loop equations by name; it passes the time on only if loops depend on it."""
-    ask = asking(robot)
+    evaluate = asking(robot)
     if any(x.type.timed for x in robot.loop_table.loops):
-        return ask
+        return evaluate
 
     def without_time(question: str, *arguments: Any, t: Any = None) -> Array:
-        return ask(question, *arguments)
+        return evaluate(question, *arguments)
 
     return without_time
 
 
 class Closing:
-    """Solves for positions, velocities and accelerations of the followers, given those of the leaders.
+    """Solves for positions, velocities and accelerations of the followers from the motion of the leaders.
 
     `leads` (nv,) flags the velocities that lead.
     """
@@ -64,22 +64,22 @@ class Closing:
         for c in robot.independent:
             own = [rate >= 0 and leads[c.v_start + rate] for rate in own_rates(c.type)]
             self.leads_q[c.q] = True if c.nv and leads[c.v].all() else own
-        self.ask = loop_functions(robot)
+        self.evaluate = loop_functions(robot)
 
     def position(self, guess: Array, wanted: Array, t: Array) -> tuple[Array, Array]:
         """Return closed positions (n, nq) near a guess, with the leaders as `wanted`, and the residuals left (n,)."""
         q = np.where(self.leads_q, wanted, guess)
-        r = self.ask("loop_residual", q, t=t)
+        r = self.evaluate("loop_residual", q, t=t)
         off, todo = _largest(r), np.arange(len(q))
         for _ in range(_ROUNDS):
             todo = todo[off[todo] > _CLOSED]
             if not todo.size:
                 break
-            K = self.ask("loop_jacobian", q[todo], t=t[todo])
+            K = self.evaluate("loop_jacobian", q[todo], t=t[todo])
             x = np.zeros((len(todo), self.robot.nv))
             x[:, self.follows] = -self._solved(K, r[todo])
             new = np.where(self.leads_q, q[todo], self.robot.integrate(q[todo], x))
-            left = self.ask("loop_residual", new, t=t[todo])
+            left = self.evaluate("loop_residual", new, t=t[todo])
             better = (now := _largest(left)) < off[todo]  # at the end rounding takes turns
             here = todo[better]
             q[here], r[here], off[here] = new[better], left[better], now[better]
@@ -87,11 +87,11 @@ class Closing:
         return q, off
 
     def rates(self, q: Array, v: Array, a: Array, t: Array) -> tuple[Array, Array]:
-        """Return velocities and accelerations (n, nv) that keep loops closed, with those of the leaders as given."""
-        K = self.ask("loop_jacobian", q, t=t)
+        """Return velocities and accelerations (n, nv) that keep loops closed; the leaders move as given."""
+        K = self.evaluate("loop_jacobian", q, t=t)
         v, a = np.where(self.leads, v, 0.0), np.where(self.leads, a, 0.0)
-        v[:, self.follows] = -self._solved(K, self.ask("loop_rate", q, v, t=t))
-        k = self.ask("loop_bias", q, v, t=t)
+        v[:, self.follows] = -self._solved(K, self.evaluate("loop_rate", q, v, t=t))
+        k = self.evaluate("loop_bias", q, v, t=t)
         a[:, self.follows] = -self._solved(K, (K @ a[..., None])[..., 0] + k)
         return v, a
 
@@ -107,12 +107,12 @@ class Closing:
         """Return (n,) whether the leaders determine the motion of the followers in these positions."""
         if not self.follows.size:
             return np.ones(len(q), bool)
-        s = np.linalg.svd(self.ask("loop_jacobian", q, t=t)[..., self.follows], compute_uv=False)
+        s = np.linalg.svd(self.evaluate("loop_jacobian", q, t=t)[..., self.follows], compute_uv=False)
         return np.asarray(s[:, self.follows.size - 1] > _SINGULAR * s[:, 0])
 
     def complaint(self, q: Array, t: float) -> str:
         """Return the message for a time at which loops cannot be closed."""
-        name, off = worst_loop(self.robot, self.ask("loop_residual", q[None], t=np.array([t])))
+        name, off = worst_loop(self.robot, self.evaluate("loop_residual", q[None], t=np.array([t])))
         led = ", ".join(c.name for c in self.robot.independent if self.leads[c.v].any())
         if off <= _ENOUGH:
             return (
@@ -132,7 +132,7 @@ class Closing:
             try:
                 return np.asarray(np.linalg.solve(F, right[..., None])[..., 0])
             except np.linalg.LinAlgError:
-                pass  # a singular position, of which the next one tells more
+                pass  # a singular position: the least-squares solution follows
         return np.asarray((np.linalg.pinv(F, rcond=1e-9) @ right[..., None])[..., 0])
 
 
@@ -196,12 +196,12 @@ def require_closed_point(robot: Robot, q: Array, t: float, what: str) -> None:
 
 def require_kept(robot: Robot, what: str, q: Array, v: Array, a: Array | None, t: float) -> None:
     """Raise unless a velocity that was given, or an acceleration at it, keeps loops closed."""
-    ask = loop_functions(robot)
+    evaluate = loop_functions(robot)
     if a is None:
-        opening, terms = ask("loop_rate", q, v, t=t), ask("loop_jacobian", q, t=t) * v
+        opening, terms = evaluate("loop_rate", q, v, t=t), evaluate("loop_jacobian", q, t=t) * v
     else:
-        terms = ask("loop_jacobian", q, t=t) * a
-        opening = terms.sum(axis=-1) + ask("loop_bias", q, v, t=t)
+        terms = evaluate("loop_jacobian", q, t=t) * a
+        opening = terms.sum(axis=-1) + evaluate("loop_bias", q, v, t=t)
     name, off = worst_loop(robot, opening)
     if off > _OPEN * (1.0 + np.abs(terms).max(initial=0.0)):
         hint = "project_velocity(q, v)" if a is None else "closed_dynamics(q, v, tau).a"

@@ -46,13 +46,13 @@ class Reach:
 
     robot: Robot
     reached: Array
-    """Whether all residuals are within the tolerance."""
+    """True if all residuals are within the tolerance."""
     angle: Array
     """The largest angle, in rad, by which a frame misses its target, about axes with a weight."""
     distance: Array
     """The same for the distance, in m."""
     steps: Array
-    """Steps taken, those of restarts included."""
+    """The number of steps, including restarts."""
     why: Array
     """"reached"; "limit": joint limits prevent it; "singular": stuck in a local minimum (the target is out of reach, or
     the start was poor); "steps": still converging when the steps were used up."""
@@ -286,10 +286,10 @@ def prefer(solver: _Solver, state: _State, rest: Array, steps: int) -> None:
         if not on.size:
             break
         part, q = solver.of(on), state.q[on]
-        wish = robot.difference(q, rest[on])
-        x = _along(part, q, wish)
+        desired = robot.difference(q, rest[on])
+        x = _along(part, q, desired)
         trial = part.solve(part.within(robot.integrate(q, length[on, None] * x)), 20)
-        before = np.linalg.norm(wish, axis=1)
+        before = np.linalg.norm(desired, axis=1)
         gain = before - np.linalg.norm(robot.difference(trial.q, rest[on]), axis=1)
         better = trial.done & (gain > 0.0)
         state.q[on[better]] = trial.q[better]
@@ -299,16 +299,16 @@ def prefer(solver: _Solver, state: _State, rest: Array, steps: int) -> None:
         on = on[still & (np.linalg.norm(x, axis=1) > 1e-9)]
 
 
-def _along(solver: _Solver, q: Array, wish: Array) -> Array:
+def _along(solver: _Solver, q: Array, desired: Array) -> Array:
     """Return a displacement projected onto the null space of J, with joints at limits held."""
     J = solver.goal.derivatives(q)
 
     def projected(free: Array) -> Array:
-        Jf, wanted = J * free[:, None, :], wish * free
+        Jf, wanted = J * free[:, None, :], desired * free
         x = wanted - (np.linalg.pinv(Jf, rcond=1e-10) @ (Jf @ wanted[..., None]))[..., 0]
         return np.where(free, x, 0.0)
 
-    return solver.within_stops(q, solver.held(q, wish), projected)
+    return solver.within_stops(q, solver.held(q, desired), projected)
 
 
 def _report(solver: _Solver, state: _State) -> tuple[Array, Reach]:

@@ -15,7 +15,7 @@ from .spaces import Configurations, Space
 from .trajectory import Segments, Straight, Trajectory
 from .trajectory import Sequence as InTurn
 
-__all__ = ["meet", "points_of", "spline_in", "straight", "through_in", "trapezoid", "vector", "way"]
+__all__ = ["at_ends", "meet", "points_of", "spline_in", "straight", "through_in", "trapezoid", "way"]
 
 
 def straight(space: Space, q0: ArrayLike, q1: ArrayLike, law: Law) -> Trajectory:
@@ -39,6 +39,9 @@ def trapezoid(far: Array, most: Sequence[Array], duration: float | None, name: C
     With a `duration` it is slower: it lasts as long. `name` names the coordinates in the message for one too short.
     """
     moving = np.flatnonzero(far > 0.0)
+    for limit, what in zip(most, ("velocity", "acceleration"), strict=True):
+        for k in moving[limit[moving] <= 0.0]:
+            raise ArgumentError(f"{name(int(k))} has to move, but its limit of {what} is {limit[k]:g}; give `{what}`")
     rates = [x[moving] / far[moving] for x in most]
     speed, rise = (float(x.min()) for x in rates)
     law = Trapezoidal.fastest(speed, rise)
@@ -76,7 +79,7 @@ def spline_in(
     if degree == 5 and ends == "natural" and len(q) < 3:
         raise ArgumentError("a natural spline of degree 5 needs three points")
     meet(space, q)
-    speeds, rises = ([vector(space, x, f"{s}{k}") for k, x in enumerate(y)] for s, y in (("v", v), ("a", a)))
+    speeds, rises = at_ends(space, "v", v), at_ends(space, "a", a)
     if ends == "periodic":
         apart = np.abs(space.difference(q[-1], q[0])).max(initial=0.0)
         if apart > 1e-9:
@@ -122,6 +125,7 @@ def meet(space: Space, q: Array) -> None:
             )
 
 
-def vector(space: Space, x: ArrayLike | None, what: str) -> Array:
-    """Return a velocity or acceleration; zero if it is not given."""
-    return np.zeros(space.nv) if x is None else array(x, (space.nv,), what)
+def at_ends(space: Space, name: str, given: Sequence[ArrayLike | None]) -> Array:
+    """Return the velocities ("v") or accelerations ("a") at both ends, (2, nv); zero where they are not given."""
+    each = enumerate(np.zeros(space.nv) if x is None else x for x in given)
+    return np.stack([array(x, (space.nv,), f"{name}{k}") for k, x in each])

@@ -108,8 +108,6 @@ def pose_path(
     start, step = way(space, poses[0], poses[1])
     far = np.linalg.norm(step.reshape(2, 3), axis=1)
     limits = (array(velocity, (2,), "velocity"), array(acceleration, (2,), "acceleration"))
-    if any((x <= 0.0).any() for x in limits):
-        raise ArgumentError("velocity and acceleration, both (angular, linear), must be above zero")
     if far.max() == 0.0:
         raise ArgumentError("the two poses are the same")
     timing = trapezoid(far, limits, duration, ("the rotation", "the displacement").__getitem__)

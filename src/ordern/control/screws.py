@@ -5,9 +5,9 @@ unit of time. Along a curve x(t) the velocity, in the moving axes, is
 
     v = B(x) x',    B(x) = sum over k of (-ad x)^k / (k + 1)!,
 
-and Ad(x) = sum of (ad x)^k / k! takes velocities from the axes of q0 exp(x) to those of q0. Since (ad x)^5 =
--2 t (ad x)^3 - t^2 ad x with t the square of the angle, both are polynomials of degree four in ad x, whose coefficients
-are entire functions of t: their power series need no case for small angles.
+and Ad(x) = sum of (ad x)^k / k! takes velocities from the axes of q0 exp(x) to the axes of q0. Since (ad x)^5
+= -2 t (ad x)^3 - t^2 ad x with t the square of the angle, both are polynomials of degree four in ad x. Their
+coefficients are entire functions of t, whose power series need no case for small angles.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def rates(x: Array) -> Array:
 
 
 def carry(x: Array) -> Array:
-    """Return Ad(x) (..., 6, 6), which takes a velocity from the axes of q0 exp(x) to those of q0."""
+    """Return Ad(x) (..., 6, 6), which takes a velocity from the axes of q0 exp(x) to the axes of q0."""
     return _combine(_CARRY, x)
 
 

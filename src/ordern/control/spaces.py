@@ -1,7 +1,7 @@
 """Configuration spaces of motions: positions of a robot, and poses of a frame.
 
 A space has points, and velocities of nv numbers. `difference` and `integrate` convert between points and velocities
-along motions of constant velocity. The coordinates x of a point near another are those of the exponential chart: the
+along motions of constant velocity. The coordinates x of a point near another are in the exponential chart: the
 constant velocity that reaches the point in a unit of time. Most joints are flat: x' is the velocity. For joints that
 rotate a body in space or in a plane, `screws` relates x' to the velocity.
 """

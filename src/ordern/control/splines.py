@@ -19,7 +19,7 @@ Nested = Sequence[Any]
 """An array of the shape (2, m, m, n) as nested lists."""
 
 
-def cubic(h: Array, d: Array, ends: str, v: Sequence[Array]) -> tuple[Array, Array]:
+def cubic(h: Array, d: Array, ends: str, v: Array) -> tuple[Array, Array]:
     """Return velocities and accelerations (n + 1, nv) of the cubic spline with steps d (n, nv) in the times h (n,).
 
     `ends` is "natural" (no acceleration), "clamped" (the velocities v) or "periodic".
@@ -33,7 +33,7 @@ def cubic(h: Array, d: Array, ends: str, v: Sequence[Array]) -> tuple[Array, Arr
     return u, np.concatenate([bent, last[None]])
 
 
-def quintic(h: Array, d: Array, ends: str, v: Sequence[Array], a: Sequence[Array]) -> tuple[Array, Array]:
+def quintic(h: Array, d: Array, ends: str, v: Array, a: Array) -> tuple[Array, Array]:
     """Return the same for the quintic spline, whose derivatives up to the fourth are continuous.
 
     At "natural" ends the third and fourth derivatives vanish, at "clamped" ones velocities v and accelerations a are
@@ -47,7 +47,7 @@ def quintic(h: Array, d: Array, ends: str, v: Sequence[Array], a: Sequence[Array
     return found[:, 0], found[:, 1]
 
 
-def _knots(start: Nested, end: Nested, step: Array, ends: str, given: Sequence[Sequence[Array]]) -> Array:
+def _knots(start: Nested, end: Nested, step: Array, ends: str, given: Sequence[Array]) -> Array:
     """Return the unknowns x (n + 1, m, nv) at the knots for which the highest derivatives of a spline are continuous.
 
     Within segment i, m derivatives are linear: start[p] x_i + end[p] x_(i+1) + step[p], at its start for p = 0 and at

@@ -63,7 +63,7 @@ class Targets:
         return angle, distance
 
     def residuals(self, q: Array) -> Array:
-        """Return the weighted residuals (n, m), those of the loops last."""
+        """Return the weighted residuals (n, m), with the residuals of the loops last."""
         found = [(t.weights * _residual(self.robot.pose(q, t.frame), t.poses))[:, t.rows] for t in self.each]
         if self.robot.nc:
             found.append(self.robot.loop_residual(q))

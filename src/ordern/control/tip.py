@@ -6,10 +6,10 @@ acceleration at the knots is the derivative of v, with J^+ = J^T (J J^T)^-1:
 
     a = J^+ (A - J' v) + (1 - J^+ J) J'^T (J J^T)^-1 V.
 
-Between the knots, the motion is that of `Segments`. Knots are added until the frame is accurate between them, too.
+Between the knots, the motion is as in `Segments`. Knots are added until the frame is accurate between them, too.
 
-In a robot with loops, the rows K of the loops are appended to those of the task: K v = 0, K a = -k. Rows may depend on
-each other, so the pseudo-inverse is of the rank at the start; the formula above still holds while the rank does not
+In a robot with loops, the rows K of the loops are appended to the rows of the task: K v = 0, K a = -k. Rows may depend
+on each other, so the pseudo-inverse has the rank of the start; the formula above still holds while the rank does not
 change. Between the knots, leading joints move as in `Segments`, and loops are closed.
 """
 

@@ -15,8 +15,8 @@ body's axes.
 | `hold`, `sequence` | rest; one after the other |
 | `tip` | a frame along straight lines, screws or a spline of poses, by inverse kinematics |
 
-For a robot with loops, all given positions must be closed. As many joints lead as the robot has freedoms, those with
-motors first; they move as they would without loops. The loops determine the positions of the other joints.
+For a robot with loops, all given positions must be closed. As many joints lead as the robot has freedoms, joints
+with motors first; they move as they would without loops. The loops determine the positions of the other joints.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .checks import Exceeded
 from .closed_trajectory import closed
 from .closing import require_kept
 from .laws import Cycloidal, MinimumJerk
-from .motions import meet, spline_in, straight, through_in, trapezoid, vector
+from .motions import at_ends, meet, spline_in, straight, through_in, trapezoid
 from .motions import way as way_between
 from .spaces import Configurations
 from .tip import TipTrajectory, tip
@@ -94,23 +94,18 @@ def trapezoidal(
     """Move from rest to rest by constant acceleration, velocity and deceleration, with the joints synchronised.
 
     The motion is as fast as the limits of all joints allow, or takes the given `duration`. `velocity` and
-    `acceleration` are limits for each velocity: a number, nv numbers, or a dictionary by joints. The limits of velocity
-    are by default those of the model.
+    `acceleration` are limits for each velocity: a number, nv numbers, or a dictionary by joints. Without
+    `velocity`, the limits of the model hold.
     """
     space = Configurations(robot)
     start, way = way_between(space, q0, q1)
     if velocity is None:
         velocity = np.array([x for c in robot.independent for x in c.velocity_limit])
     most = freedoms(robot, velocity, "velocity", infinite=True), freedoms(robot, acceleration, "acceleration")
-    moving = np.abs(way) > 0.0
-    if not moving.any():
+    if not way.any():
         if duration is None:
             raise ArgumentError("q0 and q1 are the same: there is no shortest time; give a duration, or use `hold`")
         return _between(Straight(space, start, way, MinimumJerk(positive(duration, "duration"))), q0, q1)
-    for limit, what in zip(most, ("velocity", "acceleration"), strict=True):
-        if (limit[moving] == 0.0).any():
-            name = freedom_name(robot, int(np.flatnonzero(moving & (limit == 0.0))[0]))
-            raise ArgumentError(f"joint {name!r} has to move, but its limit of {what} is zero; give `{what}`")
     law = trapezoid(np.abs(way), most, duration, lambda k: f"joint {freedom_name(robot, k)!r}")
     return _between(Straight(space, start, way, law), q0, q1)
 
@@ -135,9 +130,7 @@ def quintic(
     space = Configurations(robot)
     q = np.stack([space.point(q0, "q0"), space.point(q1, "q1")])
     meet(space, q)
-    v, a = (
-        np.stack([vector(space, x, f"{s}{k}") for k, x in enumerate(y)]) for s, y in (("v", (v0, v1)), ("a", (a0, a1)))
-    )
+    v, a = at_ends(space, "v", (v0, v1)), at_ends(space, "a", (a0, a1))
     times = np.array([0.0, positive(duration, "duration")])
     _keep_loops(robot, q, (v0, v1), (a0, a1), times)
     return _between(Segments(space, times, q, v, a), q0, q1)

@@ -1,16 +1,16 @@
-"""Pictures of motions and robots that one would put in a paper; they need `pip install 'ordern[plot]'`.
+"""Figures of motions and robots, fit for a paper; they need `pip install 'ordern[plot]'`.
 
-| function | what it draws |
+| function | figure |
 |---|---|
 | `motion` | series of a motion against time, energies, momenta, phase portraits, paths; it is `result.plot` |
 | `compare` | the same series of several motions |
-| `mass_matrix` | which freedoms a robot's mass matrix couples, and how much |
+| `mass_matrix` | the freedoms that a robot's mass matrix couples, and how much |
 | `mechanism` | a robot in one position, with the joints that close its loops |
 | `complexity` | operations of methods against the size of robots |
-| `save` | a figure to a file, whole or not at all |
+| `save` | writes a figure to a file, completely or not at all |
 
-Each returns a `matplotlib.figure.Figure`. Nothing here touches pyplot: there is no current figure, no window, no change
-of settings, and figures are freed when you drop them.
+All but `save` return a `matplotlib.figure.Figure`. pyplot is not used: there is no current figure, no window, no change
+of settings, and a figure is freed with the last reference to it.
 """
 
 from __future__ import annotations

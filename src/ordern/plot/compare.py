@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 _FLOOR = 1e-17
-"""Errors below this are drawn at it: a logarithm has no zero."""
+"""Smaller errors are drawn at this value, since zero has no logarithm."""
 
 
 def compare(
@@ -31,8 +31,8 @@ def compare(
 ) -> Any:
     """Draw axes for each series with a curve for each motion; `results` are motions by name.
 
-    `what` are series that are one number each ("q.shoulder", "position.tool.z", "energy"), and "drift": the error of
-    the energy's balance relative to the largest kinetic energy, on a logarithmic scale.
+    Each of `what` is a series of one number ("q.shoulder", "position.tool.z", "energy"), or "drift": the energy error
+    relative to the largest kinetic energy, on a logarithmic scale.
 
     >>> import ordern as on
     >>> robot = on.load("double-pendulum")
@@ -44,7 +44,9 @@ def compare(
     if not results or not what:
         raise ArgumentError("compare: give motions as a dictionary of names, and the series to be drawn")
     if len(results) > len(COLOURS):
-        raise ArgumentError(f"compare: {len(results)} motions are too many to tell apart; at most {len(COLOURS)}")
+        raise ArgumentError(
+            f"compare: {len(results)} motions are too many for different colours; at most {len(COLOURS)}"
+        )
     made = figure(width, 2.0 * len(what) + 0.45)
     axes = made.subplots(len(what), 1, sharex=True, squeeze=False)[:, 0]
     for k, (ax, name) in enumerate(zip(axes, what, strict=True)):

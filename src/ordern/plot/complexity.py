@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms import methods as methods_of
+from ..arguments import Array
 from ..errors import ArgumentError
 from .style import COLOURS, INK, curve, dress, figure, finished, legend
 
@@ -30,8 +31,8 @@ def complexity(
 ) -> Any:
     """Draw operations of methods for robots of growing size, on logarithmic scales, with lines of order n and n^3.
 
-    Exact numbers, as `kernel.counts()` has them: `count` is "total", "multiplications", "additions" ... The robots are
-    ordered by their freedoms. Methods are by name; without any, the first seven that can treat the robots.
+    The numbers are exact, from `kernel.counts()`; `count` is "total", "multiplications", "additions" ... The robots are
+    ordered by their freedoms. `methods` are names, by default of the first seven methods that accept all robots.
 
     >>> import ordern as on
     >>> from ordern import plot
@@ -82,7 +83,7 @@ def _operations(robot: Robot, question: str, method: str, count: str) -> int:
     return found
 
 
-def _growth(ax: Any, n: Any, start: float) -> None:
+def _growth(ax: Any, n: Array, start: float) -> None:
     """Draw slopes of order n and n cubed, from below the first point."""
     for power, name in ((1, "n"), (3, "n³")):
         y = 0.6 * start * (n / n[0]) ** power

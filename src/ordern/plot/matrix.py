@@ -67,7 +67,7 @@ def mass_matrix(
 
 
 def coupled(robot: Robot) -> NDArray[np.bool_]:
-    """Return which entries of the mass matrix may be nonzero: those of freedoms that carry a common body."""
+    """Return flags of the entries of the mass matrix that may be nonzero: both freedoms move a common body."""
     moves = np.zeros((len(robot.bodies), robot.nv))
     for k, c in enumerate(robot.joints):
         if c.parent != BASE:

@@ -1,4 +1,4 @@
-"""A robot in one position as a drawing: bodies as bars and plates, joints as rings, those of loops in colour."""
+"""A robot in one position as a drawing: bodies are bars and plates, joints are rings, joints of loops are orange."""
 
 from __future__ import annotations
 
@@ -152,11 +152,9 @@ class _Pen:
 
 def _different(points: list[Array]) -> Array:
     """Return points without duplicates."""
-    found: list[Array] = []
-    for p in points:
-        if all(float(np.abs(p - x).max()) > _NEAR for x in found):
-            found.append(p)
-    return np.array(found) if found else np.zeros((0, 3))
+    found = np.reshape(points, (-1, 3))
+    _, first = np.unique(np.round(found / _NEAR), axis=0, return_index=True)
+    return np.asarray(found[np.sort(first)])
 
 
 def _hull(points: Array) -> Array:

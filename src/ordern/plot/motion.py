@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame
 from ..simulate.results.series import names
-from .curves import Curve, chosen, curves, ends, smooth
+from .curves import chosen, curves, ends, smooth
 from .panels import TIME, Panel, energy, lines, name_events
 from .paths import flat_paths, phase, solid_paths
 from .style import INK, WIDTH, figure, finished
@@ -38,24 +38,26 @@ PANELS = {
 
 _TITLES = {"q": "Position", "v": "Velocity", "a": "Acceleration", "tau": "Joint force"}
 _MOST_PATHS = 7
+Frames = str | Frame | Iterable[str | Frame] | None
 
 
 def motion(
     result: Result,
     *what: str,
     joints: str | Iterable[str] | None = None,
-    frames: str | Frame | Iterable[str | Frame] | None = None,
+    frames: Frames = None,
     title: str | None = None,
     width: float = WIDTH,
     save: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draw panels of a motion, one below the other; panels over time share one axis.
 
-    `what` are names of `PANELS` and of series ("q.shoulder", "position.tool.z", "work"); without any, positions,
-    velocities, joint forces if there are some, and energies. `joints` chooses some. `frames` are those whose paths are
-    drawn; without them, those at the ends of the robot. `width` is in inches. `save` writes .png, .svg or .pdf.
+    `what` are names of `PANELS` and of series ("q.shoulder", "position.tool.z", "work"); by default positions,
+    velocities, joint forces unless they are zero, and energies. `joints` are the joints to draw, by default all.
+    `frames` are the frames whose paths are drawn, by default the ends of the robot. `width` is in inches. `save` writes
+    .png, .svg or .pdf.
 
-    Curves go through the motion between the samples; the error of the energy is that at the samples.
+    Curves include the motion between the samples; the energy error is drawn at the samples only.
 
     >>> import ordern as on
     >>> figure = on.load("double-pendulum").simulate([1.0, 0.5], until=2.0).plot("q", "energy")
@@ -77,7 +79,7 @@ def motion(
     return finished(made, save, result.robot.name if title is None else title)
 
 
-def _panels(name: str, fine: Result, given: Result, joints: frozenset[str] | None, frames: Any) -> list[Panel]:
+def _panels(name: str, fine: Result, given: Result, joints: frozenset[str] | None, frames: Frames) -> list[Panel]:
     if name == "energy":
         return [energy(fine, given)]
     if name == "phase":
@@ -90,17 +92,17 @@ def _panels(name: str, fine: Result, given: Result, joints: frozenset[str] | Non
         if any(name.startswith(f"{kind}.") for kind in ("position", "velocity", "pose")):
             raise  # of a frame, which is named
         raise unknown_name("plot", name, dict.fromkeys([*PANELS, *names(given)])) from None
-    if name in ("momentum", "central_momentum"):
-        return [p for kind in ("angular", "linear") for p in _momentum(fine, found, kind, name)]
-    return lines(fine, found, _TITLES.get(name, name))
+    if name not in ("momentum", "central_momentum"):
+        return lines(fine, found, _TITLES.get(name, name))
+    about = "" if name == "momentum" else " about the mass centre"
+    panels: list[Panel] = []
+    for kind in ("angular", "linear"):
+        own = [replace(c, name=c.name[-1]) for c in found if c.name.startswith(kind)]
+        panels += lines(fine, own, f"{kind.capitalize()} momentum{about}")
+    return panels
 
 
-def _momentum(fine: Result, found: list[Curve], kind: str, name: str) -> list[Panel]:
-    own = [replace(c, name=c.name[-1]) for c in found if c.name.startswith(kind)]
-    return lines(fine, own, f"{kind.capitalize()} momentum{' about the mass centre' if name != 'momentum' else ''}")
-
-
-def _frames(result: Result, frames: Any) -> list[str]:
+def _frames(result: Result, frames: Frames) -> list[str]:
     robot = result.robot
     if frames is not None:
         wanted = [frames] if isinstance(frames, (str, Frame)) else list(frames)

@@ -1,4 +1,4 @@
-"""Panels: parts of a figure, each with rows of axes and what is drawn on them."""
+"""Panels: parts of a figure, each with rows of axes and a function that draws on them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["MOST_AXES", "TIME", "Panel", "energy", "lines", "name_events"]
 
 TIME = "time, s"
 MOST_LINES = len(COLOURS)
-"""Curves in one pair of axes; more are drawn in axes of their own."""
+"""Most curves in one pair of axes; more are drawn in separate axes."""
 MOST_AXES = 48
-"""Small axes in a panel; more curves are rows of an image."""
+"""Most small axes in a panel; more curves are rows of an image."""
 _MARKED = 200
-"""Events that are marked; more would hide the curves."""
+"""Most events that are marked; more would hide the curves."""
 _APART = 0.025
-"""Names of events that are closer than this part of the motion would be drawn on top of each other."""
+"""The least distance of two named events, as a part of the motion; closer names would overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`count` axes in so many columns, each of this height in inches, and what draws on them."""
+    """`count` axes in `columns` columns, each of this height in inches, and the function that draws on them."""
 
     draw: Callable[..., None]
     count: int = 1

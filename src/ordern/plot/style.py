@@ -1,4 +1,4 @@
-"""One style for all figures: colours that colour-blind readers tell apart, thin axes, sizes for a page of a paper."""
+"""One style for all figures: colours that colour-blind readers can distinguish, thin axes, sizes for a paper."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WIDTH = 7.2
 _SMALL, _TEXT = 7.5, 8.5
 _SUFFIXES = (".png", ".svg", ".pdf")
 _IN_A_LINE = 46
-"""Letters of a legend beyond which it stands beside the axes, not above them."""
+"""Most letters of a legend above the axes; a longer one is drawn beside them."""
 
 
 def matplotlib(module: str) -> Any:
@@ -124,7 +124,7 @@ def solid(axes: Any, pane: str, grid: str, label: Mapping[str, Any]) -> None:
 def save(figure: Any, path: str | os.PathLike[str], *, dpi: float = 200.0) -> None:
     """Write a figure as .png, .svg or .pdf, by its suffix; a file that exists is replaced in one step.
 
-    Fonts are embedded as such in PDF files, which publishers ask for. The same figure gives the same bytes.
+    PDF files contain fonts as fonts, as publishers require. The same figure gives the same bytes.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _SUFFIXES:

@@ -54,7 +54,7 @@ def families() -> tuple[str, ...]:
 
 
 def known(name: object) -> bool:
-    """Return whether `builder` knows this name."""
+    """Return whether a bundled robot has this name."""
     return isinstance(name, str) and (name in _ROBOTS or _member(name) is not None)
 
 

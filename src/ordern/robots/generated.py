@@ -70,7 +70,9 @@ def tree(
     at_least_one(branching, "branching")
     n = sum(branching**k for k in range(depth))
     parents = [0, *((k - 2) // branching + 1 for k in range(2, n + 1))]
-    fan = [_fanned(k, branching) for k in range(branching)]
+    tilt = math.pi / 6 if branching > 1 else 0.0
+    turns = [2.0 * math.pi * k / branching for k in range(branching)]
+    fan = [Placement.xyz_rpy((0.0, 0.0, 0.0), (tilt, 0.0, turn)) for turn in turns]
     link = {"length": length, "mass": mass, "radius": radius}
     return _grown(parents, fan, joint, link, seed, name or f"tree-{depth}-{branching}", gravity)
 
@@ -141,11 +143,6 @@ def _made(kind: object, axis: Sequence[float]) -> Joint:
     except TypeError as e:
         raise ModelError(f"a {kind.__name__} needs more than its class ({e}): give a joint instead") from None
     return made
-
-
-def _fanned(k: int, of: int) -> Placement:
-    """Return the rotation of the k-th sibling: 30 degrees from the parent's direction, except for an only child."""
-    return Placement.xyz_rpy((0.0, 0.0, 0.0), (math.pi / 6 if of > 1 else 0.0, 0.0, 2.0 * math.pi * k / of))
 
 
 def sizes(what: str, **given: float) -> None:

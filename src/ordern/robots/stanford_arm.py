@@ -7,7 +7,7 @@ Journal of Applied Mechanics 66 (1999) 986-996; the trajectory of its equation (
 Readings, where the table leaves a choice:
 
 * (r_x, r_y, r_z) is the vector from the mass centre C_i to O_{i+1}, in frame i+1 (item 4 of section 5.1), so the mass
-  centre is at -r. Link 1, whose mass centre is then in the middle of b_1 = .2 m, confirms it; that of link 4 then lies
+  centre is at -r. Link 1, whose mass centre is then in the middle of b_1 = .2 m, confirms it; the centre of link 4 lies
   .1 m beyond O_5. With the other sign, tau_2 at the start of the trajectory is 11.38 N m instead of 13.34.
 * theta_2(90) and b_3(0) are initial values, not offsets: q = (0, pi/2, 0, 0, 0, 0) is where motions begin.
 * The inertias are about the mass centres. Those of links 1 and 6 are at the limit of what a body can have.

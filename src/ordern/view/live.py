@@ -1,4 +1,4 @@
-"""The live page: sliders, play and pause, switches for what is shown, curves."""
+"""The live page: sliders, play and pause, switches for groups of nodes, curves."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class Panel:
         for handle, value in zip(self._sliders, self._values, strict=False):
             handle.value = float(np.clip(value, handle.min, handle.max))
 
-    # ------------------------------------------------------------ what is shown
+    # ------------------------------------------------------------ the switches
 
     def _show_folder(self) -> None:
         gui = self._server.gui

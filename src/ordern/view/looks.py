@@ -1,4 +1,4 @@
-"""The parts that are drawn of a robot: its own shapes, or else a skeleton, in colours."""
+"""The parts of a robot that are drawn: its own shapes or, without shapes, a skeleton, in colours."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _bytes(rgb: Sequence[float]) -> Colour:
 
 
 class Looks:
-    """All parts of a robot, how large it is, and which of its meshes were not found."""
+    """The parts of a robot, its size, and the meshes that were not found."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -140,5 +140,5 @@ class Looks:
 
     @property
     def floats(self) -> bool:
-        """True if nothing holds the robot."""
+        """True if all roots of the robot are on free joints."""
         return all(isinstance(c.type, Free) for c in self.model.joints if c.parent == BASE) and bool(self.model.joints)

@@ -1,4 +1,4 @@
-"""The meshes of a robot's description: finding and reading their files."""
+"""Find and read the mesh files of a robot's description."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def read_mesh(path: Path, scale: tuple[float, ...]) -> list[Coloured]:
     try:
         scene: Any = trimesh.load_scene(path, process=False)
         found = [_coloured(part, scale) for part in scene.dump() if len(getattr(part, "faces", ()))]
-    except Exception as e:  # readers of strangers' files raise anything
+    except Exception as e:  # readers of foreign files raise any exception
         text = f"{e}".split("\n")[0].rstrip(".")
         raise MeshError(f"cannot be read ({type(e).__name__}: {text})") from None
     if not found:
@@ -70,7 +70,7 @@ def read_mesh(path: Path, scale: tuple[float, ...]) -> list[Coloured]:
 def _coloured(part: Any, scale: tuple[float, ...]) -> Coloured:
     vertices = np.asarray(part.vertices, float) * scale
     faces = np.asarray(part.faces)
-    if np.prod(scale) < 0:  # a mirror image: its faces are seen from the other side
+    if np.prod(scale) < 0:  # a mirror image turns faces inside out
         faces = faces[:, ::-1]
     return creased(vertices, faces), _colour(part.visual)
 
@@ -100,22 +100,12 @@ def creased(vertices: Array, faces: Array, angle: float = 0.6) -> Solid:
     _, place = np.unique(np.round(vertices / (1e-6 * size)).astype(np.int64), axis=0, return_inverse=True)
     place = place.reshape(-1)[faces].ravel()
     direction = np.repeat(normals, 3, axis=0)
-    group = np.zeros(len(place), np.int64)
-    order = np.argsort(place, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(place[order]) > 0])
-    limit, used = np.cos(angle), np.zeros(len(starts), np.int64)
-    first = np.zeros(len(place), np.int64)
-    first[order] = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(place)]))
-    left = np.ones(len(place), bool)
-    while left.any():  # in each place, the first corner that is left takes those that point as it does
-        leader = np.full(len(starts), -1)
-        rest = order[left[order]]
-        leader[first[rest[::-1]]] = rest[::-1]
-        mine = leader[first[rest]]
-        near = np.einsum("ni,ni->n", direction[rest], direction[mine]) >= limit
-        taken = rest[near]
-        group[taken] = used[first[taken]]
-        used[np.unique(first[taken])] += 1
-        left[taken] = False
-    _, at, new = np.unique(place * (int(used.max()) + 1) + group, return_index=True, return_inverse=True)
+    group, left, rounds = np.zeros(len(place), np.int64), np.arange(len(place)), 0
+    while left.size:  # in each place, the first corner left collects the corners with about its direction
+        _, first, own = np.unique(place[left], return_index=True, return_inverse=True)
+        leader = left[first][own.reshape(-1)]
+        near = np.einsum("ni,ni->n", direction[left], direction[leader]) >= np.cos(angle)
+        group[left[near]] = rounds
+        left, rounds = left[~near], rounds + 1
+    _, at, new = np.unique(place * rounds + group, return_index=True, return_inverse=True)
     return Solid(vertices[faces.ravel()[at]], new.reshape(-1, 3))

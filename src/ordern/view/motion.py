@@ -57,7 +57,7 @@ class Motion:
             q = robot.integrate(self.q[k], robot.difference(self.q[k], self.q[k + 1]), part)
         return Motion(times, q, v, a, tau)
 
-    def rows(self, which: Any) -> Motion:
+    def rows(self, which: slice | Array) -> Motion:
         """Return some samples: a slice, or indices."""
         v, a, tau = (None if x is None else x[which] for x in (self.v, self.a, self.tau))
         return Motion(self.t[which], self.q[which], v, a, tau)
@@ -102,9 +102,9 @@ def motion_of(robot: Robot, motion: Any) -> Motion:
 def read_motion(robot: Robot, path: str | os.PathLike[str]) -> tuple[Motion, tuple[str, ...]]:
     """Read a motion from a file, and notes on columns that were not read.
 
-    A .csv file is read by the names of its columns: t, q.<joint>, v.<joint>, tau.<joint>. A .npz file has arrays t, q
-    (v, a, tau) in the order of the robot, or is one that `Result.save` wrote, as a .parquet file is: that must be of
-    a robot with the same coordinates.
+    A .csv file is read by the names of its columns: t, q.<joint>, v.<joint>, tau.<joint>. A .npz file contains arrays t
+    and q (and v, a, tau) in the order of the robot, or was written by `Result.save`, like a .parquet file. A written
+    result must be of a robot with the same coordinates.
     """
     file = Path(path)
     readers = {".npz": _read_npz, ".csv": _read_csv, ".parquet": _read_result}
@@ -130,9 +130,9 @@ def _read_npz(robot: Robot, file: Path) -> _Found:
                 return {name: archive[name] for name in _SERIES if name in archive.files}, ()
     except OSError:
         raise
-    except Exception as e:  # of NumPy, or of a bad zip file
+    except Exception as e:  # NumPy and bad zip files raise several types
         raise UnreadableError(f"this is not an archive of arrays: {e}", str(file)) from None
-    return _read_result(robot, file)  # it names its coordinates, which may be others
+    return _read_result(robot, file)  # which checks the names of the coordinates
 
 
 def _read_result(robot: Robot, file: Path) -> _Found:

@@ -1,8 +1,8 @@
 """A page in one file: viser's own player with the recorded scene, and beside it sliders, switches and curves.
 
 The file contains the player, the scene, the motion and `panel.js`; a browser needs nothing else, and no network. The
-panel moves the bodies by messages of the same kind as those of the recording. If a version of viser does not accept
-them, the page still plays, and the panel says that it cannot move the robot.
+panel moves the bodies by messages of the same kind as the recording. If a version of viser does not accept them, the
+page still plays, and the panel says that it cannot move the robot.
 """
 
 from __future__ import annotations
@@ -67,9 +67,10 @@ def page(stage: Stage) -> str:
         with contextlib.redirect_stdout(None):
             server.stop()
     resources = files(__package__)
+    safe = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")  # in a script
     head = (
         f"<style>{(resources / 'panel.css').read_text('utf-8')}</style>"
-        f"<script>window.__ORDERN__={_json(data)};</script>"
+        f"<script>window.__ORDERN__={safe};</script>"
         f"<script>{(resources / 'panel.js').read_text('utf-8')}</script>"
     )
     text = text.replace("<title>Viser</title>", f"<title>{html.escape(stage.robot.name)}</title>", 1)
@@ -141,8 +142,3 @@ def _body(stage: Stage, scene: Scene, k: int) -> dict[str, Any]:
 def _short(x: Any) -> list[float]:
     """Return numbers rounded to five digits."""
     return [float(f"{v:.5g}") for v in np.asarray(x).tolist()]
-
-
-def _json(x: Any) -> str:
-    """Return JSON that is safe in a script of a page."""
-    return json.dumps(x, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")

@@ -1,4 +1,4 @@
-"""The robot as a scene of viser: one node for each body, with its parts below, and all that can be shown with it."""
+"""The robot as a scene of viser: one node for each body, with its parts below, and ground, axes, forces, paths."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Scene:
 
 
 def _drawable(segments: Array, size: float) -> Array:
-    """Return arrows that a page can draw: at least one, which is far below if there are none."""
+    """Return arrows that a page can draw: a page needs at least one, so no arrows become one far below."""
     if not len(segments):
         far = -1e4 * size
         segments = np.array([[[0.0, 0.0, far], [0.0, 0.0, 1.001 * far]]])

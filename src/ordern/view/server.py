@@ -20,7 +20,7 @@ from ..errors import ArgumentError, OrdernError
 __all__ = ["HOST", "MissingViserError", "PortError", "allowed", "checked_origins", "start"]
 
 HOST = "127.0.0.1"
-"""Pages are for this machine; others reach them through a tunnel."""
+"""Pages are served to this machine only; others reach them through a tunnel."""
 _FIRST = 8080
 _OWN = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine. The port does not matter: a tunnel may have another one at its near end."""
@@ -28,20 +28,17 @@ _LOCK = threading.Lock()
 
 
 class MissingViserError(OrdernError, ImportError):
-    """The library that draws is not installed."""
+    """viser, which draws, is not installed."""
 
 
 class PortError(OrdernError, OSError):
     """A port that cannot be listened on."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 def start(label: str, port: int | None = None, origins: Iterable[str] = ()) -> Any:
-    """Return a viser server on this port, or on the first from 8080 on that is free.
+    """Return a viser server on this port, or on the first free port from 8080 on.
 
-    Pages of this machine may connect to it, and those of other `origins`.
+    Pages of this machine and of the given `origins` may connect to it.
     """
     try:
         import viser
@@ -53,7 +50,7 @@ def start(label: str, port: int | None = None, origins: Iterable[str] = ()) -> A
         _check(port)
     server = None
     try:
-        with contextlib.redirect_stdout(io.StringIO()), guarded(checked_origins(origins)):  # it prints a box
+        with contextlib.redirect_stdout(io.StringIO()), guarded(checked_origins(origins)):  # viser prints a box
             server = viser.ViserServer(host=HOST, port=_FIRST if port is None else port, label=label, verbose=False)
     except OrdernError:
         if server is not None:
@@ -72,7 +69,7 @@ def _check(port: int) -> None:
             probe.bind((HOST, port))
         except OSError as e:
             raise PortError(
-                f"port {port} cannot be used ({e.strerror or e}): give another one, or none for the first that is free"
+                f"port {port} cannot be used ({e.strerror or e}): give another one, or leave it out"
             ) from None
 
 
@@ -109,7 +106,7 @@ def _plain(origin: str) -> str | None:
 def allowed(origin: str | None, more: frozenset[str] = frozenset()) -> bool:
     """Return whether a page of this origin may connect; programs other than browsers have no origin, and may.
 
-    What counts is the name in the header, not where it leads: a foreign name may be made to lead to this machine.
+    The name in the header decides, not the address that it resolves to: a foreign name may resolve to this machine.
     """
     if origin is None:
         return True

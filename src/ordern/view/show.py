@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Viewer", "show"]
 
 
-class Viewer:
+class Viewer(contextlib.AbstractContextManager["Viewer"]):
     """A page that is being served. It lives until `close`, or until the process ends.
 
     >>> viewer = robot.view(wait=False)                          # doctest: +SKIP
@@ -79,9 +79,6 @@ class Viewer:
             self._panel.close()
             with contextlib.redirect_stdout(None):
                 self._server.stop()
-
-    def __enter__(self) -> Viewer:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

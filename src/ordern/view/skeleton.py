@@ -1,4 +1,4 @@
-"""The looks of a robot without shapes: tubes between its joints, hubs at them, solids made of its inertias."""
+"""Solids for a robot without shapes: tubes between its joints, hubs at its joints, solids with its inertias."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Skeleton:
         if found is None or found[0].max() > 2.0 * self.size:
             return None
         sides, T = found
-        if len(self._model.bodies) > 1:  # a tool, not the main thing
+        if len(self._model.bodies) > 1:  # a tool is drawn small
             sides = sides * min(1.0, 0.16 * self.size / float(sides.max()))
         small, middle, large = np.linalg.eigvalsh(body.inertia_matrix)
         if abs(small - middle) < 0.01 * large and large > 1.2 * middle:  # a disc about its third axis
@@ -153,7 +153,7 @@ class Skeleton:
         leaf = k not in self._children
         loose = leaf and isinstance(self._model.joints[k].type, _LOOSE) and len(self._model.bodies) == 1
         solid = self.mass_solid(k) if loose or (leaf and not tubes) else None
-        if not leaf and not tubes:  # as in a wrist, whose axes meet
+        if not leaf and not tubes:  # axes that meet, as in a wrist
             solid = ellipsoid([1.45 * self.thickness(k)] * 3)
         return tubes + ([solid] if solid is not None else [])
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arguments import Array, array
 from ..errors import ArgumentError
@@ -28,7 +29,7 @@ __all__ = ["Curves", "Stage", "arrows", "joint_forces"]
 
 _MOST_CURVES = 12
 _MOST_POINTS = 400
-_MOST_PATHS = 8
+_MOST_PATHS, _MOST_STEPS = 8, 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Stage:
         self,
         robot: Robot,
         motion: Any = None,
-        q: Any = None,
+        q: ArrayLike | None = None,
         paths: Sequence[str | Frame] | None = None,
         external: Any = None,
     ) -> None:
@@ -63,7 +64,7 @@ class Stage:
         missing = some([f"{file} ({why})" for file, why in self.looks.missing.items()])
         self.warning = f"{robot.name}: meshes that are not shown: {missing}" if self.looks.missing else ""
 
-    def _position(self, q: Any, motion: Motion | None) -> Array:
+    def _position(self, q: ArrayLike | None, motion: Motion | None) -> Array:
         """Return the first position: the given one, the start of the motion, or neutral, within the limits."""
         if q is None:
             neutral = np.clip(self.robot.neutral(), self.robot.lower, self.robot.upper)
@@ -102,9 +103,7 @@ class Stage:
 
     def paths(self) -> dict[str, Array]:
         """Return the paths of frames, or of the robot's ends, by name."""
-        count = int(np.clip(self.motion.duration * 60, 2, 1500))
-        dense = self.motion.frames(self.robot, count / max(self.motion.duration, 1e-9))
-        poses = body_poses(self.robot, dense.q)
+        poses = body_poses(self.robot, self.frames(_MOST_STEPS * len(self.robot.bodies)).q)
         if self._paths is None:
             points = {self.robot.bodies[k].name: (k, p) for k, p in self.looks.skeleton.tips()[:_MOST_PATHS]}
         else:

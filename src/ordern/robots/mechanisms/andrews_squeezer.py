@@ -15,8 +15,9 @@ letters:
 | delta, phi | K5, K4 | the ground at A and K5, K5 and K4 |
 | epsilon, omega | K7, K6 | the ground at A and K7, K7 and K6 |
 
-K2, K3, K4 and K6 meet in one point F, which closes the loops "pin3", "pin4" and "pin6" on K2. Without gravity, on which
-side of their lines the mass centres of K3, K5 and K7 are does not matter. `forces` are those of motor and spring.
+K2, K3, K4 and K6 meet in one point F, which closes the loops "pin3", "pin4" and "pin6" on K2. Without
+gravity, it does not matter on which side of their lines the mass centres of K3, K5 and K7 are. `forces` returns the
+forces of motor and spring.
 """
 
 from __future__ import annotations

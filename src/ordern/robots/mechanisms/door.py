@@ -1,8 +1,8 @@
 """A door on two hinges: the redundant mechanism that everybody has at home.
 
-Our own numbers: 0.8 m wide, 2 m high, 40 mm thick, 25 kg. The upper hinge is in the tree, and forbids all that the
-lower one forbids: the five equations of the loop all follow from it. How the hinges share the door's weight is not a
-matter of rigid bodies; what is computed is the answer with the smallest multipliers.
+Our own numbers: 0.8 m wide, 2 m high, 40 mm thick, 25 kg. The upper hinge is in the tree, and prevents all
+motions that the lower one prevents: the five equations of the loop are redundant. Rigid bodies do not determine how the
+hinges share the weight of the door; the result is the solution with the smallest multipliers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The five-bar linkage: the smallest parallel robot. Two drives on the ground move a point in the plane.
 
-Our own numbers, those of a small pick-and-place arm: drives 0.1 m apart, upper arms of 0.2 m, forearms of 0.3 m,
-uniform, 1 kg for each metre. At q = 0 all bars point along x. The left forearm ends in the frame "tool", the right
-one's end closes the loop there.
+Our own numbers, for a small pick-and-place arm: drives 0.1 m apart, upper arms of 0.2 m, forearms of 0.3 m,
+uniform, 1 kg for each metre. At q = 0 all bars point along x. The left forearm ends in the frame "tool", where
+the end of the right forearm closes the loop.
 """
 
 from __future__ import annotations

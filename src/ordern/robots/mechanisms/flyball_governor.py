@@ -11,7 +11,7 @@ Differs: in the benchmark couplers have no mass. Ours telescope, and both halves
 `rigid=True`, couplers are bars of fixed length.
 
 The arms' coordinates are their angles below the horizontal, the slider's is its height, the pistons' the couplers'
-lengths. Springs and dampers are those of the joints, as `robot.passive_force` has them.
+lengths. Springs and dampers belong to the joints; `robot.passive_force` returns their forces.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ def flat(point: Point) -> tuple[float, float, float]:
 def bar(mass: float, length: float, along: str = "x", thickness: float | None = None) -> dict[str, Any]:
     """Return mass, mass centre and inertia of a thin uniform bar from the origin, for `ModelBuilder.body`.
 
-    `along` is "x", "y", "z", or the opposite direction, such as "-x". The moment of inertia about the bar's own axis is
-    that of a round bar of this thickness; the others are m l^2 / 12.
+    `along` is "x", "y", "z", or the opposite direction, such as "-x". The moment of inertia
+    about the axis of the bar assumes a round section of this thickness; the others are m l^2 / 12.
     """
     axis, sense = "xyz".index(along[-1]), -1.0 if along.startswith("-") else 1.0
     radius = 0.5 * (length / _SLENDER if thickness is None else thickness)

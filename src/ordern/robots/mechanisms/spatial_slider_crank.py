@@ -1,6 +1,6 @@
 """A slider-crank in space: the crank turns in one plane, the slider slides across it.
 
-The form is that of the textbooks' spatial slider-crank (E. J. Haug, Computer-Aided Kinematics and Dynamics of
+It has the form of the spatial slider-crank in textbooks (E. J. Haug, Computer-Aided Kinematics and Dynamics of
 Mechanical Systems, 1989): a revolute joint, a ball, a cross and a slider; dimensions and masses are ours. The crank
 turns about an axis along x through (0, 0.1, 0.12); the slider slides along x itself. The rod of 0.3 m is carried by the
 slider on a universal joint, which keeps it from spinning about itself; its other end is a ball in the crank's end,

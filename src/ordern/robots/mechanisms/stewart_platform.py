@@ -1,6 +1,6 @@
 """A Stewart platform (Gough's hexapod): six legs whose lengths place a platform in space.
 
-Our own numbers, those of a small motion simulator: anchors in pairs, on a circle of 0.5 m on the ground and of 0.3 m on
+Our own numbers, for a small motion simulator: anchors in pairs, on a circle of 0.5 m on the ground and of 0.3 m on
 the platform; the platform is a disc of 10 kg; each leg has a cylinder of 2 kg on a cross and a rod of 1 kg, which the
 drive moves, with a ball at its end (UPS).
 
