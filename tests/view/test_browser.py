@@ -113,9 +113,9 @@ def test_live_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any]) -> Non
         # a joint's slider moves the robot
         browser.run("document.querySelectorAll('[role=slider]')[2].focus()")  # after those of time and of the waist
         browser.key("End", 35)
-        wait_for(lambda: abs(viewer._panel._values[1] - puma.upper[1]) < 0.01)
+        wait_for(lambda: abs(viewer._values[1] - puma.upper[1]) < 0.01)
         q = swing[1][0].copy()
-        q[1] = viewer._panel._values[1]
+        q[1] = viewer._values[1]
         moved = settled(browser)
         assert changed(before, moved) > 0.01
         assert_at(browser, puma, q)
@@ -128,9 +128,9 @@ def test_live_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any]) -> Non
         click = "[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === '{}').click()"
         browser.run(click.format("Play"))
         browser.until("[...document.querySelectorAll('button')].some((b) => b.innerText.trim() === 'Pause')")
-        wait_for(lambda: viewer._panel._time > 0.3)
+        wait_for(lambda: viewer._time > 0.3)
         browser.run(click.format("Pause"))
-        wait_for(lambda: not viewer._panel._playing)
+        wait_for(lambda: not viewer._playing)
         assert changed(moved, settled(browser)) > 0.01
 
         # and a moment can be chosen

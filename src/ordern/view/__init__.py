@@ -1,5 +1,6 @@
 """The robot in three dimensions, in a browser: live, or in one file that plays without a network."""
 
-from .show import Viewer, show
+from .live import Viewer
+from .show import show
 
 __all__ = ["Viewer", "show"]

@@ -1,20 +1,22 @@
-"""The live page: sliders, play and pause, switches for groups of nodes, curves."""
+"""A page that is served: sliders, play and pause, switches for groups of nodes, curves."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arguments import Array
+from ..arguments import Array, array
 from .charts import step
 from .motion import Motion, rest
 from .scene import TOGGLES
 from .stage import Curves, Stage
 
-__all__ = ["Panel"]
+__all__ = ["Viewer"]
 
 _SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
 _MOST_SLIDERS = 100
@@ -23,13 +25,18 @@ _SLOW = 0.12
 """Seconds between two updates of sliders and curves while playing."""
 
 
-class Panel:
-    """The controls beside the robot. Their clock runs in a thread of its own."""
+class Viewer(contextlib.AbstractContextManager["Viewer"]):
+    """A page that is being served. It lives until `close`, or until the process ends.
+
+    >>> viewer = robot.view(wait=False)                          # doctest: +SKIP
+    >>> viewer.pose(q)                                           # doctest: +SKIP
+    >>> viewer.close()                                           # doctest: +SKIP
+    """
 
     def __init__(self, server: Any, stage: Stage) -> None:
         self._server, self._stage = server, stage
         self._lock = threading.RLock()
-        self._stop = threading.Event()
+        self._closed = threading.Event()
         self._scene = stage.scene(server, collision=True)
         self._values = stage.charts.values(stage.q)
         self._shown = rest(stage.q)
@@ -47,14 +54,47 @@ class Panel:
         self._show_folder()
         if stage.warning:
             server.gui.add_markdown(f"*{stage.warning}*")
-        self._thread = threading.Thread(target=self._run, name="ordern-view", daemon=True)
-        self._thread.start()
+        self._clock_thread = threading.Thread(target=self._run, name="ordern-view", daemon=True)
+        self._clock_thread.start()
+
+    @property
+    def port(self) -> int:
+        """The port of the server."""
+        return int(self._server.get_port())
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return f"http://localhost:{self.port}"
+
+    def wait(self) -> None:
+        """Serve the page until Ctrl-C, or until it is closed from another thread."""
+        try:
+            while not self._closed.wait(0.2):  # on Windows, Ctrl-C cannot interrupt a wait without a timeout
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
 
     def close(self) -> None:
-        """Stop the clock."""
-        self._stop.set()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(timeout=2.0)
+        """Stop serving."""
+        if not self._closed.is_set():
+            self._closed.set()
+            if threading.current_thread() is not self._clock_thread:
+                self._clock_thread.join(timeout=2.0)
+            with contextlib.redirect_stdout(None):
+                self._server.stop()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Viewer of {self._stage.robot.name!r}: {'closed' if self._closed.is_set() else self.url}>"
+
+    def _repr_html_(self) -> str:
+        """Return the page itself, for a notebook."""
+        return f'<iframe src="{self.url}" width="100%" height="560" style="border:1px solid #ddd"></iframe>'
 
     # ------------------------------------------------------------ the motion
 
@@ -111,11 +151,10 @@ class Panel:
     def _scrubbed(self, event: Any) -> None:
         if event.client_id is None:  # moved by the clock
             return
-        self.pause()
         self.seek(self._clock.value)
 
     def play(self) -> None:
-        """Start the clock."""
+        """Play the motion."""
         if self._play_button is None:  # nothing moves
             return
         if self._time >= self._frames.duration:
@@ -124,16 +163,17 @@ class Panel:
         self._play_button.label, self._play_button.icon = "Pause", "player-pause"
 
     def pause(self) -> None:
-        """Stop the clock."""
+        """Stop playing."""
         self._playing = False
         if self._play_button is not None:
             self._play_button.label, self._play_button.icon = "Play", "player-play"
 
     def seek(self, time: float) -> None:
         """Show the motion at a time since its beginning."""
+        self.pause()
         if self._play_button is not None:
             with self._lock:
-                self._time = time
+                self._time = float(time)
                 self._show_frame()
                 self._follow()
 
@@ -154,7 +194,7 @@ class Panel:
 
     def _run(self) -> None:
         last, slow = time.monotonic(), 0.0
-        while not self._stop.wait(1 / 60):
+        while not self._closed.wait(1 / 60):
             now = time.monotonic()
             passed, last = now - last, now
             if not self._playing:
@@ -201,12 +241,13 @@ class Panel:
             self._values[k] = self._sliders[k].value
             self._show_position(self._stage.charts.position(self._values))
 
-    def pose(self, q: Array) -> None:
-        """Put the robot at a position, and its sliders too."""
+    def pose(self, q: ArrayLike) -> None:
+        """Put the robot at a position."""
+        position = array(q, (self._stage.robot.nq,), "q")
         self.pause()
         with self._lock:
-            self._show_position(q)
-            self._set_sliders(q)
+            self._show_position(position)
+            self._set_sliders(position)
 
     def _show_position(self, q: Array) -> None:
         self._put(*self._stage.poses(q), rest(q))
