@@ -281,7 +281,7 @@ def test_name_gravity_and_floating_base() -> None:
         ([{"r": (0, 0, 1)}], {"convention": "modified"}, "row 1: r belongs to the standard convention; give com"),
         ([{"mass": -1}], {}, "row 1: body 'link1' has mass -1; a mass is a finite number, not below zero"),
         ([{"inertia": (1, 2)}], {}, "row 1: body 'link1': inertia must be 3 principal values"),
-        ([{"inertia": (1, 2)}], {"inertia_at": "origin"}, "row 1: body 'link': inertia must be 3 principal values"),
+        ([{"inertia": (1, 2)}], {"inertia_at": "origin"}, "row 1: body 'link1': inertia must be 3 principal values"),
         ([{"name": "x"}, {"name": "x"}], {}, "row 2: body 'x' exists already"),
         (
             [(0, 0, 0, 0)],

@@ -67,11 +67,10 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     """Run a command. An error that the user can correct is one line, not a traceback."""
-    from ..errors import OrdernError
+    from ..errors import ArgumentError, OrdernError, UnknownNameError
     from ..io.source import UnreadableError
     from ..io.writing import UnwritableError
     from .terminal import complain
-    from .values import UsageError
 
     try:
         status: int = args.run(args)
@@ -81,7 +80,8 @@ def _run(args: argparse.Namespace) -> int:
         raise
     except OrdernError as e:
         complain(str(e), getattr(e, "where", ""), as_json=getattr(args, "json", False))
-        return 2 if isinstance(e, (UnreadableError, UnwritableError, UsageError)) else 1
+        misused = isinstance(e, (ArgumentError, UnknownNameError, UnreadableError, UnwritableError))
+        return 2 if misused else 1
     except OSError as e:
         if is_of_stream(e):
             raise

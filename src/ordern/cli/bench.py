@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from .outputs import show
 from .source import loaded
 from .terminal import paint, table
-from .values import asked, count
+from .values import count
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -54,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
     bar, told = Bar(), []
     for k, source in enumerate(robots):
         robot = _quiet(loaded(args, source))
-        with asked():
-            told.append(_measured(robot, args.batch, args.rounds, partial(_shown, bar, k, len(robots))))
+        told.append(_measured(robot, args.batch, args.rounds, partial(_shown, bar, k, len(robots))))
     notes = (f"{found['robot']}: {text}" for found in told for text in found["notes"])
     show(args, told, [line for found in told for line in _lines(found)], notes)
     return 0

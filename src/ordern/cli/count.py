@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from .outputs import show
 from .source import loaded, robot_argument
 from .terminal import table
-from .values import asked
 
 if TYPE_CHECKING:
     from ..counting import PieceCounts
@@ -40,10 +39,9 @@ def run(args: argparse.Namespace) -> int:
 
     robot = loaded(args)
     options = {"frame": args.frame or robot.bodies[-1].name, "axes": "frame", "kind": "classical"}
-    with asked():
-        question = find(args.question, args.method)[0]
-        chosen: dict[str, Any] = {name: options[name] for name in question.options}
-        counts = count(robot, args.question, args.method, general=args.general, **chosen)
+    question = find(args.question, args.method)[0]
+    chosen: dict[str, Any] = {name: options[name] for name in question.options}
+    counts = count(robot, args.question, args.method, general=args.general, **chosen)
     if isinstance(counts, PieceCounts):
         show(args, counts.to_dict(), _pieces(counts))
     else:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from .outputs import MOTIONS, check_output, note, show
 from .source import bundled, loaded, robot_argument
 from .terminal import figures
-from .values import LIST, UsageError, asked, names_of, start, vector
+from .values import LIST, UsageError, names_of, start, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -51,15 +51,14 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.out, MOTIONS)
     robot = loaded(args)
     names = names_of(robot, "v")
-    with asked():
-        q, v, tau, states = _states(args, robot)
-        method = args.method or _usual(robot)
-        if not robot.nc:
-            robot.kernel("forward_dynamics", method)
-        applied = tau if args.no_passive else tau + robot.passive_force(q, v)
-        if robot.nc and not args.no_passive:
-            applied = applied + robot.loop_passive_force(q, v)
-        a = robot.forward_dynamics(q, v, applied, method=method)
+    q, v, tau, states = _states(args, robot)
+    method = args.method or _usual(robot)
+    if not robot.nc:
+        robot.kernel("forward_dynamics", method)
+    applied = tau if args.no_passive else tau + robot.passive_force(q, v)
+    if robot.nc and not args.no_passive:
+        applied = applied + robot.loop_passive_force(q, v)
+    a = robot.forward_dynamics(q, v, applied, method=method)
     notes = list(states.notes) if states else []
     if not args.no_passive and (applied != tau).any():
         notes.append("damping, friction and springs of the robot act; --no-passive leaves them out")

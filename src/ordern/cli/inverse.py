@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from .outputs import MOTIONS, PICTURES, check_output, show
 from .source import bundled, loaded, robot_argument
 from .terminal import table
-from .values import LIST, UsageError, asked, count, gain, names_of, positive, vector
+from .values import LIST, UsageError, count, gain, names_of, positive, vector
 
 if TYPE_CHECKING:
     from ..control.trajectory import Trajectory
@@ -65,11 +65,10 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.out, MOTIONS)
     check_output(args.plot, PICTURES)
     robot = loaded(args)
-    with asked():
-        t, q, v, a, notes = _motion(args, robot)
-        method = args.method or "newton-euler"
-        robot.kernel("inverse_dynamics", method)  # an unknown name is told before all else
-        tau = robot.inverse_dynamics(q, v, a, method=method)
+    t, q, v, a, notes = _motion(args, robot)
+    method = args.method or "newton-euler"
+    robot.kernel("inverse_dynamics", method)  # an unknown name is told before all else
+    tau = robot.inverse_dynamics(q, v, a, method=method)
     if not args.no_passive:
         passive = robot.passive_force(q, v)
         if passive.any():

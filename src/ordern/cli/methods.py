@@ -12,7 +12,6 @@ import argparse
 
 from .outputs import show
 from .terminal import table
-from .values import asked
 
 __all__ = ["arguments", "run"]
 
@@ -26,8 +25,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the methods."""
     from ..algorithms import methods
 
-    with asked():
-        found = methods(args.question)
+    found = methods(args.question)
     keys = ("question", "name", "paper", "equations", "order", "alias_of")
     rows = [("question", "method", "order", "paper", "equations")]
     rows += [(m.question, m.name, m.order, m.paper, m.equations) for m in found]

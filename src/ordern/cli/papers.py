@@ -18,7 +18,6 @@ from pathlib import Path
 
 from ..arguments import choice
 from .outputs import show
-from .values import asked
 
 __all__ = ["arguments", "run"]
 
@@ -35,9 +34,8 @@ def run(args: argparse.Namespace) -> int:
     """Write the pages."""
     from ..papers import PAGES, generate
 
-    with asked():
-        for page in args.pages:
-            choice("page", page, PAGES)
+    for page in args.pages:
+        choice("page", page, PAGES)
     written: list[str] = []
     say = written.append if args.json else partial(print, flush=True)
     progress = partial(print, "ordern:", file=sys.stderr, flush=True)  # as lines, for a terminal or a file

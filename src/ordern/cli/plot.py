@@ -21,7 +21,7 @@ from pathlib import Path
 
 from .outputs import PICTURES, check_output, show
 from .source import loaded
-from .values import UsageError, asked
+from .values import UsageError
 
 __all__ = ["arguments", "run"]
 
@@ -47,8 +47,7 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.out, PICTURES)
     if not named and not args.force and Path(args.out).exists():
         raise UsageError("the picture exists already; --force replaces it, --out names another", args.out)
-    with asked():
-        result = saved(args.file, loaded(args) if args.robot else None, "--robot FILE|NAME")
-        result.plot(*args.what, joints=args.joint, frames=args.frame, save=args.out)
+    result = saved(args.file, loaded(args) if args.robot else None, "--robot FILE|NAME")
+    result.plot(*args.what, joints=args.joint, frames=args.frame, save=args.out)
     show(args, {"robot": result.robot.name, "samples": len(result), "what": args.what, "output": args.out}, [])
     return 0

@@ -20,7 +20,7 @@ from ..io.writing import replacing
 from .outputs import check_output, note, show
 from .source import bundled, loaded, robot_argument, start_options
 from .terminal import figures, paint
-from .values import LIST, UsageError, asked, count, names_of, positive, start, vector
+from .values import LIST, UsageError, count, names_of, positive, start, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -58,10 +58,9 @@ def run(args: argparse.Namespace) -> int:
     if args.every and not args.out:
         raise UsageError("--every selects the states in --out: give a file")
     robot = loaded(args)
-    with asked():
-        if args.random is not None and args.q0 is not None:
-            raise UsageError("--random and --q0 do not go together: give one of them")
-        rolled, seconds = _rolled(args, robot)
+    if args.random is not None and args.q0 is not None:
+        raise UsageError("--random and --q0 do not go together: give one of them")
+    rolled, seconds = _rolled(args, robot)
     if args.out:
         with replacing(args.out) as file:
             np.savez(file, t=rolled.t, q=rolled.q, v=rolled.v)

@@ -27,7 +27,7 @@ from ..io.writing import UnwritableError
 from .outputs import MOTIONS, PAGES, PICTURES, check_output, note, noted, show
 from .source import bundled, loaded, robot_argument, start_options
 from .terminal import figures, paint
-from .values import LIST, UsageError, asked, gain, names_of, positive, start, vector
+from .values import LIST, UsageError, gain, names_of, positive, start, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.save, PAGES)
     _check_checkpoint(args.checkpoint)
     robot = loaded(args)
-    with warnings.catch_warnings(), asked():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", SimulationWarning)  # the report says the same
         result = _simulated(args, robot)
     _write(args, result)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ArgumentError, UnknownNameError, unknown_name
+from ..errors import ArgumentError, unknown_name
 from ..io.remarks import some
 from ..io.source import UnreadableError
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LIST", "UsageError", "asked", "count", "gain", "named", "names_of", "positive", "start", "vector"]
+__all__ = ["LIST", "UsageError", "count", "gain", "named", "names_of", "positive", "start", "vector"]
 
 LIST = "X,X,...|NAME=X,...|@FILE"
 """Lists of numbers in the help."""
@@ -34,17 +32,6 @@ class UsageError(ArgumentError):
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(f"{where}: {message}" if where else message)
         self.where = where
-
-
-@contextlib.contextmanager
-def asked() -> Iterator[None]:
-    """Turn errors about arguments of the library into errors about arguments of the command."""
-    try:
-        yield
-    except UsageError:
-        raise
-    except (ArgumentError, UnknownNameError) as e:
-        raise UsageError(str(e)) from None
 
 
 def positive(text: str) -> float:

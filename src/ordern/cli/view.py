@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from .outputs import MOTIONS, PAGES, check_output, note, noted
 from .source import ROBOT, bundled, loaded, robot_argument
 from .terminal import to_json
-from .values import LIST, asked, named, vector
+from .values import LIST, named, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -55,9 +55,8 @@ def run(args: argparse.Namespace) -> int:
     with noted() as caught:
         robot, motion = _loaded(args)
         caught.clear()  # `ordern info` and `ordern check` show what was noticed while reading
-        with asked():
-            q = _position(args, robot)
-            viewer = show(robot, motion, q=q, wait=False, origins=args.origin or (), **options)
+        q = _position(args, robot)
+        viewer = show(robot, motion, q=q, wait=False, origins=args.origin or (), **options)
     if viewer is None:
         size = Path(args.save).stat().st_size
         told: dict[str, Any] = {"robot": robot.name, "output": args.save, "bytes": size}

@@ -19,6 +19,9 @@ from .references import offsets_of
 
 __all__ = ["Converter", "convert"]
 
+Given = ArrayLike | None
+"""An argument that may be left out."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -50,13 +53,7 @@ class Converter:
     """Number of its velocities."""
     pieces: tuple[Piece, ...]
 
-    def to_peer(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-    ) -> Any:
+    def to_peer(self, q: ArrayLike, v: Given = None, a: Given = None, tau: Given = None) -> Any:
         """Convert our numbers to theirs; return an array for q alone, or a tuple of the given arrays, in this order.
 
         Accelerations need velocities, because that of a floating base in world axes has a term w x v. Mimic joints with
@@ -74,13 +71,7 @@ class Converter:
                 out["a"][..., p.peer_v] += p.map.drift(at, x["v"][..., p.v])
         return _answer(out)
 
-    def from_peer(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-    ) -> Any:
+    def from_peer(self, q: ArrayLike, v: Given = None, a: Given = None, tau: Given = None) -> Any:
         """Convert their numbers to ours; return an array for q alone, or a tuple of the given arrays, in this order.
 
         Positions and velocities of our mimic joints are ignored; their forces are added to those of their leaders.
@@ -113,7 +104,7 @@ class Converter:
             B[..., p.peer_v, p.v] = p.map.matrix(x[..., p.q]) * p.ratio
         return B
 
-    def _given(self, arguments: dict[str, ArrayLike | None], nq: int, nv: int) -> dict[str, Array]:
+    def _given(self, arguments: dict[str, Given], nq: int, nv: int) -> dict[str, Array]:
         """Return the given arguments as arrays of floating-point numbers, broadcast to one batch shape."""
         found: dict[str, Array] = {}
         for name, given in arguments.items():

@@ -52,7 +52,8 @@ def _frame(robot: Model, peer: Peer, body: int, carried: dict[int, int]) -> Fram
     """Return our frame of a body of theirs: the frame of its name, or of the body that the same joint carries."""
     above = Frame("", BASE)
     chain = [body]
-    while chain[-1] and not _known(robot, peer, chain[-1], carried):
+    named = {f.name for f in robot.frames}
+    while chain[-1] and chain[-1] not in carried and peer.bodies[chain[-1]].name not in named:
         chain.append(peer.bodies[chain[-1]].parent)
     if chain[-1]:
         name = peer.bodies[chain[-1]].name
@@ -61,10 +62,6 @@ def _frame(robot: Model, peer: Peer, body: int, carried: dict[int, int]) -> Fram
     for inner in reversed(chain[:-1]):  # bodies without joints that do not exist here
         at = at @ peer.bodies[inner].placement
     return Frame("", above.body, at)
-
-
-def _known(robot: Model, peer: Peer, body: int, carried: dict[int, int]) -> bool:
-    return body in carried or any(f.name == peer.bodies[body].name for f in robot.frames)
 
 
 def _pose(robot: Model, frame: Frame, q: dict[int, Array]) -> Array:

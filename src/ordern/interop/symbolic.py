@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from ..algorithms import find
 from ..algorithms.method_limits import require_tree
 from ..errors import ArgumentError, OrdernError
 from ..graph import OPS, Graph, Node, Scalar, live, scalars
-from ..model import ConcreteTree, Index, Model, core_shape, core_size, result_scalars
+from ..joints import Joint
+from ..model import BASE, ConcreteTree, Index, Model, core_shape, core_size, result_scalars
 from ..model.tables import INERTIA, PLACEMENT
 
 __all__ = ["symbolic"]
@@ -115,36 +116,31 @@ class _SymbolicTree(ConcreteTree):
             self._index.append(Index(k, t.kinds[t.kind[k]], row.__getitem__))
 
 
-def _symbol(graph: Graph, name: str, value: float) -> Scalar:
-    return 0.0 if value == 0.0 else graph.leaf(name)
+def _symbols(graph: Graph, names: Iterable[str], values: Iterable[float]) -> Any:
+    """Return an array of symbols; entries that are zero stay zero."""
+    found = [0.0 if value == 0.0 else graph.leaf(name) for name, value in zip(names, values, strict=True)]
+    return np.array(found, object)
 
 
-def _turn(Q: Any, x: list[Scalar]) -> list[Scalar]:
-    """Return Q^T x without the terms whose entry of Q is 0."""
-    return [sum((float(Q[j, i]) * x[j] for j in range(3) if Q[j, i] != 0.0), 0.0) for i in range(3)]
+def _axes(joint: Joint) -> Any:
+    """Return the axes of a joint's working frame; with Python's numbers, products with 0 and 1 leave no trace."""
+    return np.round(joint.working_frame(), 15).astype(object)
 
 
 def _places(model: Model, k: int, graph: Graph) -> list[Scalar]:
     c = model.joints[k]
-    Q = np.eye(3) if c.parent < 0 else model.joints[c.parent].type.turn()
-    symbols = [_symbol(graph, f"l{k + 1}{axis}", p) for axis, p in zip("xyz", c.placement.position, strict=True)]
-    return _turn(np.round(Q, 15), symbols)
+    place = _symbols(graph, (f"l{k + 1}{axis}" for axis in "xyz"), c.placement.position)
+    found: list[Scalar] = (place if c.parent == BASE else _axes(model.joints[c.parent].type).T @ place).tolist()
+    return found
 
 
 def _inertia(model: Model, k: int, graph: Graph) -> list[Scalar]:
     """Return mass, first and second moments about the origin, in the working axes."""
-    b, Q = model.bodies[k], np.round(model.joints[k].type.turn(), 15)
-    m = _symbol(graph, f"m{k + 1}", b.mass)
-    c = _turn(Q, [_symbol(graph, f"c{k + 1}{axis}", x) for axis, x in zip("xyz", b.com, strict=True)])
-    names = ("xx", "yy", "zz", "xy", "xz", "yz")
-    xx, yy, zz, xy, xz, yz = (_symbol(graph, f"I{k + 1}{n}", x) for n, x in zip(names, b.inertia, strict=True))
-    full = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-    half = [_turn(Q, row) for row in full]
-    I = [_turn(Q, [half[r][c] for r in range(3)]) for c in range(3)]
+    b, Q = model.bodies[k], _axes(model.joints[k].type)
+    (m,) = _symbols(graph, [f"m{k + 1}"], [b.mass])
+    c = Q.T @ _symbols(graph, (f"c{k + 1}{axis}" for axis in "xyz"), b.com)
+    xx, yy, zz, xy, xz, yz = _symbols(graph, (f"I{k + 1}{n}" for n in ("xx", "yy", "zz", "xy", "xz", "yz")), b.inertia)
+    I = Q.T @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], object) @ Q
     squares = c[0] * c[0] + c[1] * c[1] + c[2] * c[2]
-
-    def about_origin(r: int, s: int) -> Scalar:
-        return I[s][r] + m * ((squares if r == s else 0.0) - c[r] * c[s])
-
     pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-    return [m, *(m * x for x in c), *(about_origin(r, s) for r, s in pairs)]
+    return [m, *(m * x for x in c), *(I[r, s] + m * ((squares if r == s else 0.0) - c[r] * c[s]) for r, s in pairs)]

@@ -52,9 +52,7 @@ def load_builder(source: str | os.PathLike[str], names: Iterable[str] = (), *, c
     root = parse_xml(opened.data, opened.name)
     tag = _SUFFIXES.get(opened.suffix) or root.tag
     if tag not in _FORMATS:
-        raise ModelError(
-            f"the root element is <{root.tag}>, of no format that is read; supported: {supported}", root.where
-        )
+        raise root.error(f"the root element is <{root.tag}>, of no format that is read; supported: {supported}")
     _, module, function = _FORMATS[tag]
     build: Callable[..., ModelBuilder] = getattr(import_module(f".{module}", __package__), function)
     if not cut:

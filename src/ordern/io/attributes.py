@@ -8,13 +8,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..errors import ModelError, unknown_name
+from ..errors import unknown_name
 from ..model import Placement
 from .xml import Element
 
 __all__ = ["bound", "flag", "found", "from_quaternion", "keyword", "number", "parsed", "required", "rotated", "vector"]
 
 T = TypeVar("T")
+Numbers = tuple[float, ...]
 _UNTURNED = Placement().rotation
 
 
@@ -23,9 +24,7 @@ def required(element: Element, attribute: str, what: str = "") -> str:
     value = element.attributes.get(attribute)
     if not value or value.isspace():
         fault = f"has no {attribute}" if value is None else f"has an empty {attribute}"
-        raise ModelError(
-            f'{_of(what)}<{element.tag}> {fault}; expected <{element.tag} {attribute}="...">', element.where
-        )
+        raise element.error(f'{_of(what)}<{element.tag}> {fault}; expected <{element.tag} {attribute}="...">')
     return value
 
 
@@ -39,14 +38,8 @@ def number(
 
 
 def vector(
-    element: Element,
-    attribute: str,
-    n: int | range,
-    what: str,
-    default: tuple[float, ...] | None = None,
-    *,
-    infinite: bool = False,
-) -> tuple[float, ...]:
+    element: Element, attribute: str, n: int | range, what: str, default: Numbers | None = None, infinite: bool = False
+) -> Numbers:
     """Return an attribute that is n numbers separated by spaces. Without a default it must be there."""
     if default is not None and attribute not in element.attributes:
         return default
@@ -55,9 +48,7 @@ def vector(
         return parsed(text, (n,) if isinstance(n, int) else n, infinite=infinite)
     except ValueError as e:
         hint = " (this looks like a xacro template: run xacro on it first)" if "${" in text or "$(" in text else ""
-        raise ModelError(
-            f'{_of(what)}<{element.tag}> has {attribute}="{_clipped(text)}"; {e}{hint}', element.where
-        ) from None
+        raise element.error(f'{_of(what)}<{element.tag}> has {attribute}="{_clipped(text)}"; {e}{hint}') from None
 
 
 def parsed(text: str, counts: Sequence[int], *, infinite: bool = False) -> tuple[float, ...]:
@@ -82,7 +73,7 @@ def keyword(element: Element, attribute: str, choices: Iterable[str], default: s
     """Return an attribute that is one of a few words."""
     value = element.attributes.get(attribute, default)
     if value not in (known := tuple(choices)):
-        raise ModelError(f"{what}: {unknown_name(attribute, value, known, f'<{element.tag}>')}", element.where)
+        raise element.error(f"{what}: {unknown_name(attribute, value, known, f'<{element.tag}>')}")
     return value
 
 
@@ -94,7 +85,7 @@ def flag(element: Element, attribute: str, default: bool, what: str) -> bool:
 def found(kind: str, name: str, table: Mapping[str, T], element: Element, what: str = "") -> T:
     """Return the entry of a table; an unknown name is an error."""
     if name not in table:
-        raise ModelError(f"{_of(what)}{unknown_name(kind, name, table)}", element.where)
+        raise element.error(f"{_of(what)}{unknown_name(kind, name, table)}")
     return table[name]
 
 

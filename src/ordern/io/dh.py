@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import real_number
-from ..errors import ModelError, UnknownNameError, unknown_name
+from ..arguments import choice, real_number
+from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Joint, Prismatic, Revolute
 from ..model import ModelBuilder, Placement
 from ..records import dataclass
@@ -105,12 +105,9 @@ def dh_builder(
     centre, or with `inertia_at="origin"` about the origin of the link's frame. `base` places the first frame of the
     table in the world; `tool` adds a frame "tool" to the last link.
     """
-    for what, given, known in (
-        ("convention", convention, ("standard", "modified")),
-        ("inertia_at", inertia_at, ("com", "origin")),
-    ):
-        if given not in known:
-            raise unknown_name(what, given, known)
+    choice("convention", convention, ("standard", "modified"))
+    choice("inertia_at", inertia_at, ("com", "origin"))
+    add = _standard if convention == "standard" else _modified
     table = _checked_rows(rows, degrees, columns)
     builder = ModelBuilder(name, gravity)
     parent = "base"
@@ -124,7 +121,7 @@ def dh_builder(
             raise ModelError("r belongs to the standard convention; give com, the mass centre in frame i", where)
         if inertia_at == "origin":
             row = replace(row, inertia=_about_com(row, where))
-        parent = (_standard if convention == "standard" else _modified)(builder, row, k, parent, where)
+        parent = add(builder, row, parent, where)
     if tool is not None:
         builder.frame("tool", parent, at=tool)
     return builder
@@ -138,44 +135,31 @@ def initial_position(rows: Rows, *, degrees: bool = False, columns: Sequence[str
     return np.array([row.initial for row in _checked_rows(rows, degrees, columns) if row.type != "fixed"])
 
 
-def _standard(builder: ModelBuilder, row: DHRow, k: int, parent: str, where: str) -> str:
+def _standard(builder: ModelBuilder, row: DHRow, parent: str, where: str) -> str:
+    before, after = _along_z(row), _along_x(row)
+    if row.type == "revolute" and row.a != 0.0:
+        turning, name = f"{row.name}_axis", row.joint_name
+        builder.body(turning, parent=parent, joint=Revolute(), joint_name=name, at=before, where=where, **_limits(row))
+        return _link(builder, replace(row, joint_name=f"{row.name}_fixed"), turning, Fixed(), after, where)
     # The joint's axis, z of the frame before, in the axes of the link's frame.
     axis = (0.0, math.sin(row.alpha), math.cos(row.alpha))
-    before, after = _along_z(row), _along_x(row)
-    if row.type != "revolute":
-        joint: Joint = Prismatic(axis) if row.type == "prismatic" else Fixed()
-        return _link(builder, row, k, parent, joint, before @ after, where)
-    if row.a == 0.0:
-        return _link(builder, row, k, parent, Revolute(axis), before @ after, where)
-    link = row.name or f"link{k}"
-    turning, joint_name = f"{link}_axis", row.joint_name or f"joint{k}"
-    builder.body(
-        turning, parent=parent, joint=Revolute(), joint_name=joint_name, at=before, where=where, **_limits(row)
-    )
-    fixed = replace(row, name=link, joint_name=f"{link}_fixed")
-    return _link(builder, fixed, k, turning, Fixed(), after, where)
+    return _link(builder, row, parent, _joint(row, axis), before @ after, where)
 
 
-def _modified(builder: ModelBuilder, row: DHRow, k: int, parent: str, where: str) -> str:
-    joint = {"revolute": Revolute, "prismatic": Prismatic, "fixed": Fixed}[row.type]()
-    return _link(builder, row, k, parent, joint, _along_x(row) @ _along_z(row), where)
+def _modified(builder: ModelBuilder, row: DHRow, parent: str, where: str) -> str:
+    return _link(builder, row, parent, _joint(row, (0.0, 0.0, 1.0)), _along_x(row) @ _along_z(row), where)
 
 
-def _link(builder: ModelBuilder, row: DHRow, k: int, parent: str, joint: Joint, at: Placement, where: str) -> str:
-    link = row.name or f"link{k}"
-    builder.body(
-        link,
-        mass=row.mass,
-        com=(0.0, 0.0, 0.0) if row.com is None else row.com,
-        inertia=row.inertia,
-        parent=parent,
-        joint=joint,
-        joint_name=row.joint_name or f"joint{k}",
-        at=at,
-        where=where,
-        **({} if isinstance(joint, Fixed) else _limits(row)),
-    )
-    return link
+def _joint(row: DHRow, axis: tuple[float, float, float]) -> Joint:
+    return Revolute(axis) if row.type == "revolute" else Prismatic(axis) if row.type == "prismatic" else Fixed()
+
+
+def _link(builder: ModelBuilder, row: DHRow, parent: str, joint: Joint, at: Placement, where: str) -> str:
+    com = (0.0, 0.0, 0.0) if row.com is None else row.com
+    builder.body(row.name, mass=row.mass, com=com, inertia=row.inertia, where=where)
+    limits = {} if isinstance(joint, Fixed) else _limits(row)
+    builder.joint(row.joint_name, joint, parent, row.name, at=at, where=where, **limits)
+    return row.name
 
 
 def _along_z(row: DHRow) -> Placement:
@@ -198,7 +182,7 @@ def _limits(row: DHRow) -> dict[str, Any]:
 
 def _about_com(row: DHRow, where: str) -> Array:
     """Return the inertia about the mass centre, from the inertia about the frame's origin."""
-    lone = ModelBuilder().body(row.name or "link", inertia=row.inertia, where=where)
+    lone = ModelBuilder().body(row.name, inertia=row.inertia, where=where)
     I = lone.build(floating=True).bodies[0].inertia_matrix
     c = np.zeros(3) if row.com is None else np.array(row.com)
     about = I - row.mass * (c @ c * np.eye(3) - np.outer(c, c))
@@ -210,7 +194,10 @@ def _about_com(row: DHRow, where: str) -> Array:
 def _checked_rows(rows: Rows, degrees: bool, columns: Sequence[str] | None) -> list[DHRow]:
     if isinstance(rows, (str, bytes, Mapping)) or not hasattr(rows, "__iter__"):
         raise ModelError(f"a Denavit-Hartenberg table is a sequence of rows, not {rows!r:.80}")
-    checked = [_checked(_row(given, columns, f"row {k}"), degrees, f"row {k}") for k, given in enumerate(rows, 1)]
+    checked = []
+    for k, given in enumerate(rows, 1):
+        row = _checked(_row(given, columns, f"row {k}"), degrees, f"row {k}")
+        checked.append(replace(row, name=row.name or f"link{k}", joint_name=row.joint_name or f"joint{k}"))
     if not checked:
         raise ModelError("a Denavit-Hartenberg table needs at least one row")
     return checked
@@ -221,11 +208,8 @@ def _row(given: DHRow | Mapping[str, Any] | Sequence[Any], columns: Sequence[str
         return given
     if not isinstance(given, Mapping):
         if columns is None or isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
-            raise ModelError(
-                f"must be a DHRow or a mapping such as {{'a': 0.4, 'alpha': 0, 'd': 0}}, or a sequence with `columns` "
-                f"that names its entries, not {given!r}",
-                where,
-            )
+            kinds = "a DHRow or a mapping such as {'a': 0.4, 'alpha': 0, 'd': 0}, or a sequence with `columns` that"
+            raise ModelError(f"must be {kinds} names its entries, not {given!r}", where)
         if len(given) != len(columns):
             raise ModelError(f"has {len(given)} entries, but there are {len(columns)} columns", where)
         given = dict(zip(columns, given, strict=True))
@@ -279,10 +263,10 @@ def _refuse_variable(entries: dict[str, Any], where: str) -> None:
 
 
 def _type(given: object, where: str) -> str:
-    kind = _TYPES.get(str(given).lower(), str(given))
-    if kind not in _TYPES.values() or not isinstance(given, str):
-        error: UnknownNameError = unknown_name("joint type", given, (*_TYPES.values(), *(k.upper() for k in _TYPES)))
-        raise ModelError(str(error), where)
+    kind = _TYPES.get(given.lower(), given) if isinstance(given, str) else ""
+    if kind not in _TYPES.values():
+        known = (*_TYPES.values(), *(k.upper() for k in _TYPES))
+        raise ModelError(str(unknown_name("joint type", given, known)), where)
     return kind
 
 

@@ -18,12 +18,10 @@ _LOOKS = ("visual", "collision", "material")
 class Grammar:
     """The children and attributes that are read, by element; and the elements that may be repeated."""
 
-    def __init__(
-        self, children: Mapping[str, str], attributes: Mapping[str, str], repeated: Iterable[str], root: str = ""
-    ) -> None:
-        self._names = {tag: tuple(names.split()) for tag, names in children.items()}
+    def __init__(self, known: Mapping[str, tuple[str, str]], repeated: Iterable[str], root: str = "") -> None:
+        self._names = {tag: tuple(children.split()) for tag, (children, _) in known.items()}
         self._children = {tag: frozenset(names) for tag, names in self._names.items()}
-        self._attributes = {tag: dict.fromkeys(names.split()) for tag, names in attributes.items()}
+        self._attributes = {tag: dict.fromkeys(attributes.split()) for tag, (_, attributes) in known.items()}
         self._repeated, self._root = frozenset(repeated), root
 
     def _read(self, roots: Iterable[Element], skipped: Container[str] = ()) -> Iterator[Element]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import ModelError
 from .source import inside
 from .xml import Element
 
@@ -19,11 +18,11 @@ def included_path(name: str, include: Element, base: str, main: str, advice: str
     """
     if main.startswith("<"):
         why = "is included, but text has no directory to find other files in"
-        raise ModelError(f"{name!r} {why}; {advice}", include.where)
+        raise include.error(f"{name!r} {why}; {advice}")
     folder, path = Path(main).parent, Path(base).parent / name
     if index and inside(path, folder) and path.is_dir():
         path = path / index
     if not inside(path, folder):
         why = "leads out of the directory of the main file; files are included from there and below"
-        raise ModelError(f"{name!r} {why}: {advice}", include.where)
+        raise include.error(f"{name!r} {why}: {advice}")
     return path

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,8 @@ _TYPES: dict[str, type[Closure]] = {
 }
 _ENDS = ("parent", "child")
 _PLACES = ("at", "child_at")
-_TERMS = (*("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "stiffness", "rest", "active"),)
+_LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
+_TERMS = (*_LIMITS, "damping", "friction", "stiffness", "rest", "active")
 _LARGEST = 10_000_000
 """The largest file of loops, in bytes."""
 
@@ -83,25 +85,21 @@ def _loop(builder: ModelBuilder, given: Mapping[str, Any], what: str, where: str
     own = () if isinstance(kind, Closure) else tuple(f.name for f in _fields(_class(kind, what, where)))
     _only(given, ("name", "type", *_ENDS, *_PLACES, *_TERMS, *own), what, where)
     _needs(given, _ENDS, what, where)
-    _wrapped(what, where, lambda: _add_loop(builder, given, own, what, where))
-
-
-def _add_loop(builder: ModelBuilder, given: Mapping[str, Any], own: Sequence[str], what: str, where: str) -> None:
-    kind = given["type"]
-    if not isinstance(kind, Closure):
-        kind = closure_of({key: given[key] for key in ("type", *own) if key in given}, what)
-    parent, child = (_body(builder, given[end], what) for end in _ENDS)
-    at, child_at = (_place(given.get(key, (0.0, 0.0, 0.0)), what) for key in _PLACES)
-    terms: dict[str, Any] = {key: given[key] for key in _TERMS if key in given}
-    builder.loop(given["name"], kind, parent, child, at=at, child_at=child_at, where=where, **terms)
+    with _located(what, where):
+        if not isinstance(kind, Closure):
+            kind = closure_of({key: given[key] for key in ("type", *own) if key in given}, what)
+        parent, child = (_body(builder, given[end], what) for end in _ENDS)
+        at, child_at = (_place(given.get(key, (0.0, 0.0, 0.0)), what) for key in _PLACES)
+        terms: dict[str, Any] = {key: given[key] for key in _TERMS if key in given}
+        builder.loop(given["name"], kind, parent, child, at=at, child_at=child_at, where=where, **terms)
 
 
 def _couple(builder: ModelBuilder, given: Mapping[str, Any], what: str, where: str) -> None:
     _only(given, ("name", "joint", "other", "coefficients", "active"), what, where)
     _needs(given, ("name", "joint", "coefficients"), what, where)
-    name, joint, other, numbers = (given.get(key) for key in ("name", "joint", "other", "coefficients"))
-    active = given.get("active", True)
-    _wrapped(what, where, lambda: builder.couple(name, joint, other, numbers, where, active))  # type: ignore[arg-type]
+    with _located(what, where):
+        terms = given["name"], given["joint"], given.get("other"), given["coefficients"]
+        builder.couple(*terms, where, given.get("active", True))
 
 
 def _fields(cls: type[Closure]) -> tuple[Field[Any], ...]:
@@ -196,10 +194,11 @@ def _needs(given: Mapping[str, Any], words: Sequence[str], what: str, where: str
             raise ModelError(f"{what} needs {word!r}", where)
 
 
-def _wrapped(what: str, where: str, call: Callable[[], Any]) -> None:
-    """Call a function; its errors name the loop or coupling, and the file."""
+@contextmanager
+def _located(what: str, where: str) -> Iterator[None]:
+    """Make errors name the loop or coupling, and the file."""
     try:
-        call()
+        yield
     except (TypeError, ValueError, OverflowError) as e:
         message = str(e).removeprefix(f"{where}: ") if where else str(e)
         raise ModelError(message if what in message else f"{what}: {message}", where) from None

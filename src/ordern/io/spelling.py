@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from functools import lru_cache
 
-from ..errors import ModelError, close_names
+from ..errors import close_names
 from .xml import Element
 
 __all__ = ["CUTOFF", "refuse_misspelt_attributes", "refuse_misspelt_child"]
@@ -24,10 +24,7 @@ def refuse_misspelt_child(
     """
     for meant in _close(child.tag, tuple(known)):
         if meant in repeated or meant not in present:
-            raise ModelError(
-                f"{_called(parent)} has the unknown element <{child.tag}>; did you mean <{meant}>?",
-                child.where,
-            )
+            raise child.error(f"{_called(parent)} has the unknown element <{child.tag}>; did you mean <{meant}>?")
 
 
 def refuse_misspelt_attributes(element: Element, known: Iterable[str]) -> None:
@@ -37,9 +34,8 @@ def refuse_misspelt_attributes(element: Element, known: Iterable[str]) -> None:
         if name not in names:
             for meant in _close(name, names):
                 if meant not in element.attributes:
-                    raise ModelError(
-                        f"{_called(element)} has the unknown attribute {name!r}; did you mean {meant!r}?",
-                        element.where,
+                    raise element.error(
+                        f"{_called(element)} has the unknown attribute {name!r}; did you mean {meant!r}?"
                     )
 
 

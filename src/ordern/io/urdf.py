@@ -82,12 +82,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
     "safety_controller": ("", "soft_lower_limit soft_upper_limit k_position k_velocity"),
 }
 """The children and the attributes that each element may have."""
-_GRAMMAR = Grammar(
-    {tag: children for tag, (children, _) in _KNOWN.items()},
-    {tag: attributes for tag, (_, attributes) in _KNOWN.items()},
-    ("link", "joint", "frame", "visual", "collision", "material"),
-    "robot",
-)
+_GRAMMAR = Grammar(_KNOWN, ("link", "joint", "frame", "visual", "collision", "material"), "robot")
 _DRIVEN = ("joint", "rollJoint", "flexJoint", "gap_joint")
 """The elements that name the joints of a <transmission>; the PR2's wrists and grippers have the last three."""
 
@@ -101,7 +96,7 @@ def read_urdf(source: str | os.PathLike[str]) -> ModelBuilder:
 def build_urdf(root: Element) -> ModelBuilder:
     """Build a robot from the root element of a URDF document."""
     if root.tag != "robot":
-        raise ModelError(f"the root element is <{root.tag}>; that of a URDF document is <robot>", root.where)
+        raise root.error(f"the root element is <{root.tag}>; that of a URDF document is <robot>")
     left = unread(root)
     _refuse_xacro(left)
     _GRAMMAR.refuse_misspelt([root])
@@ -137,11 +132,8 @@ def unread(root: Element) -> dict[str, list[Element]]:
 def _refuse_xacro(left: dict[str, list[Element]]) -> None:
     for first, *_ in left.values():
         if first.tag.startswith("xacro:"):
-            raise ModelError(
-                f"<{first.tag}> belongs to a xacro template, which is not a robot yet; make one with "
-                "`xacro template.xacro > robot.urdf`",
-                first.where,
-            )
+            what = f"<{first.tag}> belongs to a xacro template, which is not a robot yet"
+            raise first.error(f"{what}; make one with `xacro template.xacro > robot.urdf`")
 
 
 def _link(builder: ModelBuilder, link: Element, colors: Colors, remarks: Remarks) -> None:
@@ -169,20 +161,14 @@ def _shape(builder: ModelBuilder, link: str, shape: Element, colors: Colors, rem
     geometry = _child(shape, "geometry", what, "<geometry> with a shape in it")
     form = next((child for child in geometry.children if child.tag in _SHAPES), None)
     if form is None:
-        raise ModelError(f"{what}: its <{shape.tag}> has none of the shapes {', '.join(_SHAPES)}", geometry.where)
+        raise geometry.error(f"{what}: its <{shape.tag}> has none of the shapes {', '.join(_SHAPES)}")
     material = shape.only("material", what)
     usual = (1.0, 1.0, 1.0) if form.tag == "mesh" else None
-    builder.shape(
-        link,
-        form.tag,
-        [x for attribute, n in _SHAPES[form.tag] for x in vector(form, attribute, n, what, usual)],
-        at=_origin(shape, what),
-        file=required(form, "filename", what) if form.tag == "mesh" else "",
-        role=shape.tag,
-        color=None if material is None else _color(material, what, colors, remarks),
-        name=shape.attributes.get("name", ""),
-        where=shape.where,
-    )
+    size = [x for attribute, n in _SHAPES[form.tag] for x in vector(form, attribute, n, what, usual)]
+    at, name = _origin(shape, what), shape.attributes.get("name", "")
+    file = required(form, "filename", what) if form.tag == "mesh" else ""
+    color = None if material is None else _color(material, what, colors, remarks)
+    builder.shape(link, form.tag, size, at=at, file=file, role=shape.tag, color=color, name=name, where=shape.where)
 
 
 def _color(material: Element, what: str, colors: Colors, remarks: Remarks) -> tuple[float, ...] | None:
@@ -210,17 +196,10 @@ def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks
     kind = required(joint, "type", what)
     parent = required(_child(joint, "parent", what, '<parent link="...">'), "link", what)
     child = required(_child(joint, "child", what, '<child link="...">'), "link", what)
-    builder.joint(
-        name,
-        _type(joint, kind, what, remarks),
-        parent,
-        child,
-        at=_origin(joint, what),
-        where=joint.where,
-        mimic=_mimic(joint, kind, what, types, remarks),
-        **_limits(joint, kind, what, remarks),
-        **_dynamics(joint, what, remarks),
-    )
+    type, at = _type(joint, kind, what, remarks), _origin(joint, what)
+    mimic = _mimic(joint, kind, what, types, remarks)
+    terms = _limits(joint, kind, what, remarks) | _dynamics(joint, what, remarks)
+    builder.joint(name, type, parent, child, at=at, where=joint.where, mimic=mimic, **terms)
 
 
 def _type(joint: Element, kind: str, what: str, remarks: Remarks) -> Joint:
@@ -238,7 +217,7 @@ def _type(joint: Element, kind: str, what: str, remarks: Remarks) -> Joint:
     try:
         return _AXIAL[kind]((x, y, z))
     except ModelError as e:
-        raise ModelError(f"{what}: {e}", axis.where) from None
+        raise axis.error(f"{what}: {e}") from None
 
 
 def _mimic(
@@ -250,15 +229,11 @@ def _mimic(
     name = required(mimic, "joint", what)
     ratio, offset = number(mimic, "multiplier", what, 1.0), number(mimic, "offset", what, 0.0)
     if types.get(name) not in _ONE_COORDINATE:
-        why = repr(name) if name in types else _no_joint(name, types)
+        moving = (n for n, kind in types.items() if kind in _ONE_COORDINATE)
+        why = repr(name) if name in types else f"there is no joint {name!r}{did_you_mean(name, moving)}"
         remarks.add("independent, because it mimics no moving joint", f"{what} ({why})", mimic.where)
         return None
     return name, ratio, offset
-
-
-def _no_joint(name: str, types: dict[str, str]) -> str:
-    close = did_you_mean(name, (n for n, kind in types.items() if kind in _ONE_COORDINATE))
-    return f"there is no joint {name!r}{close}"
 
 
 def _limits(joint: Element, kind: str, what: str, remarks: Remarks) -> dict[str, Any]:
@@ -267,8 +242,7 @@ def _limits(joint: Element, kind: str, what: str, remarks: Remarks) -> dict[str,
         return {}
     limits: dict[str, Any] = {}
     if kind != "continuous" and ("lower" in limit.attributes or "upper" in limit.attributes):
-        lower = bound(number(limit, "lower", what, 0.0, infinite=True))
-        upper = bound(number(limit, "upper", what, 0.0, infinite=True))
+        lower, upper = (bound(number(limit, key, what, 0.0, infinite=True)) for key in ("lower", "upper"))
         if lower <= upper:
             limits["lower"], limits["upper"] = lower, upper
         else:
@@ -329,10 +303,10 @@ def _placement(origin: Element, what: str) -> Placement:
         return Placement.xyz_rpy(xyz, vector(origin, "rpy", 3, what, _ZERO))
     x, y, z, w = vector(origin, "quat_xyzw", 4, what)
     if "rpy" in origin.attributes:
-        raise ModelError(f"{what}: <{origin.tag}> has both rpy and quat_xyzw; expected one of them", origin.where)
+        raise origin.error(f"{what}: <{origin.tag}> has both rpy and quat_xyzw; expected one of them")
     n = math.hypot(x, y, z, w)
     if not 0.999 < n < 1.001:
-        raise ModelError(f"{what}: <{origin.tag}> has a quat_xyzw of length {n:g}; expected 1", origin.where)
+        raise origin.error(f"{what}: <{origin.tag}> has a quat_xyzw of length {n:g}; expected 1")
     return from_quaternion((w, x, y, z), xyz)
 
 
@@ -340,5 +314,5 @@ def _child(element: Element, tag: str, what: str, expected: str) -> Element:
     found = element.only(tag, what)
     if found is None:
         inside = "" if element.tag == "joint" else f": <{element.tag}>"
-        raise ModelError(f"{what}{inside} has no <{tag}>; expected {expected}", element.where)
+        raise element.error(f"{what}{inside} has no <{tag}>; expected {expected}")
     return found

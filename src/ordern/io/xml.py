@@ -47,6 +47,10 @@ class Element:
         """File and line, for messages."""
         return f"{self.source}:{self.line}"
 
+    def error(self, message: str) -> ModelError:
+        """Return an error with the file and line of this element."""
+        return ModelError(message, self.where)
+
     def all(self, tag: str) -> Iterator[Element]:
         """Return the children with this tag."""
         return (child for child in self.children if child.tag == tag)
@@ -62,10 +66,8 @@ class Element:
                 if found is not None:
                     if child.repeats(found):
                         continue
-                    raise ModelError(
-                        f"{what} has a second <{tag}> (the first is in line {found.line}); expected one",
-                        child.where,
-                    )
+                    first = f"the first is in line {found.line}"
+                    raise child.error(f"{what} has a second <{tag}> ({first}); expected one")
                 found = child
         return found
 

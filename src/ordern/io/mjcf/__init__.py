@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from ...errors import ModelError
 from ...model import ModelBuilder
 from ..xml import Element
 from .actuators import add_motors, drives_of, read_actuators
@@ -27,7 +26,7 @@ __all__ = ["build_mjcf"]
 def build_mjcf(root: Element) -> ModelBuilder:
     """Build a robot from the root element of an MJCF document."""
     if root.tag != "mujoco":
-        raise ModelError(f"the root element is <{root.tag}>; that of an MJCF document is <mujoco>", root.where)
+        raise root.error(f"the root element is <{root.tag}>; that of an MJCF document is <mujoco>")
     assemble(root)
     document = Document(root)
     stem = "" if root.source.startswith("<") else PurePath(root.source).stem

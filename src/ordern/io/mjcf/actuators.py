@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...errors import ModelError, unknown_name
+from ...errors import unknown_name
 from ...model import ModelBuilder
 from ...records import dataclass
 from ..attributes import vector
@@ -102,5 +102,5 @@ def _joints_of(name: str, element: Element, tree: Tree, joints: set[str]) -> Ite
     """Yield the joints of a name: one, or one in each replica."""
     for suffix in [""] if name in joints else tree.suffixes.get(("joint", name), [""]):
         if name + suffix not in joints:
-            raise ModelError(str(unknown_name("joint", name + suffix, joints, f"<{element.tag}>")), element.where)
+            raise element.error(str(unknown_name("joint", name + suffix, joints, f"<{element.tag}>")))
         yield name + suffix

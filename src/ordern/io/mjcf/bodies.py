@@ -19,7 +19,7 @@ from .document import Document, Settings
 from .geometry import add_shapes, geom_of
 from .inertia import body_masses
 from .orientation import fromto, placed, shifted
-from .tree import BodyNode, Part, Tree
+from .tree import BodyNode, Part, Tree, unique
 
 __all__ = ["add_bodies", "reference", "site_placement"]
 
@@ -40,7 +40,7 @@ def add_bodies(builder: ModelBuilder, document: Document, tree: Tree, drives: Dr
             for part in body.geoms:
                 add_shapes(builder, geom_of(part, body, document), part, body, document)
         except ModelError as e:
-            raise e if e.where else ModelError(f"{body.what}: {e}", body.element.where) from None
+            raise e if e.where else body.element.error(f"{body.what}: {e}") from None
     for body in tree.bodies:
         for part in body.sites:
             if part.name:
@@ -49,11 +49,10 @@ def add_bodies(builder: ModelBuilder, document: Document, tree: Tree, drives: Dr
 
 def _add_site(builder: ModelBuilder, part: Part, body: BodyNode, document: Document, tree: Tree) -> None:
     where, name = part.element.where, part.name
-    if not tree.is_free(name):
+    if name in tree.names:
         name = f"{name}_site"
         builder.note(f"site {part.name!r} has the name of another frame; its own is called {name!r}", where)
-    name = tree.unique(name)
-    builder.frame(name, body.name, site_placement(part, document), where)
+    builder.frame(unique(name, tree.names), body.name, site_placement(part, document), where)
 
 
 def site_placement(part: Part, document: Document) -> Placement:
@@ -91,13 +90,13 @@ def _add_body(
         for key, x in drives.get(part.name, {}).items():
             limits[key] = limits.get(key, 0.0) + x
         is_last = part is body.joints[-1] and not anchor.any()
-        here = body.name if is_last else tree.unique(f"{body.name}_at_{part.name}")
+        here = body.name if is_last else unique(f"{body.name}_at_{part.name}", tree.names)
         builder.body(here, where=element.where, **(inertia if is_last else {}))
         builder.joint(part.name, type, before, here, at=at, where=part.element.where, **limits)
         before, at = here, shifted(-anchor)
     if before != body.name:
         builder.body(body.name, where=element.where, **inertia)
-        name = tree.unique_joint(f"{body.name}_fixed")
+        name = unique(f"{body.name}_fixed", tree.joint_names)
         builder.joint(name, Fixed(), before, body.name, at=at, where=element.where)
 
 
@@ -111,9 +110,9 @@ def _note_mocap(builder: ModelBuilder, body: BodyNode, tree: Tree) -> None:
 
 def _check_free(body: BodyNode, tree: Tree, part: Part, what: str) -> None:
     if body.parent is not tree.world:
-        raise ModelError(f"{what} is free, but {body.what} is not a child of the world", part.element.where)
+        raise part.element.error(f"{what} is free, but {body.what} is not a child of the world")
     if len(body.joints) > 1:
-        raise ModelError(f"{what} is free, but {body.what} has other joints too; expected one", part.element.where)
+        raise part.element.error(f"{what} is free, but {body.what} has other joints too; expected one")
 
 
 def _kind(element: Element, what: str) -> str:
@@ -133,7 +132,7 @@ def _joint_type(part: Part, what: str) -> tuple[Joint, Array]:
     try:
         type = Revolute((x, y, z)) if kind == "hinge" else Prismatic((x, y, z))
     except ModelError as error:
-        raise ModelError(f"{what}: {error}", e.where) from None
+        raise e.error(f"{what}: {error}") from None
     # A slide has no place, and a hinge may be anywhere on its axis.
     axis = np.array(type.axis)
     beside = anchor - (axis @ anchor) * axis
@@ -199,8 +198,8 @@ def _limited(e: Element, attribute: str, switch: str, what: str, settings: Setti
     low, high = vector(e, attribute, 2, what, (0.0, 0.0))
     if limited == "auto" and not settings.autolimits and attribute in e.attributes:
         why = f'{what} has {attribute} but not {switch}, which autolimits="false" demands'
-        raise ModelError(f'{why}; expected {switch}="true" or "false"', e.where)
+        raise e.error(f'{why}; expected {switch}="true" or "false"')
     if limited == "true" and not low < high:
         required(e, attribute, what)
-        raise ModelError(f"{what} has {attribute} {low:g} to {high:g}; expected the lower limit first", e.where)
+        raise e.error(f"{what} has {attribute} {low:g} to {high:g}; expected the lower limit first")
     return limited == "true" or (limited == "auto" and low < high)

@@ -52,15 +52,15 @@ def _included(include: Element, root: Element, seen: dict[str, str]) -> Element:
     path = included_path(name, include, root.source, root.source, _TOGETHER)
     key = os.path.abspath(path)
     if key in seen:
-        raise ModelError(f"{what}: this file is read already, {seen[key]}; a file is included once", include.where)
+        raise include.error(f"{what}: this file is read already, {seen[key]}; a file is included once")
     seen[key] = f"included at {include.where}"
     try:
         opened = open_source(path, [".xml"])
         included = parse_xml(opened.data, opened.name)
     except ModelError as e:
-        raise ModelError(f"{what}: {e}", include.where) from None
+        raise include.error(f"{what}: {e}") from None
     if not included.children:
-        raise ModelError(f"{what}: there is nothing in this file", include.where)
+        raise include.error(f"{what}: there is nothing in this file")
     return included
 
 
@@ -104,7 +104,7 @@ class Settings:
         what, has = "compiler", e.attributes
         if keyword(e, "coordinate", ("local", "global"), "local", what) == "global":
             why = 'coordinate="global" is not supported, nor is it by MuJoCo since version 2.3.4'
-            raise ModelError(f"{why}; convert the file with an older MuJoCo: load it there and save it", e.where)
+            raise e.error(f"{why}; convert the file with an older MuJoCo: load it there and save it")
         if "angle" in has:
             self.radians = keyword(e, "angle", ("radian", "degree"), "", what) == "radian"
         for attribute, name in _FLAGS.items():
@@ -116,7 +116,7 @@ class Settings:
         self.from_geoms = keyword(e, "inertiafromgeom", ("false", "true", "auto"), self.from_geoms, what)
         self.groups = vector(e, "inertiagrouprange", 2, what, self.groups)
         if len(self.eulerseq) != 3 or not set(self.eulerseq) <= set("xyzXYZ"):
-            raise ModelError(f'<compiler> has eulerseq="{self.eulerseq}"; expected three of x y z X Y Z', e.where)
+            raise e.error(f'<compiler> has eulerseq="{self.eulerseq}"; expected three of x y z X Y Z')
 
     def read_option(self, e: Element) -> None:
         """Apply the gravity of an <option>, or its flag that disables gravity."""
@@ -179,7 +179,7 @@ class Document:
             if not is_top:
                 name = required(element, "class")
                 if name in self._classes:
-                    raise ModelError(f"the class of defaults {name!r} exists already", element.where)
+                    raise element.error(f"the class of defaults {name!r} exists already")
                 here = {tag: dict(values) for tag, values in here.items()}
                 self._classes[name] = here
             for child in element.children:
@@ -196,7 +196,7 @@ class Document:
                 asset = self.resolved(element)
                 name = asset.attributes.get("name") or Path(asset.attributes.get("file", "")).stem
                 if name in assets:
-                    raise ModelError(f"{tag} {name!r} exists already", element.where)
+                    raise element.error(f"{tag} {name!r} exists already")
                 assets[name] = asset
         return assets
 

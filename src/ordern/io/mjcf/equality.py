@@ -6,13 +6,12 @@ import numpy as np
 
 from ...joints import Fixed, Spherical
 from ...model import ModelBuilder, Placement
-from ...rotations import matrix_from_quaternion
-from ..attributes import flag, found, number, required, vector
+from ..attributes import flag, found, from_quaternion, number, required, vector
 from ..xml import Element
 from .bodies import reference, site_placement
 from .document import Document
 from .orientation import shifted
-from .tree import BodyNode, Tree
+from .tree import BodyNode, Tree, unique
 
 __all__ = ["add_equalities"]
 
@@ -59,9 +58,7 @@ class _Adder:
 
     def name(self, given: str, e: Element) -> str:
         """Return a name that no joint has. In MuJoCo an equality and a joint may have the same name."""
-        name = given
-        while name in self.builder.joints:
-            name += "_"
+        name = unique(given, set(self.builder.joints))
         if name != given:
             self.builder.note(f"equality {given!r} has the name of a joint: here it is {name!r}", e.where)
         return name
@@ -91,10 +88,9 @@ class _Adder:
             at = shifted(vector(e, "anchor", 3, what))
             return one, at, other, relative @ at
         anchor = shifted(vector(e, "anchor", 3, what, _ZERO))
-        given = np.array(vector(e, "relpose", 7, what, (0.0,) * 7))
-        length = float(np.linalg.norm(given[3:]))
-        if length:
-            return one, Placement.of(matrix_from_quaternion(given[3:] / length), given[:3]), other, anchor
+        given = vector(e, "relpose", 7, what, (0.0,) * 7)
+        if any(given[3:]):
+            return one, from_quaternion(given[3:], given[:3]), other, anchor
         return one, relative.inverse @ anchor, other, anchor
 
     def _couple(self, e: Element, name: str, suffix: str, what: str, active: bool) -> None:
@@ -109,11 +105,6 @@ class _Adder:
             return
         other = found("joint", e.attributes["joint2"] + suffix, self.joints, e, what)
         x0 = reference(other, settings, what)
-        c = np.zeros(5)
-        with np.errstate(all="ignore"):  # the builder refuses what is not finite
-            for k in reversed(range(5)):
-                c = np.convolve(c, (-x0, 1.0))[:5]
-                c[0] += a[k]
-            c[0] += y0
-        most = max(1, int(np.flatnonzero(c)[-1]) if c.any() else 1)
-        self.builder.couple(name, joint.name, other.name, c[: most + 1].tolist(), e.where, active)
+        with np.errstate(all="ignore"):  # the builder refuses coefficients that are not finite
+            c = (np.poly1d(a[::-1])(np.poly1d((1.0, -x0))) + y0).coeffs[::-1].tolist()
+        self.builder.couple(name, joint.name, other.name, c if len(c) > 1 else [*c, 0.0], e.where, active)

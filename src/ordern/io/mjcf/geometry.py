@@ -46,9 +46,7 @@ def geom_of(part: Part, body: BodyNode, document: Document) -> Geom:
         at = placed(e, document.settings, what)
         size = vector(e, "size", range(1, 4), what, ())[:n]
     if "mesh" not in e.attributes and (len(size) < n or any(x <= 0.0 for x in size)):
-        raise ModelError(
-            f'{what}: a {kind} has size="{e.attributes.get("size", "")}"; expected {n} positive numbers', e.where
-        )
+        raise e.error(f'{what}: a {kind} has size="{e.attributes.get("size", "")}"; expected {n} positive numbers')
     return Geom(kind, size, part.at @ at, e, what)
 
 
@@ -58,12 +56,12 @@ def mass_of(geom: Geom, document: Document) -> Mass:
     m = number(e, "mass", what, -1.0) if "mass" in e.attributes else None
     density = number(e, "density", what, 1000.0)
     if (m is not None and m < 0.0) or density < 0.0:
-        raise ModelError(f"{what} has a negative mass or density", e.where)
+        raise e.error(f"{what} has a negative mass or density")
     if geom.kind in ("plane", "hfield") or not (density if m is None else m):
         return NOTHING
     shell = flag(e, "shellinertia", False, what)
     if geom.kind == "sdf":
-        raise ModelError(f"{what} is of type sdf, whose mass is not known here; give the body an <inertial>", e.where)
+        raise e.error(f"{what} is of type sdf, whose mass is not known here; give the body an <inertial>")
     at, size = geom.at, geom.size
     if geom.kind == "mesh":
         unit = _mesh(geom, document, shell)
@@ -84,10 +82,9 @@ def _mesh(geom: Geom, document: Document, shell: bool) -> Mass:
     try:
         return read_mesh(asset, document, shell=shell)
     except ModelError as e:
-        raise ModelError(
+        raise geom.element.error(
             f"{geom.what} has its mass from mesh {geom.element.attributes['mesh']!r}, which cannot be used: {e}; "
-            "or give the body an <inertial>",
-            geom.element.where,
+            "or give the body an <inertial>"
         ) from None
 
 
@@ -95,7 +92,7 @@ def _fitted(geom: Geom, mesh: Mass, document: Document) -> tuple[Placement, tupl
     """Return placement and half sizes of a shape with about the inertia of a mesh, along its principal axes."""
     if document.settings.fit_aabb:
         why = "is fitted to the bounding box of a mesh, which is not read; give the body an <inertial>"
-        raise ModelError(f"{geom.what} {why}", geom.element.where)
+        raise geom.element.error(f"{geom.what} {why}")
     moments, axes = np.linalg.eigh(mesh.I)
     moments, axes = moments[::-1], axes[:, ::-1]
     axes = axes * np.linalg.det(axes)

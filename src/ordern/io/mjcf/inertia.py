@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import ModelError
 from ..attributes import number, required, vector
 from ..solids import Mass, combined
 from .document import Document, Settings
@@ -33,16 +32,14 @@ def _finite_mass(body: BodyNode, document: Document) -> Mass:
     except OverflowError:
         mass = None
     if mass is None or not np.isfinite([mass.m, *mass.com, *mass.I.ravel()]).all():
-        raise ModelError(f"{body.what} has no finite mass and inertia", body.element.where)
+        raise body.element.error(f"{body.what} has no finite mass and inertia")
     return mass
 
 
 def _body_mass(body: BodyNode, document: Document) -> Mass:
     settings = document.settings
     if len(body.inertials) > 1:
-        raise ModelError(
-            f"{body.what} has {len(body.inertials)} <inertial>; expected one", body.inertials[1].element.where
-        )
+        raise body.inertials[1].element.error(f"{body.what} has {len(body.inertials)} <inertial>; expected one")
     low, high = settings.groups
     geoms = [
         geom_of(part, body, document)
@@ -64,7 +61,7 @@ def _given(part: Part, body: BodyNode, document: Document) -> Mass:
     m = number(e, "mass", what)
     at = part.at @ placed(e, document.settings, what)
     if "diaginertia" in e.attributes and "fullinertia" in e.attributes:
-        raise ModelError(f"{what}: <inertial> has diaginertia and fullinertia; expected one of them", e.where)
+        raise e.error(f"{what}: <inertial> has diaginertia and fullinertia; expected one of them")
     if "fullinertia" in e.attributes:
         xx, yy, zz, xy, xz, yz = vector(e, "fullinertia", 6, what)
         I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -12,7 +12,6 @@ from pathlib import Path, PureWindowsPath
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ModelError
 from ...model import Placement
 from ...rotations import matrix_from_quaternion
 from ..attributes import keyword, required, vector
@@ -36,14 +35,14 @@ def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mas
     name = asset.attributes.get("name") or Path(asset.attributes.get("file", "")).stem
     what = f"mesh {name!r}"
     if any(child.tag == "plugin" for child in asset.children) or "builtin" in asset.attributes:
-        raise ModelError(f"{what} is made by MuJoCo itself; load it there and save it", asset.where)
+        raise asset.error(f"{what} is made by MuJoCo itself; load it there and save it")
     kind = keyword(asset, "inertia", _KINDS, "exact" if document.settings.exact_meshes else "legacy", what)
     kind = "shell" if shell else kind
     vertices, faces = _given(asset, what) if "vertex" in asset.attributes else _from_file(asset, document, what)
     if len(vertices) < 4 or not np.isfinite(vertices).all():
-        raise ModelError(f"{what} has {len(vertices)} vertices; expected at least 4, all finite", asset.where)
+        raise asset.error(f"{what} has {len(vertices)} vertices; expected at least 4, all finite")
     if faces.size and not 0 <= faces.min() <= faces.max() < len(vertices):
-        raise ModelError(f"{what} has faces with vertices that do not exist", asset.where)
+        raise asset.error(f"{what} has faces with vertices that do not exist")
     position, R, scale = _transform(asset, what)
     with np.errstate(all="ignore"):
         vertices = (vertices - position) @ R * scale
@@ -54,7 +53,7 @@ def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mas
         mesh = _integrals(vertices, faces, kind) if len(faces) else None
     if mesh is None or not 1e-14 < mesh.m < np.inf:
         hint = "; its faces point inward, or it is not closed" if kind == "exact" else ""
-        raise ModelError(f"{what} has no {'area' if kind == 'shell' else 'volume'}{hint}", asset.where)
+        raise asset.error(f"{what} has no {'area' if kind == 'shell' else 'volume'}{hint}")
     return mesh
 
 
@@ -76,7 +75,7 @@ def _transform(asset: Element, what: str) -> tuple[Array, Array, Array]:
     """Return the origin and the axes of the mesh's frame, and the scale along these axes."""
     q = np.array(vector(asset, "refquat", 4, what, (1.0, 0.0, 0.0, 0.0)))
     if np.linalg.norm(q) < 1e-14:
-        raise ModelError(f"{what} has a refquat of zero", asset.where)
+        raise asset.error(f"{what} has a refquat of zero")
     R = matrix_from_quaternion(q)
     return np.array(vector(asset, "refpos", 3, what, _ZERO)), R, np.array(vector(asset, "scale", 3, what, _ONE))
 
@@ -95,7 +94,7 @@ def _given(asset: Element, what: str) -> tuple[Array, Indices]:
     vertices = _single(_list(asset, "vertex", what))
     faces = _list(asset, "face", what) if "face" in asset.attributes else np.zeros((0, 3))
     if not np.array_equal(faces, np.rint(faces)):
-        raise ModelError(f"{what} has faces that are not numbers of vertices", asset.where)
+        raise asset.error(f"{what} has faces that are not numbers of vertices")
     return vertices, faces.astype(np.int64)
 
 
@@ -103,7 +102,7 @@ def _list(asset: Element, attribute: str, what: str) -> Array:
     n = len(required(asset, attribute, what).split())
     numbers = np.array(vector(asset, attribute, n, what))
     if n % 3:
-        raise ModelError(f"{what} has {n} numbers in {attribute}; expected three for each", asset.where)
+        raise asset.error(f"{what} has {n} numbers in {attribute}; expected three for each")
     return numbers.reshape(-1, 3)
 
 
@@ -112,16 +111,16 @@ def _from_file(asset: Element, document: Document, what: str) -> tuple[Array, In
     readers = {".stl": _stl, ".obj": read_obj, ".msh": _msh}
     suffix = "." + asset.attributes.get("content_type", Path(file).suffix).rpartition(".")[2].rpartition("/")[2].lower()
     if suffix not in readers:
-        raise ModelError(f"{what}: {file!r} must end in one of {', '.join(readers)}", asset.where)
+        raise asset.error(f"{what}: {file!r} must end in one of {', '.join(readers)}")
     source = document.root.source
     if source.startswith("<") and not os.path.isabs(file):
-        raise ModelError(f"{what}: text has no directory to find {file!r} in; load it from a file", asset.where)
+        raise asset.error(f"{what}: text has no directory to find {file!r} in; load it from a file")
     data = open_source(Path(source).parent / file, list(readers)).data
     try:
         vertices, faces = readers[suffix](data if isinstance(data, bytes) else data.encode())
     except (ValueError, IndexError, OverflowError):
         hint = " in binary form" if suffix == ".stl" else ""
-        raise ModelError(f"{what}: {file!r} is broken, or no {suffix[1:].upper()} file{hint}", asset.where) from None
+        raise asset.error(f"{what}: {file!r} is broken, or no {suffix[1:].upper()} file{hint}") from None
     return _single(vertices), faces
 
 

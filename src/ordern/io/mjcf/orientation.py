@@ -25,7 +25,7 @@ def placed(element: Element, settings: Settings, what: str) -> Placement:
     """Return the placement of an element: its pos, and its quat, axisangle, euler, xyaxes or zaxis."""
     given = [name for name in ORIENTATIONS if name in element.attributes]
     if len(given) > 1:
-        raise ModelError(f"{what}: <{element.tag}> has {' and '.join(given)}; expected one orientation", element.where)
+        raise element.error(f"{what}: <{element.tag}> has {' and '.join(given)}; expected one orientation")
     position = vector(element, "pos", 3, what, _ZERO)
     if not given:
         return Placement(position=position)
@@ -37,7 +37,7 @@ def placed(element: Element, settings: Settings, what: str) -> Placement:
         with np.errstate(all="ignore"):
             return Placement.of(_rotation(element, given[0], settings, what), position)
     except ModelError as e:
-        raise e if e.where else ModelError(f"{what}: {e}", element.where) from None
+        raise e if e.where else element.error(f"{what}: {e}") from None
 
 
 def _rotation(element: Element, name: str, settings: Settings, what: str) -> Array:
@@ -61,9 +61,7 @@ def _length(x: Sequence[float], element: Element, name: str, what: str) -> float
     """Return the length of a vector; raise if it is zero."""
     length = math.hypot(*x)
     if length < 1e-14:
-        raise ModelError(
-            f'{what}: <{element.tag}> has {name}="{element.attributes[name]}", which has no direction', element.where
-        )
+        raise element.error(f'{what}: <{element.tag}> has {name}="{element.attributes[name]}", which has no direction')
     return length
 
 

@@ -14,7 +14,7 @@ from ..xml import MAX_PARTS, Element
 from .document import Document
 from .orientation import euler_rotation, placed
 
-__all__ = ["WORLD", "BodyNode", "Part", "Tree"]
+__all__ = ["WORLD", "BodyNode", "Part", "Tree", "unique"]
 
 WORLD = "world"
 _LISTS = {"joint": "joints", "freejoint": "joints", "geom": "geoms", "site": "sites", "inertial": "inertials"}
@@ -85,8 +85,9 @@ class Tree:
         self.bodies = [self.world]
         self.suffixes: dict[tuple[str, str], list[str]] = {}
         """The suffixes of replicas, by tag and name in the file."""
-        self._names = {WORLD}
-        self._joint_names: set[str] = set()
+        self.names = {WORLD}
+        """The names of bodies and frames."""
+        self.joint_names: set[str] = set()
         stack: list[tuple[Element, _Context]] = []
         top = _Context(self.world, Placement(), "")
         for section in reversed(list(document.root.all("worldbody"))):
@@ -96,20 +97,8 @@ class Tree:
             try:
                 stack.extend(self._visit(element, context))
             except ModelError as e:
-                raise e if e.where else ModelError(f"{context.body.what}: {e}", element.where) from None
+                raise e if e.where else element.error(f"{context.body.what}: {e}") from None
         self._name_the_rest()
-
-    def is_free(self, name: str) -> bool:
-        """Return whether no body or frame has this name."""
-        return name not in self._names
-
-    def unique(self, name: str) -> str:
-        """Return a name for a body or frame that no other has, made from this one."""
-        return _unique(name, self._names)
-
-    def unique_joint(self, name: str) -> str:
-        """Return a name for a joint that no other has, made from this one."""
-        return _unique(name, self._joint_names)
 
     def _inside(self, element: Element, context: _Context) -> Iterator[tuple[Element, _Context]]:
         return ((child, context) for child in reversed(element.children))
@@ -131,7 +120,7 @@ class Tree:
         if tag in _LISTS:
             self._part(element, c)
         elif tag in _INSTEAD:
-            raise ModelError(f"{c.body.what} has <{tag}>, which is not read: {_INSTEAD[tag]}", element.where)
+            raise element.error(f"{c.body.what} has <{tag}>, which is not read: {_INSTEAD[tag]}")
         else:
             document.unread.child(element)
         return iter(())
@@ -143,23 +132,23 @@ class Tree:
         self.document.unread.check(element)
         given = element.attributes.get("name", "")
         name = given + c.suffix if given else ""
-        if name and name in self._names:
-            raise ModelError(f"body {name!r} exists already; every body needs a name of its own", element.where)
+        if name and name in self.names:
+            raise element.error(f"body {name!r} exists already; every body needs a name of its own")
         at = c.at @ placed(element, self.document.settings, f"body {name!r}" if name else "a body")
         node = BodyNode(name, element, c.body, at, c.body.pose @ at)
         self.bodies.append(node)
         if name:
-            self._names.add(name)
+            self.names.add(name)
             self._remember("body", given, c)
         return node
 
     def _part(self, element: Element, c: _Context) -> None:
         tag, body = element.tag, c.body
         if body is self.world and tag in ("joint", "freejoint", "inertial"):
-            raise ModelError(f"the world has a <{tag}>; only bodies can have one", element.where)
+            raise element.error(f"the world has a <{tag}>; only bodies can have one")
         if c.replica and tag in ("joint", "freejoint"):
             why = f"a <{tag}> cannot be directly in a <replicate>; put it in a body"
-            raise ModelError(f"{body.what}: {why}", element.where)
+            raise element.error(f"{body.what}: {why}")
         given = element.attributes.get("name", "")
         part = Part(self.document.resolved(element, c.inherited), c.at, given + c.suffix if given else "")
         getattr(body, _LISTS[tag]).append(part)
@@ -173,10 +162,10 @@ class Tree:
     def _replicas(self, element: Element, c: _Context) -> Iterator[tuple[Element, _Context]]:
         count = required(element, "count").strip()
         if not re.fullmatch(r"\+?[0-9]{1,6}", count) or int(count) == 0:
-            raise ModelError(f'<replicate> has count="{count:.80}"; expected a positive integer', element.where)
+            raise element.error(f'<replicate> has count="{count:.80}"; expected a positive integer')
         settings, n = self.document.settings, int(count)
         if c.copies * n * max(1, len(element.children)) > MAX_PARTS:
-            raise ModelError(f"replicas make more than {MAX_PARTS:,} elements", element.where)
+            raise element.error(f"replicas make more than {MAX_PARTS:,} elements")
         offset = vector(element, "offset", 3, "a replicate", _ZERO)
         turn = euler_rotation(vector(element, "euler", 3, "a replicate", _ZERO), settings)
         step, at = Placement.of(turn, offset), c.at
@@ -191,15 +180,16 @@ class Tree:
         """Name the unnamed bodies by their number, as MuJoCo counts, and unnamed joints after their bodies."""
         sites = {part.name for body in self.bodies for part in body.sites}
         for k, body in enumerate(self.bodies):
-            body.name = body.name or _unique(f"body{k}", self._names, sites)
-        self._joint_names.update(part.name for body in self.bodies for part in body.joints)
+            body.name = body.name or unique(f"body{k}", self.names, sites)
+        self.joint_names.update(part.name for body in self.bodies for part in body.joints)
         for body in self.bodies:
             for k, part in enumerate(body.joints):
                 number = str(k + 1) if len(body.joints) > 1 else ""
-                part.name = part.name or self.unique_joint(f"{body.name}_joint{number}")
+                part.name = part.name or unique(f"{body.name}_joint{number}", self.joint_names)
 
 
-def _unique(name: str, taken: set[str], others: Collection[str] = ()) -> str:
+def unique(name: str, taken: set[str], others: Collection[str] = ()) -> str:
+    """Return a name that is not taken, made from this one, and take it."""
     while name in taken or name in others:
         name += "_"
     taken.add(name)
@@ -210,4 +200,4 @@ def _refuse_scaling(frame: Element) -> None:
     for attribute in ("scale", "massscale"):
         if any(word != "1" for word in frame.attributes.get(attribute, "").split()):
             why = f"a <frame> has {attribute}, which is not read"
-            raise ModelError(f"{why}: load it in MuJoCo, which scales, and save it", frame.where)
+            raise frame.error(f"{why}: load it in MuJoCo, which scales, and save it")

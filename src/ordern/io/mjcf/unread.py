@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...errors import ModelError, close_names
+from ...errors import close_names
 from ...model import ModelBuilder
 from ..grammar import note_kinds
 from ..spelling import CUTOFF
@@ -132,4 +132,4 @@ def _refuse_misspelt(name: str, known: list[str] | tuple[str, ...], kind: str, e
     close = close_names(name, tuple(known), 1, CUTOFF)
     if close and name not in known:
         of = f" of <{element.tag}>" if kind == "attribute" else ""
-        raise ModelError(f"unknown {kind} {name!r}{of}; did you mean {close[0]!r}?", element.where)
+        raise element.error(f"unknown {kind} {name!r}{of}; did you mean {close[0]!r}?")

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...errors import ModelError
 from ...joints import Fixed, Free, Joint
 from ...model import Model, ModelBuilder, Note, Placement
 from ..grammar import note_unread
@@ -87,7 +86,7 @@ def _build(root: Element, cut: Sequence[str]) -> ModelBuilder:
         for link, element in scope.links.items()
     }
     if not places:
-        raise ModelError(f"{name!r} has no <link>", world.element.where)
+        raise world.element.error(f"{name!r} has no <link>")
     joints = [read_joint(scope, element) for scope in scopes for element in scope.joints.values()]
     moving = [joint for joint in joints if joint.kind != "gearbox"]
     static = [scope.full(link) for scope in scopes if scope.static for link in scope.links]
@@ -148,7 +147,7 @@ def _gravity(world: Scope) -> tuple[float, ...]:
 
 def _refuse_extensions(scope: Scope) -> None:
     for element in scope.element.all("drake:joint"):
-        raise ModelError("<drake:joint> is an extension of SDF that is not read; use <joint>", element.where)
+        raise element.error("<drake:joint> is an extension of SDF that is not read; use <joint>")
 
 
 def _add_roots(builder: _SdfBuilder, tree: Tree, static: list[str], places: dict[str, Placement]) -> None:
@@ -171,31 +170,17 @@ def _add_joints(
         joint = joints[k]
         where = joint.element.where
         parent, child = (joint.child, joint.parent) if reverse else (joint.parent, joint.child)
-        builder.joint(
-            joint.name,
-            joint_type(joint, places[child], reverse=reverse),
-            parent,
-            child,
-            at=places[parent].inverse @ places[child],
-            where=where,
-            mimic=mimic_of(joint, leaders, remarks),
-            **coefficients(joint, remarks, reverse=reverse),
-        )
+        type, at = joint_type(joint, places[child], reverse=reverse), places[parent].inverse @ places[child]
+        terms, mimic = coefficients(joint, remarks, reverse=reverse), mimic_of(joint, leaders, remarks)
+        builder.joint(joint.name, type, parent, child, at=at, where=where, mimic=mimic, **terms)
         if reverse:
             remarks.add("joints that carry their parents", repr(joint.name), where)
     for k in tree.loops:
         joint = joints[k]
         where = joint.element.where
-        builder.loop(
-            joint.name,
-            joint_type(joint, joint.at),
-            joint.parent,
-            joint.child,
-            at=places[joint.parent].inverse @ joint.at,
-            child_at=places[joint.child].inverse @ joint.at,
-            where=where,
-            **coefficients(joint, remarks),
-        )
+        type, ends = joint_type(joint, joint.at), (joint.parent, joint.child)
+        at, child_at = (places[end].inverse @ joint.at for end in ends)
+        builder.loop(joint.name, type, *ends, at=at, child_at=child_at, where=where, **coefficients(joint, remarks))
         mimic_of(joint, set(), remarks)
         remarks.add("joints that close loops", repr(joint.name), where)
 

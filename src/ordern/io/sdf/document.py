@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...errors import ModelError
 from ..attributes import required
 from ..includes import included_path
 from ..source import open_source
@@ -25,25 +24,23 @@ def read_document(root: Element) -> Scope:
     worlds = list(root.all("world"))
     if len(worlds) > 1:
         listed = ", ".join(repr(w.attributes.get("name", "")) for w in worlds)
-        raise ModelError(f"the document has {len(worlds)} worlds ({listed}); expected one", worlds[1].where)
+        raise worlds[1].error(f"the document has {len(worlds)} worlds ({listed}); expected one")
     inside = worlds[0] if worlds else root
     name = required(inside, "name") if worlds else ""
     world = Scope(name, inside, _version(root), "")
     _Reader(root).read_models(world, 0)
     if not world.models:
-        raise ModelError("the document has no <model>", inside.where)
+        raise inside.error("the document has no <model>")
     return world
 
 
 def _version(root: Element) -> tuple[int, int]:
     if root.tag != "sdf":
-        raise ModelError(f"the root element is <{root.tag}>; that of an SDF document is <sdf>", root.where)
+        raise root.error(f"the root element is <{root.tag}>; that of an SDF document is <sdf>")
     text = required(root, "version")
     major, _, minor = text.strip().partition(".")
     if not (major.isdigit() and minor.isdigit() and text.isascii()) or int(major) != 1 or int(minor) < 3:
-        raise ModelError(
-            f'<sdf> has version="{text:.20}"; SDF from 1.3 on is read, of which 1.12 is the latest', root.where
-        )
+        raise root.error(f'<sdf> has version="{text:.20}"; SDF from 1.3 on is read, of which 1.12 is the latest')
     return int(major), int(minor)
 
 
@@ -59,7 +56,7 @@ class _Reader:
     def read_models(self, scope: Scope, depth: int) -> None:
         """Give a scope the models that are in its element."""
         if depth > MAX_NESTING:
-            raise ModelError(f"models are nested more than {MAX_NESTING} deep", scope.element.where)
+            raise scope.element.error(f"models are nested more than {MAX_NESTING} deep")
         top = scope.element.tag != "model"
         inside = [e for e in scope.element.children if e.tag in ("model", "include")]
         for element in inside:
@@ -67,7 +64,7 @@ class _Reader:
             model, version, path = self._included(element) if included else (element, scope.version, self.open[-1])
             name = _name(element, model)
             if name in scope.models:
-                raise ModelError(f"{scope.what} has a second model {name!r}", element.where)
+                raise element.error(f"{scope.what} has a second model {name!r}")
             # The only model of a document needs no prefix before the names of its parts.
             prefix = "" if top and len(inside) == 1 else f"{scope.prefix}{name}::"
             inner = scope.models[name] = Scope(name, model, version, prefix)
@@ -82,21 +79,21 @@ class _Reader:
         """Return the model of another file, that file's version, and which file it is."""
         uri = text_of(include, "uri", "<include>")
         if include.attributes.get("merge", "false").strip().lower() not in ("false", "0"):
-            raise ModelError(f"<include merge=...> of {uri!r} is not read: {_INLINE}", include.where)
+            raise include.error(f"<include merge=...> of {uri!r} is not read: {_INLINE}")
         self.includes += 1
         if self.includes > MAX_INCLUDES:
-            raise ModelError(f"more than {MAX_INCLUDES} files are included", include.where)
+            raise include.error(f"more than {MAX_INCLUDES} files are included")
         if "://" in uri:
-            raise ModelError(f"{uri!r} is included from elsewhere, and nothing is fetched: {_INLINE}", include.where)
+            raise include.error(f"{uri!r} is included from elsewhere, and nothing is fetched: {_INLINE}")
         path = included_path(uri, include, include.source, self.main, _INLINE, "model.sdf")
         if path.resolve() in self.open:
-            raise ModelError(f"{uri!r} includes itself", include.where)
+            raise include.error(f"{uri!r} includes itself")
         source = open_source(path, [".sdf"])
         root = parse_xml(source.data, source.name)
         version = _version(root)
         models = list(root.all("model"))
         if len(models) != 1:
-            raise ModelError(f"{uri!r} is included and has {len(models)} models; expected one", root.where)
+            raise root.error(f"{uri!r} is included and has {len(models)} models; expected one")
         return models[0], version, path.resolve()
 
 

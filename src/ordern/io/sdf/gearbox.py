@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...errors import ModelError
 from ...model import ModelBuilder
 from .joint import SdfJoint
 from .text import number, text_of
@@ -36,10 +35,9 @@ def add_gearbox(builder: ModelBuilder, gearbox: SdfJoint, carrying: Iterable[Sdf
                     found.append((joint.name, np.sign(cosine) * (1.0 if forward else -1.0)))
                     break
         else:
-            raise ModelError(
+            raise gearbox.element.error(
                 f"{what} is a gearbox, but no revolute joint of the tree turns link {link!r} about its reference body "
-                f"{reference!r} and its own axis",
-                gearbox.element.where,
+                f"{reference!r} and its own axis"
             )
     (leader, one), (follower, other) = found
     ratio = number(gearbox.element, "gearbox_ratio", what, 1.0)

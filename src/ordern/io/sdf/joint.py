@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ModelError, unknown_name
+from ...errors import unknown_name
 from ...joints import Composite, Continuous, Fixed, Helical, Joint, Prismatic, Revolute, Spherical, Universal
 from ...model import Placement
 from ...records import dataclass
@@ -72,10 +72,10 @@ def read_joint(scope: Scope, element: Element) -> SdfJoint:
     what = f"joint {name!r}"
     kind = required(element, "type", what).lower()
     if kind not in _AXES:
-        raise ModelError(str(unknown_name("joint type", kind, _AXES, what)), element.where)
+        raise element.error(str(unknown_name("joint type", kind, _AXES, what)))
     ends = {role: _end(scope, element, role, what) for role in ("parent", "child")}
     if ends["parent"] == ends["child"]:
-        raise ModelError(f"{what} connects {ends['parent']!r} with itself", element.where)
+        raise element.error(f"{what} connects {ends['parent']!r} with itself")
     at = scope.at @ scope.place_element(element, text_of(element, "child", what), what)
     axes = tuple(_axis(scope, element, tag, at, what) for tag in _AXES[kind])
     pitch = _pitch(element, what) if kind == "screw" else 0.0
@@ -150,7 +150,7 @@ def _end(scope: Scope, element: Element, role: str, what: str) -> str:
     """Return the link at one end of a joint."""
     name = text_of(element, role, what)
     if role == "child" and name == WORLD and WORLD not in scope.links:
-        raise ModelError(f"{what} has the world as its child; swap its parent and child", element.where)
+        raise element.error(f"{what} has the world as its child; swap its parent and child")
     return scope.link_of(name, element.only(role, what) or element, f"{what}, its {role}")
 
 
@@ -158,12 +158,12 @@ def _axis(scope: Scope, element: Element, tag: str, at: Placement, what: str) ->
     """Return the axis of a joint, a unit vector in the world."""
     axis = element.only(tag, what)
     if axis is None:
-        raise ModelError(f"{what} has no <{tag}>; expected <{tag}><xyz>...</xyz></{tag}>", element.where)
+        raise element.error(f"{what} has no <{tag}>; expected <{tag}><xyz>...</xyz></{tag}>")
     xyz = axis.only("xyz", what)
     given = np.array((0.0, 0.0, 1.0) if xyz is None or not xyz.text else numbers(xyz, (3,), what))
     length = math.hypot(*given.tolist())
     if not 0.0 < length < math.inf:
-        raise ModelError(f"{what}: <{tag}> has no direction: it is {given.tolist()}", (xyz or axis).where)
+        raise (xyz or axis).error(f"{what}: <{tag}> has no direction: it is {given.tolist()}")
     frame = xyz.attributes.get("expressed_in", "") if xyz is not None else ""
     # Up to version 1.4 axes are in the model's frame, up to 1.6 if they say so, from 1.7 on in any frame.
     if scope.version < (1, 7) and flag(axis, "use_parent_model_frame", what, scope.version < (1, 5)):
@@ -182,7 +182,7 @@ def _pitch(element: Element, what: str) -> float:
         return 1.0
     pitch = number(element, "thread_pitch", what, 1.0)  # radians per metre, positive for a left-handed thread
     if pitch == 0.0:
-        raise ModelError(f"{what}: <thread_pitch>, in radians per metre, must not be zero", old.where)
+        raise old.error(f"{what}: <thread_pitch>, in radians per metre, must not be zero")
     return -2.0 * math.pi / pitch
 
 

@@ -47,14 +47,13 @@ def add_link(builder: ModelBuilder, scope: Scope, link: Element, remarks: Remark
 
 def _inertial(builder: ModelBuilder, name: str, link: Element, inertial: Element, what: str) -> None:
     if inertial.attributes.get("auto", "false").strip().lower() not in ("false", "0", ""):
-        raise ModelError(
+        raise inertial.error(
             f"{what}: its inertia is to be computed from its shapes (auto), which is not done here; write it down, as "
-            "`gz sdf --print file.sdf --expand-auto-inertials` does",
-            inertial.where,
+            "`gz sdf --print file.sdf --expand-auto-inertials` does"
         )
     at, pose = pose_of(inertial, what)
     if relative_to(pose):
-        raise ModelError(f"{what}: the <pose> of an <inertial> is relative to its link alone", (pose or inertial).where)
+        raise (pose or inertial).error(f"{what}: the <pose> of an <inertial> is relative to its link alone")
     m = number(inertial, "mass", what, 1.0)
     inertia = inertial.only("inertia", what)
     usual = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
@@ -75,17 +74,9 @@ def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element,
         at = scope.place(home, link, what).inverse @ scope.place_element(element, home, what)
     if form.tag == "plane":
         at = at @ _upright(form, what)
-    builder.shape(
-        body,
-        form.tag,
-        _size(form, what),
-        at=at,
-        file=text_of(form, "uri", what) if form.tag == "mesh" else "",
-        role=element.tag,
-        color=_color(element, what),
-        name=own,
-        where=element.where,
-    )
+    size, color, where = _size(form, what), _color(element, what), element.where
+    file = text_of(form, "uri", what) if form.tag == "mesh" else ""
+    builder.shape(body, form.tag, size, at=at, file=file, role=element.tag, color=color, name=own, where=where)
 
 
 def _size(form: Element, what: str) -> tuple[float, ...]:
@@ -104,7 +95,7 @@ def _upright(plane: Element, what: str) -> Placement:
     try:
         axis = unit_axis((x, y, z))
     except ModelError:
-        raise ModelError(f"{what}: the normal of its plane must have a direction", normal.where) from None
+        raise normal.error(f"{what}: the normal of its plane must have a direction") from None
     return Placement() if axis == (0.0, 0.0, 1.0) else Placement.of(turned_frame(axis), (0.0, 0.0, 0.0))
 
 

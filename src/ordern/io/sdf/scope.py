@@ -6,7 +6,7 @@ b in the nested model a, and `__model__` the model's own frame. See http://sdfor
 
 from __future__ import annotations
 
-from ...errors import ModelError, unknown_name
+from ...errors import unknown_name
 from ...model import Placement
 from ..attributes import required
 from ..xml import Element
@@ -48,9 +48,9 @@ class Scope:
             name = required(element, "name", self.what)
             if name in found:
                 first = f"the first is in line {found[name].line}"
-                raise ModelError(f"{self.what} has a second {tag} {name!r} ({first})", element.where)
+                raise element.error(f"{self.what} has a second {tag} {name!r} ({first})")
             if name == WORLD and self.version >= (1, 7):
-                raise ModelError(f"a {tag} is called 'world', which is reserved; give it another name", element.where)
+                raise element.error(f"a {tag} is called 'world', which is reserved; give it another name")
             found[name] = element
         return found
 
@@ -66,7 +66,7 @@ class Scope:
         while name not in self._placed:
             if name in seen:
                 ring = " -> ".join([*(n for n, _ in chain[[n for n, _ in chain].index(name) :]), name])
-                raise ModelError(f"{what}: poses are relative to each other in a circle: {ring}", user.where)
+                raise user.error(f"{what}: poses are relative to each other in a circle: {ring}")
             seen.add(name)
             reference, step, user, what = self._step(name, user, what)
             chain.append((name, step))
@@ -87,9 +87,7 @@ class Scope:
         if element is None:
             if name in self.models:
                 return self._model_step(self.models[name])
-            outer, _, inner = name.partition("::")
-            if not inner or outer not in self.models:
-                raise ModelError(str(unknown_name("frame", name, self.names(), what)), user.where)
+            outer, inner = self._nested(name, "frame", user, what)
             return outer, self.models[outer].place(inner, user, what), user, what
         what = f"{kind} {self.full(name)!r}"
         step, pose = pose_of(element, what)
@@ -113,9 +111,7 @@ class Scope:
             if (name == WORLD and WORLD not in self.links) or (name == MODEL and self.static):
                 return WORLD
             if name in seen:
-                raise ModelError(
-                    f"{what}: frames are attached to each other in a circle, by way of {name!r}", user.where
-                )
+                raise user.error(f"{what}: frames are attached to each other in a circle, by way of {name!r}")
             seen.add(name)
             kind, element = self._find(name)
             if kind == "link":
@@ -129,9 +125,7 @@ class Scope:
             elif name in self.models:
                 return self.models[name].link_of(MODEL, user, what)
             else:
-                outer, _, inner = name.partition("::")
-                if not inner or outer not in self.models:
-                    raise ModelError(str(unknown_name("link or frame", name, self.names(), what)), user.where)
+                outer, inner = self._nested(name, "link or frame", user, what)
                 return self.models[outer].link_of(inner, user, what)
 
     def canonical(self, user: Element, what: str) -> str:
@@ -139,7 +133,7 @@ class Scope:
         for name in (self.element.attributes.get("canonical_link"), *self.links, *self.models):
             if name:
                 return name
-        raise ModelError(f"{what}: {self.what} has no link", user.where)
+        raise user.error(f"{what}: {self.what} has no link")
 
     def _find(self, name: str) -> tuple[str, Element | None]:
         for kind, parts in (("link", self.links), ("frame", self.frames), ("joint", self.joints)):
@@ -147,6 +141,10 @@ class Scope:
                 return kind, parts[name]
         return "", None
 
-    def names(self) -> list[str]:
-        """Return all names of frames in this scope."""
-        return [*self.links, *self.frames, *self.joints, *self.models, self._own]
+    def _nested(self, name: str, kind: str, user: Element, what: str) -> tuple[str, str]:
+        """Return the parts of a name `model::inner`; raise if there is no such model."""
+        outer, _, inner = name.partition("::")
+        if not inner or outer not in self.models:
+            names = [*self.links, *self.frames, *self.joints, *self.models, self._own]
+            raise user.error(str(unknown_name(kind, name, names, what)))
+        return outer, inner

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from ...errors import ModelError
 from ...model import Placement
 from ..attributes import from_quaternion, parsed
 from ..xml import Element
@@ -20,7 +19,7 @@ def text_of(element: Element, tag: str, what: str) -> str:
     child = element.only(tag, what)
     if child is None or not child.text:
         fault = f"has no <{tag}>" if child is None else f"has an empty <{tag}>"
-        raise ModelError(f"{what} {fault}; expected <{tag}>...</{tag}>", (child or element).where)
+        raise (child or element).error(f"{what} {fault}; expected <{tag}>...</{tag}>")
     return child.text
 
 
@@ -37,7 +36,7 @@ def numbers(element: Element, counts: tuple[int, ...], what: str, *, infinite: b
     try:
         return parsed(element.text, counts, infinite=infinite)
     except ValueError as e:
-        raise ModelError(f"{what}: <{element.tag}> is {element.text!r:.80}; {e}", element.where) from None
+        raise element.error(f"{what}: <{element.tag}> is {element.text!r:.80}; {e}") from None
 
 
 def flag(element: Element, tag: str, what: str, default: bool = False) -> bool:
@@ -48,9 +47,8 @@ def flag(element: Element, tag: str, what: str, default: bool = False) -> bool:
 
 def relative_to(pose: Element | None) -> str:
     """Return the frame that a pose is relative to, or "". Before version 1.7 the attribute is called frame."""
-    if pose is None:
-        return ""
-    return pose.attributes.get("relative_to") or pose.attributes.get("frame") or ""
+    given = pose.attributes if pose else {}
+    return given.get("relative_to") or given.get("frame") or ""
 
 
 def pose_of(element: Element, what: str) -> tuple[Placement, Element | None]:
@@ -63,13 +61,10 @@ def pose_of(element: Element, what: str) -> tuple[Placement, Element | None]:
         px, py, pz, x, y, z, w = numbers(pose, (7,), what)
         length = math.hypot(x, y, z, w)
         if not 1e-6 < length < math.inf:
-            raise ModelError(f"{what}: the quaternion of <pose> has length {length:g}; expected 1", pose.where)
+            raise pose.error(f"{what}: the quaternion of <pose> has length {length:g}; expected 1")
         return from_quaternion((w, x, y, z), (px, py, pz)), pose
     if given != "euler_rpy":
-        raise ModelError(
-            f"{what}: <pose> has rotation_format={given!r}; expected euler_rpy or quat_xyzw",
-            pose.where,
-        )
+        raise pose.error(f"{what}: <pose> has rotation_format={given!r}; expected euler_rpy or quat_xyzw")
     x, y, z, *rpy = numbers(pose, (6,), what)
     degrees = pose.attributes.get("degrees")
     if degrees and _truth(degrees, "degrees", pose, what):
@@ -80,5 +75,5 @@ def pose_of(element: Element, what: str) -> tuple[Placement, Element | None]:
 def _truth(text: str, name: str, element: Element, what: str) -> bool:
     word = text.strip().lower()
     if word not in _TRUE + _FALSE:
-        raise ModelError(f"{what}: {name} is {text!r:.80}; expected true or false", element.where)
+        raise element.error(f"{what}: {name} is {text!r:.80}; expected true or false")
     return word in _TRUE

@@ -97,10 +97,9 @@ def _check_cut(joint: SdfJoint, touching: dict[str, list[int]], joints: Sequence
     found = _piece(joint.parent, touching, joints)
     if joint.child in found or (found & still and _piece(joint.child, touching, joints) & still):
         return
-    raise ModelError(
+    raise joint.element.error(
         f"cut: {joint.what} cannot close a loop, since without it (and what else is cut) nothing connects "
-        f"{joint.parent!r} and {joint.child!r}",
-        joint.element.where,
+        f"{joint.parent!r} and {joint.child!r}"
     )
 
 
