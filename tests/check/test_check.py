@@ -59,12 +59,12 @@ def test_a_good_robot_has_no_findings() -> None:
 
 CASES: list[tuple[str, str, Callable[[], on.Builder], str]] = [
     ("inertia-negative", "error", lambda: arm(inertia=(0.01, -0.02, 0.01)), "-0.02, 0.01, 0.01"),
-    ("inertia-negative", "error", lambda: arm(inertia=(1e-3, 1e-3, 1e-3, 2e-3, 0, 0)), "none can be below zero"),
+    ("inertia-negative", "error", lambda: arm(inertia=(1e-3, 1e-3, 1e-3, 2e-3, 0, 0)), "a moment cannot be below zero"),
     ("inertia-triangle", "error", lambda: arm(inertia=(0.01, 0.01, 0.03)), "here it is 1.5 times that"),
     ("inertia-triangle", "error", lambda: arm(inertia=(0, 0, 0.03)), "no body turns heavily about one axis"),
     ("inertia-all-equal", "error", lambda: arm(inertia=(1e-6,) * 6), "nine entries are all 1e-06"),
     ("inertia-singular", "info", lambda: arm(inertia=(0, 0, 0)), "counts as a point mass"),
-    ("inertia-singular", "warning", lambda: arm(inertia=(0.01, 0.01, 0)), "none about one axis"),
+    ("inertia-singular", "warning", lambda: arm(inertia=(0.01, 0.01, 0)), "there is no inertia about one axis"),
     ("inertia-too-large", "warning", lambda: arm(inertia=(2e4, 2e4, 2e4)), "are within 0.4 m"),
     ("inertia-too-large", "warning", lambda: bare(1.0, 1e4), "100 m from its centre; few bodies of robots are as"),
     ("inertia-too-large", "warning", lambda: bare(2.0, 15.0, com=(0.15, 0, 0)), "2.74 m from its centre; its joints"),
@@ -237,7 +237,7 @@ def test_couplings() -> None:
     b.couple("gear", "a_joint", "hinge", (0.5, 0.0), "f:3").couple("lock", "a_joint", None, (0.0,))
     found = codes(b)
     assert found["coupling-open"].where == found["coupling-constant"].where == "f:3"
-    assert "wants joint 'a_joint' at 0.5" in found["coupling-open"].message
+    assert "requires joint 'a_joint' at 0.5" in found["coupling-open"].message
     assert "to 'hinge' by the ratio 0" in found["coupling-constant"].message
 
 

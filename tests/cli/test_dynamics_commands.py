@@ -331,8 +331,8 @@ FILES = {
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["inverse", "pendulum.urdf"], "where to?"),
-        (["inverse", "pendulum.urdf", "--to", "1"], "how long?"),
+        (["inverse", "pendulum.urdf"], "the end is not given: give --to"),
+        (["inverse", "pendulum.urdf", "--to", "1"], "the duration is not given: give --duration"),
         (
             ["inverse", "pendulum.urdf", "--to", "1,2", "--duration", "1"],
             "--to has 2 numbers, 'pendulum' needs 1: swing",

@@ -346,7 +346,7 @@ class TestMjcf:
         text = to_mjcf(robot)
         model = mujoco.MjModel.from_xml_string(text)
         assert model.nbody == 3
-        assert "body 'a' has no mass; MuJoCo wants some" in text
+        assert "body 'a' has no mass; MuJoCo requires some" in text
         assert_mujoco_agrees(robot, model)
 
     def test_a_rod_and_a_point_have_enough_inertia(self) -> None:

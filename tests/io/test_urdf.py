@@ -286,7 +286,8 @@ class TestShapes:
         assert [(s.kind, s.size, s.color) for s in model.shapes] == [("sphere", (1.0,), None), ("sphere", (2.0,), None)]
         assert [str(n) for n in model.notes] == [
             "<string>:5: shapes that are left out: link 'tip': <visual> has no <geometry>; expected <geometry> with a "
-            "shape in it, link 'tip': its <visual> has none of the shapes box, sphere, cylinder, capsule, mesh, "
+            "shape in it, link 'tip': its <visual> has no known shape; expected one of box, sphere, "
+            "cylinder, capsule, mesh, "
             "link 'tip': <mesh> has no filename; expected <mesh filename=\"...\">, "
             "link 'tip': <box> has size=\"1 2\"; expected 3 finite numbers separated by spaces",
             "<string>:9: materials that are not defined: 'gold' of link 'tip'",

@@ -32,7 +32,7 @@ def inertia_negative(s: Subject, k: int, b: Body) -> str:
     least, _, most = s.principal[k]
     if least >= -_ROUNDING * abs(most) or _all_equal(b):
         return ""
-    return f"has {_moments(s, k)}; none can be below zero"
+    return f"has {_moments(s, k)}; a moment cannot be below zero"
 
 
 @body_check("inertia-triangle", "error", _INERTIA_ADVICE)
@@ -65,7 +65,7 @@ def inertia_missing(s: Subject, k: int, b: Body) -> str:
 def inertia_singular(s: Subject, k: int, b: Body) -> str:
     """Find moving bodies with mass but without inertia about some axis."""
     line = _singular(s, k, b) and s.principal[k][2] != 0.0
-    return f"has {_moments(s, k)}: none about one axis" if line else ""
+    return f"has {_moments(s, k)}: there is no inertia about one axis" if line else ""
 
 
 @body_check("inertia-too-large", "warning", _UNITS_ADVICE)

@@ -90,7 +90,7 @@ def coupling_open(s: Subject) -> Iterator[Finding]:
         value = c.coefficients[0] if c.coefficients else 0.0  # at the neutral position the other coordinate is zero
         if abs(value) > 1e-6:
             joint = s.model.joints[c.joint].name
-            why = f"coupling {c.name!r} wants joint {joint!r} at {value:.4g} in the neutral position"
+            why = f"coupling {c.name!r} requires joint {joint!r} at {value:.4g} in the neutral position"
             advice = "start from a position that meets it, not from `neutral()`"
             yield Finding("info", "coupling-open", c.name, why, advice, c.where)
 

@@ -51,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
     from ..simulate.run.progress import Bar
 
     robots = args.robots or list(_USUAL)
-    bar, told = Bar(), []
+    bar, data = Bar(), []
     for k, source in enumerate(robots):
         robot = _quiet(loaded(args, source))
-        told.append(_measured(robot, args.batch, args.rounds, partial(_shown, bar, k, len(robots))))
-    notes = (f"{found['robot']}: {text}" for found in told for text in found["notes"])
-    show(args, told, [line for found in told for line in _lines(found)], notes)
+        data.append(_measured(robot, args.batch, args.rounds, partial(_shown, bar, k, len(robots))))
+    notes = (f"{found['robot']}: {text}" for found in data for text in found["notes"])
+    show(args, data, [line for found in data for line in _lines(found)], notes)
     return 0
 
 
@@ -81,11 +81,11 @@ def _measured(robot: Robot, batch: int, rounds: int, progress: Callable[[float],
         states = _states(robot, question, batch)
         one = tuple(x[0].copy() for x in states)
         mine = getattr(robot, question)(*one)
-        ask = getattr(robot, question)  # a compiled function after the first call
+        function = getattr(robot, question)  # a compiled function after the first call
         contestants: dict[str, Call | None] = {
-            "batch": partial(ask, *states, threads=1),
-            "batch_all_cores": partial(ask, *states),
-            "call": partial(ask, *one),
+            "batch": partial(function, *states, threads=1),
+            "batch_all_cores": partial(function, *states),
+            "call": partial(function, *one),
         }
         for name, peer in others.items():
             answer = peer.answer(question, one)

@@ -35,15 +35,15 @@ def run(args: argparse.Namespace) -> int:
 
     directory = cache.cache_directory()
     place = str(directory) if directory else ""
-    told: dict[str, Any] = {"path": place}
+    data: dict[str, Any] = {"path": place}
     lines = [place]
     if args.action == "clear":
-        told["removed"] = cache.clear()
-        lines = [f"removed {told['removed']} compiled functions from {place}"]
+        data["removed"] = cache.clear()
+        lines = [f"removed {data['removed']} compiled functions from {place}"]
     elif args.action == "show":
         found = cache.entries()
-        told["bytes"] = size = sum(entry.size for entry in found)
-        told["entries"] = [{"robot": e.robot, "question": e.question, "bytes": e.size} for e in found]
+        data["bytes"] = size = sum(entry.size for entry in found)
+        data["entries"] = [{"robot": e.robot, "question": e.question, "bytes": e.size} for e in found]
         limit = cache.limit() / 1e6
         lines = [f"{place}: {len(found)} compiled functions, {size / 1e6:.1f} MB of at most {limit:g} MB"]
         if directory and directory.exists() and not cache.usable():
@@ -53,5 +53,5 @@ def run(args: argparse.Namespace) -> int:
             robots.setdefault(entry.robot, []).append(entry.size)
         rows = [(name, str(len(sizes)), f"{sum(sizes) / 1e6:.2f}") for name, sizes in sorted(robots.items())]
         lines += table([("robot", "functions", "MB"), *rows], right=(1, 2), head=True) if rows else []
-    show(args, told, lines if directory else ["the cache is turned off (ORDERN_CACHE)"])
+    show(args, data, lines if directory else ["the cache is turned off (ORDERN_CACHE)"])
     return 0

@@ -76,8 +76,8 @@ def examine(source: str, *, floating: bool = False, loops: str | None = None) ->
         except OrdernError as e:
             report = _unloaded(name, e)
     # A ModelWarning has the notes of the loader, which are findings already.
-    told = [str(w.message) for w in caught if not issubclass(w.category, ModelWarning)]
-    warned = (Finding("warning", "load", "", message) for message in told)
+    data = [str(w.message) for w in caught if not issubclass(w.category, ModelWarning)]
+    warned = (Finding("warning", "load", "", message) for message in data)
     return Report(report.robot, (*warned, *report.findings), report.source or name)
 
 

@@ -72,9 +72,9 @@ def run(args: argparse.Namespace) -> int:
     for text in losses.notes:
         note(text)
     if not stdout:
-        told = {"robot": robot.name, "output": str(out), "bodies": len(robot.bodies), "nq": robot.nq, "nv": robot.nv}
-        told |= {"left_out": losses.left_out, "notes": losses.notes}
-        show(args, told, [f"{out}: {robot.name}, {len(robot.bodies)} bodies, nv {robot.nv}"])
+        data = {"robot": robot.name, "output": str(out), "bodies": len(robot.bodies), "nq": robot.nq, "nv": robot.nv}
+        data |= {"left_out": losses.left_out, "notes": losses.notes}
+        show(args, data, [f"{out}: {robot.name}, {len(robot.bodies)} bodies, nv {robot.nv}"])
     return 0
 
 

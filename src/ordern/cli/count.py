@@ -59,11 +59,8 @@ def _pieces(counts: PieceCounts) -> list[str]:
     rows.append(("all that is done once", "", "", *_numbers(counts.once)))
     if counts.steps:
         rows.append(("all of one step", "", "", *_numbers(counts.each_step)))
-    return [
-        f"{counts.question} by {counts.method!r} computes other functions, {each}:",
-        *table(rows),
-        "What is done to vectors and dense matrices between them is not counted.",
-    ]
+    title = f"{counts.question} by {counts.method!r} computes other functions, {each}:"
+    return [title, *table(rows), "Operations on vectors and dense matrices between them are not counted."]
 
 
 def _numbers(counts: Counts) -> tuple[str, ...]:

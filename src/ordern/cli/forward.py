@@ -70,10 +70,8 @@ def run(args: argparse.Namespace) -> int:
         lines = figures(("joint", "v", "tau", "acceleration"), zip(names, each, strict=True), digits=10)
     else:
         rows = ((name, (x.min(), x.max(), (x**2).mean() ** 0.5)) for name, x in zip(names, a.T, strict=True))
-        lines = [
-            f"{robot.name}: accelerations of {len(a)} states",
-            *figures(("joint", "least", "largest", "rms"), rows),
-        ]
+        title = f"{robot.name}: accelerations of {len(a)} states"
+        lines = [title, *figures(("joint", "least", "largest", "rms"), rows)]
     about = {"robot": robot.name, "method": method, "joints": names, "notes": notes}
     show(args, {**about, **arrays, "output": args.out}, lines, notes)
     bad = ~np.isfinite(a)

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     robot = loaded(args)
     t, q, v, a, notes = _motion(args, robot)
     method = args.method or "newton-euler"
-    robot.kernel("inverse_dynamics", method)  # an unknown name is told before all else
+    robot.kernel("inverse_dynamics", method)  # raises first of all if the name is unknown
     tau = robot.inverse_dynamics(q, v, a, method=method)
     if not args.no_passive:
         passive = robot.passive_force(q, v)
@@ -84,9 +84,9 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         result.plot("q", "tau", save=args.plot)
     rows = _summary(result)
-    told = {"robot": robot.name, "method": method, "samples": len(result), "duration": result.duration, "joints": rows}
-    told |= {"exceeded": found, "notes": notes, "output": args.out, "plot": args.plot}
-    show(args, told, _lines(result, method, rows), notes)
+    data = {"robot": robot.name, "method": method, "samples": len(result), "duration": result.duration, "joints": rows}
+    data |= {"exceeded": found, "notes": notes, "output": args.out, "plot": args.plot}
+    show(args, data, _lines(result, method, rows), notes)
     for x in found:
         print(f"ordern: warning: {x}", file=sys.stderr)
     return int(bool(found) and args.strict)
@@ -119,7 +119,7 @@ def _consistent(args: argparse.Namespace) -> None:
     if spline and not args.motion:
         raise UsageError("a spline goes through points: give them by --motion FILE, with columns t and q.<joint>")
     if not args.motion and args.end is None:
-        raise UsageError("where to? give --to, or a motion by --motion FILE")
+        raise UsageError("the end is not given: give --to, or a motion by --motion FILE")
     if args.trajectory != "trapezoidal":
         for option, value in (("--velocity", args.velocity), ("--acceleration", args.acceleration)):
             if value is not None:
@@ -146,7 +146,7 @@ def _trajectory(args: argparse.Namespace, robot: Robot) -> Trajectory:
         velocity = None if args.velocity is None else gain(args.velocity, robot, "--velocity")
         return trajectories.trapezoidal(robot, start, end, args.duration, acceleration=acceleration, velocity=velocity)
     if args.duration is None:
-        raise UsageError("how long? give --duration, in seconds")
+        raise UsageError("the duration is not given: give --duration, in seconds")
     make: Any = getattr(trajectories, (args.trajectory or "cycloidal").replace("-", "_"))
     made: Trajectory = make(robot, start, end, args.duration)
     return made
@@ -179,7 +179,6 @@ def _lines(result: Result, method: str, rows: list[dict[str, Any]]) -> list[str]
     cells = [("joint", "peak", "at", "rms", "limit", "")]
     for row in rows:
         limit = f"{row['limit']:.6g}" if math.isfinite(row["limit"]) else "-"
-        cells.append(
-            (row["name"], f"{row['peak']:.6g}", f"{row['time']:.4g} s", f"{row['rms']:.6g}", limit, row["unit"])
-        )
+        numbers = f"{row['peak']:.6g}", f"{row['time']:.4g} s", f"{row['rms']:.6g}"
+        cells.append((row["name"], *numbers, limit, row["unit"]))
     return [title, *table(cells, right=(1, 2, 3, 4), head=True)]

@@ -41,7 +41,7 @@ def read(path: str, robot: Robot, bare: str, partial: tuple[str, ...] = ()) -> T
 
 
 def saved(path: str, robot: Robot | None, how: str) -> Result:
-    """Read a motion with its robot: this one, or the one in the file. `how` tells in errors how to give a robot."""
+    """Read a motion with its robot: this one, or the one in the file. `how` is the way to give a robot, for errors."""
     from .. import load_result
 
     try:

@@ -41,7 +41,7 @@ def peers(robot: Robot) -> tuple[dict[str, Any], list[str]]:
         except ImportError:
             notes.append(f"{cls.name} is not installed: pip install {cls.package}")
         except (OrdernError, ValueError, RuntimeError, AssertionError) as e:
-            notes.append(f"{cls.name} cannot have {robot.name!r}: {str(e).splitlines()[0][:160]}")
+            notes.append(f"{cls.name} cannot load {robot.name!r}: {str(e).splitlines()[0][:160]}")
     return found, notes
 
 
@@ -57,15 +57,14 @@ class Pinocchio:
     name, package = "Pinocchio", "pin"
 
     def __init__(self, robot: Robot) -> None:
-        pinocchio: Any = import_module("pinocchio")
-        self.pin = pinocchio
-        self.version = str(pinocchio.__version__)
-        self.model = pinocchio.buildModelFromXML(robot.to_urdf(lossy=True))
+        self.pin: Any = import_module("pinocchio")
+        self.version = str(self.pin.__version__)
+        self.model = self.pin.buildModelFromXML(robot.to_urdf(lossy=True))
         self.model.gravity.linear = np.array(robot.gravity)
         self.converter = convert(robot, self.model)
         armature = np.array([x for c in robot.independent for x in c.armature])
         self.model.armature = self.converter.to_peer(robot.neutral(), armature)[1]
-        self.pool = pinocchio.ModelPool(self.model, 1)
+        self.pool = self.pin.ModelPool(self.model, 1)
         self.data = self.model.createData()
 
     def answer(self, question: str, state: tuple[Array, ...]) -> Array | None:

@@ -69,9 +69,9 @@ def run(args: argparse.Namespace) -> int:
     fine = ~rolled.diverged
     ends = rolled.q[fine, -1, :].astype(np.float64), rolled.v[fine, -1, :].astype(np.float64)
     rows = _statistics(robot, *ends) if fine.any() else []
-    told = {"robot": robot.name, "method": args.method, "batch": args.batch, "steps": args.steps, "dt": args.dt}
-    told |= {"seconds": seconds, "states_per_second": rate, "diverged": lost, "final": rows, "output": args.out}
-    show(args, told, _lines(args, robot, seconds, rate, rows))
+    data = {"robot": robot.name, "method": args.method, "batch": args.batch, "steps": args.steps, "dt": args.dt}
+    data |= {"seconds": seconds, "states_per_second": rate, "diverged": lost, "final": rows, "output": args.out}
+    show(args, data, _lines(args, robot, seconds, rate, rows))
     if lost:
         first = int(np.flatnonzero(~fine)[0])
         at = rolled.t[rolled.diverged_at[first]]
@@ -106,20 +106,20 @@ def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
     every = _every(args)
     options: dict[str, Any] = {"method": args.method, "dynamics": args.dynamics, "threads": args.threads}
 
-    def ask(first: int, end: int, steps: int, every: int) -> Rollout:
+    def roll(first: int, end: int, steps: int, every: int) -> Rollout:
         return robot.rollout(q0[first:end], v0[first:end], tau, steps, args.dt, every=every, **options)
 
     few = min(args.batch, 64), min(args.steps, 20)
-    ask(0, few[0], few[1], few[1])  # compiles
+    roll(0, few[0], few[1], few[1])  # compiles
     begun = time.perf_counter()
-    ask(0, few[0], few[1], few[1])
+    roll(0, few[0], few[1], few[1])
     guess = (time.perf_counter() - begun) * (args.batch / few[0]) * (args.steps / few[1])
     pieces = max(1, min(args.batch // 512, int(guess / _PIECE)))
     edges = np.linspace(0, args.batch, pieces + 1).astype(int)
     bar, found = Bar() if pieces > 1 else None, []
     begun = time.perf_counter()
     for k in range(pieces):
-        found.append(ask(int(edges[k]), int(edges[k + 1]), args.steps, every))
+        found.append(roll(int(edges[k]), int(edges[k + 1]), args.steps, every))
         if bar:
             bar((k + 1) / pieces)
     seconds = time.perf_counter() - begun

@@ -25,7 +25,7 @@ def table(
 ) -> list[str]:
     """Return the lines of a table. Columns in `right` are set flush right, and the first row is bold if it is a `head`.
 
-    Of more rows than `most`, besides the head, the last line tells how many are not shown.
+    At most `most` rows are shown, besides the head; the last line then has the number of the others.
     """
     shown = rows[: None if most is None else most + head]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]

@@ -82,10 +82,8 @@ def vector(text: str | None, robot: Robot, kind: str, option: str, source: str =
     else:
         x = np.array([_number(item, option, where) for item, where in items])
         if len(x) != len(names):
-            raise UsageError(
-                f"{option} has {len(x)} numbers, {robot.name!r} needs {len(names)}: {some(names, 12)}",
-                text[1:] if text.startswith("@") else "",
-            )
+            why = f"{option} has {len(x)} numbers, {robot.name!r} needs {len(names)}: {some(names, 12)}"
+            raise UsageError(why, text[1:] if text.startswith("@") else "")
     return _on_the_manifold(x, robot, option) if kind == "q" else x
 
 

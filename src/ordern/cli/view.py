@@ -59,11 +59,11 @@ def run(args: argparse.Namespace) -> int:
         viewer = show(robot, motion, q=q, wait=False, origins=args.origin or (), **options)
     if viewer is None:
         size = Path(args.save).stat().st_size
-        told: dict[str, Any] = {"robot": robot.name, "output": args.save, "bytes": size}
-        print(to_json(told) if args.json else f"{args.save}: {robot.name}, {size / 1e6:.1f} MB")
+        data: dict[str, Any] = {"robot": robot.name, "output": args.save, "bytes": size}
+        print(to_json(data) if args.json else f"{args.save}: {robot.name}, {size / 1e6:.1f} MB")
         return 0
-    told = {"robot": robot.name, "url": viewer.url}
-    line = to_json(told) if args.json else f"{robot.name}: {viewer.url} (Ctrl-C ends)"
+    data = {"robot": robot.name, "url": viewer.url}
+    line = to_json(data) if args.json else f"{robot.name}: {viewer.url} (Ctrl-C ends)"
     print(line, flush=True)
     viewer.wait()
     return 0

@@ -151,12 +151,10 @@ def convert(
 
 
 def _check_parts(c: Connection, theirs: list[PeerJoint], library: str) -> None:
-    parts = base_joints(c.type, library)
-    if len(parts) != len(theirs):
-        raise ArgumentError(
-            f"joint {c.name!r} has {len(parts)} parts, but in {LIBRARIES[library]} there are {len(theirs)}: "
-            f"{', '.join(map(str, theirs))}"
-        )
+    parts = len(base_joints(c.type, library))
+    if parts != len(theirs):
+        found = f"in {LIBRARIES[library]} there are {len(theirs)}: {', '.join(map(str, theirs))}"
+        raise ArgumentError(f"joint {c.name!r} has {parts} parts, but {found}")
 
 
 def _pieces(
@@ -195,10 +193,8 @@ def _matched(robot: Model, peer: Peer, names: dict[str, str]) -> list[tuple[int,
             pair(k, partners)
         elif wanted in peer.followers:
             if c.mimic is None:
-                raise ArgumentError(
-                    f"joint {c.name!r} follows another joint in {LIBRARIES[peer.library]}, where it has no "
-                    "coordinate, but not here"
-                )
+                why = f"follows another joint in {LIBRARIES[peer.library]}, where it has no coordinate, but not here"
+                raise ArgumentError(f"joint {c.name!r} {why}")
             del ours[k]
     for k in list(ours):
         partners = [x for x in by_child.get(robot.bodies[k].name, ()) if x.child and x in left]

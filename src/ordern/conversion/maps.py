@@ -19,27 +19,29 @@ from ..rotations import (
     rpy_from_matrix,
 )
 
-__all__ = ["CosSin", "Floating", "Map", "PlanarBody", "PlanarWorld", "Quaternion", "Rpy", "Wlast"]
+__all__ = ["CosSin", "Floating", "Map", "PlanarBody", "PlanarWorld", "Rpy"]
 
 _HERE = Placement()
 
 
 @dataclass(frozen=True)
 class Map:
-    """Equal numbers in both libraries, except that their position is ours plus `offset`."""
+    """Equal numbers in both libraries, except that their positions may be in another order, or ours plus `offset`."""
 
     nq: int = 1
     """The number of positions in the other library."""
     nv: int = 1
+    order: tuple[int, ...] = ()
+    """The indices of their positions in ours; empty if the order is the same."""
     offset: float = 0.0
 
     def to_peer(self, q: Array) -> Array:
         """Return their positions."""
-        return q + self.offset
+        return (q[..., self.order] if self.order else q) + self.offset
 
     def from_peer(self, q: Array) -> Array:
         """Return our positions."""
-        return q - self.offset
+        return (q[..., np.argsort(self.order)] if self.order else q) - self.offset
 
     def matrix(self, q: Array) -> Array:
         """Return B, (..., nv, nv), at our positions."""
@@ -65,25 +67,8 @@ class CosSin(Map):
         return np.arctan2(q[..., 1:], q[..., :1])
 
 
-@dataclass(frozen=True)
-class Quaternion(Map):
-    """A rotation as a quaternion in our order, with the angular velocity in the child's axes."""
-
-    nq: int = 4
-    nv: int = 3
-
-
-@dataclass(frozen=True)
-class Wlast(Quaternion):
-    """A quaternion in the order x, y, z, w."""
-
-    def to_peer(self, q: Array) -> Array:
-        """Reorder to x, y, z, w."""
-        return q[..., [1, 2, 3, 0]]
-
-    def from_peer(self, q: Array) -> Array:
-        """Reorder from x, y, z, w."""
-        return q[..., [3, 0, 1, 2]]
+_QUATERNION = Map(4, 3)
+"""A rotation as a quaternion in our order, with the angular velocity in the child's axes."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +97,7 @@ class Floating(Map):
 
     nq: int = 7
     nv: int = 6
-    rotation: Map = Quaternion()
+    rotation: Map = _QUATERNION
     """The map of the rotation."""
     angular_first: bool = True
     """True if rotations come before translations."""
@@ -190,14 +175,7 @@ class PlanarWorld(Map):
 
     nq: int = 3
     nv: int = 3
-
-    def to_peer(self, q: Array) -> Array:
-        """Reorder to x, y, angle."""
-        return q[..., [1, 2, 0]]
-
-    def from_peer(self, q: Array) -> Array:
-        """Reorder from x, y, angle."""
-        return q[..., [2, 0, 1]]
+    order: tuple[int, ...] = (1, 2, 0)
 
     def matrix(self, q: Array) -> Array:
         """Return the rotation by the angle, with the rate last."""

@@ -30,7 +30,7 @@ from ..joints import (
 from ..model import BASE, Connection, Frame, Model, Placement
 from ..records import dataclass
 from ..rotations import matrix_from_quaternion
-from .maps import CosSin, Floating, Map, PlanarBody, PlanarWorld, Quaternion, Rpy, Wlast
+from .maps import CosSin, Floating, Map, PlanarBody, PlanarWorld, Rpy
 
 __all__ = ["LIBRARIES", "Peer", "PeerBody", "PeerJoint", "base_joints", "listed", "map_of", "mujoco_parts", "peer_of"]
 
@@ -40,7 +40,8 @@ _HERE = Placement()
 _SAME = 1e-12
 """Two frames that differ by less (rad, m) are equal but for rounding."""
 _SCALAR, _TWO = Map(), Map(2, 2)
-_PINOCCHIO_FREE = Floating(rotation=Wlast(), angular_first=False)
+_QUATERNION, _W_LAST = Map(4, 3), Map(4, 3, order=(1, 2, 3, 0))
+_PINOCCHIO_FREE = Floating(rotation=_W_LAST, angular_first=False)
 _MUJOCO_FREE = Floating(angular_first=False, world_linear=True)
 _DRAKE_FREE = Floating(world_angular=True, world_linear=True)
 _DRAKE_RPY = Floating(6, rotation=Rpy(), world_angular=True, world_linear=True)
@@ -52,14 +53,14 @@ _MAPS: dict[str, dict[tuple[type[Joint], str], Map]] = {
         (Prismatic, "prismatic"): _SCALAR,
         (Helical, "helical"): _SCALAR,
         (Universal, "universal"): _TWO,
-        (Spherical, "spherical"): Wlast(),
+        (Spherical, "spherical"): _W_LAST,
         (Planar, "planar"): PlanarBody(),
         (Free, "free flyer"): _PINOCCHIO_FREE,
     },
     "mujoco": {
         (Revolute, "hinge"): _SCALAR,
         (Prismatic, "slide"): _SCALAR,
-        (Spherical, "ball"): Quaternion(),
+        (Spherical, "ball"): _QUATERNION,
         (Free, "free"): _MUJOCO_FREE,
     },
     "drake": {

@@ -1,1 +1,1 @@
-"""Other people's toolchains, imported only when asked for."""
+"""Links to other toolchains, each imported at its first use."""

@@ -43,7 +43,7 @@ def symbolic(
     except ImportError:
         raise OrdernError("symbolic equations need SymPy: pip install ordern[symbolic]") from None
     require_tree(robot, question)
-    asked, algorithm = find(question, method)
+    declared, algorithm = find(question, method)
     reason = algorithm.refuses(robot) if algorithm.refuses else ""
     if reason or algorithm.pieces:
         raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason or 'it iterates'}")
@@ -51,9 +51,9 @@ def symbolic(
         options["frame"] = robot.frame(options["frame"])
     graph = Graph("symbolic")
     tree = _SymbolicTree(robot, graph) if parameters else ConcreteTree(robot)
-    accepted = algorithm.accepts(asked)
+    accepted = algorithm.accepts(declared)
     inputs = []
-    for port in asked.inputs:
+    for port in declared.inputs:
         if port.name not in accepted:
             continue
         if port.optional and port.name not in present:
@@ -62,11 +62,11 @@ def symbolic(
         size = core_size(robot, port.kind)
         leaves = [graph.leaf(f"{port.name}{k + 1}" if size > 1 else port.name) for k in range(size)]
         inputs.append(tree.input(port.kind, leaves))
-    results = result_scalars(algorithm.function(tree, *inputs, **options), core_size(robot, asked.output))
+    results = result_scalars(algorithm.function(tree, *inputs, **options), core_size(robot, declared.output))
     expressions = _expressions(results, sympy)
     if simplify:
         expressions = [sympy.simplify(sympy.nsimplify(x, rational=True) if _plain(x) else x) for x in expressions]
-    shape = core_shape(robot, asked.output)
+    shape = core_shape(robot, declared.output)
     if not shape:
         return expressions[0]
     return sympy.Matrix(*(shape if len(shape) == 2 else (*shape, 1)), expressions)

@@ -38,11 +38,9 @@ def load_builder(source: str | os.PathLike[str], names: Iterable[str] = (), *, c
         if names and not os.path.splitext(source)[1]:
             close = close_names(str(source), tuple(names))
             hint = f"did you mean {close[0]!r}? " if close else ""
-            raise MissingFileError(
-                f"{e}{'' if str(e).endswith('?') else '.'} Nor is there a bundled robot of this name: "
-                f"{hint}known are {', '.join(names)}",
-                e.filename,
-            ) from None
+            end = "" if str(e).endswith("?") else "."
+            bundled = f"Nor is there a bundled robot of this name: {hint}known are {', '.join(names)}"
+            raise MissingFileError(f"{e}{end} {bundled}", e.filename) from None
         raise
     supported = ", ".join(name for name, _, _ in _FORMATS.values())
     if isinstance(opened.data, bytes) and opened.suffix not in _SUFFIXES:

@@ -163,7 +163,7 @@ def _link(builder: ModelBuilder, row: DHRow, parent: str, joint: Joint, at: Plac
 
 
 def _along_z(row: DHRow) -> Placement:
-    """Rz(theta) Tz(d) at q = 0."""
+    """Return Rz(theta) Tz(d) at q = 0."""
     angle = row.theta + (row.offset if row.type == "revolute" else 0.0)
     c, s = math.cos(angle), math.sin(angle)
     d = row.d + (row.offset if row.type == "prismatic" else 0.0)
@@ -171,7 +171,7 @@ def _along_z(row: DHRow) -> Placement:
 
 
 def _along_x(row: DHRow) -> Placement:
-    """Tx(a) Rx(alpha)."""
+    """Return Tx(a) Rx(alpha)."""
     c, s = math.cos(row.alpha), math.sin(row.alpha)
     return Placement((1.0, 0.0, 0.0, 0.0, c, -s, 0.0, s, c), (row.a, 0.0, 0.0))
 

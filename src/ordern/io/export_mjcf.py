@@ -101,6 +101,8 @@ class _Writer:
         self.actuators = root.add("actuator")
         self.nodes = {BASE: world}
         """The elements of the bodies."""
+        self.moving: set[int] = set()
+        """The bodies that joints move."""
         self.joint_names = {c.name for c in model.joints}
         self.equality_names: set[str] = set()
         self.geom_names: set[str] = set()
@@ -161,6 +163,8 @@ class _Writer:
                 raise ModelError(why, body.where)
             carried = [*(part.seen_from(c.placement) for part in carried), *self.parts[k]]
             start = start @ c.placement @ _start(c)
+            if c.type.nv or c.parent in self.moving:
+                self.moving.add(k)
             if k in skipped:
                 self.nodes[k], depth[k] = self.nodes[c.parent], depth[c.parent]
                 self.losses.remark("frame, which lies between two joints of one body there,", f"body {body.name!r}")
@@ -235,7 +239,7 @@ class _Writer:
         six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
         mass = max(body.mass, _TINY)
         if mass != body.mass:
-            self.losses.notes.append(f"{what} has no mass; MuJoCo wants some")
+            self.losses.notes.append(f"{what} has no mass; MuJoCo requires some")
         node.add("inertial", pos=numbers(body.com), mass=number(mass), fullinertia=numbers(six))
 
     def _site(self, wanted: str, body: int, at: Placement) -> str:
@@ -246,7 +250,7 @@ class _Writer:
         return name
 
     def _end(self, body: int, at: Placement, name: str) -> str:
-        """Return the name of the site in this place; add one if there is none."""
+        """Return the name of the site in this place; add a site if necessary."""
         return self.sites.get((body, at)) or self._site(name, body, at)
 
     def _loop(self, loop: Loop) -> None:
@@ -303,7 +307,7 @@ class _Writer:
         model, body = self.model, shape.body
         of = f"body {model.bodies[body].name!r}" if body != BASE else f"base {model.base!r}"
         mesh = self._mesh(shape, of) if shape.kind == "mesh" else None
-        if shape.kind == "plane" and _moves(model, body):
+        if shape.kind == "plane" and body in self.moving:
             self.losses.remark("the plane (only the ground has one)", of)
             return
         if shape.kind == "mesh" and mesh is None:
@@ -365,14 +369,6 @@ def _between_joints(model: Model) -> set[int]:
 
 def _refused(c: Connection, more: str = "") -> ModelError:
     return ModelError(f"joint {c.name!r} is a {type(c.type).__name__}{more}, which MJCF has no type for", c.where)
-
-
-def _moves(model: Model, body: int) -> bool:
-    while body != BASE:
-        if model.joints[body].type.nv:
-            return True
-        body = model.joints[body].parent
-    return False
 
 
 def _place(at: Placement) -> dict[str, str | None]:

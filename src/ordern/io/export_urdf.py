@@ -11,21 +11,16 @@ from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
 from ..errors import ModelError
-from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute
+from ..joints import Planar, Prismatic, Revolute
 from ..model import BASE, Body, Connection, Frame, Model, Placement, Shape
+from .urdf import AXIAL_JOINTS, OTHER_JOINTS
 from .writing import Losses, described
 from .xml_text import Node, bound, check_name, extra_frames, fresh, number, numbers, rpy
 
 __all__ = ["describe", "to_urdf"]
 
-_TYPES: dict[type[Joint], str] = {
-    Revolute: "revolute",
-    Continuous: "continuous",
-    Prismatic: "prismatic",
-    Planar: "planar",
-    Free: "floating",
-    Fixed: "fixed",
-}
+_TYPES = {type: kind for kind, type in (AXIAL_JOINTS | OTHER_JOINTS).items() if kind != "spherical"}
+"""The kinds of joints, by type; `spherical` is read, but not part of the format."""
 _SHAPES: dict[str, Callable[[Shape], dict[str, str]]] = {
     "box": lambda s: {"size": numbers(s.size)},
     "sphere": lambda s: {"radius": number(s.size[0])},

@@ -41,7 +41,7 @@ def refuse_misspelt_attributes(element: Element, known: Iterable[str]) -> None:
 
 @lru_cache(maxsize=1024)
 def _close(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """The known names that may be meant, the closest first."""
+    """Return the known names that may be meant, the closest first."""
     if ":" in name:  # a prefix belongs to an extension, which is no mistake
         return ()
     parts = name.split("_")

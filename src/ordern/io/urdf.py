@@ -1,14 +1,14 @@
 """URDF, the Unified Robot Description Format; see http://wiki.ros.org/urdf/XML and docs/formats/urdf.md.
 
-Read are links with their inertials and shapes, and joints with their origins, axes, limits, dynamics and mimics; of
-transmissions, which joints they drive.
+The reader takes links with inertials and shapes, joints with origins, axes, limits, dynamics and mimics, and from
+transmissions the joints that they drive.
 
-Differs: what describes the motion must be right, or the file is refused, also if a name looks misspelt; what describes
-only looks, or means nothing here, is left out, and a note of the model says so. A revolute or prismatic joint may have
-no <limit>, or one without lower and upper: it is then unlimited. (The specification demands a <limit>, and takes a
+Differs: an error in a part that describes the motion is refused, and so is a name that looks misspelt. Parts that
+describe only looks, or have no meaning here, are left out, and a note of the model lists them. A revolute or prismatic
+joint without a <limit>, or without lower and upper, is unlimited. (The specification demands a <limit>, and takes a
 missing bound as zero; files in the wild mean neither.) If one bound is given, the other is zero, as specified. Limits
-may be infinite. Some of what other programs added to the format is read: `spherical` joints, <frame>, and a `world`
-that no <link> describes.
+may be infinite. Some extensions of other programs are read: `spherical` joints, <frame>, and a `world` without a
+<link>.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from .remarks import Remarks
 from .source import open_source
 from .xml import Element, parse_xml
 
-__all__ = ["build_urdf", "read_urdf", "unread"]
+__all__ = ["AXIAL_JOINTS", "OTHER_JOINTS", "build_urdf", "read_urdf", "unread"]
 
 Colors = dict[str, tuple[float, ...]]
 _ZERO = (0.0, 0.0, 0.0)
 _HERE = Placement()
 
-_AXIAL: dict[str, Callable[..., Joint]] = {
+AXIAL_JOINTS: dict[str, Callable[..., Joint]] = {
     "revolute": Revolute,
     "continuous": Continuous,
     "prismatic": Prismatic,
     "planar": Planar,
 }
 """Joints with an axis."""
-_OTHERS: dict[str, Callable[[], Joint]] = {"fixed": Fixed, "floating": Free, "spherical": Spherical}
+OTHER_JOINTS: dict[str, Callable[[], Joint]] = {"fixed": Fixed, "floating": Free, "spherical": Spherical}
 _ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 
 _SHAPES = {
@@ -161,7 +161,7 @@ def _shape(builder: ModelBuilder, link: str, shape: Element, colors: Colors, rem
     geometry = _child(shape, "geometry", what, "<geometry> with a shape in it")
     form = next((child for child in geometry.children if child.tag in _SHAPES), None)
     if form is None:
-        raise geometry.error(f"{what}: its <{shape.tag}> has none of the shapes {', '.join(_SHAPES)}")
+        raise geometry.error(f"{what}: its <{shape.tag}> has no known shape; expected one of {', '.join(_SHAPES)}")
     material = shape.only("material", what)
     usual = (1.0, 1.0, 1.0) if form.tag == "mesh" else None
     size = [x for attribute, n in _SHAPES[form.tag] for x in vector(form, attribute, n, what, usual)]
@@ -203,19 +203,19 @@ def _joint(builder: ModelBuilder, joint: Element, types: dict[str, str], remarks
 
 
 def _type(joint: Element, kind: str, what: str, remarks: Remarks) -> Joint:
-    if kind in _OTHERS:
-        return _OTHERS[kind]()
-    if kind not in _AXIAL:
-        raise ModelError(str(unknown_name("joint type", kind, (*_AXIAL, *_OTHERS), what)), joint.where)
+    if kind in OTHER_JOINTS:
+        return OTHER_JOINTS[kind]()
+    if kind not in AXIAL_JOINTS:
+        raise ModelError(str(unknown_name("joint type", kind, (*AXIAL_JOINTS, *OTHER_JOINTS), what)), joint.where)
     axis = joint.only("axis", what)
     if axis is None:
-        return _AXIAL[kind]((1.0, 0.0, 0.0))
+        return AXIAL_JOINTS[kind]((1.0, 0.0, 0.0))
     x, y, z = vector(axis, "xyz", 3, what)
     length = math.hypot(x, y, z)
     if length > 0.0 and abs(length - 1.0) > 1e-3:
         remarks.add("given length one: axes that have another", f"{what} ({length:.4g})", axis.where)
     try:
-        return _AXIAL[kind]((x, y, z))
+        return AXIAL_JOINTS[kind]((x, y, z))
     except ModelError as e:
         raise axis.error(f"{what}: {e}") from None
 

@@ -107,7 +107,7 @@ def _trimmed(data: bytes) -> tuple[bytes, int]:
 
 
 class _Parser:
-    """Drives expat and keeps the open elements on a stack, so that no nesting exhausts Python's own."""
+    """Runs expat, and keeps the open elements on a stack of its own, which deep nesting cannot exhaust."""
 
     def __init__(self, source: str, encoding: str | None, skipped: int) -> None:
         self.source = source
@@ -132,11 +132,9 @@ class _Parser:
                     self.refuse(f"a single tag or comment has more than {MAX_TAG_BYTES:,} bytes")
             p.Parse(b"", True)
         except expat.ExpatError as e:
-            raise ModelError(
-                f"the XML is broken: {expat.ErrorString(e.code)} (column {e.offset + 1})"
-                f"{_hint(e, data, p) or self.still_open(e.code)}",
-                f"{self.source}:{e.lineno + self.skipped}",
-            ) from None
+            fault = f"{expat.ErrorString(e.code)} (column {e.offset + 1})"
+            hint = _hint(e, data, p) or self.still_open(e.code)
+            raise ModelError(f"the XML is broken: {fault}{hint}", f"{self.source}:{e.lineno + self.skipped}") from None
         except ModelError:
             raise
         except (LookupError, TypeError, ValueError, Warning) as e:  # of Python's codecs

@@ -1,7 +1,7 @@
-"""MJCF, the format of MuJoCo: the part of it that says how a robot moves, as MuJoCo's compiler understands it.
+"""MJCF, the format of MuJoCo: the part of it that describes how a robot moves, as MuJoCo's compiler understands it.
 
-Read are the tree of bodies with their joints, inertias (given, or those of their geoms) and sites, equality
-constraints, which joints actuators drive, and gravity. See https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+The reader takes bodies with their joints, sites and inertias (given, or computed from their geoms), equality
+constraints, the joints that actuators drive, and gravity. See https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 
 Differs: MuJoCo has one body with several joints; here each joint has a body of its own, massless but for the last. A
 joint turns about its own origin here, and about any point of its body there: where the two differ, a massless body

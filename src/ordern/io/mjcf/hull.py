@@ -45,7 +45,7 @@ def _planes(points: Array, faces: Indices) -> Array:
 
 
 def _simplex(points: Array, tolerance: float) -> list[int] | None:
-    """Return four points that span space, each as far as possible from the ones before it; None if there are none."""
+    """Return four points that span space, each as far as possible from those before; None if all lie in a plane."""
     a = int(points[:, 0].argmin())
     b = int(np.linalg.norm(points - points[a], axis=1).argmax())
     u = points[b] - points[a]

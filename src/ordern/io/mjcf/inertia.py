@@ -41,11 +41,8 @@ def _body_mass(body: BodyNode, document: Document) -> Mass:
     if len(body.inertials) > 1:
         raise body.inertials[1].element.error(f"{body.what} has {len(body.inertials)} <inertial>; expected one")
     low, high = settings.groups
-    geoms = [
-        geom_of(part, body, document)
-        for part in body.geoms
-        if low <= number(part.element, "group", body.what, 0.0) <= high
-    ]
+    counted = (part for part in body.geoms if low <= number(part.element, "group", body.what, 0.0) <= high)
+    geoms = [geom_of(part, body, document) for part in counted]
     if body.inertials and (settings.from_geoms != "true" or not geoms):
         return _given(body.inertials[0], body, document)
     if settings.from_geoms == "false":

@@ -66,7 +66,7 @@ def _length(x: Sequence[float], element: Element, name: str, what: str) -> float
 
 
 def euler_rotation(angles: ArrayLike, settings: Settings) -> Array:
-    """Turns in the order of eulerseq: about axes that turn too (small letters), or that stay (capital ones)."""
+    """Return the rotation by Euler angles: about moving axes (small letters of eulerseq) or fixed ones (capitals)."""
     R = np.eye(3)
     for letter, angle in zip(settings.eulerseq, np.asarray(angles, float), strict=True):
         turn = about(np.eye(3)["xyz".index(letter.lower())], settings.angle(float(angle)))

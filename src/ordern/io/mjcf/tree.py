@@ -1,4 +1,4 @@
-"""The tree of bodies: frames and replicas resolved, names given to what has none, elements with their defaults."""
+"""The tree of bodies, with frames and replicas resolved, names for unnamed parts, and defaults applied."""
 
 from __future__ import annotations
 
@@ -104,19 +104,19 @@ class Tree:
         return ((child, context) for child in reversed(element.children))
 
     def _visit(self, element: Element, c: _Context) -> Iterator[tuple[Element, _Context]]:
-        """Take an element up; what it has inside is to be visited next."""
+        """Add an element to the tree; return the elements in it that are visited next."""
         tag, document = element.tag, self.document
-        if tag == "body":
-            body = self._body(element, c)
-            return self._inside(element, _Context(body, Placement(), self._class(element, c), c.suffix, c.copies))
-        if tag == "frame":
+        if tag in ("body", "frame", "replicate"):
             document.unread.check(element)
-            _refuse_scaling(element)
-            at = c.at @ placed(element, document.settings, "a frame")
-            return self._inside(element, _Context(c.body, at, self._class(element, c), c.suffix, c.copies))
-        if tag == "replicate":
-            document.unread.check(element)
-            return self._replicas(element, c)
+            inherited = document.known_class(element, c.inherited)
+            if tag == "replicate":
+                return self._replicas(element, c, inherited)
+            if tag == "body":
+                body, at = self._body(element, c), Placement()
+            else:
+                _refuse_scaling(element)
+                body, at = c.body, c.at @ placed(element, document.settings, "a frame")
+            return self._inside(element, _Context(body, at, inherited, c.suffix, c.copies))
         if tag in _LISTS:
             self._part(element, c)
         elif tag in _INSTEAD:
@@ -125,11 +125,7 @@ class Tree:
             document.unread.child(element)
         return iter(())
 
-    def _class(self, element: Element, c: _Context) -> str:
-        return self.document.known_class(element, c.inherited)
-
     def _body(self, element: Element, c: _Context) -> BodyNode:
-        self.document.unread.check(element)
         given = element.attributes.get("name", "")
         name = given + c.suffix if given else ""
         if name and name in self.names:
@@ -159,20 +155,20 @@ class Tree:
         if c.suffix:
             self.suffixes.setdefault((tag, name), []).append(c.suffix)
 
-    def _replicas(self, element: Element, c: _Context) -> Iterator[tuple[Element, _Context]]:
+    def _replicas(self, element: Element, c: _Context, inherited: str) -> Iterator[tuple[Element, _Context]]:
         count = required(element, "count").strip()
         if not re.fullmatch(r"\+?[0-9]{1,6}", count) or int(count) == 0:
             raise element.error(f'<replicate> has count="{count:.80}"; expected a positive integer')
-        settings, n = self.document.settings, int(count)
+        document, n = self.document, int(count)
         if c.copies * n * max(1, len(element.children)) > MAX_PARTS:
             raise element.error(f"replicas make more than {MAX_PARTS:,} elements")
         offset = vector(element, "offset", 3, "a replicate", _ZERO)
-        turn = euler_rotation(vector(element, "euler", 3, "a replicate", _ZERO), settings)
+        turn = euler_rotation(vector(element, "euler", 3, "a replicate", _ZERO), document.settings)
         step, at = Placement.of(turn, offset), c.at
         copies = []
         for k in range(n):
             suffix = f"{element.attributes.get('sep', '')}{k:0{len(str(n - 1))}d}{c.suffix}"
-            copies.append(_Context(c.body, at, self._class(element, c), suffix, c.copies * n, replica=True))
+            copies.append(_Context(c.body, at, inherited, suffix, c.copies * n, replica=True))
             at = at @ step
         return (pair for copy in reversed(copies) for pair in self._inside(element, copy))
 

@@ -44,10 +44,9 @@ class _SdfBuilder(ModelBuilder):
     def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Model:
         """Return the model; see `ModelBuilder.build`."""
         if self.root is None:
-            self.grounded = (
-                f"{self.name!r} cannot float as a whole: the file says what is connected to the world, and what is "
-                "free; load it without `floating`, or remove the joint to the world from the file"
-            )
+            advice = "load it without `floating`, or remove the joint to the world from the file"
+            why = "the file says what is connected to the world, and what is free"
+            self.grounded = f"{self.name!r} cannot float as a whole: {why}; {advice}"
         if floating or self.root is None:
             return super().build(floating=floating, merge=merge, snap=snap)
         standing = self
@@ -56,22 +55,15 @@ class _SdfBuilder(ModelBuilder):
             standing.body(WORLD)
             standing.joint(f"{self.root}_to_world", Fixed(), WORLD, self.root, at=self.root_at)
         model = ModelBuilder.build(standing, merge=merge, snap=snap)
-        held = Note(
-            f"no joint connects {self.root!r} to the world: by the format it is free; here it is held where the file "
-            "puts it",
-            self.source,
-            "load it with floating=True if it is to move",
-        )
+        why = "by the format it is free; here it is held where the file puts it"
+        advice = "load it with floating=True if it is to move"
+        held = Note(f"no joint connects {self.root!r} to the world: {why}", self.source, advice)
         return replace(model, notes=(held, *model.notes))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # placements that are not finite are refused
 def build_sdf(root: Element, cut: Sequence[str] = ()) -> ModelBuilder:
     """Return a robot from the root element of an SDF document; the joints named in `cut` close loops."""
-    with np.errstate(over="ignore", invalid="ignore"):  # placements refuse what is not finite
-        return _build(root, cut)
-
-
-def _build(root: Element, cut: Sequence[str]) -> ModelBuilder:
     GRAMMAR.refuse_misspelt([root])
     world = read_document(root)
     included = list(_included(world))
@@ -190,6 +182,6 @@ def _add_frames(builder: ModelBuilder, scope: Scope, places: dict[str, Placement
         name = scope.full(own)
         what = f"frame {name!r}"
         link = scope.link_of(own, element, what)
-        if link in places:  # where nothing else is connected to the world, neither can frames be
+        if link in places:  # without a body for the world, frames on the world are left out
             at = scope.at @ scope.place(own, element, what)
             builder.frame(name, link, places[link].inverse @ at, where=element.where)

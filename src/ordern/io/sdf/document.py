@@ -1,4 +1,4 @@
-"""The models of a document, as a tree of scopes: those of a world or of none, nested ones, and included ones."""
+"""The models of a document as a tree of scopes, with nested and included models."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Reader:
         """The files that are being read."""
 
     def read_models(self, scope: Scope, depth: int) -> None:
-        """Give a scope the models that are in its element."""
+        """Add the models in a scope's element to the scope."""
         if depth > MAX_NESTING:
             raise scope.element.error(f"models are nested more than {MAX_NESTING} deep")
         top = scope.element.tag != "model"
