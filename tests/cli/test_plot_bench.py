@@ -198,5 +198,5 @@ def test_papers_without_matplotlib_say_so_at_once(
     monkeypatch.setattr("ordern.papers.methods.page", lambda folder: pytest.fail("work was done"))
     assert main(["papers", "--out", str(tmp_path / "p")]) == 2
     err = capsys.readouterr().err
-    assert "matplotlib for costs, times, accuracy, saha, simulations" in err and "ask for other pages: methods" in err
+    assert "matplotlib for costs, times, accuracy, saha, simulations" in err and "or make other pages: methods" in err
     assert not (tmp_path / "p").exists()

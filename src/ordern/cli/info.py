@@ -67,7 +67,8 @@ def _slots(start: int, n: int) -> str:
 def _limits(c: Connection | Loop) -> tuple[str, str, str]:
     """Return the range, the velocity limit and the effort limit."""
     ranges = (f"{lower:.4g} .. {upper:.4g}" for lower, upper in zip(c.lower, c.upper, strict=True))
-    velocity, effort = (_listed((f"{x:.4g}" for x in x), x) for x in (c.velocity_limit, c.effort_limit))
+    both = (c.velocity_limit, c.effort_limit)
+    velocity, effort = (_listed([f"{x:.4g}" for x in limits], limits) for limits in both)
     return _listed(ranges, (*c.lower, *c.upper)), velocity, effort
 
 

@@ -37,9 +37,7 @@ __all__ = ["arguments", "run"]
 
 _MOST = 20
 """Rows of a table that are shown."""
-_OPTIONS = (
-    *("method", "step", "rtol", "atol", "tolerance", "limits", "restitution", "dynamics", "drift", "checkpoint"),
-)
+_OPTIONS = ("method", "step", "rtol", "atol", "tolerance", "limits", "restitution", "dynamics", "drift", "checkpoint")
 """Options that are arguments of `robot.simulate`."""
 
 

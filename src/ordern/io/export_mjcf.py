@@ -314,7 +314,8 @@ class _Writer:
             return
         form = {"mesh": mesh} if mesh else {"size": numbers(_SHAPES[shape.kind](shape.size))}
         name = fresh(shape.name, self.geom_names) if shape.name else None
-        self.geom_names.update([name] if name else [])
+        if name:
+            self.geom_names.add(name)
         look = {"contype": "0", "conaffinity": "0", "group": "2"} if shape.role == "visual" else {"group": "3"}
         color = None if shape.color is None else numbers(shape.color)
         place = _place(shape.placement)

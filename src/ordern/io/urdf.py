@@ -281,13 +281,11 @@ def _driven(transmission: Element) -> list[str]:
 
 def _world(builder: ModelBuilder, root: Element, remarks: Remarks) -> None:
     """Add the link `world` if joints name it as their parent and the file does not have it, as in Drake."""
-    if any(link.attributes.get("name") == "world" for link in root.all("link")):
-        return
-    for joint in root.all("joint"):
-        if any(parent.attributes.get("link") == "world" for parent in joint.all("parent")):
-            builder.body("world", where=root.where)
-            remarks.add("taken as the ground, because no <link> describes it", "'world'", joint.where)
-            return
+    parents = (parent for joint in root.all("joint") for parent in joint.all("parent"))
+    first = next((parent for parent in parents if parent.attributes.get("link") == "world"), None)
+    if first is not None and "world" not in builder.bodies:
+        builder.body("world", where=root.where)
+        remarks.add("taken as the ground, because no <link> describes it", "'world'", first.where)
 
 
 def _origin(element: Element, what: str) -> Placement:

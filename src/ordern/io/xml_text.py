@@ -65,10 +65,14 @@ def document(root: Node, comments: Iterable[str] = ()) -> str:
 
 
 def _escaped(text: str) -> str:
+    _check_characters(text, f"the text {text!r} has")
+    return text.translate(_ESCAPES)
+
+
+def _check_characters(text: str, what: str, where: str = "") -> None:
     bad = _NO_XML.search(text)
     if bad:
-        raise ModelError(f"the text {text!r} has the character {bad.group()!r}, which no XML document can have")
-    return text.translate(_ESCAPES)
+        raise ModelError(f"{what} the character {bad.group()!r}, which no XML document can have", where)
 
 
 def _comment(text: str) -> str:
@@ -120,11 +124,7 @@ def fresh(name: str, taken: Container[str]) -> str:
 
 def check_name(name: str, what: str, where: str = "") -> None:
     """Raise if a name could not be read back."""
-    bad = _NO_XML.search(name)
-    if bad:
-        raise ModelError(
-            f"the {what} {name!r} has a name with the character {bad.group()!r}, which no XML document can have", where
-        )
+    _check_characters(name, f"the {what} {name!r} has a name with", where)
     if name.isspace():
         raise ModelError(f"a {what} has the name {name!r}; expected more than spaces", where)
 
