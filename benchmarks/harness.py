@@ -86,7 +86,7 @@ def race(
     scope: Mapping[str, Any] | None = None,
     clock: Callable[[], float] = processor_clock,
 ) -> dict[str, Array]:
-    """Return the seconds per call in each round. A contestant is a function, or a statement whose names are in the scope."""
+    """Return the seconds per call in each round. A contestant is a function, or a statement with names of the scope."""
     timers = {name: timeit.Timer(what, timer=clock, globals=dict(scope or {})) for name, what in contestants.items()}
     counts = {name: _calls_per_slice(timer) for name, timer in timers.items()}
     times: dict[str, list[float]] = {name: [] for name in timers}

@@ -104,7 +104,7 @@ def batches(robot: str, batch: int) -> Figures:
 
 
 def _pinocchio(robot: on.Robot, q: Array, v: Array, tau: Array) -> tuple[Any, Array]:
-    """Return a function that loops over states, and its results; loops are contacts in three directions, at the same points."""
+    """Return a loop over states, and its results; loops are contacts in three directions, at the same points."""
     types: dict[type, Any] = {
         on.Revolute: lambda j: pin.JointModelRevoluteUnaligned(np.array(j.axis)),
         on.Prismatic: lambda j: pin.JointModelPrismaticUnaligned(np.array(j.axis)),

@@ -44,7 +44,7 @@ def of_robot(robot: str, question: str) -> Figures:
     quick={"n": (6, 12)},
 )
 def of_general_arm(arm: str, n: int, question: str) -> Figures:
-    """Count for arms with full inertias; placements are Denavit and Hartenberg's, as in the papers, or have no zeros."""
+    """Count for arms with full inertias; placements are Denavit and Hartenberg's, as in papers, or have no zeros."""
     shorter, whole = (operations(chain(k, denavit_hartenberg=arm == "dh_arm"), question) for k in (n - 1, n))
     yield "multiplications", multiplications(whole)
     yield "additions", whole.additions

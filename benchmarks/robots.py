@@ -66,7 +66,7 @@ def load_peer(name: str) -> Peer | None:
 
 
 def without_passive(name: str) -> tuple[on.Robot, Peer | None]:
-    """Return one of SOURCES without dampers and friction, which Pinocchio's aba does not know; and the same in Pinocchio."""
+    """Return one of SOURCES without dampers and friction, which Pinocchio's aba lacks; and the same in Pinocchio."""
     source = SOURCES[name]
     text = re.sub(r"<dynamics\b[^>]*/>", "", source.text)
     robot = on.load(text, floating=source.floating)

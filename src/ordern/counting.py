@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from .algorithms import find
 from .algorithms.method_limits import require_tree
 from .errors import ArgumentError
-from .graph import Counts, Node
-from .graph.depth import depth
+from .graph import Counts, Node, depth
 from .kernel import PieceCount, PieceCounts
 from .model import BASE, Model, Placement
 from .robot import Robot
@@ -99,5 +98,5 @@ def generic(robot: Model) -> Robot:
 
 
 def _has_axis(joint: object) -> bool:
-    """Tell whether a joint has one axis, in any direction: frames are chosen with z along it."""
+    """Return True if a joint has one axis, in any direction: frames are chosen with z along it."""
     return hasattr(joint, "axis") and not hasattr(joint, "axis2")

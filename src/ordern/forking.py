@@ -38,7 +38,7 @@ def _before_fork() -> None:
 
 
 def _importing() -> bool:
-    """Tell whether another thread is in the middle of importing a part of this package or of LLVM's."""
+    """Return True if another thread is in the middle of importing a part of this package or of LLVM's."""
     locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
     for name, reference in list(locks.items()):
         if name.partition(".")[0] in ("ordern", "llvmlite"):

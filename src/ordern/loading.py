@@ -55,7 +55,7 @@ def load(
 
 
 def _joint_names(cut: object) -> tuple[str, ...]:
-    """One name or several."""
+    """Return one name or several as a tuple."""
     names = (cut,) if isinstance(cut, str) else tuple(cut) if isinstance(cut, Iterable) else (cut,)
     for name in names:
         if not isinstance(name, str):

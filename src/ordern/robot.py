@@ -22,6 +22,7 @@ from .arguments import positive
 from .centroidal import CentroidalMethods
 from .errors import ArgumentError
 from .joints import Joint
+from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
 from .model import BASE, Frame, Model, ModelBuilder
@@ -187,8 +188,6 @@ class Robot(CentroidalMethods, LoopMethods, Model):
                 f"joint_wrenches: {self.name!r} has loops; accelerations `a` alone do not determine their forces. Give "
                 "the joint forces `tau`, or use `robot.opened()`, the same robot without loops"
             )
-        from .kernel.arguments import stored
-
         return stored("joint_wrenches", self.closed_dynamics(q, v, tau, external, method, **more).joint_wrenches, out)
 
     def link_accelerations(
@@ -208,8 +207,6 @@ class Robot(CentroidalMethods, LoopMethods, Model):
         a = self.forward_dynamics(q, v, tau, external, None if method == "fd4" else method, threads, **moved)
         bodies = [Frame(b.name, k) for k, b in enumerate(self.bodies)]
         found = np.stack([self.acceleration(q, v, a, body, threads=threads, **moved) for body in bodies], axis=-2)
-        from .kernel.arguments import stored
-
         return stored("link_accelerations", found, out)
 
     def tip_acceleration(
@@ -299,8 +296,7 @@ class Robot(CentroidalMethods, LoopMethods, Model):
         from .algorithms.operational import movable
 
         def ask(question: str, *arguments: Any, **options: Any) -> Array:
-            found: Array = self.kernel(question, **options)(*arguments, threads=threads)
-            return found
+            return self.kernel(question, **options)(*arguments, threads=threads)
 
         return movable.answer(ask, self, question, states, self.frame(frame), axes, tolerance, answer)
 
@@ -556,8 +552,8 @@ class Robot(CentroidalMethods, LoopMethods, Model):
         for each frame, (angular, linear) in the target's axes; a weight of zero leaves a direction free: (0, 0, 0, 1,
         1, 1) is for the position only. A target counts as reached when the norm of all weighted residuals, in rad and
         m, is within `tolerance`. With `null`, freedoms that are left over bring q as near to that position as they can.
-        `info` has what was reached, how far the rest is off, and whether limits or a singular position stand in the
-        way.
+        `info` tells which targets were reached, how far the others are off, and whether limits or a singular position
+        stand in the way.
 
         >>> import ordern as on
         >>> arm = on.load("puma560")
@@ -621,8 +617,6 @@ class Robot(CentroidalMethods, LoopMethods, Model):
 
     def _forces(self, external: External) -> Array:
         """Return external forces as one array (..., n, 6), each in its body's frame."""
-        from .kernel.arguments import external_forces
-
         return np.asarray(external_forces(self, external))
 
 
@@ -650,7 +644,7 @@ class Builder(ModelBuilder):
 
 
 def _exists(answer: Array, core: int) -> bool:
-    """Tell whether an answer about a frame, with `core` dimensions of its own, exists in every state.
+    """Return True if an answer about a frame, with `core` dimensions of its own, exists in every state.
 
     Where it does not exist, the first number of the state is NaN, as others are.
     """

@@ -16,8 +16,7 @@ from ordern.algorithms.forward_dynamics.divide_and_conquer import _assemble
 from ordern.algorithms.forward_dynamics.kalman_scan import _filter, combine, predict
 from ordern.algorithms.forward_dynamics.scan import BodyArrays, affine, inverse, moved, scan
 from ordern.errors import ArgumentError
-from ordern.graph import Graph, Node
-from ordern.graph.depth import depth
+from ordern.graph import Graph, Node, depth
 from ordern.model import ConcreteTree
 from ordern.robots.generated import chain
 from tests.compile.asking import arguments, relative

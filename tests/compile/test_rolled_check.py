@@ -36,7 +36,7 @@ def traced(robot: on.Robot, method: Algorithm) -> tuple[Program, Layout] | None:
     present = frozenset(p.name for p in question.inputs if p.optional and p.name in method.accepts(question))
     request = Request(robot, question, method, present, tuple(sorted(options.items())), "rolled")
     layout = layout_of(request, 1)
-    return trace_rolled(robot, method.function, request.slots, layout, options), layout
+    return trace_rolled(request, layout), layout
 
 
 @pytest.mark.slow

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from ordern.graph import OPS, Counts, Graph, Node, cos, count, evaluate, live, sin, sqrt, where_less
+from ordern.graph import OPS, Counts, Graph, Node, cos, count, live, sin, sqrt, where_less
 from ordern.spatial import About, Force, Identity, Inertia, Motion, Transform
 from ordern.spatial.linear import cross, dot, matvec
+from tests.graph.evaluation import evaluate
 from tests.graph.rules import check
 
 

@@ -4,7 +4,8 @@ import mpmath
 import pytest
 from hypothesis import given
 
-from ordern.graph import OPS, Graph, Node, evaluate, forward, reverse, sin, where_less
+from ordern.graph import OPS, Graph, Node, sin, where_less
+from tests.graph.evaluation import evaluate, forward, reverse
 from tests.graph.expressions import FUNCTIONS, LEAVES, QUICK, leaf_values, real_numbers, settled, steps, traced
 from tests.graph.rules import check
 from tests.tolerances import MANY_DIGITS

@@ -6,7 +6,8 @@ import mpmath
 import numpy as np
 from hypothesis import given
 
-from ordern.graph import OPS, Graph, evaluate, live
+from ordern.graph import OPS, Graph, live
+from tests.graph.evaluation import evaluate
 from tests.graph.expressions import (
     ARITHMETIC,
     CONSTANTS,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ordern.errors import TraceError
-from ordern.graph import OPS, Graph, Node, atan2, cos, evaluate, sin, sqrt, where_less
+from ordern.graph import OPS, Graph, Node, atan2, cos, sin, sqrt, where_less
+from tests.graph.evaluation import evaluate
 from tests.graph.rules import check
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.graph import Graph, evaluate, forward
+from ordern.graph import Graph
 from ordern.spatial import Chain, Columns, Freedoms, Transform, Units
+from tests.graph.evaluation import evaluate, forward
 from tests.joints.poses import (
     MOVING,
     ROTATING,

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.graph import Graph, evaluate
+from ordern.graph import Graph
 from ordern.joints import quaternion
 from ordern.spatial import Freedoms, Subspace, Transform, Units
+from tests.graph.evaluation import evaluate
 from tests.joints.poses import MOVING, ROTATING, SEEDS, along, as_float, digits, rate, sample
 from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import EXACT, FINITE_DIFFERENCE, ROUNDING, SINGLE, assert_close

@@ -53,7 +53,7 @@ class TestReplacedByHand:
                 "frame 'x' is on body 99, but .* has 5 bodies",
             ),
             (lambda r: replace(r, frames=[1]), "its frames must be of type Frame, but one is 1"),
-            (lambda r: replace(r, snap="x"), "snap must be a number, not 'x'"),
+            (lambda r: replace(r, snap="x"), "snap must be one number, not 'x'"),
             (lambda r: changed(r, lower=2.0, upper=1.0), "its lower limit 2 is above its upper limit 1"),
             (lambda r: on.Frame("x", 2.0), "frame 'x': body must be the index of a body, not 2.0"),
             (lambda r: on.Frame("x", 0, (1, 2, 3)), "frame 'x': placement must be a Placement"),

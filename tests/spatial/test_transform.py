@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordern.errors import TraceError
-from ordern.graph import Graph, cos, count, evaluate, sin
+from ordern.graph import Graph, cos, count, sin
 from ordern.spatial import About, Chain, Force, Forces, Identity, Inertia, Motion, Pose, Transform, Turn, factors
 from ordern.spatial.linear import full
+from tests.graph.evaluation import evaluate
 from tests.spatial.dense import (
     E33,
     I66,

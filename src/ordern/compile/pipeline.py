@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..algorithms import Algorithm, Question
-from ..errors import ArgumentError
 from ..model import Frame, Model, core_shape
 from ..records import dataclass
 from .emit.target import host
@@ -68,7 +67,7 @@ class Code:
     lanes: int
     """States per vector."""
     freedoms: bool = False
-    """Whether the code reads the tables for loops over freedoms."""
+    """True if the code reads the tables for loops over freedoms."""
 
 
 _FIELDS: dict[str, Callable[[Any], bool]] = {
@@ -102,11 +101,6 @@ def layout_of(request: Request, lanes: int) -> Layout:
 
 def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
     """Return compiled code, from the cache or made now. The compiler chooses the number of lanes unless it is given."""
-    if request.algorithm.pieces:
-        raise ArgumentError(
-            f"{request.question.name} by the method {request.algorithm.name!r} has no code of its own: it is NumPy "
-            "code around other functions of the robot, which `ordern.count` lists; their kernels have code"
-        )
 
     def compiled() -> Code:
         from .program import compile_request

@@ -107,10 +107,9 @@ def choose_way(request: Request) -> str:
     return "rolled"
 
 
-def trace_request(request: Request, tracer: Callable[..., Any], layout: Layout) -> Any:
+def trace_request(request: Request, tracer: Callable[[Request, Layout], Any], layout: Layout) -> Any:
     """Return what a tracer makes of a request; a division by a constant zero is an error of the model."""
     try:
-        how = {"regroup": True} if tracer is trace_unrolled and request.algorithm.regroup else {}
-        return tracer(request.model, request.algorithm.function, request.slots, layout, dict(request.options), **how)
+        return tracer(request, layout)
     except ZeroDivisionError:  # by a number that is zero in every state
         raise ModelError(request.model.singular(request.question.name), request.model.source) from None

@@ -1,7 +1,6 @@
-"""The scalar graph: operations in one table, hash-consing, simplification, counts, derivatives."""
+"""The scalar graph: operations in one table, hash-consing, simplification, counts, jets."""
 
-from .analyse import Counts, count, evaluate, live
-from .derivative import forward, reverse
+from .analyse import Counts, count, depth, live
 from .elementary import SINCOS_RANGE
 from .jet import Jet
 from .node import Graph, Node
@@ -20,10 +19,8 @@ __all__ = [
     "atan2",
     "cos",
     "count",
-    "evaluate",
-    "forward",
+    "depth",
     "live",
-    "reverse",
     "sin",
     "sqrt",
     "where_less",

@@ -1,15 +1,14 @@
-"""Analyses of a graph: its live nodes in the order of emission, its cost, and its values."""
+"""Analyses of a graph: its live nodes in the order of emission, its cost, and its critical path."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from ..records import dataclass
 from .node import Node
 from .ops import OPS
 
-__all__ = ["Counts", "count", "evaluate", "live"]
+__all__ = ["Counts", "count", "depth", "live"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +63,13 @@ def count(roots: Iterable[Node]) -> Counts:
     return Counts(**totals)
 
 
-def evaluate(roots: Sequence[Node], leaves: Mapping[Any, Any]) -> list[Any]:
-    """Evaluate the roots for given values of the leaves."""
-    values: dict[int, Any] = {}
+def depth(nodes: Iterable[Node]) -> int:
+    """Return the number of operations on the longest chain in which each operation needs the one before.
+
+    This is the length of a computation if all independent operations run at the same time.
+    """
+    roots = list(nodes)
+    below: dict[int, int] = {}
     for node in live(roots):
-        if node.op == "leaf":
-            values[node.index] = leaves[node.data]
-        elif node.op == "constant":
-            values[node.index] = node.data
-        else:
-            values[node.index] = OPS[node.op].evaluate(*(values[a.index] for a in node.args))
-    return [values[root.index] for root in roots]
+        below[node.index] = 1 + max(below[a.index] for a in node.args) if node.args else 0
+    return max((below[root.index] for root in roots), default=0)

@@ -4,7 +4,7 @@ Library calls would cost more than all the rest of a robot's dynamics, and none 
 machine. The functions here are branch-free, so that they work on a vector of states at a time.
 
 sin and cos are defined for |x| <= `SINCOS_RANGE[dtype]`; beyond it, and for infinities and NaN, they give NaN:
-an angle of a billion radians has no meaning in double precision that anybody should rely on.
+an angle of a billion radians has too few digits in double precision to be of use.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _flip(e: TextEmitter, a: str, sign: str) -> str:
 
 
 def _short_pieces(dtype: str) -> list[float]:
-    """pi/2 cut into pieces of few bits, the last one with all that fit."""
+    """Return pi/2 cut into pieces of few bits, the last one with all that fit."""
     bits, count = _PI_2_SHORT_BITS[dtype]
     rest, pieces = _PI_2_SCALED, []
     for k in range(count):

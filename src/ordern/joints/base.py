@@ -127,7 +127,7 @@ class Joint(Closure, ABC):
         return type(self).euler_step is not Joint.euler_step
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """The position whose `transform` leads to this pose of the child (see `Closure`), or to the one next to it."""
+        """Return the position whose `transform` leads to this pose of the child (see `Closure`), or next to it."""
         raise ModelError(self.why_not_locatable)
 
     @property

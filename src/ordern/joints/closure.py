@@ -2,7 +2,7 @@
 
 A joint that closes a loop is not a joint of the tree. It excludes all motions of the child's frame relative to the
 parent's but its own, by residuals that vanish exactly on these. Their first and second derivatives come from jets:
-nobody writes a constraint's Jacobian by hand.
+no Jacobian of a constraint is written by hand.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Closure:
     """True if `closure` takes the time as a third argument."""
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Residuals that vanish exactly on the motions left free; there, their derivatives are independent."""
+        """Return residuals that vanish exactly on the motions left free; there, their derivatives are independent."""
         raise ModelError(
             f"{_article(self)} cannot close a loop: its class has no `closure(R, p)`. Let another joint of the loop be "
             "the one that closes it, or put bodies between the parts of this one"
@@ -54,7 +54,7 @@ class Closure:
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
         """Return the conditions on the child's velocity V relative to the parent, in the child's frame: linear in V.
 
-        For constraints that no residual has as its derivative (rolling, a knife's edge); none for all others.
+        For constraints that are not derivatives of residuals (rolling, a knife's edge); empty for all others.
         """
         return ()
 

@@ -27,7 +27,7 @@ class Distance(Closure):
         object.__setattr__(self, "length", _positive(self.length, "the length of a Distance", "use Spherical()"))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """(|p|^2 - length^2) / (2 length), in metres near the length, and smooth where |p| is not."""
+        """Return (|p|^2 - length^2) / (2 length): in metres near the length, and smooth where |p| is not."""
         return ((dot(p, p) - self.length * self.length) * (0.5 / self.length),)
 
 
@@ -140,7 +140,7 @@ class RollingBall(AlongAxis):
         super().__post_init__()
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Return the height of the centre over where it should be."""
+        """Return the height of the centre less the radius."""
         return (p[2] - self.radius,)
 
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:

@@ -16,7 +16,7 @@ from ..spatial import Chain, Columns, Freedoms, Motion, Pose, Subspace, Transfor
 from ..spatial.linear import Matrix3, Vector3, matmul, matvec, subtract, transpose
 from .base import Array, Joint
 from .closure import Rows
-from .placement import Placement, placement
+from .placement import Placement, placement, snapped
 
 if TYPE_CHECKING:
     from .composite_closure.series import Series
@@ -77,9 +77,7 @@ class Composite(Joint):
         steps = []
         for one, other in pairwise(frames):
             step = one.inverse @ other
-            E = step.R.T
-            near = np.round(E)
-            E = np.where(np.abs(E - near) < 1e-15, near, E) + 0.0
+            E = snapped(step.R.T, 1e-15)
             x, y, z = (tuple(row) for row in E.tolist())
             a, b, c = step.position
             identity = np.array_equal(E, np.eye(3)) and not any(step.position)
@@ -97,7 +95,7 @@ class Composite(Joint):
         steps = list(self._between[0])
         for k, joint, at, _ in self._slices():
             X = joint.transform(Freedoms(q[at]))
-            steps.extend(X.factors if isinstance(X, Chain) else (X,))
+            steps.extend(X.factors)
             steps.extend(self._between[k + 1])
         return Chain(tuple(steps))
 
@@ -184,16 +182,16 @@ class Composite(Joint):
         return matmul(back, pose.rotation), matvec(back, subtract(pose.position, first.position))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
-        """Part by part."""
+        """Return the gyration of each part."""
         parts = ((j, Freedoms(q[at]), Freedoms(v[vs]), Freedoms(h[vs])) for _, j, at, vs in self._slices())
         return Freedoms(x for j, *mine in parts for x in j.gyration(*mine))
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """Part by part."""
+        """Move each part."""
         return Freedoms(x for _, j, at, vs in self._slices() for x in j.integrate(Freedoms(q[at]), Freedoms(v[vs])))
 
     def euler_step(self, q: Freedoms, v: Freedoms, a: Freedoms, h: Scalar) -> tuple[Freedoms, Freedoms]:
-        """Part by part."""
+        """Step each part."""
         found = [j.euler_step(Freedoms(q[at]), Freedoms(v[vs]), Freedoms(a[vs]), h) for _, j, at, vs in self._slices()]
         return Freedoms(x for part, _ in found for x in part), Freedoms(x for _, part in found for x in part)
 
@@ -203,15 +201,15 @@ class Composite(Joint):
         return any(joint.turns_velocities for joint, _ in self.parts)
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
-        """Part by part."""
+        """Return the difference of each part."""
         return Freedoms(x for _, j, at, _ in self._slices() for x in j.difference(Freedoms(q0[at]), Freedoms(q1[at])))
 
     def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """Part by part."""
+        """Return the rates of each part."""
         return Freedoms(x for _, j, at, vs in self._slices() for x in j.rate(Freedoms(q[at]), Freedoms(v[vs])))
 
     def project(self, q: Freedoms) -> Freedoms:
-        """Part by part."""
+        """Project each part."""
         return Freedoms(x for _, j, at, _ in self._slices() for x in j.project(Freedoms(q[at])))
 
     def neutral(self) -> tuple[float, ...]:
@@ -219,7 +217,7 @@ class Composite(Joint):
         return tuple(x for joint, _ in self.parts for x in joint.neutral())
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
-        """Part by part."""
+        """Return random positions of each part."""
         parts = [joint.random(rng, shape, lower[at], upper[at]) for _, joint, at, _ in self._slices()]
         return np.concatenate(parts, axis=-1)
 

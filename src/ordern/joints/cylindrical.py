@@ -33,7 +33,7 @@ class Cylindrical(AlongAxis, Joint):
         return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, q[1]))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """Rotation about z, translation along z."""
+        """Return the rotation about z and the translation along z."""
         return Units((2, 5))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:

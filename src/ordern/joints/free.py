@@ -53,7 +53,7 @@ class Free(Joint):
         return Freedoms((*add(cross(w, n), cross(u, f)), *cross(w, f)))
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """Along the screw motion whose velocity, in the moving axes, is constant."""
+        """Move along the screw motion whose velocity, in the moving axes, is constant."""
         p, x = (q[0], q[1], q[2], q[3]), (q[4], q[5], q[6])
         w, u = (v[0], v[1], v[2]), (v[3], v[4], v[5])
         a, b = screw(dot(w, w))
@@ -86,7 +86,7 @@ class Free(Joint):
         return Freedoms((*w, *u))
 
     def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """Half the quaternion times the angular velocity, and the linear velocity in the joint's axes."""
+        """Return half the quaternion times the angular velocity, and the linear velocity in the joint's axes."""
         p = (q[0], q[1], q[2], q[3])
         moving = matvec(quaternion.matrix(p), (v[3], v[4], v[5]))
         return Freedoms((*quaternion.rate(p, (v[0], v[1], v[2])), *moving))
@@ -100,6 +100,6 @@ class Free(Joint):
         return (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
-        """Rotations spread evenly, positions within a cube of side 2 unless limits say otherwise."""
+        """Return rotations spread evenly, and positions within the limits, or else within a cube of side 2."""
         position = super().random(rng, shape, lower, upper)[..., 4:]
         return np.concatenate([random_quaternions(rng, shape), position], axis=-1)

@@ -53,7 +53,7 @@ class Helical(AlongAxis, Joint):
         return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, self._rise * q[0]))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """Rotation about z and translation along it, in a constant ratio."""
+        """Return the rotation about z with a translation along it, in a constant ratio."""
         return Columns((Motion((0.0, 0.0, 1.0), (0.0, 0.0, self._rise)),))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:

@@ -1,4 +1,4 @@
-"""Closures along a motion: their residuals, and how fast these change, by jets.
+"""Closures along a motion: their residuals and the rates of these, by jets.
 
 The child's frame moves relative to the parent's at V (angular w, linear u), in its own axes, and V changes at A:
 
@@ -67,7 +67,7 @@ def _moved(R: Matrix3, V: Motion) -> tuple[Matrix3, Vector3]:
 
 
 def _jets(values: Any, rates: Any) -> Any:
-    """Values and how fast they change, entry by entry."""
+    """Return jets of values and their rates, entry by entry."""
     if isinstance(values, tuple):
         return tuple(_jets(x, y) for x, y in zip(values, rates, strict=True))
     return Jet(values, rates)

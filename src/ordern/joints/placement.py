@@ -16,7 +16,7 @@ from ..spatial import Freedoms, Pose
 if TYPE_CHECKING:
     from .base import Joint
 
-__all__ = ["Placement", "joint_placement", "placement"]
+__all__ = ["Placement", "joint_placement", "placement", "snapped"]
 
 Array = NDArray[np.float64]
 _FLOATS = frozenset({float})
@@ -122,6 +122,12 @@ def joint_placement(joint: Joint, q: Sequence[float]) -> Placement:
     """Return the placement of a joint's child at a position: its frame in the joint's, both in their own axes."""
     P, Q = joint.transform(Freedoms(q)).child(Pose.zero()), joint.working_frame()
     return Placement.of(Q @ np.array(P.rotation, float) @ Q.T, Q @ np.array(P.position, float))
+
+
+def snapped(E: Array, within: float) -> Array:
+    """Round entries that differ from 0, 1 or -1 only by rounding; there are no negative zeros."""
+    near = np.round(E)
+    return np.where(np.abs(E - near) < within, near, E) + 0.0
 
 
 def _finite(p: Placement, what: str) -> Placement:

@@ -36,7 +36,7 @@ class Planar(AlongAxis, Joint):
         return Transform(About(2, cos(q[0]), sin(q[0])), (q[1], q[2], 0.0))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """Rotation about z, translation along x and y."""
+        """Return the rotation about z and the translations along x and y."""
         return Units((2, 3, 4))
 
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
@@ -44,7 +44,7 @@ class Planar(AlongAxis, Joint):
         return Freedoms((v[1] * h[2] - v[2] * h[1], 0.0 - v[0] * h[2], v[0] * h[1]))
 
     def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """Along the circle on which the velocity, in the moving axes, is constant."""
+        """Move along the circle on which the velocity, in the moving axes, is constant."""
         w: Vector3 = (0.0, 0.0, v[0])
         u: Vector3 = (v[1], v[2], 0.0)
         a, b = screw(v[0] * v[0])

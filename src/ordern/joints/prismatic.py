@@ -28,7 +28,7 @@ class Prismatic(AlongAxis, Joint):
         return Transform(Identity(), (0.0, 0.0, q[0]))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """Translation along z."""
+        """Return the translation along z."""
         return Units((5,))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:

@@ -63,7 +63,7 @@ def turn(p: Quaternion) -> Turn:
 
 
 def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
-    """First b, then a, in fixed axes; or first a, then b, in turned axes."""
+    """Return the product: first b, then a, in fixed axes; or first a, then b, in turned axes."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return (

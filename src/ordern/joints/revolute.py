@@ -33,7 +33,7 @@ class Revolute(AlongAxis, Joint):
         return Transform(About(2, cos(q[0]), sin(q[0])), (0.0, 0.0, 0.0))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """Rotation about z."""
+        """Return the rotation about z."""
         return Units((2,))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:

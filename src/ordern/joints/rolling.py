@@ -47,7 +47,7 @@ class RollingDisc(Joint):
                 raise ModelError(f"a rolling disc's radius must be a positive number, not {self.radius}")
 
     def transform(self, q: Freedoms) -> Chain:
-        """To the point of contact, up to the centre, and the three turns."""
+        """Return the shift to the point of contact, the shift up to the centre, and the three turns."""
         heading, lean, roll, x, y = q
         return Chain(
             (
@@ -63,7 +63,7 @@ class RollingDisc(Joint):
         return (0.0 - self.radius * sin(roll), 0.0, self.radius * cos(roll))
 
     def subspace(self, q: Freedoms) -> Subspace:
-        """Rotations about the point of contact."""
+        """Return the rotations about the point of contact."""
         r = self._up(q[2])
         units: tuple[Vector3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         return Columns(tuple(Motion(e, cross(e, r)) for e in units))
@@ -89,7 +89,7 @@ class RollingDisc(Joint):
         return (dot(ahead, there), dot(cross(normal, ahead), there))
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """Heading, lean and roll, and where the disc touches the plane."""
+        """Return heading, lean and roll, and the point where the disc touches the plane."""
         heading = atan2(0.0 - R[0][1], R[1][1])
         lean = atan2(R[2][1], sqrt(R[0][1] * R[0][1] + R[1][1] * R[1][1]))
         aside = self.radius * R[2][1]
@@ -134,7 +134,7 @@ class RollingDisc(Joint):
         return Freedoms((c * leaning - s * along, across, s * leaning + c * along))
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
-        """Upright by half a radian or more, unless the limits forbid that."""
+        """Return positions with a lean below one radian, unless the limits forbid that."""
         upright = np.maximum(lower, [-np.inf, -1.0, -np.inf, -np.inf, -np.inf])
         return super().random(rng, shape, np.where(upright <= upper, upright, lower), upper)
 

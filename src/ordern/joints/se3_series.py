@@ -15,7 +15,7 @@ _SMALL = 1e-2
 
 
 def screw(t2: Scalar) -> tuple[Scalar, Scalar]:
-    """(1 - cos t) / t^2 and (t - sin t) / t^3, for t^2."""
+    """Return (1 - cos t) / t^2 and (t - sin t) / t^3, from t^2."""
     safe = where_less(t2, _SMALL, 1.0, t2)
     t = sqrt(safe)
     half = sin(0.5 * t)
@@ -28,7 +28,7 @@ def screw(t2: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def unscrew(t2: Scalar) -> Scalar:
-    """(1 - (t/2) cot(t/2)) / t^2, for t^2."""
+    """Return (1 - (t/2) cot(t/2)) / t^2, from t^2."""
     safe = where_less(t2, _SMALL, 1.0, t2)
     h = 0.5 * sqrt(safe)
     series = 1.0 / 12.0 + t2 * (1.0 / 720.0 + t2 * (1.0 / 30240.0 + t2 * (1.0 / 1209600.0 + t2 * (1.0 / 47900160.0))))

@@ -37,7 +37,7 @@ class Spherical(Joint):
         return Units((0, 1, 2))
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Return the origins meet."""
+        """Return the residuals: the origins meet."""
         return p
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
@@ -59,7 +59,7 @@ class Spherical(Joint):
         return Freedoms(quaternion.logarithm(relative))
 
     def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
-        """Half the quaternion times the angular velocity."""
+        """Return half the quaternion times the angular velocity."""
         return Freedoms(quaternion.rate((q[0], q[1], q[2], q[3]), (v[0], v[1], v[2])))
 
     def project(self, q: Freedoms) -> Freedoms:
@@ -71,11 +71,11 @@ class Spherical(Joint):
         return (1.0, 0.0, 0.0, 0.0)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
-        """Rotations spread evenly."""
+        """Return rotations spread evenly."""
         return random_quaternions(rng, shape)
 
 
 def random_quaternions(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Unit quaternions of rotations that are spread evenly."""
+    """Return unit quaternions of rotations that are spread evenly."""
     x = rng.normal(size=(*shape, 4))
     return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))

@@ -12,7 +12,7 @@ from ..algorithms import Port
 from ..errors import ArgumentError
 from ..model import BASE, PORT_KINDS, Model, core_shape
 
-__all__ = ["Arguments", "external_forces", "stored"]
+__all__ = ["Arguments", "broadcast_named", "external_forces", "stored"]
 
 Array = NDArray[Any]
 
@@ -96,14 +96,22 @@ class Arguments:
                     f"{self.question}: argument {port.name!r} has shape {a.shape}; for {self.model.name!r} its "
                     f"last {expected} ({PORT_KINDS[port.kind].meaning})"
                 )
-        batch = self.batch(arrays)
-        if batch is None:
-            listed = ", ".join(f"{p.name} {b}" for p, b in zip(self.ports, self.batches(arrays), strict=True))
-            raise ArgumentError(f"{self.question}: the batch shapes of the arguments do not broadcast: {listed}")
+        names = (p.name for p in self.ports)
+        shapes = dict(zip(names, self.batches(arrays), strict=True))
+        batch = broadcast_named(f"{self.question}: the batch shapes of the arguments", shapes)
         if out is not None and not _fits((*batch, *self.output), out.shape, len(self.output)):
             raise ArgumentError(
                 f"{self.question}: `out` has shape {out.shape}, but the result has {(*batch, *self.output)}"
             )
+
+
+def broadcast_named(what: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape that batches of these shapes broadcast to; raise an error that lists them if they do not."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ArgumentError(f"{what} do not broadcast: {listed}") from None
 
 
 def stored(question: str, result: Array, out: Array | None) -> Array:
@@ -133,7 +141,8 @@ def external_forces(model: Model, external: Any) -> Any:
     """
     if not isinstance(external, Mapping):
         return external
-    shapes, placed = [], []
+    shapes: dict[Any, tuple[int, ...]] = {}
+    placed = []
     for name, wrench in external.items():
         frame = model.frame(name)
         w = _real(wrench, "external", "the force on", name)
@@ -141,7 +150,7 @@ def external_forces(model: Model, external: Any) -> Any:
             raise ArgumentError(
                 f"external: the force on {name!r} has shape {w.shape}; its last dimension must be 6 (moment, force)"
             )
-        shapes.append(w.shape[:-1])
+        shapes[name] = w.shape[:-1]
         if frame.body == BASE:
             continue  # the base takes any force
         kind = np.result_type(w, np.float16)  # rotating keeps the kind of number
@@ -150,11 +159,7 @@ def external_forces(model: Model, external: Any) -> Any:
         moment = w[..., :3] @ R.T + np.cross(p, force)
         placed.append((frame.body, np.concatenate([moment, force], axis=-1)))
     dtype = np.result_type(np.float16, *(w for _, w in placed))
-    try:
-        batch = np.broadcast_shapes(*shapes)
-    except ValueError:
-        listed = ", ".join(f"{name} {shape}" for name, shape in zip(external, shapes, strict=True))
-        raise ArgumentError(f"external: the batch shapes of the forces do not broadcast: {listed}") from None
+    batch = broadcast_named("external: the batch shapes of the forces", shapes)
     total = np.zeros((*batch, len(model.bodies), 6), dtype)
     for body, w in placed:
         total[..., body, :] += w
@@ -173,14 +178,14 @@ def _real(x: Any, where: str, what: str, name: str) -> Array:
 
 
 def _fits(result: tuple[int, ...], out: tuple[int, ...], core: int) -> bool:
-    """Tell whether a result can be broadcast into an array: not in its core dimensions, and not the other way round."""
+    """Return True if a result can be broadcast into an array, but not along its core dimensions."""
     if len(out) < len(result) or out[len(out) - core :] != result[len(result) - core :]:
         return False
     return all(n in (1, m) for n, m in zip(reversed(result), reversed(out), strict=False))
 
 
 def _is_count(n: Any) -> bool:
-    """Tell whether n is a whole number above 0."""
+    """Return True if n is a whole number above 0."""
     try:
         return bool(int(n) == n and n >= 1)
     except (TypeError, ValueError, OverflowError):

@@ -37,7 +37,7 @@ class Compiled(Runner):
         self._machines: dict[str, Machine] = {}
         self._pool, self._bytes = ResultPool(), 8 * math.prod(arguments.output)
 
-    def __call__(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Any:
+    def __call__(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Array:
         """Return the answer. Batches of plain arrays skip all checks but those of the machine code itself."""
         machine = self._machines.get("float64")
         states = 0 if machine is None else self._rows(given)
@@ -75,7 +75,7 @@ class Compiled(Runner):
                 states = n
         return states
 
-    def _general(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Any:
+    def _general(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Array:
         arrays, dtype = self.arguments.checked(given, out, threads)
         if dtype is not SINGLE and dtype is not DOUBLE:
             return self._text.computed(arrays, dtype, out)
@@ -145,7 +145,7 @@ class Compiled(Runner):
             return 1  # NumPy copies what overlaps, but only within one call
         return most if wanted is not None else min(cores(), most)
 
-    def _run_threads(self, machine: Machine, arrays: list[Array], out: Array | None, count: int) -> Any:
+    def _run_threads(self, machine: Machine, arrays: list[Array], out: Array | None, count: int) -> Array:
         """Cut the longest batch dimension into parts, and let threads compute them."""
         self.arguments.require_fit(arrays, out)
         core, batches = self.arguments.output, self.arguments.batches(arrays)

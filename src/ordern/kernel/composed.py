@@ -33,9 +33,9 @@ class PieceCount:
     counts: Counts
     """Operations of the function for one state."""
     once: int
-    """How often it is computed, besides the steps of an iteration."""
+    """The number of its calls besides the steps of an iteration."""
     each_step: int
-    """How often it is computed in each step; the most, if steps differ."""
+    """The number of its calls in each step; the largest, if steps differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class PieceCounts:
     method: str
     pieces: tuple[PieceCount, ...]
     steps: int
-    """How many steps were taken in the state that was tried: they depend on the state."""
+    """The number of steps in the state that was tried; it depends on the state."""
 
     @property
     def once(self) -> Counts:
@@ -106,8 +106,7 @@ class _Calls:
         states = math.prod(np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(given, cores, strict=True))))
         here = self._called[self._now]
         here[kernel] = here.get(kernel, 0) + states
-        answer: Array = kernel(*given)
-        return answer
+        return kernel(*given)
 
     def counts(self, request: Request) -> PieceCounts:
         """Return the operations of all calls, as straight-line code."""

@@ -18,9 +18,11 @@ from functools import cached_property, update_wrapper
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms.registry import find_question
+from .fast_path import install
 
 if TYPE_CHECKING:
     from .table import Kernels
@@ -52,17 +54,26 @@ class Answering:
         threads: Threads = None,
         out: Out = None,
     ) -> Array:
-        """Return the answer to a question. `named` are settings, and optional arguments, which may be None."""
-        key: Any = (question, (method, *named.values()))
+        """Return the answer to a question, and install the fast path for calls like this one.
+
+        `named` are settings, and optional arguments, which may be None.
+        """
+        answer: Array
+        kernels, key = self._kernels, (question, (method, *named.values()))
         plain = threads is None and out is None
         try:
-            fast = self._kernels.calls.get(key)
+            fast = kernels.calls.get(key)
         except TypeError:
-            fast = key = None  # an optional argument, or a setting of a wrong type, which the kernel names
+            fast, plain = None, False  # an optional argument, or a setting of a wrong type, which the kernel names
         if fast is not None:
-            known: Array = fast(*arguments) if plain else fast(*arguments, threads=threads, out=out)
-            return known
-        return self._kernels.answer(self, key if plain else None, question, arguments, method, threads, out, named)
+            answer = fast(*arguments) if plain else fast(*arguments, threads=threads, out=out)
+            return answer
+        kernel, optional = kernels.named(question, method, **named)
+        answer = kernel(*arguments, *optional, out=out, threads=threads)
+        if plain and not optional and getattr(answer, "dtype", None) == np.float64:
+            usual = kernel.algorithm.name == kernel.question.default and not kernel.options
+            kernels.calls[key] = kernel if usual and install(self, question, kernel) else kernel.single
+        return answer
 
 
 def answers(declared: F) -> F:

@@ -6,7 +6,7 @@ before the method of the class. The function takes plain arrays of one state and
 second entry of the dictionary, `_general_forward_dynamics`, which the function looks up by name: so it holds no
 reference that the cyclic collector cannot see (see `ordern.compile.run.keeper`).
 
-`install` is the only function that writes such entries. They change how fast a robot answers, and nothing else.
+`install` is the only function that writes such entries. They change the speed of calls, and nothing else.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Kernel:
         self.request = Request(computed, self.question, self.algorithm, frozenset(present), settings, way)
         self._runner = _runner(self.request, Arguments(model, question, self.ports, self.question.output))
 
-    def __call__(self, *arguments: Any, out: Array | None = None, threads: int | None = None) -> Any:
+    def __call__(self, *arguments: Any, out: Array | None = None, threads: int | None = None) -> Array:
         """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
         return self._runner(arguments, out, threads)
 
@@ -77,7 +77,7 @@ class Kernel:
 
     @property
     def is_interpreted(self) -> bool:
-        """Whether the kernel as a whole has no compiled code, in any data type."""
+        """True if the kernel as a whole has no compiled code, in any data type."""
         return not isinstance(self._runner, Compiled)
 
     def counts(self) -> Counts | PieceCounts:

@@ -33,12 +33,12 @@ class Runner(ABC):
     def __init__(self, request: Request, arguments: Arguments) -> None:
         self.request, self.arguments = request, arguments
 
-    def __call__(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Any:
+    def __call__(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Array:
         """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
         arrays, dtype = self.arguments.checked(given, out, threads)
         return self.computed(arrays, dtype, out)
 
-    def computed(self, arrays: list[Array], dtype: np.dtype[Any], out: Array | None) -> Any:
+    def computed(self, arrays: list[Array], dtype: np.dtype[Any], out: Array | None) -> Array:
         """Return the answer for arrays that were checked, computed in a data type."""
         from ..compile.trace.interpret import converted
 
@@ -77,8 +77,7 @@ class Interpreted(Runner):
         """Return the answer for arrays of one data type; `pieces` runs the pieces of the algorithm."""
         from ..compile.trace.interpret import interpret
 
-        r = self.request
-        return interpret(r.model, r.algorithm.function, r.slots, arrays, r.question.output, dict(r.options), pieces)
+        return interpret(self.request, arrays, pieces)
 
     def counts(self) -> Counts:
         """Count the operations of straight-line code for this robot."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import find
 from ..algorithms.registry import find_question
 from ..model import Model
-from .fast_path import install
 from .kernel import Kernel
 
 __all__ = ["Kernels"]
@@ -75,30 +73,7 @@ class Kernels:
     def ask(self, question: str, *arguments: Any, **named: Any) -> Array:
         """Return the answer of a kernel; optional arguments and settings are given by name."""
         kernel, optional = self.named(question, **named)
-        answer: Array = kernel(*arguments, *optional)
-        return answer
-
-    def answer(
-        self,
-        robot: Any,
-        key: Any,
-        question: str,
-        arguments: tuple[Any, ...],
-        method: str | None,
-        threads: int | None,
-        out: Array | None,
-        named: dict[str, Any],
-    ) -> Array:
-        """Return the answer to a call of a robot's method, and install the fast path for calls like it.
-
-        `key` stands for the settings of the call; None if it has others than a fast function can take.
-        """
-        kernel, optional = self.named(question, method, **named)
-        answer: Array = kernel(*arguments, *optional, out=out, threads=threads)
-        if key is not None and not optional and getattr(answer, "dtype", None) == np.float64:
-            usual = kernel.algorithm.name == kernel.question.default and not kernel.options
-            self.calls[key] = kernel if usual and install(robot, question, kernel) else kernel.single
-        return answer
+        return kernel(*arguments, *optional)
 
     def kept(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         """Return what was made before for this key, such as a time loop, or make it now."""

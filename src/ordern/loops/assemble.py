@@ -14,7 +14,7 @@ turns are subtracted at the end, so that the result is near the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from ..joints import Revolute, Universal
 from ..joints.limitable import own_rates
 from ..model import Connection
 from ..records import dataclass
-from .kernels import Array, asking, in_single, numbers
+from .kernels import Array, Weights, asking, in_single, numbers, positive_weights
 from .limits import CutLimits
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _STALLED = 1e-10
 """A step that gains less than this part of the squared residual counts as stalled."""
 
 _WITHIN = 2e-12
-"""How far joints that close loops may be beyond a limit, in rad and m: a joint led to a limit is next to it."""
+"""The largest distance of joints that close loops beyond a limit, in rad and m: they are led next to it."""
 
 _LONGEST = 0.5
 """The largest turn of a joint in one step, in rad."""
@@ -56,7 +56,7 @@ where no small motion brings their ends together."""
 
 @dataclass(frozen=True)
 class Assembly:
-    """Positions in which loops are closed, or how close the search came; arrays have the batch's shape first."""
+    """Positions in which loops are closed, or the nearest ones that were found; arrays have the batch's shape first."""
 
     robot: Robot = field(repr=False)
     q: Array
@@ -66,7 +66,7 @@ class Assembly:
     steps: Array
     """The number of steps."""
     ok: Array
-    """Whether all loops are closed, with their own joints within limits."""
+    """True if all loops are closed, with their own joints within limits."""
     loops: dict[str, Array]
     """For each loop and coupling, the norm of its residuals."""
     held: Array = field(repr=False)
@@ -101,7 +101,7 @@ def assemble(
     keep: Iterable[str] = (),
     t: float = 0.0,
     *,
-    weights: ArrayLike | Mapping[str, float] | None = None,
+    weights: Weights = None,
     limits: bool = True,
     tolerance: float = TOLERANCE,
     steps: int = 100,
@@ -115,7 +115,9 @@ def assemble(
         raise ArgumentError("assemble: q must be finite")
     batch = start.shape[:-1]
     n = int(np.prod(batch))
-    solver = _Solver(robot, _kept(robot, keep), _weights(robot, weights), t, limits, tolerance)
+    which = "or a dictionary of such by names of joints"
+    heavy = positive_weights(weights, robot.nv, lambda name: robot.joint(name).v, which)
+    solver = _Solver(robot, _kept(robot, keep), heavy, t, limits, tolerance)
     x = solver.within(np.asarray(robot.project(flat(start, batch, n))))
     found, taken, ok = solver.solve(x, steps)
     generator = np.random.default_rng(rng)
@@ -161,19 +163,6 @@ def _kept(robot: Robot, keep: Iterable[str]) -> Array:
     for name in (keep,) if isinstance(keep, str) else keep:
         kept[robot.joint(name).v] = True
     return kept
-
-
-def _weights(robot: Robot, weights: ArrayLike | Mapping[str, float] | None) -> Array:
-    """Return the weight of each freedom, (nv,)."""
-    w = np.ones(robot.nv)
-    if isinstance(weights, Mapping):
-        for name, x in weights.items():
-            w[robot.joint(name).v] = x
-    elif weights is not None:
-        w = numbers("weights", weights, robot.nv)
-    if w.shape != (robot.nv,) or not (np.isfinite(w) & (w > 0.0)).all():
-        raise ArgumentError(f"weights must be {robot.nv} positive numbers, or a dictionary of such by names of joints")
-    return w
 
 
 class _Solver:

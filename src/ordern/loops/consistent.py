@@ -52,13 +52,7 @@ def tolerance_of(check: Any, *given: Any) -> float | None:
 
 
 def require_consistent(
-    robot: Robot,
-    q: Array,
-    v: Array | None,
-    t: Any,
-    tolerance: float | None,
-    what: str = "",
-    suspected: bool = False,
+    robot: Robot, q: Array, v: Array | None, t: Any, tolerance: float | None, what: str = "", suspected: bool = False
 ) -> None:
     """Raise if loops are open in positions q (..., nq), or opened by velocities v (..., nv), by more than a tolerance.
 
@@ -79,7 +73,7 @@ def require_consistent(
 
 
 def _small(sizes: Sizes, tolerance: float, r: Array, rate: Array | None) -> bool:
-    """Tell whether the residuals and rates of all loops together are below the tolerance, at any speed."""
+    """Return True if the residuals and rates of all loops together are below the tolerance, at any speed."""
     with np.errstate(all="ignore"):
         scaled = [x / sizes.scale for x in (r, rate) if x is not None]
         total = sum(np.einsum("...i,...i->...", x, x) for x in scaled)
@@ -87,7 +81,7 @@ def _small(sizes: Sizes, tolerance: float, r: Array, rate: Array | None) -> bool
 
 
 def _fits(robot: Robot, q: Array, v: Array | None, t: Any) -> bool:
-    """Tell whether one compiled function finds all states consistent; False, without a call, for long robots."""
+    """Return True if one compiled function finds all states consistent; False, without a call, for long robots."""
     if robot.nv > _LONG:
         return False
     kernel, timed, still = robot._kernels.kept(("loop_excess", v is None), lambda: _excess(robot, v is not None))

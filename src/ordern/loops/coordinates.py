@@ -1,4 +1,4 @@
-"""Coordinates of joints that close loops, and poses that such joints cannot reach.
+"""Coordinates of joints that close loops, poses that such joints cannot reach, and the forces of loops on bodies.
 
 The residuals of joints in series vanish at some poses that the joints cannot reach: an elbow that is too short, a wrist
 that cannot turn so far. There the equations of the coordinates have no solution. The compiled function then returns the
@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..joints import Joint
-from ..model import TracedLoop
+from ..kernel.arguments import external_forces
+from ..model import Frame, Loop, TracedLoop
+from ..model.poses import joint_motions
+from ..rotations import rotate
 from .kernels import Array, asking
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["between", "bounded_loops", "loop_coordinates", "nearest_coordinates"]
+__all__ = ["between", "body_forces", "bounded_loops", "drive_wrench", "loop_coordinates", "nearest_coordinates"]
 
 _ROUNDING = {True: 1e-9, False: 1e-5}
 """Distances beyond a reachable pose that count as rounding, relative to the size, in double precision or less."""
@@ -64,3 +67,21 @@ def _slack(x: TracedLoop, pose: Array) -> tuple[Any, ...]:
     M = np.moveaxis(pose, (-2, -1), (0, 1))
     a, b, c = ((row[0], row[1], row[2]) for row in M[:3])
     return x.type.reach_margin((a, b, c), (M[0][3], M[1][3], M[2][3]))
+
+
+def body_forces(robot: Robot, q: Array, loop: Loop, wrench: Array) -> Array:
+    """Return the forces (n, bodies, 6) on both bodies, in their frames, of a wrench (n, 6) of a loop on its child."""
+    parent = Frame("parent", loop.parent, loop.parent_placement)
+    child = Frame("child", loop.child, loop.child_placement)
+    R, p = between(robot.pose(q, parent), robot.pose(q, child))
+    on_parent = rotate(R, wrench)
+    on_parent[:, :3] += np.cross(p, on_parent[:, 3:])
+    return np.asarray(external_forces(robot, {parent: -on_parent, child: wrench}))
+
+
+def drive_wrench(robot: Robot, q: Array, at: TracedLoop, force: Array) -> Array:
+    """Return the wrench S (S^T S)^-1 f (n, 6) on a loop's child, in its frame there, of forces f along its freedoms."""
+    joint = at.type
+    assert isinstance(joint, Joint)
+    S = joint_motions(joint, nearest_coordinates(robot, q)[:, at.q])
+    return np.asarray((np.linalg.pinv(np.swapaxes(S, -1, -2)) @ force[..., None])[..., 0])

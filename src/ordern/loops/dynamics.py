@@ -14,8 +14,9 @@ from ..algorithms.closed_loop.equations import Equations, Solution, equations, f
 from ..algorithms.closed_loop.misfit import MISFIT
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
-from ..errors import ArgumentError, LoopError, ModelError, unknown_name
-from ..kernel.arguments import stored
+from ..arguments import choice
+from ..errors import ArgumentError, LoopError, ModelError
+from ..kernel.arguments import broadcast_named, stored
 from ..kernel.fast_path import install
 from .consistent import Check, require_consistent, tolerance_of
 from .kernels import Array, asking, in_single, numbers, worst_loop
@@ -80,8 +81,7 @@ def closed_dynamics(
 ) -> ClosedMotion:  # fmt: skip
     """See `Robot.closed_dynamics`. `asked` is the method of the robot that was called; errors name it."""
     method = usual_method(robot) if method is None else method
-    if method not in METHODS:
-        raise unknown_name("method", method, METHODS, f"{asked} of {robot.name!r}")
+    choice("method", method, METHODS, f"{asked} of {robot.name!r}")
     stabilised = stabilise is not None and stabilise is not False
     try:
         most = tolerance_of(False if stabilised else check, q, v)
@@ -101,7 +101,8 @@ def closed_dynamics(
             "moved": moved,
             "drives": {name: np.asarray(f, float) for name, f in (loop_forces or {}).items()},
         }
-        _require_broadcast(q, v, tau)
+        shapes = {"q": q.shape[:-1], "v": v.shape[:-1], "tau": tau.shape[:-1]}
+        broadcast_named("the batch shapes of the arguments", shapes)
         optional = {"external": forces, **moved, "t": t, "correction": pull}
         return _solve(robot, method, (q, v, tau), optional, given, tolerance, rank, threads, most)
     except (ArgumentError, ModelError) as e:
@@ -124,15 +125,6 @@ def _require_mass(robot: Robot, method: str) -> None:
             "of the tree, cannot be used; 'null-space' and 'kkt' can",
             robot.source,
         )
-
-
-def _require_broadcast(q: Array, v: Array, tau: Array) -> None:
-    shapes = q.shape[:-1], v.shape[:-1], tau.shape[:-1]
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        listed = ", ".join(f"{name} {shape}" for name, shape in zip(("q", "v", "tau"), shapes, strict=True))
-        raise ArgumentError(f"the batch shapes of the arguments do not broadcast: {listed}") from None
 
 
 def _solve(
@@ -174,9 +166,7 @@ def along(robot: Robot, forces: Mapping[str, ArrayLike]) -> Array:
         raise ArgumentError(f"loop_forces must be forces by names of loops, {{'pin': 2.0}}, not {forces!r}")
     given = []
     for name, force in forces.items():
-        loop = known.get(name)
-        if loop is None:
-            raise unknown_name("loop", name, known, robot.name)
+        loop = known[choice("loop", name, known, robot.name)]
         if not loop.loop.nv:
             raise ArgumentError(f"loop {name!r} is closed by {type(loop.type).__name__}, which no drive can move")
         if loop.loop.nv == 1 and np.ndim(force) == 0:
@@ -189,7 +179,7 @@ def along(robot: Robot, forces: Mapping[str, ArrayLike]) -> Array:
 
 
 def compiles(robot: Robot) -> bool:
-    """Tell whether one piece of straight-line code can solve the whole problem."""
+    """Return True if one piece of straight-line code can solve the whole problem."""
     small = operations(robot) <= MOST_OPERATIONS and robot.nv <= 60
     return small and bool(robot.nc and robot.nv) and not robot.tables.couplings
 

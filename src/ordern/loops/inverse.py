@@ -11,7 +11,7 @@ internal forces, B u = -K^T lambda, which load the mechanism without moving it: 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
-from ..arguments import positive
+from ..arguments import choice, positive
 from ..errors import ArgumentError, LoopError, unknown_name
 from ..records import dataclass
 from .consistent import Check, require_consistent, tolerance_of
-from .kernels import Array, asking, numbers
+from .kernels import Array, Weights, asking, numbers, positive_weights
 from .mobility import joint_parts, null_motions
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def actuation(
     v: ArrayLike,
     a: ArrayLike,
     actuated: Sequence[str] | None = None,
-    weights: ArrayLike | Mapping[str, float] | None = None,
+    weights: Weights = None,
     external: Any = None,
     *,
     t: ArrayLike | None = None,
@@ -98,7 +98,8 @@ def actuation(
         _consistent(robot, ask, q, v, a, K, time)
     names = robot.actuated if actuated is None else _listed(actuated)
     B, parts, labels = _drives(robot, q, names)
-    W = _weights(weights, parts, len(labels))
+    which = "one for each actuated freedom"
+    W = positive_weights(weights, len(labels), lambda name: parts[choice("actuated joint", name, parts)], which)
     u, lam, internal = np.zeros((n, len(labels))), np.zeros((n, robot.nc)), []
     kept = K
     if held is not None and held.any():
@@ -152,20 +153,6 @@ def _drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[s
         columns.append(mine)
     B = np.concatenate([np.zeros((len(q), robot.nv, 0)), *columns], axis=-1)
     return B, parts, tuple(labels)
-
-
-def _weights(weights: ArrayLike | Mapping[str, float] | None, parts: dict[str, slice], m: int) -> Array:
-    w = np.ones(m)
-    if isinstance(weights, Mapping):
-        for name, x in weights.items():
-            if name not in parts:
-                raise unknown_name("actuated joint", name, parts)
-            w[parts[name]] = x
-    elif weights is not None:
-        w = np.asarray(weights, float)
-    if w.shape != (m,) or not (np.isfinite(w) & (w > 0.0)).all():
-        raise ArgumentError(f"weights must be {m} positive numbers, one for each actuated freedom")
-    return w
 
 
 def _forces(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..algorithms.closed_loop.equations import Ask
 from ..arguments import array
-from ..errors import LoopError
+from ..errors import ArgumentError, LoopError
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Array", "asking", "in_single", "numbers", "require_closed", "worst_loop", "worst_of"]
+__all__ = ["Array", "asking", "in_single", "numbers", "positive_weights", "require_closed", "worst_loop", "worst_of"]
 
 Array = NDArray[Any]
+Weights = ArrayLike | Mapping[str, float] | None
 _DOUBLE = np.dtype(float)
 
 
@@ -49,8 +50,21 @@ def require_closed(robot: Robot, what: str, q: Array, t: Any = None, tolerance: 
         )
 
 
+def positive_weights(weights: Weights, n: int, place: Callable[[str], slice], which: str) -> Array:
+    """Return n weights, which are 1 unless given: as an array, or by names, whose slice is `place(name)`."""
+    w = np.ones(n)
+    if isinstance(weights, Mapping):
+        for name, x in weights.items():
+            w[place(name)] = x
+    elif weights is not None:
+        w = numbers("weights", weights, n)
+    if w.shape != (n,) or not (np.isfinite(w) & (w > 0.0)).all():
+        raise ArgumentError(f"weights must be {n} positive numbers, {which}")
+    return w
+
+
 def in_single(*given: Any) -> bool:
-    """Tell whether all arguments are arrays of single precision or less: then the result is rounded to single."""
+    """Return True if all arguments are arrays of single precision or less: then the result is rounded to single."""
     return all(getattr(x, "dtype", None) in (np.float32, np.float16) for x in given)
 
 

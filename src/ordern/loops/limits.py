@@ -10,8 +10,10 @@ import numpy as np
 from ..joints import Joint
 from ..joints.limitable import own_rates
 from ..model import TracedLoop
+from ..model.poses import motion_subspace, stacked_motion
 from ..records import dataclass
-from ..spatial import Freedoms, Motion
+from ..rotations import rotate
+from ..spatial import Freedoms
 from .coordinates import between, nearest_coordinates
 from .kernels import Array
 
@@ -87,12 +89,10 @@ def velocity_bias(robot: Robot, q: Array, v: Array, x: TracedLoop) -> Array:
     V = v_c - u
     A = a_c - carried + _crossed(V, u)
     at = nearest_coordinates(robot, q)[..., x.q]
-    here = Freedoms(at[..., k] for k in range(joint.nq))
-    S = np.stack([_stacked(m, V.shape) for m in joint.subspace(here).columns], axis=-1)
-    inverse = np.linalg.pinv(S)
+    inverse = np.linalg.pinv(motion_subspace(joint, at))
     along = (inverse @ V[..., None])[..., 0]
-    own = joint.bias(here, Freedoms(along[..., k] for k in range(joint.nv)))
-    return np.asarray((inverse @ (A - _stacked(own, V.shape))[..., None])[..., 0])
+    own = joint.bias(*(Freedoms(np.moveaxis(y, -1, 0)) for y in (at, along)))
+    return np.asarray((inverse @ (A - stacked_motion(own, V.shape[:-1]))[..., None])[..., 0])
 
 
 class CutLimits:
@@ -123,19 +123,15 @@ class CutLimits:
 
 def _seen(turn: Array, to: Array, m: Array) -> Array:
     """Return a motion (..., 6) in another frame: `turn` leads to its axes, `to` is the old origin in it."""
-    w, u = ((turn @ part[..., None])[..., 0] for part in (m[..., :3], m[..., 3:]))
-    return np.concatenate([w, u + np.cross(to, w)], axis=-1)
+    turned = rotate(turn, m)
+    turned[..., 3:] += np.cross(to, turned[..., :3])
+    return turned
 
 
 def _crossed(a: Array, b: Array) -> Array:
     """Return the cross product of motions (..., 6)."""
     linear = np.cross(a[..., :3], b[..., 3:]) + np.cross(a[..., 3:], b[..., :3])
     return np.concatenate([np.cross(a[..., :3], b[..., :3]), linear], axis=-1)
-
-
-def _stacked(m: Motion, shape: tuple[int, ...]) -> Array:
-    """Return the six numbers of a motion, (..., 6)."""
-    return np.stack([np.broadcast_to(np.asarray(y, float), shape[:-1]) for y in m.scalars], axis=-1)
 
 
 def _middle(x: TracedLoop, k: int) -> float:

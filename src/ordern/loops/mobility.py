@@ -30,15 +30,15 @@ class Mobility:
     robot: Robot = field(repr=False)
     q: Array = field(repr=False)
     freedoms: int
-    """How many independent motions keep all loops closed, to first order."""
+    """The number of independent motions that keep all loops closed, to first order."""
     rank: int
-    """How many constraints are independent."""
+    """The number of independent constraints."""
     constraints: int
-    """How many constraints there are."""
+    """The number of all constraints."""
     independent: dict[str, int]
-    """For each loop and coupling, how many of its constraints do not follow from those before it in the model."""
+    """For each loop and coupling, the number of its constraints that do not follow from those before it."""
     rows: dict[str, int]
-    """For each loop and coupling, how many constraints it has."""
+    """For each loop and coupling, the number of its constraints."""
     motions: Array
     """(nv, freedoms): velocities that keep all loops closed; orthonormal columns."""
     t: Any = field(default=0.0, repr=False)
@@ -46,17 +46,17 @@ class Mobility:
 
     @property
     def redundant(self) -> int:
-        """How many constraints follow from others."""
+        """The number of constraints that follow from others."""
         return self.constraints - self.rank
 
     @property
     def redundant_rows(self) -> dict[str, int]:
-        """For each loop and coupling that has some, how many of its constraints follow from those before."""
+        """For each loop and coupling with redundant constraints, the number of them."""
         return {name: n - self.independent[name] for name, n in self.rows.items() if n > self.independent[name]}
 
     @cached_property
     def singular(self) -> bool:
-        """Whether closed positions nearby have fewer freedoms."""
+        """True if closed positions nearby have fewer freedoms."""
         if self.rank == min(self.constraints, self.robot.nv):
             return False
         rank = np.array([self.rank])
@@ -64,8 +64,8 @@ class Mobility:
 
     @cached_property
     def locked(self) -> bool:
-        """Whether this is a singular position without a motion away from it: first derivatives allow motions that do
-        not exist."""
+        """True for a singular position that no motion leads away from: first derivatives allow motions that do not
+        exist."""
         return self.singular and not len(_neighbours(self.robot, self.q, self.motions, self.t))
 
     def __str__(self) -> str:

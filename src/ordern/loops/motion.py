@@ -11,7 +11,7 @@ import numpy as np
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups
 from ..records import dataclass
-from .geometry import body_forces, drive_wrench
+from .coordinates import body_forces, drive_wrench
 from .kernels import Array, asking
 from .mobility import singular_positions
 
@@ -49,7 +49,7 @@ class ClosedMotion:
     drives: dict[str, Array] = field(default_factory=dict, repr=False)
     """Forces of drives in joints that close loops."""
     least: bool = field(default=True, repr=False)
-    """Whether the method's multipliers are those of least norm."""
+    """True if the method's multipliers are those of least norm."""
 
     @cached_property
     def _batch(self) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ class ClosedMotion:
 
     @cached_property
     def rank(self) -> Array:
-        """How many of the constraints are independent."""
+        """The number of independent constraints."""
         if self.known_rank is not None:
             return self.known_rank
         return self._shaped(decide(self._jacobian, self.tolerance).rank)
@@ -109,7 +109,7 @@ class ClosedMotion:
 
     @cached_property
     def consistent(self) -> Array:
-        """Whether there are accelerations that keep all constraints.
+        """True if there are accelerations that keep all constraints.
 
         They do not exist for velocities that no motion through this position has, such as a velocity along both
         branches where two meet, or one that opens a loop.
@@ -120,7 +120,7 @@ class ClosedMotion:
 
     @cached_property
     def singular(self) -> Array:
-        """Whether constraints depend on each other here that do not in closed positions nearby.
+        """True if constraints depend on each other here that do not in closed positions nearby.
 
         The mechanism has a freedom more here than there: branches of its motion may meet. Constraints that are
         redundant everywhere, as those of a second hinge of a door, do not make a position singular.

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.rank import TOLERANCE
-from ..errors import ArgumentError, unknown_name
+from ..arguments import choice
+from ..errors import ArgumentError
 from ..kernel.declarations import Answering, Array, Out, Threads, answers, delegated
 
 if TYPE_CHECKING:
@@ -85,11 +86,7 @@ class LoopMethods(Answering):
         """Return the velocities of the joints that close loops, of shape (..., sum of their nv), loop after loop."""
 
     def loop_force(
-        self,
-        q: ArrayLike,
-        along: ArrayLike | Mapping[str, ArrayLike],
-        threads: Threads = None,
-        out: Out = None,
+        self, q: ArrayLike, along: ArrayLike | Mapping[str, ArrayLike], threads: Threads = None, out: Out = None
     ) -> Array:
         """Return the joint forces (..., nv) equivalent to forces `along` joints that close loops; add them to `tau`.
 
@@ -127,8 +124,7 @@ class LoopMethods(Answering):
         names = [x.name for x in robot.constraints]
         listed = isinstance(active, Mapping)
         for name in [active] if isinstance(active, str) else active:
-            if name not in names:
-                raise unknown_name("loop", name, names, robot.name)
+            choice("loop", name, names, robot.name)
         if isinstance(active, str):
             raise ArgumentError(f"with_loops: give a list of names, [{active!r}], or a dictionary {{{active!r}: True}}")
         if isinstance(active, Mapping):

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import Joint
-from ..spatial import Inertia
-from .inertia_numbers import second_moments
+from .inertia_numbers import inertia_of, second_moments
 from .parts import BASE
 from .tables import INERTIA, PLACEMENT, Tables
 
@@ -36,7 +35,7 @@ def regrouped(tables: Tables) -> Array:
     rows: Array = tables.rows.copy()
     for k in reversed(range(len(rows))):
         joint = tables.kinds[tables.kind[k]].joint
-        given = joint.shiftable_inertia(_inertia(rows[k, INERTIA])) if is_own(type(joint)) else None
+        given = joint.shiftable_inertia(inertia_of(rows[k, INERTIA].tolist())) if is_own(type(joint)) else None
         if given is None:
             continue
         numbers = np.array([given.m, *given.h, *given.I], float)
@@ -61,13 +60,8 @@ def is_own(joint: type[Joint]) -> bool:
     return said <= moves
 
 
-def _inertia(row: Array) -> Inertia:
-    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = row.tolist()
-    return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
-
-
 def in_parent(numbers: Array, placement: Array) -> Array:
-    """Return the same about the parent's origin, in the parent's axes."""
+    """Return ten numbers of an inertia about the parent's origin, in the parent's axes."""
     E, r = placement[:9].reshape(3, 3), placement[9:]
     m, h = numbers[0], E.T @ numbers[1:4]
     I = E.T @ second_moments(numbers) @ E
@@ -77,7 +71,7 @@ def in_parent(numbers: Array, placement: Array) -> Array:
 
 
 def _clean(numbers: Array, size: Array) -> Array:
-    """Return the numbers without what rounding left of zeros."""
+    """Return the numbers, with rounding errors of zeros removed."""
     found: Array = numbers.copy()
     for part in (slice(0, 1), slice(1, 4), slice(4, 10)):
         found[part][np.abs(found[part]) <= _ROUNDING * np.abs(size[part]).max()] = 0.0

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import choice
 from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Free, Joint, joint_placement
 from .builder_loops import GraphBuilder
-from .checks import Numbers, inertia_matrix, located, name_of, numbers, some, vector
-from .drafts import BodyDraft, JointDraft, Layout, joint_draft, merged, model_joints
+from .checks import Numbers, inertia_numbers, located, name_of, numbers, some, vector
+from .drafts import JointDraft, Layout, joint_draft, merged, model_joints
 from .model import Model
 from .motors import chosen, names_of
-from .parts import BASE, SHAPES, TERMS, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
+from .parts import BASE, SHAPES, TERMS, Body, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
 
 __all__ = ["ModelBuilder"]
 
@@ -28,24 +27,21 @@ class ModelBuilder(GraphBuilder):
     """Collects bodies, joints, frames, shapes and loops; `build()` makes the model.
 
     The one body that is no joint's child is the root: it is fixed to the ground, or floats with
-    `build(floating=True)`. `actuated` are the names of the joints that have motors; `joint` can say so of each, too.
+    `build(floating=True)`. `actuated` are the names of the joints that have motors; `joint` can mark each of them, too.
     """
 
     def __init__(
-        self,
-        name: str = "robot",
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
-        actuated: Iterable[str] | None = None,
+        self, name: str = "robot", gravity: Sequence[float] = (0.0, 0.0, -9.81), actuated: Iterable[str] | None = None
     ) -> None:
         super().__init__()
         self.name = str(name)
         self.gravity = vector(gravity, 3, "gravity")
         self.source = ""
         self.actuated = None if actuated is None else names_of(actuated, self.name)
-        """The names of the joints that have motors; None if that is not said."""
+        """The names of the joints that have motors; None if they were not given."""
         self.grounded = ""
         """The reason why the root cannot float; empty if it can."""
-        self._links: dict[str, BodyDraft] = {}
+        self._links: dict[str, Body] = {}
         self._joints: dict[str, JointDraft] = {}
         self._frames: dict[str, tuple[str, Placement, str]] = {}
         self._parent_joint: dict[str, str] = {}
@@ -93,9 +89,7 @@ class ModelBuilder(GraphBuilder):
         return self._known_joint(joint).type.nv
 
     def _known_joint(self, name: str) -> JointDraft:
-        if name not in self._joints:
-            raise unknown_name("joint", name, self._joints, self.name)
-        return self._joints[name]
+        return self._joints[choice("joint", name, self._joints, self.name)]
 
     def lock(self: B, joint: str, q: Numbers = None) -> B:
         """Fix a joint at a position, which is neutral unless given; joints that follow it are fixed with it."""
@@ -138,15 +132,13 @@ class ModelBuilder(GraphBuilder):
         with located(where):
             if name_of(name, "body") in self._links:
                 raise ModelError(f"{what} exists already; every body needs a name of its own")
-            (m,) = numbers(mass, 1, 0.0, f"{what}: mass")
-            c, I = np.array(vector(com, 3, f"{what}: com")), inertia_matrix(inertia, what)
-            if math.isinf(m) or m < 0.0:
-                raise ModelError(f"{what} has mass {m:g}; a mass is a finite number, not below zero")
+            x, y, z = vector(com, 3, f"{what}: com")
+            body = Body(name, mass, (x, y, z), inertia_numbers(inertia, what))
             if (parent is None) != (joint is None):
                 raise ModelError(f"{what}: give both `parent` and `joint`, or neither")
             if parent is None and (limits or joint_name is not None):
                 raise ModelError(f"{what}: {', '.join(limits) or 'joint_name'} needs `parent` and `joint`")
-        self._links[name] = BodyDraft(name, m, c, I, where)
+        self._links[name] = replace(body, where=where)
         if parent is not None and joint is not None:
             try:
                 self.joint(joint_name or f"{name}_joint", joint, parent, name, at=at, where=where, **limits)
@@ -226,10 +218,8 @@ class ModelBuilder(GraphBuilder):
         """Add a shape to a body, at `at` in its frame; `Shape` explains `kind`, `size`, `file`, `role` and `color`."""
         what = f"a shape of body {body!r}"
         with located(where):
-            if kind not in SHAPES:
-                raise unknown_name("kind of shape", kind, SHAPES, what)
-            if role not in ("visual", "collision"):
-                raise unknown_name("role", role, ("visual", "collision"), what)
+            choice("kind of shape", kind, SHAPES, what)
+            choice("role", role, ("visual", "collision"), what)
             lengths = vector(size or (1.0, 1.0, 1.0)[: SHAPES[kind]], SHAPES[kind], f"{what}: size of a {kind}")
             rgba = None if color is None else vector(color, 4, f"{what}: color")
             at = placement(at, what)
@@ -238,7 +228,7 @@ class ModelBuilder(GraphBuilder):
         return self
 
     def note(self: B, message: str, where: str = "", suggestion: str = "") -> B:
-        """Keep a remark of a loader: what it noticed and went on from. `Model.notes` has them all."""
+        """Keep a remark of a loader on something that it noticed. `Model.notes` has all remarks."""
         self._notes.append(Note(message, where, suggestion))
         return self
 

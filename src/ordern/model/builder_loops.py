@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError, unknown_name
 from ..joints import Closure, Joint
 from .checks import Numbers, located, name_of, numbers, require_limits, vector
-from .drafts import BodyDraft, JointDraft, joint_draft
+from .drafts import JointDraft, joint_draft
 from .loops import closure_rows
-from .parts import BASE, Coupling, Loop, ModelJoint, Placement, placement
+from .parts import BASE, Body, Coupling, Loop, ModelJoint, Placement, placement
 from .spanning import Edge, carrying, says, span
 
 __all__ = ["GraphBuilder"]
@@ -28,7 +28,7 @@ OnBody = Callable[[str, Placement, str, str], tuple[int, Placement]]
 class GraphBuilder:
     """The part of a builder that has joints of a graph, loops and couplings. They share their names with its joints."""
 
-    _links: dict[str, BodyDraft]
+    _links: dict[str, Body]
     _joints: dict[str, JointDraft]
     _parent_joint: dict[str, str]
     actuated: tuple[str, ...] | None
@@ -181,7 +181,7 @@ class GraphBuilder:
             name += "_"
         return name
 
-    # ---- what they become
+    # ---- parts of the model
 
     def _spanned(self: G) -> G:
         """Return the builder with its graph as a tree and loops."""

@@ -14,7 +14,7 @@ from ..errors import ModelError, UnknownNameError
 __all__ = [
     "Numbers",
     "are_coefficients",
-    "inertia_matrix",
+    "inertia_numbers",
     "located",
     "name_of",
     "numbers",
@@ -25,7 +25,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Numbers = float | Sequence[float] | None
-"""One number for all coordinates, one for each, or none."""
+"""One number for all coordinates, one for each, or None for the default."""
 
 
 class located:
@@ -53,7 +53,7 @@ def require_limits(what: str, lower: Sequence[float], upper: Sequence[float]) ->
 
 
 def vector(x: Any, n: int, what: str) -> tuple[float, ...]:
-    """This many finite numbers."""
+    """Return n finite numbers."""
     try:
         a = tuple([float(v) for v in x])
     except (TypeError, ValueError, OverflowError):
@@ -63,31 +63,22 @@ def vector(x: Any, n: int, what: str) -> tuple[float, ...]:
     return a
 
 
-def inertia_matrix(x: Any, what: str) -> Array:
-    """Return a symmetric matrix from 3 principal values, 6 values or 9."""
+def inertia_numbers(x: Any, what: str) -> tuple[float, ...]:
+    """Return (xx, yy, zz, xy, xz, yz) from 3 principal values, these 6 values, or a symmetric matrix."""
     try:
         a = np.array(x, float)
     except (TypeError, ValueError, OverflowError):
         a = np.array(np.nan)
     if a.shape == (3,):
-        a = np.diag(a)
-    elif a.shape == (6,):
-        xx, yy, zz, xy, xz, yz = a
-        a = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if a.shape != (3, 3) or not _is_symmetric(a):
+        a = np.concatenate([a, np.zeros(3)])
+    elif a.shape == (3, 3) and np.abs(a - a.T).max() <= 1e-9 * np.abs(a).max():  # symmetric but for rounding
+        a = a[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+    if a.shape != (6,) or not np.isfinite(a).all():
         raise ModelError(
             f"{what}: inertia must be 3 principal values, 6 values (xx, yy, zz, xy, xz, yz) or a symmetric 3x3 "
             f"matrix, all finite, not {x!r}"
         )
-    return a
-
-
-def _is_symmetric(matrix: Array) -> bool:
-    """Return True if a 3x3 matrix is finite, and symmetric but for rounding."""
-    nine = matrix.ravel().tolist()
-    _, xy, xz, yx, _, yz, zx, zy, _ = nine
-    small = 1e-9 * max(map(abs, nine))
-    return all(map(math.isfinite, nine)) and max(abs(xy - yx), abs(xz - zx), abs(yz - zy)) <= small
+    return tuple(a.tolist())
 
 
 def numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]:

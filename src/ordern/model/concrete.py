@@ -13,7 +13,7 @@ from .base_parameters import regrouped
 from .freedoms import Freedom, FreedomTables
 from .index import Index, Numbers
 from .model import Model
-from .parts import BASE
+from .parts import BASE, inward
 from .port_arrays import Input, Output
 from .ports import core_size
 from .tree import PlacedFrame, Register, Tree
@@ -27,9 +27,9 @@ class ConcreteTree(Tree):
     """A tree that visits bodies one by one."""
 
     def __init__(self, model: Model, number: Callable[[float], Scalar] | None = None, regroup: bool = False) -> None:
-        """A tree whose constants are floats, or what `number` makes of them: more digits need them throughout.
+        """Make a tree whose constants are floats, or converted by `number`, for arithmetic with more digits.
 
-        With `regroup`, inertia is moved between bodies where that changes nothing for the joints: see `regrouped`.
+        With `regroup`, inertia is moved between bodies in ways that the joints cannot sense: see `regrouped`.
         """
         self.model = model
         t = model.tables
@@ -94,10 +94,7 @@ class ConcreteTree(Tree):
 
     def path_inward(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
         """Visit the bodies from the frame's body to the base."""
-        k = frame.body.key
-        while isinstance(k, int) and k != BASE:
-            yield self._index[k], self._parent[k]
-            k = self._parent[k].key
+        return self._inward(frame.body.key)
 
     def path(self, frame: PlacedFrame) -> Iterator[tuple[Index, Index]]:
         """Visit the bodies from the base to the frame's body."""
@@ -105,13 +102,12 @@ class ConcreteTree(Tree):
 
     def ancestors(self, i: Index | Freedom) -> Iterator[tuple[Index, Index]]:
         """Visit the bodies from i's parent to the root."""
-        if isinstance(i, Freedom):
-            k: Any = int(self._freedoms.body[i.key])
-        else:
-            k = self._parent[i.key].key
-        while k != BASE:
-            yield self._index[k], self._parent[k]
-            k = self._parent[k].key
+        of_freedom = isinstance(i, Freedom)
+        return self._inward(int(self._freedoms.body[i.key]) if of_freedom else self._parent[i.key].key)
+
+    def _inward(self, body: int) -> Iterator[tuple[Index, Index]]:
+        """Visit a body and all that carry it, with their parents."""
+        return ((self._index[k], self._parent[k]) for k in inward(self.model.joints, body))
 
     def start(self, of: str, where: Index | Freedom) -> int:
         """Return the number at which the range of a body along an axis begins."""

@@ -1,4 +1,4 @@
-"""Drafts: bodies and joints as a builder was given them, and their layout in a model."""
+"""Drafts: joints as a builder was given them, and the layout of bodies and joints in a model."""
 
 from __future__ import annotations
 
@@ -9,27 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import choice
 from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Joint
 from ..records import dataclass
 from .checks import require_limits
 from .parts import BASE, TERMS, Body, Frame, Mimic, ModelJoint, Placement, joint_terms, placement
 
-__all__ = ["BodyDraft", "JointDraft", "Layout", "joint_draft", "merged", "model_joints"]
+__all__ = ["JointDraft", "Layout", "joint_draft", "merged", "model_joints"]
 
 Array = NDArray[np.float64]
 _HERE = Placement()
-
-
-@dataclass(frozen=True, slots=True)
-class BodyDraft:
-    """A body as it was given."""
-
-    name: str
-    mass: float
-    com: Array
-    inertia: Array
-    where: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +55,7 @@ def joint_draft(
     if not isinstance(type, Joint):
         raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {type!r}")
     for key in terms:
-        if key not in TERMS:
-            raise unknown_name("keyword", key, (*TERMS, "mimic", "actuated"), what)
+        choice("keyword", key, (*TERMS, "mimic", "actuated"), what)
     if actuated is not None and not isinstance(actuated, (bool, np.bool_)):
         raise ModelError(f"{what}: actuated must be True, False or None, not {actuated!r}")
     limits = joint_terms(what, type, {key: terms.get(key) for key in TERMS})
@@ -95,11 +84,11 @@ def _mimic(given: Any, type: Joint, what: str) -> tuple[str, float, float] | Non
 class Layout:
     """The bodies and joints of a model, in order, and the place of every body that a builder was given."""
 
-    def __init__(self, drafts: dict[str, BodyDraft], root: str) -> None:
-        self._drafts = drafts
+    def __init__(self, bodies: dict[str, Body], root: str) -> None:
+        self._bodies = bodies
         self.placed: dict[str, tuple[int, Placement]] = {root: (BASE, _HERE)}
         """The body of the model that a body belongs to, and its place in the frame of that body."""
-        self.parts: list[list[tuple[BodyDraft, Placement]]] = []
+        self.parts: list[list[tuple[Body, Placement]]] = []
         """The bodies that are fixed to each other, for each body of the model: first the body that gives the name."""
         self.joints: list[tuple[JointDraft, int, Placement]] = []
         self.frames: list[Frame] = []
@@ -114,19 +103,19 @@ class Layout:
             return
         self.placed[joint.child] = (parent, here)
         if parent != BASE:
-            self.parts[parent].append((self._drafts[joint.child], here))
+            self.parts[parent].append((self._bodies[joint.child], here))
         self.frames.append(Frame(joint.name, parent, here))
 
     def carry(self, joint: JointDraft, parent: int, at: Placement) -> None:
         """Add a joint and its child as a body of the model."""
         self.placed[joint.child] = (len(self.parts), _HERE)
-        self.parts.append([(self._drafts[joint.child], _HERE)])
+        self.parts.append([(self._bodies[joint.child], _HERE)])
         self.joints.append((joint, parent, at))
 
     def on_body(self, body: str, at: Placement, what: str, where: str) -> tuple[int, Placement]:
         """Return the body of the model, and the place in its frame, of a place on a body that the builder was given."""
         if body not in self.placed:
-            raise ModelError(str(unknown_name("body", body, self._drafts, what)), where)
+            raise ModelError(str(unknown_name("body", body, self._bodies, what)), where)
         index, outer = self.placed[body]
         return index, outer @ at
 
@@ -166,24 +155,22 @@ def _followed(joint: JointDraft, joints: list[JointDraft], index: dict[str, int]
     return Mimic(index[name], ratio, offset)
 
 
-def merged(parts: list[tuple[BodyDraft, Placement]]) -> Body:
+def merged(parts: list[tuple[Body, Placement]]) -> Body:
     """Merge bodies that are fixed to each other into one, which has the name and the frame of the first."""
-    link = parts[0][0]
-    m, c, I = link.mass, link.com, link.inertia
-    if len(parts) > 1:
-        with np.errstate(all="ignore"):
-            coms = [at.R @ part.com + at.p for part, at in parts]
-            m = sum(part.mass for part, _ in parts)
-            c = sum((part.mass * x for (part, _), x in zip(parts, coms, strict=True)), np.zeros(3))
-            c = c / m if m else c
-            I = np.zeros((3, 3))
-            for (part, at), x in zip(parts, coms, strict=True):
-                d = x - c
-                I = I + at.R @ part.inertia @ at.R.T + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
-        if not math.isfinite(m + c.sum() + I.sum()):
-            raise ModelError(
-                f"body {link.name!r} and the bodies fixed to it have no finite mass and inertia", link.where
-            )
+    first = parts[0][0]
+    if len(parts) == 1:
+        return first
+    with np.errstate(all="ignore"):
+        coms = [at.R @ np.array(part.com) + at.p for part, at in parts]
+        m = sum(part.mass for part, _ in parts)
+        c = sum((part.mass * x for (part, _), x in zip(parts, coms, strict=True)), np.zeros(3))
+        c = c / m if m else c
+        I = np.zeros((3, 3))
+        for (part, at), x in zip(parts, coms, strict=True):
+            d = x - c
+            I = I + at.R @ part.inertia_matrix @ at.R.T + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+    if not math.isfinite(m + c.sum() + I.sum()):
+        raise ModelError(f"body {first.name!r} and the bodies fixed to it have no finite mass and inertia", first.where)
     x, y, z = c.tolist()
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = I.tolist()
-    return Body(link.name, m, (x, y, z), (xx, yy, zz, xy, xz, yz), link.where)
+    return Body(first.name, m, (x, y, z), (xx, yy, zz, xy, xz, yz), first.where)

@@ -1,4 +1,4 @@
-"""A body as algorithms see it in a loop: its joint, placement, inertia and what the joint does, read from its row."""
+"""A body as algorithms see it in a loop: joint, placement, inertia and motion, read from its row."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..errors import TraceError
 from ..graph import Scalar
 from ..joints import Joint
 from ..spatial import Chain, Freedoms, Inertia, Motion, Rotation, Subspace, Transform, Turn, factors
+from .inertia_numbers import inertia_of
 from .ports import PORT_KINDS
 from .tables import INERTIA, OFFSET, PLACEMENT, RATIO, TURN, Kind
 
@@ -28,7 +29,7 @@ class Index:
 
     @property
     def is_parent(self) -> bool:
-        """Whether this is only an index: a parent, or the base."""
+        """True if this is only an index: a parent, or the base."""
         return self._kind is None
 
     @property
@@ -57,16 +58,12 @@ class Index:
     @property
     def inertia(self) -> Inertia:
         """The body's inertia about its frame's origin."""
-        return self._inertia(INERTIA)
-
-    def _inertia(self, where: slice) -> Inertia:
-        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = self.row(where)
-        return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
+        return inertia_of(self.row(INERTIA))
 
     @property
     def borrowed(self) -> Inertia | None:
         """The inertia that is shifted to the body across its joint, if any; see `ordern.model.shiftable_inertia`."""
-        return None if self.kind.borrowed is None else self._inertia(self.kind.borrowed)
+        return None if self.kind.borrowed is None else inertia_of(self.row(self.kind.borrowed))
 
     @property
     def armature(self) -> Freedoms:
@@ -127,7 +124,7 @@ class Index:
     def transform(self, q: Freedoms) -> Chain:
         """Return the transform from the parent's frame to the body's."""
         X = self.joint.transform(q)
-        return Chain((*self.placement, *(X.factors if isinstance(X, Chain) else (X,))))
+        return Chain((*self.placement, *X.factors))
 
     def subspace(self, q: Freedoms) -> Subspace:
         """Return the motion subspace of the joint."""

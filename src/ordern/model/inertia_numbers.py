@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph import Scalar
 from ..rotations import skew
+from ..spatial import Inertia
 
-__all__ = ["second_moments", "spatial"]
+__all__ = ["inertia_of", "second_moments", "spatial"]
 
 Array = NDArray[np.float64]
+
+
+def inertia_of(numbers: Sequence[Scalar]) -> Inertia:
+    """Return an inertia from its ten numbers."""
+    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = numbers
+    return Inertia(m, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
 
 
 def second_moments(numbers: Array) -> Array:

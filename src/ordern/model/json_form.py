@@ -114,16 +114,20 @@ def _shown(data: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _text(x: Any) -> str:
-    if not isinstance(x, str):
-        raise ModelError(f"expected a text, not {_shown(x)}")
-    return x
+def _one(accepts: Callable[[Any], bool], words: str) -> Read:
+    """Return the reader of a value that passes a test."""
+
+    def read(x: Any) -> Any:
+        if not accepts(x):
+            raise ModelError(f"expected {words}, not {_shown(x)}")
+        return x
+
+    return read
 
 
-def _whole(x: Any) -> int:
-    if type(x) is not int or abs(x) > 2**31:
-        raise ModelError(f"expected a whole number, not {_shown(x)}")
-    return x
+_text = _one(lambda x: isinstance(x, str), "a text")
+_whole = _one(lambda x: type(x) is int and abs(x) <= 2**31, "a whole number")
+_truth = _one(lambda x: isinstance(x, bool), "true or false")
 
 
 def _number(x: Any) -> float:
@@ -161,12 +165,6 @@ def _closure(x: Any) -> Any:
     if isinstance(x, dict) and x.get("closure") in _CLOSURES:
         return _constraint(x, "closure", 0)
     return _joint(x)
-
-
-def _truth(x: Any) -> bool:
-    if not isinstance(x, bool):
-        raise ModelError(f"expected true or false, not {_shown(x)}")
-    return x
 
 
 def _joint(x: Any, depth: int = 0) -> Any:

@@ -8,14 +8,14 @@ So a state fits equally well in metres and in millimetres, and a joint that is i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..joints import Closure, Joint, row_count
 from ..joints.jets import wrenches
 from ..records import dataclass
 from ..spatial import Freedoms, Pose
-from .parts import BASE, Loop
+from .parts import BASE, Loop, inward
 
 if TYPE_CHECKING:
     from .model import Model
@@ -52,14 +52,18 @@ class LoopSize:
 
 def loop_sizes(model: Model) -> tuple[LoopSize, ...]:
     """Return the sizes of all active loops, then of couplings, in the order of their rows."""
-    table, known, found = model.loop_table, _Kinds(), []
-    sides = [(list(_path(model, x.loop.parent, x.top)), list(_path(model, x.loop.child, x.top))) for x in table.loops]
+    table, found = model.loop_table, []
+    sides = [tuple(inward(model.joints, end, x.top) for end in (x.loop.parent, x.loop.child)) for x in table.loops]
     lengths = [_length(model, x.loop, *both) for x, both in zip(table.loops, sides, strict=True)]
     usual = max((*lengths, *(_norm(c.placement.p) for c in model.joints)), default=0.0) or 1.0
     for x, (one, other), length in zip(table.loops, sides, lengths, strict=True):
         around = length if length > 1e-6 * usual else usual
         moving = _moving(model, [*one, *other], around)
-        found.append(LoopSize(x.loop.name, x.rows, around, known.angles(x.type), moving))
+        try:
+            angles = _angles(x.type)
+        except TypeError:  # it cannot be hashed
+            angles = _angles.__wrapped__(x.type)
+        found.append(LoopSize(x.loop.name, x.rows, around, angles, moving))
     for c in table.couplings:
         ends = [k for k in dict.fromkeys((c.joint, c.other)) if k != BASE]
         turns = turning(model.joints[c.joint].type)
@@ -67,23 +71,9 @@ def loop_sizes(model: Model) -> tuple[LoopSize, ...]:
     return tuple(found)
 
 
-class _Kinds:
-    """Finds the rows of closures that are angles, once for each kind of closure."""
-
-    def __init__(self) -> None:
-        self._known: dict[Any, tuple[bool, ...]] = {}
-
-    def angles(self, of: Closure) -> tuple[bool, ...]:
-        """Return, for each row, True if it is an angle."""
-        try:
-            if of not in self._known:
-                self._known[of] = _angles(of)
-            return self._known[of]
-        except TypeError:  # it cannot be hashed
-            return _angles(of)
-
-
+@lru_cache(maxsize=64)
 def _angles(of: Closure) -> tuple[bool, ...]:
+    """Return, for each row of a closure, True if it is an angle."""
     each = []
     for pose in _POSES:
         try:
@@ -93,13 +83,6 @@ def _angles(of: Closure) -> tuple[bool, ...]:
     if not each:
         return (False,) * sum(row_count(of))
     return tuple(all(_norm(w.linear) < 1e-9 for w in row) for row in zip(*each, strict=True))
-
-
-def _path(model: Model, body: int, top: int) -> Iterator[int]:
-    """Return the bodies from one up to a loop's top, which is left out."""
-    while body != top:
-        yield body
-        body = model.joints[body].parent
 
 
 def _length(model: Model, loop: Loop, one: list[int], other: list[int]) -> float:

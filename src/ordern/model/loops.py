@@ -7,13 +7,12 @@ and the pose of a body is relative to the next top inward.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from ..joints import Closure, Placement, row_count
 from ..records import dataclass
-from .parts import BASE, Coupling, Frame, Loop
+from .parts import BASE, Coupling, Frame, Loop, inward
 
 if TYPE_CHECKING:
     from .model import Model
@@ -28,7 +27,7 @@ class PathEnd:
     frame: Frame
     """The frame in the working axes of the loop's type."""
     bodies: tuple[int, ...]
-    """The body that the frame is on, and the tops between it and the loop's own, inward; none if it is on the top."""
+    """The body that the frame is on, and the tops between it and the loop's own, inward; empty if it is on the top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +72,17 @@ class LoopTable:
 def loop_table(model: Model) -> LoopTable:
     """Find the paths of the loops of a model on its tree, and number the rows of their constraints."""
     active = [loop for loop in model.loops if loop.active]
-    paths = [(_inward(model, loop.parent), _inward(model, loop.child)) for loop in active]
-    tops = [next(k for k in one if k in set(other)) for one, other in paths]
+    tops = [_top(model, loop) for loop in active]
     stops = set(tops) - {BASE}
     found: list[TracedLoop] = []
     rows: dict[str, slice] = {}
     holonomic: list[bool] = []
     nq = nv = 0
-    for loop, (one, other), top in zip(active, paths, tops, strict=True):
+    for loop, top in zip(active, tops, strict=True):
         h, free = closure_rows(loop.type, f"loop {loop.name!r}", loop.where)
         mine = slice(len(holonomic), len(holonomic) + h + free)
-        parent = PathEnd(_turned(loop, loop.parent, loop.parent_placement), _stations(one, top, stops))
-        child = PathEnd(_turned(loop, loop.child, loop.child_placement), _stations(other, top, stops))
+        parent = _end(model, loop, loop.parent, loop.parent_placement, top, stops)
+        child = _end(model, loop, loop.child, loop.child_placement, top, stops)
         q, v = slice(nq, nq + loop.nq), slice(nv, nv + loop.nv)
         found.append(TracedLoop(loop, top, parent, child, mine, h, q, v))
         _named(rows, loop.name, mine)
@@ -105,6 +103,12 @@ def loop_digest(model: Model) -> str:
     return repr((places, asked, [(x.joint, x.other, x.coefficients) for x in model.couplings if x.active]))
 
 
+def _top(model: Model, loop: Loop) -> int:
+    """Return the body at which the paths from the base to both bodies of a loop part."""
+    others = {*inward(model.joints, loop.child), BASE}
+    return next(k for k in (*inward(model.joints, loop.parent), BASE) if k in others)
+
+
 def _named(rows: dict[str, slice], name: str, mine: slice) -> None:
     if name in rows:
         raise ModelError(f"two loops or couplings have the name {name!r}; each needs a name of its own")
@@ -119,27 +123,8 @@ def closure_rows(type: Closure, what: str, where: str = "") -> tuple[int, int]:
         raise ModelError(f"{what}: {e}", where) from None
 
 
-def _inward(model: Model, body: int) -> list[int]:
-    """Return a body and all that carry it, to the base."""
-    found = [body]
-    while found[-1] != BASE:
-        found.append(model.joints[found[-1]].parent)
-    return found
-
-
-def _stations(path: list[int], top: int, stops: set[int]) -> tuple[int, ...]:
-    """Return a path's first body and the stops on its way to the top."""
-
-    def walk() -> Iterator[int]:
-        for number, k in enumerate(path):
-            if k == top:
-                return
-            if number == 0 or k in stops:
-                yield k
-
-    return tuple(walk())
-
-
-def _turned(loop: Loop, body: int, at: Placement) -> Frame:
-    turn = tuple(loop.type.working_frame().ravel().tolist())
-    return Frame(loop.name, body, at @ Placement(turn))
+def _end(model: Model, loop: Loop, body: int, at: Placement, top: int, stops: set[int]) -> PathEnd:
+    """Return one of the two ends of a loop."""
+    turned = at @ Placement(tuple(loop.type.working_frame().ravel().tolist()))
+    stations = (k for k in inward(model.joints, body, top) if k == body or k in stops)
+    return PathEnd(Frame(loop.name, body, turned), tuple(stations))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import operator
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
-from .checks import require_limits
+from .checks import numbers, require_limits, vector
 from .inertia_numbers import spatial
 from .loops import LoopTable, loop_digest, loop_table
 from .mimic_armature import moving_together
@@ -64,27 +63,19 @@ class Model:
     source: str = field(default="", compare=False)
     """The file it came from."""
     motors: tuple[str, ...] | None = None
-    """The joints that have motors, if that was said; `actuated` has them in any case."""
+    """The joints that have motors, if they were given; `actuated` has them in any case."""
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together: they may have been replaced by hand."""
-        try:
-            x, y, z = (float(g) for g in self.gravity)
-        except (TypeError, ValueError):
-            x = y = z = math.nan
-        if not math.isfinite(x + y + z):
-            raise ModelError(f"gravity must be 3 finite numbers, not {self.gravity!r}")
-        object.__setattr__(self, "gravity", (x, y, z))
+        object.__setattr__(self, "gravity", vector(self.gravity, 3, "gravity"))
         for name, kind in _PARTS.items():
             parts = tuple(getattr(self, name))
             object.__setattr__(self, name, parts)
             for part in parts:
                 if not isinstance(part, kind):
                     raise ModelError(f"{self.name!r}: its {name} must be of type {kind.__name__}, but one is {part!r}")
-        try:
-            object.__setattr__(self, "snap", float(self.snap))
-        except (TypeError, ValueError):
-            raise ModelError(f"{self.name!r}: snap must be a number, not {self.snap!r}") from None
+        (snap,) = numbers(self.snap, 1, 0.0, f"{self.name!r}: snap")
+        object.__setattr__(self, "snap", snap)
         if len(self.bodies) != len(self.joints):
             raise ModelError(
                 f"{self.name!r} has {len(self.bodies)} bodies and {len(self.joints)} joints; each body has one joint, "
@@ -133,14 +124,14 @@ class Model:
     def actuated(self) -> tuple[str, ...]:
         """The names of the joints that have motors, in the order of the model; controllers push no others.
 
-        They are those that the file or the builder named. Where nothing was said, they are all joints but free ones
-        and those that follow another, by a mimic or by a coupling. A joint has a motor for each of its freedoms.
+        They are the joints that the file or the builder named. By default, all joints have motors but free ones, and
+        those that follow another, by a mimic or by a coupling. A joint has a motor for each of its freedoms.
         """
         return usual(self.joints, self.couplings) if self.motors is None else self.motors
 
     @property
     def constraints(self) -> tuple[Loop | Coupling, ...]:
-        """All loops, then all couplings: what may be active, and switched."""
+        """All loops, then all couplings, active or not."""
         return (*self.loops, *self.couplings)
 
     @cached_property
@@ -232,7 +223,7 @@ class Model:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of all that enters the dynamics; names and limits do not."""
+        """A fingerprint of all numbers of the dynamics; names and limits are not part of it."""
         t, h = self.tables, hashlib.sha256()
         for a in (t.parent, t.kind, t.q_start, t.v_start, t.rows, np.array(self.gravity) + 0.0):
             h.update(str(a.shape).encode())
@@ -246,7 +237,7 @@ class Model:
 
     @cached_property
     def loop_digest(self) -> str:
-        """A fingerprint of what loops and couplings add to the dynamics."""
+        """A fingerprint of the loops and couplings in the dynamics."""
         return hashlib.sha256(loop_digest(self).encode()).hexdigest()
 
     @cached_property
@@ -368,7 +359,7 @@ class Model:
         return hash((self.name, self.digest))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Only the fields: whatever was computed from them is computed again."""
+        """Return the fields only: everything else is computed from them again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -29,6 +30,7 @@ __all__ = [
     "Note",
     "Placement",
     "Shape",
+    "inward",
     "joint_terms",
     "placement",
 ]
@@ -187,6 +189,15 @@ class ModelJoint:
 
 Connection = ModelJoint
 """The earlier name of `ModelJoint`."""
+
+
+def inward(joints: Sequence[ModelJoint], body: int, top: int = BASE) -> list[int]:
+    """Return a body and all that carry it, up to the body `top`, which is left out."""
+    found: list[int] = []
+    while body != top:
+        found.append(body)
+        body = joints[body].parent
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Functions of arrays that algorithms apply to many elements at a time: all pairs of a level, in all states.
 
-An algorithm that is not made of loops over bodies is NumPy code around such pieces. What a piece computes of one
-element does not depend on the others, so that it can be compiled, once for elements of one shape: `tree.run(piece,
+An algorithm that is not made of loops over bodies is NumPy code around such pieces. The result of a piece
+for one element does not depend on the others, so a piece is compiled once for elements of one shape: `tree.run(piece,
 ...)`.
 """
 
@@ -35,7 +35,7 @@ class Piece:
     """True if it is the same for all robots."""
 
     def __call__(self, *values: Any) -> tuple[Array, ...]:
-        """Return the function, as it is written."""
+        """Run the function, as it is written."""
         return self.function(*values)
 
 
@@ -53,7 +53,7 @@ def piece(*ranks: int) -> Callable[[Callable[..., tuple[Array, ...]]], Piece]:
 
 
 def packed(scalars: Any, *shape: int) -> Array:
-    """Scalars, which are numbers, nodes, or arrays with a number for each element, as one array of this shape."""
+    """Return scalars (numbers, nodes, or arrays with a number for each element) as one array of this shape."""
     flat = list(scalars)
     kinds = [getattr(x, "dtype", np.dtype(float if isinstance(x, (int, float)) else object)) for x in flat]
     known = [kind for kind, x in zip(kinds, flat, strict=True) if not isinstance(x, (int, float))]

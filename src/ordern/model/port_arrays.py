@@ -32,7 +32,7 @@ class _Array:
     """The array of a port: where the numbers of its parts are."""
 
     def __init__(self, tree: Tree, kind: str, read: Callable[[Address], Scalar], scalars: Any = None) -> None:
-        """An array of a kind, with a function that reads a number, and all numbers if they are known."""
+        """Make an array of a kind from a function that reads a number, and from all numbers if they are known."""
         self.kind, self.scalars = PORT_KINDS[kind], scalars
         self._name, self._tree, self._read = kind, tree, read
         shape = core_shape(tree.model, kind)
@@ -73,7 +73,7 @@ class Input(_Array):
     """An argument of an algorithm, read at a body, at a freedom, or, if it belongs to the robot, at any index."""
 
     given = True
-    """Whether the caller gave it."""
+    """True if the caller gave it."""
 
     def __getitem__(self, where: Where) -> Any:
         if not isinstance(where, Index):

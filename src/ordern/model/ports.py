@@ -55,15 +55,15 @@ class PortKind:
     value: Callable[[tuple[Scalar, ...]], Any] = Freedoms
     """Makes the value that an algorithm reads, from the numbers of a body's part or of the whole array."""
     turned: bool = False
-    """Whether users give or get it in the axes of the body, and algorithms in the axes of the working frame."""
+    """True if users give or get it in the axes of the body, and algorithms in the axes of the working frame."""
     adds: bool = False
-    """Whether the part of a joint that follows another (mimic), times its ratio, is added to the part of that joint.
+    """True if the part of a joint that follows another (mimic), times its ratio, is added to the part of that joint.
     As an argument it is zero at such a joint. A kind that does not add belongs to the followed joint alone; as an
     argument it is multiplied by the ratio."""
     offset: bool = False
-    """Whether the offset of a joint that follows another is added to it."""
+    """True if the offset of a joint that follows another is added to it."""
     symmetric: bool = False
-    """Whether setting a block [i, j] of a matrix sets [j, i] too."""
+    """True if setting a block [i, j] of a matrix sets [j, i] too."""
 
 
 PORT_KINDS = {

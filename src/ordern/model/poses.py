@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import Joint
-from ..rotations import pose
-from ..spatial import Freedoms, Pose
+from ..rotations import pose, rotate
+from ..spatial import Freedoms, Motion, Pose
 from .model import Model
 from .parts import BASE
 
-__all__ = ["body_poses", "joint_motions", "joint_poses", "joint_positions"]
+__all__ = ["body_poses", "joint_motions", "joint_poses", "joint_positions", "motion_subspace", "stacked_motion"]
 
 Array = NDArray[Any]
 
@@ -47,7 +47,18 @@ def joint_poses(joint: Joint, q: Array) -> Array:
 
 
 def joint_motions(joint: Joint, q: Array) -> Array:
-    """Return the joint's motion subspace (6, nv) at positions (nq,): (angular, linear) in the child's frame."""
-    columns = joint.subspace(Freedoms(q.tolist())).columns
-    S = np.array([m.scalars for m in columns], float).reshape(-1, 2, 3)
-    return np.asarray((S @ joint.turn().T).reshape(-1, 6).T)
+    """Return the motion subspaces (..., 6, nv) at positions (..., nq): (angular, linear) in the child's axes."""
+    return np.swapaxes(rotate(joint.working_frame(), np.swapaxes(motion_subspace(joint, q), -1, -2)), -1, -2)
+
+
+def motion_subspace(joint: Joint, q: Array) -> Array:
+    """Return the joint's motion subspaces (..., 6, nv) at positions (..., nq), in the working frame."""
+    S = np.empty((*q.shape[:-1], 6, joint.nv))
+    for k, m in enumerate(joint.subspace(Freedoms(np.moveaxis(q, -1, 0))).columns):
+        S[..., k] = stacked_motion(m, q.shape[:-1])
+    return S
+
+
+def stacked_motion(m: Motion, batch: tuple[int, ...]) -> Array:
+    """Return the six numbers (..., 6) of a motion, each a number or an array, for a batch."""
+    return np.stack([np.broadcast_to(np.asarray(x, float), batch) for x in m.scalars], axis=-1)

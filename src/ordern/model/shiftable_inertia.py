@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records import dataclass
-from ..spatial import Inertia
 from .base_parameters import in_parent, is_own
-from .inertia_numbers import second_moments, spatial
+from .inertia_numbers import inertia_of, second_moments, spatial
 from .model import Model
 from .parts import BASE
 from .tables import INERTIA, PLACEMENT, Tables
@@ -38,7 +37,7 @@ __all__ = ["borrowed", "lacking", "singular_bodies"]
 Array = NDArray[np.float64]
 
 _SINGULAR = 1e-12
-"""An inertia about the mass centre that is smaller than this part of the largest counts as none."""
+"""An inertia about the mass centre that is smaller than this part of the largest counts as zero."""
 _LEAST = 1e-8
 """The smallest eigenvalue of C_k^-1 A_k that is taken for regular."""
 _STEPS = 60
@@ -99,7 +98,7 @@ def singular_bodies(t: Tables) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """The bodies next to singular ones, what they may borrow, and what they should be like."""
+    """The bodies next to singular ones, the inertia that they may borrow, and the models C for their inertias."""
 
     bodies: tuple[int, ...]
     singular: tuple[bool, ...]
@@ -108,7 +107,7 @@ class _Problem:
     joints: tuple[tuple[int, Array, slice], ...]
     """For each joint with shiftable inertia: its body, a basis (d, 10) of it, and the slice of its unknowns."""
     lent: Array
-    """(unknowns, bodies, 10): what a unit of each unknown adds to each body."""
+    """(unknowns, bodies, 10): the inertia that a unit of each unknown adds to each body."""
     scale: Array
     """(bodies, 6, 6): L^-1 with C = L L^T."""
 
@@ -138,7 +137,7 @@ class _Problem:
         return cls(tuple(bodies), tuple(singular[bodies].tolist()), numbers, tuple(joints), lent, scale)
 
     def inertias(self, x: Array) -> Array:
-        """(bodies, 10): with what was borrowed."""
+        """Return the inertias (bodies, 10), with the borrowed parts."""
         return np.asarray(self.numbers + np.tensordot(x, self.lent, 1))
 
     def solved(self) -> Array | int:
@@ -169,15 +168,15 @@ def _shiftable(t: Tables, k: int) -> Array:
     if not is_own(type(joint)):
         return np.zeros((0, 10))
     found = []
-    for m, hx, hy, hz, *second in np.eye(10).tolist():
-        given = joint.shiftable_inertia(Inertia(m, (hx, hy, hz), tuple(second)))  # type: ignore[arg-type]
+    for unit in np.eye(10).tolist():
+        given = joint.shiftable_inertia(inertia_of(unit))
         if given is not None and any(numbers := (given.m, *given.h, *given.I)):
             found.append(numbers)
     return np.array(found, float).reshape(-1, 10)
 
 
 def _scales(A: Array, singular: NDArray[np.bool_]) -> Array:
-    """L^-1 for what each body should be like: as it is, or round, as heavy and large as it and others are."""
+    """Return L^-1 of the model C for each body: its own inertia, or a round one of usual mass and size."""
     masses, sizes = A[:, 3, 3], np.abs(A[:, :3, :3]).max(axis=(1, 2))
     usual = masses[masses > 0.0].mean() if (masses > 0.0).any() else 0.0
     moment = sizes[sizes > 0.0].mean() if (sizes > 0.0).any() else 0.0

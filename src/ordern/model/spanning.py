@@ -3,8 +3,8 @@
 The tree grows from the root. Of the joints that lead from it to a body that is not in it yet, the next is one that
 cannot close a loop (a joint with a motor or an armature, one that follows another, one of a type without a closure, or
 one with a spring or the like that would have no coordinates there); then one with limits, drives, dampers or springs;
-then any; and of these one whose child is the new body, before one that has to be reversed. What cannot close a loop and
-cannot be reversed either carries its child, and no other joint does. What is left over closes loops.
+then any; and of these one whose child is the new body, before one that has to be reversed. A joint that can
+neither close a loop nor be reversed carries its child, and no other joint does. The remaining joints close loops.
 """
 
 from __future__ import annotations

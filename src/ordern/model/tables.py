@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..joints import Joint
+from ..joints.placement import snapped
 from ..joints.turning_directions import directions_turn
 from ..records import dataclass
 from ..spatial import Chain, Freedoms, Subspace, Transform, leaves
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .model import Model
     from .parts import Connection
 
-__all__ = ["ARMATURE", "INERTIA", "OFFSET", "PLACEMENT", "RATIO", "TURN", "Kind", "Tables", "snapped", "tables_of"]
+__all__ = ["ARMATURE", "INERTIA", "OFFSET", "PLACEMENT", "RATIO", "TURN", "Kind", "Tables", "tables_of"]
 
 Array = NDArray[np.float64]
 
@@ -46,11 +47,11 @@ class Kind:
     """The joint of one of the bodies; its parameters do not matter."""
     has_armature: bool
     follows: bool
-    """Whether it is a mimic joint, which has the coordinates of another joint."""
+    """True for a mimic joint, which has the coordinates of another joint."""
     couplings: slice
     """The entries of a row with the part in each coupling: 1 for a mimic joint, -ratio for the joint it follows."""
     passive: bool
-    """Whether rows have damping, friction, stiffness and rest."""
+    """True if rows have damping, friction, stiffness and rest."""
     borrowed: slice | None = None
     """The entries with the inertia shifted to the body across its joint: see `ordern.model.shiftable_inertia`."""
 
@@ -239,9 +240,3 @@ def _check_armature(joint: Joint, armature: Sequence[float], name: str) -> None:
 
 _MOST_KINDS = 8
 """The largest number of kinds: with more, kinds do not depend on placements. Each loop is compiled once per kind."""
-
-
-def snapped(E: Array, within: float) -> Array:
-    """Round entries that differ from 0, 1 or -1 only by the rounding of the file's angles."""
-    near = np.round(E)
-    return np.where(np.abs(E - near) < within, near, E)

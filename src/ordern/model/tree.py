@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from ..graph import Scalar
+from ..joints.placement import snapped
 from ..spatial import FixedSize, Force, Freedoms, Motion, Pose, Transform, Turn
 from .freedoms import Freedom
 from .index import Index
@@ -32,7 +33,6 @@ from .model import Model
 from .parts import BASE, Frame
 from .piece import Piece, Runner
 from .port_arrays import Input, Output, Zeros
-from .tables import snapped
 
 __all__ = [
     "Answer",

@@ -62,7 +62,7 @@ class Inertia:
 
     @classmethod
     def zero(cls) -> Inertia:
-        """Nothing."""
+        """Return no inertia."""
         return cls(0.0, ZERO3, _NONE)
 
     def __add__(self, other: Inertia) -> Inertia:
@@ -83,11 +83,11 @@ class Inertia:
         return ArticulatedInertia(self.I, skew(self.h), (m, 0.0, 0.0, m, 0.0, m))
 
     def turned_back(self, rotation: Rotation) -> Inertia:
-        """In the axes before the rotation."""
+        """Return the inertia in the axes before the rotation."""
         return Inertia(self.m, rotation.back(self.h), rotation.back_symmetric(self.I))
 
     def shifted(self, r: Vector3) -> Inertia:
-        """About an origin from which the present one is at r."""
+        """Return the inertia about an origin from which the present one is at r."""
         mr = scale(self.m, r)
         half = (0.5 * mr[0], 0.5 * mr[1], 0.5 * mr[2])
         return Inertia(self.m, add(self.h, mr), _sum(self.I, outer_shift(r, add(self.h, half))))
@@ -95,7 +95,7 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True)
 class ArticulatedInertia:
-    """The symmetric matrix [[I, H], [H^T, M]]: how hard it is to accelerate a body that carries others."""
+    """The symmetric matrix [[I, H], [H^T, M]]: the inertia of a body that carries others."""
 
     I: Symmetric3
     H: Matrix3
@@ -103,7 +103,7 @@ class ArticulatedInertia:
 
     @classmethod
     def zero(cls) -> ArticulatedInertia:
-        """Nothing."""
+        """Return no inertia."""
         return cls(_NONE, (ZERO3, ZERO3, ZERO3), _NONE)
 
     @classmethod
@@ -140,15 +140,16 @@ class ArticulatedInertia:
         )
 
     def turned_back(self, rotation: Rotation) -> ArticulatedInertia:
-        """In the axes before the rotation."""
+        """Return the inertia in the axes before the rotation."""
         return ArticulatedInertia(
             rotation.back_symmetric(self.I), rotation.back_matrix(self.H), rotation.back_symmetric(self.M)
         )
 
     def shifted(self, r: Vector3) -> ArticulatedInertia:
-        """About an origin from which the present one is at r: H' = H + r~ M, I' = I + r~ K^T + (r~ K^T)^T.
+        """Return the inertia about an origin from which the present one is at r.
 
-        K is half of H + H'; the halves are taken with r, which is mostly constant.
+        H' = H + r~ M and I' = I + r~ K^T + (r~ K^T)^T. K is half of H + H'; the halves are taken
+        with r, which is mostly constant.
         """
         rx, (x, y, z) = skew(r), (0.5 * r[0], 0.5 * r[1], 0.5 * r[2])
         rM = matmul(rx, full(self.M))

@@ -121,7 +121,7 @@ def product_symmetric(A: Matrix3, B: Matrix3) -> Symmetric3:
 
 
 def outer_shift(r: Vector3, u: Vector3) -> Symmetric3:
-    """2 (r . u) 1 - (r u^T + u r^T): what a shift by r adds to a rotational inertia (u is half-way)."""
+    """Return 2 (r . u) 1 - (r u^T + u r^T), the rotational inertia that a shift by r adds (u is half-way)."""
     x, y, z = r[0] * u[0], r[1] * u[1], r[2] * u[2]
     yz, xz, xy = y + z, x + z, x + y
     return (

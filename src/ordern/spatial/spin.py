@@ -51,7 +51,7 @@ class Spin:
 
     @classmethod
     def zero(cls) -> Spin:
-        """Return n motions that are zero."""
+        """Return no angular velocity."""
         return cls(ZERO3)
 
     def __add__(self, relative: Motion) -> Spin:

@@ -1,4 +1,4 @@
-"""A joint's motion subspace S: which motions it lets through, and what eliminating it leaves.
+"""A joint's motion subspace S: the motions that it allows, and the inertia that remains when it is eliminated.
 
 `S @ x` is the motion of joint velocities x, `S.T @ f` the joint forces of a spatial force f. Most joints let unit
 motions of the child's frame through: then S moves numbers about and multiplies nothing. Any other S is a
@@ -43,7 +43,7 @@ class Freedoms(tuple[Scalar, ...]):
         return Freedoms(-x for x in self)
 
     def __mul__(self, other: Scalar) -> Freedoms:
-        """By a number, or number by number."""
+        """Multiply by a number, or number by number."""
         if isinstance(other, tuple):
             return Freedoms(x * y for x, y in zip(self, other, strict=True))
         return Freedoms(x * other for x in self)
@@ -60,10 +60,7 @@ class Forces:
 
     def __matmul__(self, y: Freedoms) -> Force:
         """Return the sum of the columns, weighted."""
-        total = Force.zero()
-        for column, weight in zip(self.columns, y, strict=True):
-            total = total + column * weight
-        return total
+        return sum((column * weight for column, weight in zip(self.columns, y, strict=True)), Force.zero())
 
     @property
     def T(self) -> ForcesTransposed:
@@ -105,7 +102,7 @@ class Subspace(ABC):
         return SubspaceTransposed(self)
 
     def under(self, inertia: Inertia | ArticulatedInertia) -> Forces:
-        """I S: the force that a unit acceleration of each freedom takes."""
+        """Return I S: the force that a unit acceleration of each freedom takes."""
         return Forces(tuple(inertia @ column for column in self.columns))
 
 
@@ -120,7 +117,7 @@ class SubspaceTransposed:
     @overload
     def __matmul__(self, f: Forces) -> Rows: ...
     def __matmul__(self, f: Force | Forces) -> Freedoms | Rows:
-        """S^T f; for several forces, a matrix with a row for each force."""
+        """Return S^T f; for several forces, a matrix with a row for each force."""
         if isinstance(f, Forces):
             return tuple(self.S.forces(column) for column in f.columns)
         if type(f) is not Force:
@@ -163,10 +160,7 @@ class Columns(Subspace):
         return self.motions
 
     def __matmul__(self, x: Freedoms) -> Motion:
-        total = Motion.zero()
-        for column, value in zip(self.motions, x, strict=True):
-            total = total + column * value
-        return total
+        return sum((column * value for column, value in zip(self.motions, x, strict=True)), Motion.zero())
 
     def forces(self, f: Force) -> Freedoms:
         """Return the power of f along each motion."""
@@ -210,7 +204,7 @@ class Factor:
 
 
 def plus_diagonal(A: Rows, d: Freedoms) -> Rows:
-    """Return a + diag(d)."""
+    """Return A + diag(d)."""
     return tuple(tuple(x + d[r] if r == c else x for c, x in enumerate(row)) for r, row in enumerate(A))
 
 

@@ -1,7 +1,7 @@
 """Transforms between frames, kept as their factors, and poses.
 
 `X` takes motion vectors from a parent's frame to a child's: `X @ m`. Its transpose takes forces back, `X.T @ f`,
-and inertias, `X.T @ I @ X`. A joint's transform is a constant placement followed by what the joint does; applying
+and inertias, `X.T @ I @ X`. A joint's transform is a constant placement followed by the motion of the joint; applying
 the factors one after the other needs fewer operations than applying their product, because each is mostly zeros
 and ones.
 """
@@ -29,6 +29,7 @@ from .linear import (
     product_symmetric,
     subtract,
     transpose,
+    upper,
 )
 from .motion import Force, Motion
 from .spin import Spin
@@ -95,14 +96,14 @@ class About(Rotation):
         return self.axis, (self.axis + 1) % 3, (self.axis + 2) % 3
 
     def apply(self, x: Vector3) -> Vector3:
-        """Coordinates in the turned axes."""
+        """Return the coordinates in the turned axes."""
         i, j, k = self._plane
         y = [x[i]] * 3
         y[j], y[k] = _turned(self.c, self.s, x[j], x[k])
         return (y[0], y[1], y[2])
 
     def back(self, x: Vector3) -> Vector3:
-        """Coordinates in the axes before turning."""
+        """Return the coordinates in the axes before turning."""
         i, j, k = self._plane
         y = [x[i]] * 3
         y[k], y[j] = _turned(self.c, self.s, x[k], x[j])
@@ -120,27 +121,15 @@ class About(Rotation):
         return s * h, c * h - sum
 
     def back_symmetric(self, A: Symmetric3) -> Symmetric3:
-        """Coordinates before turning."""
-        i, j, k = self._plane
-        M = full(A)
-        down, across = self._change(M[j][j] - M[k][k], M[j][k] + M[j][k])
-        side = self.back((M[i][0], M[i][1], M[i][2]))
-        entry = {
-            (i, i): M[i][i],
-            (j, j): M[j][j] - down,
-            (k, k): M[k][k] + down,
-            (j, k): M[j][k] + across,
-            (i, j): side[j],
-            (i, k): side[k],
-        }
-        a, b, c, d, e, f = (entry[r, c] if (r, c) in entry else entry[c, r] for r, c in _UPPER)
-        return (a, b, c, d, e, f)
+        """Return the coordinates before turning."""
+        return upper(self.back_matrix(full(A), symmetric=True))
 
-    def back_matrix(self, A: Matrix3) -> Matrix3:
-        """Coordinates before turning."""
+    def back_matrix(self, A: Matrix3, symmetric: bool = False) -> Matrix3:
+        """Return the coordinates before turning."""
         i, j, k = self._plane
         down, across = self._change(A[j][j] - A[k][k], A[j][k] + A[k][j])
-        row, column = self.back(A[i]), self.back((A[0][i], A[1][i], A[2][i]))
+        row = self.back(A[i])
+        column = row if symmetric else self.back((A[0][i], A[1][i], A[2][i]))
         rows = [[row[c] if r == i else column[r] for c in range(3)] for r in range(3)]
         rows[j][j], rows[k][k] = A[j][j] - down, A[k][k] + down
         rows[j][k], rows[k][j] = A[j][k] + across, A[k][j] + across
@@ -149,7 +138,7 @@ class About(Rotation):
 
 
 def _turned(c: Scalar, s: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
-    """(c x + s y, c y - s x). A constant turn is done as three shears, which takes three products instead of four."""
+    """Return (c x + s y, c y - s x). A constant turn is three shears, with three products instead of four."""
     if not _generic(c, s):
         return c * x + s * y, c * y - s * x
     if c < 0.0:
@@ -165,9 +154,6 @@ def _generic(c: Scalar, s: Scalar) -> TypeGuard[float]:
     return isinstance(c, float) and isinstance(s, float) and abs(c) > 1e-100 and abs(s) > 1e-100
 
 
-_UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-
-
 @dataclass(frozen=True, slots=True)
 class Turn(Rotation):
     """Any change of axes, by the matrix E that takes old coordinates to new."""
@@ -175,51 +161,71 @@ class Turn(Rotation):
     E: Matrix3
 
     def apply(self, x: Vector3) -> Vector3:
-        """E x."""
+        """Return E x."""
         return matvec(self.E, x)
 
     def back(self, x: Vector3) -> Vector3:
-        """E^T x."""
+        """Return E^T x."""
         return matvec(transpose(self.E), x)
 
     def back_symmetric(self, A: Symmetric3) -> Symmetric3:
-        """E^T A E."""
+        """Return E^T A E."""
         return product_symmetric(matmul(transpose(self.E), full(A)), self.E)
 
 
 class _Coordinates(ABC):
-    """The common part of Transform and Chain."""
+    """Transforms one after the other, from the parent to the child: the common part of Transform and Chain."""
 
     __slots__ = ()
 
-    @abstractmethod
-    def _motion(self, m: Motion) -> Motion: ...
-
-    @abstractmethod
-    def _spin(self, w: Spin) -> Spin: ...
-
-    @abstractmethod
-    def _force_back(self, f: Force) -> Force: ...
-
-    @abstractmethod
-    def _inertia_back(self, inertia: I) -> I: ...
-
     @property
     @abstractmethod
+    def factors(self) -> tuple[Transform, ...]:
+        """The transforms, from the parent to the child."""
+
+    def _motion(self, m: Motion) -> Motion:
+        for X in self.factors:
+            m = X._motion(m)
+        return m
+
+    def _spin(self, w: Spin) -> Spin:
+        for X in self.factors:
+            w = Spin(X.rotation.apply(w.w))
+        return w
+
+    def _force_back(self, f: Force) -> Force:
+        for X in reversed(self.factors):
+            f = X._force_back(f)
+        return f
+
+    def _inertia_back(self, inertia: I) -> I:
+        for X in reversed(self.factors):
+            inertia = inertia.turned_back(X.rotation).shifted(X.r)
+        return inertia
+
+    @property
     def origin(self) -> Vector3:
         """The child's origin, in the parent's frame."""
+        at = ZERO3
+        for X in reversed(self.factors):
+            at = add(X.r, X.rotation.back(at))
+        return at
+
+    def child(self, parent: Pose) -> Pose:
+        """Return the pose of the child's frame, given its parent's."""
+        for X in self.factors:
+            parent = X.child(parent)
+        return parent
+
+    def parent(self, child: Pose) -> Pose:
+        """Return the pose of the parent's frame, given its child's."""
+        for X in reversed(self.factors):
+            child = X.parent(child)
+        return child
 
     def centripetal(self, w: Spin) -> Motion:
         """Return the acceleration of the child's origin, in the parent's axes, when the parent turns at w."""
         return Motion(ZERO3, w.centripetal(self.origin))
-
-    @abstractmethod
-    def child(self, parent: Pose) -> Pose:
-        """Return the pose of the child's frame, given its parent's."""
-
-    @abstractmethod
-    def parent(self, child: Pose) -> Pose:
-        """Return the pose of the parent's frame, given its child's."""
 
     @overload
     def __matmul__(self, other: Motion) -> Motion: ...
@@ -249,8 +255,10 @@ class Transform(_Coordinates):
         w, v = m.angular, m.linear
         return Motion(self.rotation.apply(w), self.rotation.apply(add(v, cross(w, self.r))))
 
-    def _spin(self, w: Spin) -> Spin:
-        return Spin(self.rotation.apply(w.w))
+    @property
+    def factors(self) -> tuple[Transform, ...]:
+        """The transform itself."""
+        return (self,)
 
     @property
     def origin(self) -> Vector3:
@@ -260,9 +268,6 @@ class Transform(_Coordinates):
     def _force_back(self, f: Force) -> Force:
         n, p = self.rotation.back(f.angular), self.rotation.back(f.linear)
         return Force(add(n, cross(self.r, p)), p)
-
-    def _inertia_back(self, inertia: I) -> I:
-        return inertia.turned_back(self.rotation).shifted(self.r)
 
     def child(self, parent: Pose) -> Pose:
         """Return the pose of B, given that of A."""
@@ -283,46 +288,6 @@ class Chain(_Coordinates):
     """Transforms one after the other, from the parent to the child."""
 
     factors: tuple[Transform, ...]
-
-    def _motion(self, m: Motion) -> Motion:
-        for X in self.factors:
-            m = X @ m
-        return m
-
-    def _spin(self, w: Spin) -> Spin:
-        for X in self.factors:
-            w = X @ w
-        return w
-
-    @property
-    def origin(self) -> Vector3:
-        """The child's origin, in the parent's frame."""
-        at = ZERO3
-        for X in reversed(self.factors):
-            at = add(X.r, X.rotation.back(at))
-        return at
-
-    def _force_back(self, f: Force) -> Force:
-        for X in reversed(self.factors):
-            f = X.T @ f
-        return f
-
-    def _inertia_back(self, inertia: I) -> I:
-        for X in reversed(self.factors):
-            inertia = X._inertia_back(inertia)
-        return inertia
-
-    def child(self, parent: Pose) -> Pose:
-        """Return the pose of the child's frame, given its parent's."""
-        for X in self.factors:
-            parent = X.child(parent)
-        return parent
-
-    def parent(self, child: Pose) -> Pose:
-        """Return the pose of the parent's frame, given its child's."""
-        for X in reversed(self.factors):
-            child = X.parent(child)
-        return child
 
 
 def factors(E: Matrix3, r: Vector3) -> tuple[Transform, ...]:

@@ -23,7 +23,7 @@ class FixedSize(Protocol[T_co]):
     """A class of values that all have the same number of scalars, and a zero; or an object that stands for one."""
 
     def zero(self) -> T_co:
-        """The neutral element of addition."""
+        """Return the neutral element of addition."""
 
 
 class Real:

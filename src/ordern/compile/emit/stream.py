@@ -31,7 +31,7 @@ _LINE = 64
 
 
 def streamable(operand: Operand, target: Target) -> bool:
-    """Tell whether rows are long enough to consist mostly of whole lines."""
+    """Return True if rows are long enough to consist mostly of whole lines."""
     return operand.size * target.itemsize >= _WORTH_IT
 
 

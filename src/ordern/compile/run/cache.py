@@ -134,22 +134,22 @@ def read(key: str, expected: Mapping[str, Callable[[Any], bool]]) -> tuple[dict[
 
 
 def is_count(value: Any) -> bool:
-    """Tell whether a field is a whole number that is not negative."""
+    """Return True if a field is a whole number that is not negative."""
     return type(value) is int and 0 <= value < 2**40
 
 
 def is_lanes(value: Any) -> bool:
-    """Tell whether a field is a number of states that a vector can have."""
+    """Return True if a field is a number of states that a vector can have."""
     return type(value) is int and value in (1, 2, 4, 8, 16)
 
 
 def is_flag(value: Any) -> bool:
-    """Tell whether a field is true or false."""
+    """Return True if a field is true or false."""
     return type(value) is bool
 
 
 def _is_file(path: Path) -> bool:
-    """Tell whether a path is a plain file of a size that an entry can have: others may never end."""
+    """Return True if a path is a plain file of a size that an entry can have: others may never end."""
     about = path.stat()
     return stat.S_ISREG(about.st_mode) and about.st_size <= _MOST
 
@@ -219,7 +219,7 @@ def entries() -> list[Entry]:
 
 
 def usable() -> bool:
-    """Tell whether the directory exists, belongs to this user, and only this user can write to it."""
+    """Return True if the directory exists, belongs to this user, and only this user can write to it."""
     return _usable(create=False) is not None
 
 

@@ -42,16 +42,15 @@ class Machine:
         signature = f"{inputs},({self._bytes // self.dtype.itemsize})->{output}"
         self._ufunc = make_ufunc(self._engine, self._address, data, len(layout.inputs) + 1, signature, name, dtype)
 
-    def run(self, arrays: Sequence[Array], out: Array | None) -> Any:
+    def run(self, arrays: Sequence[Array], out: Array | None) -> Array:
         """Call the ufunc, in this thread."""
         try:
             workspace = self._local.workspace
         except AttributeError:
             workspace = self._local.workspace = self._new_workspace()
-        with np.errstate(all="ignore"):  # what is not a number is an answer, not an accident
-            if out is None:
-                return self._ufunc(*arrays, workspace)
-            return self._ufunc(*arrays, workspace, out=out)
+        with np.errstate(all="ignore"):  # NaN is a valid result
+            found: Array = self._ufunc(*arrays, workspace) if out is None else self._ufunc(*arrays, workspace, out=out)
+            return found
 
     def _new_workspace(self) -> Array:
         raw = np.zeros(self._bytes + 64, np.uint8)

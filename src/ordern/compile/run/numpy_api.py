@@ -74,7 +74,7 @@ def _hold(ufunc: np.ufunc, kept: str) -> None:
     at = _place_of_object()
     field = None if at is None else ctypes.c_void_p.from_address(id(ufunc) + at)
     if field is None or field.value is not None:
-        _immortal.append(kept)  # a NumPy that is not known: rather keep too much than free too early
+        _immortal.append(kept)  # a NumPy that is not known: keeping too much is safer than freeing too early
         return
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     field.value = id(kept)
@@ -95,7 +95,7 @@ _immortal: list[str] = []
 
 @cache
 def fast_calls_work() -> bool:
-    """Tell whether Python's and NumPy's structures have the layout that `@call` expects."""
+    """Return True if Python's and NumPy's structures have the layout that `@call` expects."""
     if sys.implementation.name != "cpython":
         return False
     # objects of free-threaded Python have a longer header

@@ -51,7 +51,7 @@ class _Unknown(Exception):
 
 
 def is_ours(x: Any) -> bool:
-    """Tell whether a function or class is the library's own."""
+    """Return True if a function or class is the library's own."""
     return str(x.__module__).startswith("ordern.")
 
 
@@ -72,7 +72,7 @@ def own_joints(model: Model) -> str | None:
 
 
 def _all_ours(x: Any) -> bool:
-    """Tell whether a joint, and all joints that it is made of, are the library's own."""
+    """Return True if a joint, and all joints that it is made of, are the library's own."""
     if isinstance(x, tuple):
         return all(map(_all_ours, x))
     if not isinstance(x, Closure):
@@ -155,7 +155,7 @@ def _class(x: type, seen: _Seen) -> Any:
 
 
 def _generated(value: Any) -> bool:
-    """Tell whether a method was written by `dataclass`: the names and values of the fields say the same."""
+    """Return True if a method was written by `dataclass`: the names and values of the fields say the same."""
     return isinstance(value, FunctionType) and (
         value.__code__.co_filename == "<string>" or value.__globals__.get("__name__") == "dataclasses"
     )

@@ -43,7 +43,7 @@ def _holders(blocks: list[_Block], k: int) -> int:
 _NOBODY = _holders([_fresh((1,), np.dtype(float))], 0)
 """The count of memory that only its pool holds."""
 _COUNTS = sys.implementation.name == "cpython" and object.__basicsize__ == 16
-"""Whether all threads count references at once; objects of free-threaded Python have a longer header."""
+"""True if all threads count references at once; objects of free-threaded Python have a longer header."""
 
 
 class ResultPool:

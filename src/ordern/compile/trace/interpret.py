@@ -7,12 +7,15 @@ the oracle that compiled code is tested against.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import ConcreteTree, Model, Runner, core_shape, core_size, result_scalars
+from ...model import ConcreteTree, Runner, core_shape, core_size, result_scalars
+
+if TYPE_CHECKING:
+    from ..pipeline import Request
 
 __all__ = ["converted", "interpret"]
 
@@ -35,25 +38,14 @@ def converted(arrays: Sequence[Array], dtype: np.dtype[Any]) -> list[Array]:
     return found
 
 
-def interpret(
-    model: Model,
-    function: Callable[..., Any],
-    slots: Sequence[tuple[str, bool]],
-    arrays: Sequence[Array],
-    output: str,
-    options: dict[str, Any],
-    runner: Runner | None = None,
-) -> Array:
-    """Run an algorithm on arrays of one data type, with any batch shape.
-
-    `slots` are the kinds of the algorithm's inputs, and whether they are given: given inputs are in `arrays`. `runner`
-    runs pieces instead of Python.
-    """
+def interpret(request: Request, arrays: Sequence[Array], runner: Runner | None = None) -> Array:
+    """Run an algorithm on arrays of one data type, with any batch shape; `runner` runs pieces instead of Python."""
+    model, output = request.model, request.question.output
     dtype = np.result_type(*arrays)
     tree = ConcreteTree(model, _number(arrays, dtype))
     tree.runner = runner
     inputs, batches, remaining = [], [], iter(arrays)
-    for kind, given in slots:
+    for kind, given in request.slots:
         if not given:
             inputs.append(tree.zeros(kind))
             continue
@@ -66,7 +58,8 @@ def interpret(
         inputs.append(tree.input(kind, [flat[..., k] for k in range(flat.shape[-1])]))
     batch = np.broadcast_shapes(*batches)
     with np.errstate(all="ignore"):
-        scalars = result_scalars(function(tree, *inputs, **options), core_size(model, output))
+        answer = request.algorithm.function(tree, *inputs, **dict(request.options))
+        scalars = result_scalars(answer, core_size(model, output))
     result = np.empty((*batch, len(scalars)), dtype)
     for k, x in enumerate(scalars):
         result[..., k] = x + 0.0  # no negative zeros

@@ -7,10 +7,10 @@ no longer than for ten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import field
 from itertools import count as count_from
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import TraceError
 from ...graph import Graph, Node, Scalar
@@ -30,29 +30,27 @@ from .rolled_program import (
     Leaf,
     Loop,
     Memory,
+    Over,
     Place,
     Position,
     Program,
     Store,
 )
 
+if TYPE_CHECKING:
+    from ..pipeline import Request
+
 __all__ = ["RolledTree", "trace_rolled"]
 
 T = TypeVar("T")
 
 
-def trace_rolled(
-    model: Model,
-    function: Callable[..., Any],
-    slots: Sequence[tuple[str, bool]],
-    layout: Layout,
-    options: dict[str, Any],
-) -> Program:
+def trace_rolled(request: Request, layout: Layout) -> Program:
     """Run an algorithm on symbolic bodies."""
-    tree = RolledTree(model)
+    tree = RolledTree(request.model)
     ports = count_from()
-    inputs = [tree.input(kind, next(ports)) if given else tree.zeros(kind) for kind, given in slots]
-    result = function(tree, *inputs, **options)
+    inputs = [tree.input(kind, next(ports)) if given else tree.zeros(kind) for kind, given in request.slots]
+    result = request.algorithm.function(tree, *inputs, **dict(request.options))
     written = 0
     parts = result if isinstance(result, tuple) and result else (result,)
     if isinstance(parts[0], Output):  # further numbers come after it
@@ -221,11 +219,9 @@ class RolledTree(Tree):
 
     def freedoms(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[Freedom]:
         """Visit freedoms in order."""
-        if moved_by is not None:
-            return self._freedoms(Loop("moved freedoms", "", of=moved_by.key))
-        if upto is not None:
-            return self._freedoms(Loop("freedoms upto", "", of=upto.key))
-        return self._freedoms(Loop("freedoms", ""))
+        of = moved_by if upto is None else upto
+        over: Over = "freedoms" if of is None else "moved freedoms" if upto is None else "freedoms upto"
+        return self._freedoms(Loop(over, "", of=None if of is None else of.key))
 
     def freedoms_inward(self) -> Iterator[Freedom]:
         """Visit all freedoms, the last one first."""
@@ -241,11 +237,9 @@ class RolledTree(Tree):
 
     def outward(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
         """Visit bodies and their parents, parents first."""
-        if moved_by is not None:
-            return self._bodies(Loop("moved bodies", "i", of=moved_by.key))
-        if upto is not None:
-            return self._bodies(Loop("bodies upto", "i", of=upto.key))
-        return self._bodies(Loop("bodies", "i"))
+        of = moved_by if upto is None else upto
+        over: Over = "bodies" if of is None else "moved bodies" if upto is None else "bodies upto"
+        return self._bodies(Loop(over, "i", of=None if of is None else of.key))
 
     def inward(self, moved_by: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
         """Visit bodies and their parents, children first."""

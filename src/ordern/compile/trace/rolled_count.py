@@ -29,7 +29,7 @@ def estimate(program: Program) -> Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """How often a block runs: in all, and for each value of each freedom of the loops around it."""
+    """The number of times that a block runs: in all, and for each value of each freedom of the loops around it."""
 
     times: float
     freedoms: dict[str, Times]

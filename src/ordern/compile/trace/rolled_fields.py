@@ -95,7 +95,7 @@ class RolledOwn:
 
 
 def _belongs_to_body(leaf: Any) -> bool:
-    """Whether a leaf is a number of the row or of an argument, at the loop's own body or of the whole robot."""
+    """Return True if a leaf is a number of the row or of an argument, at the loop's own body or of the whole robot."""
     return (
         isinstance(leaf, Place)
         and leaf.memory.kind in ("table", "input")

@@ -178,9 +178,9 @@ class Loop:
     blocks: list[Block] = field(default_factory=list)
     of: str | None = None
     inward: bool = False
-    """Whether it runs from the last to the first."""
+    """True if it runs from the last to the first."""
     itself: bool = False
-    """Whether the freedom `of` is visited too, where the loop leads away from it."""
+    """True if the freedom `of` is visited too, where the loop leads away from it."""
 
     @property
     def parent(self) -> str | None:
@@ -214,5 +214,5 @@ class Program:
 
     @property
     def has_freedoms(self) -> bool:
-        """Whether there are loops over freedoms."""
+        """True if there are loops over freedoms."""
         return any(isinstance(section, Loop) and section.parent is None for section in self.sections)

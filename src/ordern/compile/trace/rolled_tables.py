@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model import BASE, FreedomTables, Model
+from ...model.parts import inward
 
 __all__ = ["Data", "path_to"]
 
@@ -24,11 +25,8 @@ class Data:
         if freedoms:
             f = FreedomTables.of(model)
             columns = (f.up, f.body, f.first, f.root, f.at, f.count, f.v_at, f.v_count)
-            self.freedoms, self.order, self.v_order = (
-                np.ascontiguousarray(np.stack(columns, axis=1)),
-                f.order,
-                f.v_order,
-            )
+            self.freedoms = np.ascontiguousarray(np.stack(columns, axis=1))
+            self.order, self.v_order = f.order, f.v_order
         tables = (self.rows, self.meta, self.path, self.freedoms, self.order, self.v_order)
         self.words: NDArray[np.int64] = np.array([a.ctypes.data for a in tables], np.int64)
 
@@ -40,9 +38,4 @@ class Data:
 
 def path_to(model: Model, body: int | None) -> list[int]:
     """Return the bodies from the base to a body."""
-    found: list[int] = []
-    k = BASE if body is None else body
-    while k != BASE:
-        found.append(k)
-        k = model.joints[k].parent
-    return found[::-1]
+    return inward(model.joints, BASE if body is None else body)[::-1]

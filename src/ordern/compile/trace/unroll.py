@@ -7,16 +7,19 @@ would have to keep such values in memory anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...graph import Graph, Node, Scalar, live
-from ...model import ConcreteTree, Model, result_scalars
+from ...model import ConcreteTree, result_scalars
 from ..emit.builder import Builder
 from ..emit.nodes import Constants, TextEmitter
 from ..emit.target import Target
 from ..emit.tiles import Prefetch
 from .layout import Layout
+
+if TYPE_CHECKING:
+    from ..pipeline import Request
 
 __all__ = ["emit_unrolled", "trace_unrolled"]
 
@@ -24,28 +27,19 @@ CHUNK = 700
 """Operations per function."""
 
 
-def trace_unrolled(
-    model: Model,
-    function: Callable[..., Any],
-    slots: Sequence[tuple[str, bool]],
-    layout: Layout,
-    options: dict[str, Any],
-    regroup: bool = False,
-) -> list[Scalar]:
-    """Run an algorithm on graph nodes; return the scalars of the result, constants as floats.
-
-    `slots` are the kinds of the algorithm's inputs, and whether they are given: given inputs are in the layout.
-    """
-    graph, tree = Graph("unrolled"), ConcreteTree(model, regroup=regroup)
+def trace_unrolled(request: Request, layout: Layout) -> list[Scalar]:
+    """Run an algorithm on graph nodes; return the scalars of the result, constants as floats."""
+    algorithm = request.algorithm
+    graph, tree = Graph("unrolled"), ConcreteTree(request.model, regroup=algorithm.regroup)
     operands = enumerate(layout.inputs)
     inputs = []
-    for kind, given in slots:
+    for kind, given in request.slots:
         if given:
             k, operand = next(operands)
             inputs.append(tree.input(kind, [graph.leaf((k, n)) for n in range(operand.size)]))
         else:
             inputs.append(tree.zeros(kind))
-    return result_scalars(function(tree, *inputs, **options), layout.output.size)
+    return result_scalars(algorithm.function(tree, *inputs, **dict(request.options)), layout.output.size)
 
 
 def emit_unrolled(

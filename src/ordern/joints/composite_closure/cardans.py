@@ -53,7 +53,7 @@ class Cardans(Product):
 
     @property
     def _side(self) -> float:
-        """On which side of the plane of shaft and first axis the middle axis is."""
+        """The side of the plane of shaft and first axis on which the middle axis is, by its sign."""
         a = vector(self.groups[0].axis)
         return float(dot(cross(subtract(self.end, self.start), a), self.middle))
 

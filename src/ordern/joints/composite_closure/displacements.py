@@ -116,7 +116,7 @@ class Group:
         return self.shifts[:, 0] if self.turns == 0 and self.shifts.shape[1] == 1 else None
 
     def turned(self, R: Array) -> Group:
-        """Return the same, turned about its own point."""
+        """Return the group, turned about its own point."""
         w, c = self.twists[:3], self.point[:, None]
         v, w = R @ (self.twists[3:] + np.cross(w, c, axis=0)), R @ w
         return Group(np.concatenate([w, v + np.cross(c, w, axis=0)]))
@@ -222,7 +222,7 @@ def _null(A: Array) -> Array:
 
 
 def _clean(x: Array) -> Array:
-    """Without what is left of numbers that should be zero or one."""
+    """Return numbers, with rounding errors of whole numbers removed."""
     near = np.round(x)
     size = max(1.0, float(np.abs(x).max(initial=0.0)))
     return np.where(np.abs(x - near) < 1e-15 * size, near, x) + 0.0

@@ -7,6 +7,7 @@ elbow, or of a wrist. Then the posture on the side of the neutral position is ch
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from ...records import dataclass
 from ...spatial import Pose
@@ -24,7 +25,7 @@ __all__ = ["factoring"]
 def factoring(groups: Sequence[Group], runs: Sequence[Run] = (), product: Product | None = None) -> Factoring:
     """Find formulas for the elements of groups in their product; raise if they are not unique, or no formula is known.
 
-    `product` is what is known of the product of `runs`, if that is known already.
+    `product` is the product of `runs`, if it is known already.
     """
     if sum(g.freedoms for g in groups) > product_rank(groups):
         raise Undetermined("some of its parts have a motion in common, which either part may do")
@@ -40,7 +41,7 @@ def factoring(groups: Sequence[Group], runs: Sequence[Run] = (), product: Produc
     for some, turned in ((tuple(groups), False), (tuple(groups)[::-1], True)):
         found = _wrist(some) or _elbow(some)
         if found is not None:
-            return Backwards(some, found) if turned else found
+            return Backwards(some, cast("Product", found)) if turned else found
     raise Undetermined("there is no formula for the coordinates of its parts")
 
 
@@ -61,7 +62,7 @@ class _Split(Factoring):
     inner: tuple[Factoring, ...]
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
-        """Factors of factors."""
+        """Return the factors of the factors."""
         outer = self.product.elements(X)
         return tuple(g for how, step in zip(self.inner, outer, strict=True) for g in how.elements(step))
 
@@ -105,7 +106,7 @@ class _Wrist(Factoring):
         return float(dot(across(b, a), across(b, c))), float(dot(a, cross(b, c)))
 
     def reach_margin(self, X: Pose) -> Rows:
-        """Axes that are not perpendicular do not turn everything everywhere."""
+        """Return the margin: axes that are not perpendicular do not reach all rotations."""
         a, b, c = self.axes
         if max(abs(dot(a, b)), abs(dot(b, c))) <= SAME:
             return ()

@@ -87,7 +87,7 @@ class KnownTurns(Product):
         return tilt(R, vector(self.turning[0].axis)) if self.turning[0].turns == 1 else ()
 
     def _angle(self, k: int, turns: Sequence[Matrix3]) -> tuple[Scalar, Scalar]:
-        """Multiples of cosine and sine of a turn."""
+        """Return multiples of cosine and sine of a turn."""
         step = turns[k + 1] if k == 0 else matmul(transpose(turns[k]), turns[k + 1])
         return angle_in(step, vector(self.turning[k].axis))
 
@@ -155,7 +155,7 @@ def known_turns(groups: tuple[Group, ...]) -> KnownTurns | None:
 def _linear(
     groups: Sequence[Group], turning: Sequence[Group], shifting: Sequence[Space]
 ) -> tuple[tuple[Vector3, ...], tuple[tuple[int, Vector3], ...]]:
-    """Normals to all shifts, and for each turn that advances, and nothing else shifts along its axis, its measure."""
+    """Return the normals to all shifts, and for each thread along whose axis nothing else shifts, its measure."""
     free = np.concatenate([np.zeros((3, 0)), *(groups[x.owner].shifts for x in shifting)], axis=1)
     B = independent(free)
     bound = []

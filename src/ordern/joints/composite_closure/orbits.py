@@ -149,13 +149,13 @@ class Sphere(Orbit):
     point: Vector3
 
     def rows(self, x: Vector3) -> Rows:
-        """(|y|^2 - r^2) / (2 r)."""
+        """Return (|y|^2 - r^2) / (2 r)."""
         y, e = subtract(x, self.centre), subtract(self.point, self.centre)
         square = dot(e, e)
         return ((dot(y, y) - square) * (0.5 / sqrt(square)),)
 
     def elements(self, x: Vector3) -> tuple[Pose, ...]:
-        """Many turns lead there."""
+        """Raise: many turns lead there."""
         raise NotImplementedError
 
 
@@ -239,7 +239,7 @@ class TwoTurns(Orbit):
     size: float = 1.0
 
     def rows(self, x: Vector3) -> Rows:
-        """|z|^2 - |y|^2; or the height over the plane; or the distance from the centre of the sphere."""
+        """Return |z|^2 - |y|^2; or the height over the plane; or the distance from the sphere."""
         a, at = self.first.axis, self.first.at
         y, e = subtract(x, at), subtract(self.point, at)
         if self.how == "parallel":
@@ -286,7 +286,7 @@ class TwoTurns(Orbit):
         return base, (dot(y, y) - dot(base, base)) * (1.0 / nn)
 
     def reach_margin(self, x: Vector3) -> Rows:
-        """Return an arm reaches a ring of the plane, or a belt of the sphere."""
+        """Return the margin: an arm reaches a ring of the plane, or a belt of the sphere."""
         y = subtract(x, self.first.at)
         if self.how == "parallel":
             return (spare(*self._elbow(y)),)
@@ -318,15 +318,14 @@ def _two_turns(groups: Sequence[Group], point: Array) -> Orbit:
     if abs(apart) <= SAME:  # both pass through the point where they meet
         s, _ = np.linalg.lstsq(np.column_stack([g.axis, -h.axis]), h.point - g.point, rcond=None)[0]
         centre = vector(g.point + s * g.axis)
-        meeting = TwoTurns(_Line(first.axis, centre), _Line(second.axis, centre), vector(point), "meeting", None)
-        return meeting
+        return TwoTurns(_Line(first.axis, centre), _Line(second.axis, centre), vector(point), "meeting", None)
     inverse = np.linalg.inv(np.array([g.axis, h.axis, h.point - g.point]))
     x, y, z = (vector(row) for row in inverse)
     return _scaled(TwoTurns(first, second, vector(point), "skew", (x, y, z)), groups, point)
 
 
 def _scaled(found: TurnAndShift | TwoTurns, groups: Sequence[Group], point: Array) -> Orbit:
-    """With a residual in metres near the orbit: divided by its slope at some point of it."""
+    """Return the orbit with a residual in metres near it: divided by its slope at some point."""
     rng = np.random.default_rng(3)
     slopes = []
     for _ in range(5):
@@ -337,9 +336,7 @@ def _scaled(found: TurnAndShift | TwoTurns, groups: Sequence[Group], point: Arra
         rows = [found.rows((y[0], y[1], y[2]))[0] for y in jets]
         slopes.append(float(np.linalg.norm([row.rate for row in rows])))
     size = sorted(slopes)[2]
-    if size <= 0.0:
-        return found
-    return replace(found, size=size)
+    return replace(found, size=size) if size > 0.0 else found
 
 
 def _is_across(a: Vector3, u: Vector3) -> bool:

@@ -67,7 +67,7 @@ class ParallelAxes(Product):
         return turned, ((far, threaded(rise, advance, *self._threaded_angle(X, w))) if rise else (far,))
 
     def _threaded_angle(self, X: Pose, w: Vector3) -> tuple[Scalar, Scalar]:
-        """Multiples of cosine and sine of the turn that has a thread."""
+        """Return multiples of cosine and sine of the turn that has a thread."""
         g, h, *_ = self.turning
         a = vector(g.axis)
         c, s = turn_to(a, subtract(vector(h.point), vector(g.point)), w)

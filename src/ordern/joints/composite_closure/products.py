@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,17 +70,16 @@ class Backwards(Product):
     """The inverses of a product, X^-1 = ... g2^-1 g1^-1, or of a factoring, which has no residuals."""
 
     groups: tuple[Group, ...]
-    forwards: Any
+    forwards: Product
 
     @property
     def unknown(self) -> str:
         """The reason why factors cannot be found."""
-        return str(self.forwards.unknown)
+        return self.forwards.unknown
 
     def rows(self, X: Pose) -> tuple[Rows, Rows]:
         """Return the residuals of the inverse."""
-        found: tuple[Rows, Rows] = self.forwards.rows(inverse(X))
-        return found
+        return self.forwards.rows(inverse(X))
 
     def elements(self, X: Pose) -> tuple[Pose, ...]:
         """Return the inverses of the factors of the inverse."""
@@ -89,8 +87,7 @@ class Backwards(Product):
 
     def reach_margin(self, X: Pose) -> Rows:
         """Return the margin of the inverse."""
-        found: Rows = self.forwards.reach_margin(inverse(X))
-        return found
+        return self.forwards.reach_margin(inverse(X))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,14 +18,17 @@ from ...errors import ModelError
 from ...graph import Jet
 from ...records import dataclass
 from ...spatial import Freedoms, Pose
-from ...spatial.linear import Matrix3, Vector3, scale
+from ...spatial.linear import IDENTITY3, Matrix3, Vector3, scale
 from ..base import Joint
 from ..closure import Rows
 from ..placement import Placement
-from .displacements import Group, Run, aligned, generated, merged
+from .cardans import cardans
+from .displacements import Group, Run, aligned, generated, merged, product_rank
 from .factoring import factoring
-from .forms import product
-from .products import Factoring, Product, Undetermined
+from .known_turns import known_turns
+from .orbits import orbit
+from .parallel_axes import parallel_axes
+from .products import Backwards, Factoring, PointOnOrbit, Product, Undetermined
 from .turning import after, inverse, vector
 
 __all__ = ["Series", "series"]
@@ -47,7 +50,7 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Joints one after the other, of which it is known what they forbid together. Lengths are in units of `unit`."""
+    """Joints one after the other, with known residuals of their motions together. Lengths are in units of `unit`."""
 
     what: str
     parts: tuple[_Part, ...]
@@ -56,7 +59,7 @@ class Series:
     product: Product
 
     def closure(self, R: Matrix3, p: Vector3) -> Rows:
-        """Residuals: angles in radians, then lengths in metres."""
+        """Return the residuals: angles in radians, then lengths in metres."""
         angles, lengths = self.product.rows(Pose(R, scale(1.0 / self.unit, p)))
         return (*angles, *(self.unit * x for x in lengths)) if self.unit != 1.0 else (*angles, *lengths)
 
@@ -110,7 +113,7 @@ def series(parts: Sequence[tuple[Joint, Placement]], frame: Placement) -> Series
     groups = aligned([x.group for x in moving])
     moving = [replace(x, group=g) for x, g in zip(moving, groups, strict=True)]
     runs = merged([g for g in groups if g.freedoms])
-    found = product([r.group for r in runs])
+    found = _product([r.group for r in runs])
     what = f"a Composite of {len(parts)} joints ({', '.join(type(part).__name__ for part, _ in parts)})"
     if found is None:
         raise ModelError(f"{what} cannot close a loop: no residuals are known for their motions together. {_ADVICE}")
@@ -154,3 +157,31 @@ def _twists(joint: Joint) -> Array | None:
     if any(isinstance(x, Jet) for column in scalars for x in column):
         return None
     return np.asarray(np.array(scalars, float).reshape(-1, 6).T)
+
+
+def _product(groups: Sequence[Group]) -> Product | None:
+    """Find the form of the product of these groups; None if it has no residuals in closed form.
+
+    Four forms have residuals in closed form; read backwards, X^-1 = ... g2^-1 g1^-1, they are four more.
+
+    * Rotations are known: about no axis, one or two axes, or a ball, with any shifts between (`known_turns`).
+    * Two axes are parallel (`parallel_axes`).
+    * Two universal joints have parallel axes in the middle (`cardans`).
+    * A ball comes last: its centre must be on the orbit of the groups before it (`orbits`).
+    """
+    given = tuple(groups)
+    wanted = 6 - product_rank(given)
+    for form in (known_turns, parallel_axes, cardans, _ball_last):
+        for turned, some in ((False, given), (True, given[::-1])):
+            found = form(some)
+            if found is not None and sum(map(len, found.rows(Pose(IDENTITY3, (0.1, 0.2, 0.3))))) == wanted:
+                return Backwards(given, found) if turned else found
+    return None
+
+
+def _ball_last(groups: tuple[Group, ...]) -> Product | None:
+    *others, ball = groups
+    if ball.turns != 3 or ball.shifts.shape[1] or not others:
+        return None
+    found = orbit(others, ball.point)
+    return None if found is None else PointOnOrbit(groups, vector(ball.point), found)

@@ -1,14 +1,26 @@
-"""Derivatives of a graph, forward and reverse, by the partial derivatives in the table of operations."""
+"""Values of a graph, and its derivatives, forward and reverse, by the partial derivatives of operations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from .analyse import live
-from .node import Node
-from .ops import OPS, Scalar
+from ordern.graph import OPS, Node, Scalar, live
 
-__all__ = ["forward", "reverse"]
+__all__ = ["evaluate", "forward", "reverse"]
+
+
+def evaluate(roots: Sequence[Node], leaves: Mapping[Any, Any]) -> list[Any]:
+    """Evaluate the roots for given values of the leaves."""
+    values: dict[int, Any] = {}
+    for node in live(roots):
+        if node.op == "leaf":
+            values[node.index] = leaves[node.data]
+        elif node.op == "constant":
+            values[node.index] = node.data
+        else:
+            values[node.index] = OPS[node.op].evaluate(*(values[a.index] for a in node.args))
+    return [values[root.index] for root in roots]
 
 
 def forward(roots: Sequence[Node], tangents: Mapping[Node, Scalar]) -> list[Scalar]:
