@@ -17,6 +17,7 @@ import ordern as on
 from . import (
     batches,
     chains,
+    control,
     first_call,
     grasp,
     loading,
@@ -33,7 +34,7 @@ from .harness import CASES, settings
 from .peer import pin
 
 THEMES = (
-    *(batches, single, rollout, simulate, loops, mechanisms, grasp),
+    *(batches, single, rollout, simulate, control, loops, mechanisms, grasp),
     *(first_call, loading, chains, operations, threads, memory),
 )
 

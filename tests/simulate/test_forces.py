@@ -113,6 +113,26 @@ def test_sampled_controller(native: bool | None) -> None:
     assert result.report.energy_drift < REQUESTED
 
 
+class Switched:
+    """A force that begins at a known time."""
+
+    breaks = (0.1,)
+
+    def __call__(self, t: float, q: Any, v: Any) -> Any:
+        return np.array([10.0 if t >= 0.1 else 0.0])
+
+
+@pytest.mark.parametrize("method", ["rk4", "dormand-prince"])
+def test_a_force_that_jumps_is_not_felt_before(method: str) -> None:
+    """The last stage of the step that ends at the jump has the force before it, and so does the result there."""
+    options = {"step": 0.05} if method == "rk4" else {"rtol": 1e-6}
+    result = CART.simulate([0.0], tau=Switched(), until=0.2, method=method, **options)
+    before = result.t <= 0.1
+    assert not result.v[before].any() and not result.tau[before].any() and result.t[before][-1] == 0.1
+    assert_close(result.v[:, 0], np.maximum(0.0, result.t - 0.1) * 10.0 / MASS, ROUNDING)
+    assert result.report.rejected == 0
+
+
 @pytest.mark.parametrize("until", [0.5, np.linspace(0.0, 0.5, 33)], ids=["steps", "times"])
 @pytest.mark.parametrize("given", [{}, {"method": "semi-implicit-euler", "step": 0.004}], ids=["adaptive", "fixed"])
 def test_samples_do_not_depend_on_chunks_of_steps(until: Any, given: dict[str, Any]) -> None:

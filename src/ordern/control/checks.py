@@ -15,6 +15,7 @@ from ..records import dataclass
 from .arguments import freedom_name, require_same_joints
 from .closing import loop_functions
 from .drives import Drives
+from .machines import Numbers
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -84,14 +85,14 @@ def _efforts(robot: Robot, t: Array, q: Array, v: Array, a: Array) -> Iterator[E
     if not drives.looped:
         tau = robot.inverse_dynamics(q, v, a) - robot.passive_force(q, v)
     else:
-        passive = drives.passive(q, v, 0.01)
+        passive = drives.passive(Numbers(t), q, v, 0.01)
         try:
-            tau = drives.forces(q, v, a, t, passive, held=drives.held)
+            tau = drives.forces(Numbers(t), q, v, a, passive, held=drives.held)
         except LoopError:
             tau = np.zeros(v.shape)
             for k in range(len(t)):  # to find out when
                 try:
-                    tau[k] = drives.forces(q[k], v[k], a[k], t[k], passive[k], held=drives.held)
+                    tau[k] = drives.forces(Numbers(t[k]), q[k], v[k], a[k], passive[k], held=drives.held)
                 except LoopError:
                     yield Exceeded(", ".join(robot.actuated), "motor", float(t[k]), np.nan, np.nan)
                     break

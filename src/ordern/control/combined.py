@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, positive, real
+from ..arguments import Array, positive
 from ..errors import ArgumentError
 from ..records import dataclass
 from .arguments import freedom_name, freedoms, of_robot
-from .controller import Controller, Modelled
+from .controller import Controller, Modelled, Written
 from .drives import Drives
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["Sampled", "Saturated", "Saturation", "Sum"]
 Law = Controller | Callable[[float, Any, Any], Any]
 
 
-class Sum(Controller):
+class Sum(Written):
     """The forces of several controllers, or functions of (t, q, v), added."""
 
     def __init__(self, *parts: Law) -> None:
@@ -46,12 +46,12 @@ class Sum(Controller):
         for part in self.parts:
             _start(part, robot)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
+    def law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        return np.asarray(sum(_real("Sum", part, part(t, q, v)) for part in self.parts))
+        return sum(m.part("Sum", part, q, v) for part in self.parts)
 
 
-class Sampled(Controller):
+class Sampled(Written):
     """A controller, or a function of (t, q, v), called once in each period; its force holds until the next call."""
 
     def __init__(self, controller: Law, period: float) -> None:
@@ -61,9 +61,9 @@ class Sampled(Controller):
         """Start the controller."""
         _start(self.controller, robot)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
+    def law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        return np.asarray(self.controller(t, q, v))
+        return m.part("Sampled", self.controller, q, v)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Saturated(Modelled):
         self._forget()
 
     def _forget(self) -> None:
-        self._demand, self._time = np.zeros(self.robot.nv), np.zeros(self.robot.nv)
+        self.demand, self.time = np.zeros(self.robot.nv), np.zeros(self.robot.nv)
 
     def start(self, robot: Robot) -> None:
         """Start the controller, and reset the report."""
@@ -106,23 +106,26 @@ class Saturated(Modelled):
         _start(self.controller, robot)
         self._forget()
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
+    def law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        tau = _real("Saturated", self.controller, self.controller(t, q, v))
-        over = np.abs(tau).reshape(-1, self.robot.nv).max(axis=0, initial=0.0)
-        more = (over > self.limits) & (over > np.abs(self._demand))
+        return m.clip(m.part("Saturated", self.controller, q, v), self.limits, self)
+
+    def note(self, t: Any, tau: Array) -> None:
+        """Note the largest demands above the limits, for `report`."""
+        rows = tau.reshape(-1, self.robot.nv)
+        over = np.abs(rows).max(axis=0, initial=0.0)
+        more = (over > self.limits) & (over > np.abs(self.demand))
         if more.any():
-            rows = tau.reshape(-1, self.robot.nv)
-            signed = rows[np.abs(rows).argmax(axis=0), np.arange(self.robot.nv)]
-            self._demand[more], self._time[more] = signed[more], t
-        return np.asarray(np.clip(tau, -self.limits, self.limits))
+            worst = np.abs(rows).argmax(axis=0)
+            self.demand[more] = rows[worst, np.arange(self.robot.nv)][more]
+            self.time[more] = np.broadcast_to(t, len(rows))[worst][more]
 
     @property
     def report(self) -> tuple[Saturation, ...]:
         """The joints whose demand exceeded the limit, each at its worst."""
         return tuple(
-            Saturation(freedom_name(self.robot, k), *(float(x[k]) for x in (self._time, self._demand, self.limits)))
-            for k in np.flatnonzero(self._demand).tolist()
+            Saturation(freedom_name(self.robot, k), *(float(x[k]) for x in (self.time, self.demand, self.limits)))
+            for k in np.flatnonzero(self.demand).tolist()
         )
 
 
@@ -130,11 +133,6 @@ def _law(controller: Any) -> Law:
     if not callable(controller):
         raise ArgumentError(f"a controller is a function of (t, q, v), not {controller!r}")
     return controller  # type: ignore[no-any-return]
-
-
-def _real(whole: str, part: Law, answer: Any) -> Array:
-    """Return the forces of a part as floats."""
-    return real(answer, f"{whole}: the forces of {getattr(part, '__name__', type(part).__name__)}")
 
 
 def _start(part: Law, robot: Robot) -> None:

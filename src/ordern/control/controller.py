@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 from ..arguments import Array, array, positive
 from ..errors import ArgumentError
 from .arguments import freedoms, position, require_same_joints
+from .machines import Numbers
 from .spaces import Configurations
 from .trajectory import Motion, Trajectory
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Controller", "Goal", "Modelled", "Target", "gains", "sampled"]
+__all__ = ["Controller", "Goal", "Modelled", "Target", "Written", "gains", "sampled"]
 
 Target = ArrayLike | Trajectory | Callable[[float], Any]
 """Where to go: a position, a trajectory, or a function of time that returns (q, v, a)."""
@@ -53,7 +54,22 @@ class Controller(ABC):
         """Return the joint forces tau at a time and a state."""
 
 
-class Modelled(Controller):
+class Written(Controller):
+    """A controller whose law is a text for two machines: `Numbers` computes it here, and compiled time loops record it.
+
+    Time loops record only the laws of the library's own classes. A subclass is called as any function is.
+    """
+
+    @abstractmethod
+    def law(self, m: Any, q: Any, v: Any) -> Any:
+        """Return the joint forces, by the operations of a machine."""
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the joint forces."""
+        return np.asarray(self.law(Numbers(t), np.asarray(q, float), np.asarray(v, float)))
+
+
+class Modelled(Written):
     """A controller with a model of the robot; the controlled robot may have other masses, but has the same joints."""
 
     robot: Robot
@@ -99,10 +115,11 @@ class Goal:
         each = zip(("q", "v", "a"), (q, v, a), (self.nq, self.nv, self.nv), strict=True)
         return Motion(*(array(x, (n,), f"{name} of the target at t = {t:g}") for name, x, n in each))
 
-    def error(self, motion: Motion, q: Array, v: Array) -> tuple[Array, Array]:
+    def error(self, m: Any, q: Any, v: Any) -> tuple[Any, Any]:
         """Return the errors of position and of velocity, in the axes of the actual position."""
-        e = self.space.difference(q, motion.q)
-        return e, self.space.carried(e, motion.v) - v
+        motion = m.goal(self)
+        e = m.call(self.robot, "difference", q, motion.q)
+        return e, m.carried(self, e, motion.v) - v
 
 
 def gains(

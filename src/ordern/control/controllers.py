@@ -16,10 +16,17 @@ Most take the robot (a model of it) first. They check what they are given when t
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .combined import Sampled, Saturated, Saturation, Sum
 from .controller import Controller
 from .joint_controllers import PD, ComputedTorque, FeedForward, GravityCompensation
+from .machines import NotRecordedError, Recorder
 from .operational_space import OperationalSpace
+
+if TYPE_CHECKING:
+    from ..compile.timeloops.law_program import Law
+    from ..robot import Robot
 
 __all__ = [
     "PD",
@@ -33,3 +40,17 @@ __all__ = [
     "Saturation",
     "Sum",
 ]
+
+_WRITTEN: frozenset[type] = frozenset(
+    (PD, ComputedTorque, FeedForward, GravityCompensation, OperationalSpace, Sampled, Saturated, Sum)
+)
+
+
+def recorded_law(controller: Any, robot: Robot) -> Law | None:
+    """Return the law of a controller for compiled time loops of a robot; None if they must call the controller."""
+    if type(controller) not in _WRITTEN:
+        return None
+    try:
+        return Recorder(robot, _WRITTEN).finish(controller)
+    except NotRecordedError:
+        return None

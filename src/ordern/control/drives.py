@@ -1,5 +1,7 @@
 """Forces of the motors: the only joint forces that a controller may use.
 
+Functions that are part of a control law take the machine `m` that computes it (see `machines`).
+
 Let g be the joint forces that a motion needs. In a robot with loops, forces tau of the motors, which are zero at all
 other joints, have the same effect as g if N^T tau = N^T g for all motions N that the loops allow.
 """
@@ -61,9 +63,9 @@ class Drives:
         """The names of the joints that have no motor."""
         return [c.name for c in self.robot.independent if c.nv and not self.at[c.v].any()]
 
-    def only(self, tau: Array) -> Array:
+    def only(self, m: Any, tau: Any) -> Any:
         """Return joint forces with zeros at joints without a motor."""
-        return tau if self.everywhere else np.where(self.at, tau, 0.0)
+        return tau if self.everywhere else m.only(self.at, tau)
 
     def require(self, who: str, q: Array | None = None) -> None:
         """Raise unless the motors can cause every motion; in a robot with loops, at the position q."""
@@ -94,46 +96,39 @@ class Drives:
         )
 
     def forces(
-        self,
-        q: Array,
-        v: Array,
-        a: Array,
-        t: Any,
-        passive: Array | None,
-        *,
-        check: bool = False,
-        held: Array | None = None,
-    ) -> Array:
+        self, m: Any, q: Any, v: Any, a: Any, passive: Any, *, check: bool = False, held: Array | None = None
+    ) -> Any:
         """Return the forces of the motors that cause a motion; raise, with the joints, if they cannot.
 
         Velocities that are `held` (nv,) are those of a floating base, on which external forces act.
         """
         if self.whole:
-            tau = self.robot.inverse_dynamics(q, v, a)
+            tau = m.call(self.robot, "inverse_dynamics", q, v, a)
             return tau if passive is None else tau - passive
+        t = m.t  # only machines that compute with numbers know it
         time = t if self.timed else None
         return actuation(self.robot, q, v, a, self.robot.actuated, t=time, check=check, given=passive, held=held).tau
 
-    def passive(self, q: Array, v: Array, smoothing: float) -> Array:
+    def passive(self, m: Any, q: Any, v: Any, smoothing: float) -> Any:
         """Return the joint forces of damping, friction and springs, those in loops included."""
-        tau = self.robot.passive_force(q, v, smoothing)
+        tau = m.call(self.robot, "passive_force", q, v, smoothing)
         return tau + self.robot.loop_passive_force(q, v, smoothing) if self.passive_loops else tau
 
-    def gravity(self, q: Array, t: float = 0.0) -> Array:
+    def gravity(self, m: Any, q: Any) -> Any:
         """Return the forces of the motors that hold the robot at rest; external forces hold a floating base."""
         if not self.looped:
-            return self.only(self.robot.gravity_force(q))
+            return self.only(m, m.call(self.robot, "gravity_force", q))
         still = np.zeros(self.robot.nv)
-        return self.forces(q, still, still, t, None, held=self.held)
+        return self.forces(m, q, still, still, None, held=self.held)
 
-    def reached(self, q: Array, v: Array, wanted: Array, t: float) -> Array:
+    def reached(self, m: Any, q: Any, v: Any, wanted: Any) -> Any:
         """Return the accelerations that keep loops closed, with those of the motorised joints as wanted.
 
         With more motors than freedoms, the accelerations are the closest ones, in least squares.
         """
         if not self.looped:
             return wanted
-        a, N = self.allowed(q, v, t)
+        a, N = self.allowed(q, v, m.t)
         rest = (wanted - a)[..., self.at]
         for i in np.ndindex(a.shape[:-1]):
             n = N[i]

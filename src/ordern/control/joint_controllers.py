@@ -6,15 +6,14 @@ All of them act only on the joints that have motors, `robot.actuated`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array
 from .arguments import freedoms
 from .controller import Goal, Modelled, Target, gains, sampled
 from .drives import Drives
+from .machines import Numbers
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -46,11 +45,11 @@ class PD(Modelled):
         self.kp, self.kd = gains(robot, kp, kd, False)
         self.breaks, self.drives = self.goal.breaks, Drives(robot)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
+    def law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        e, rate = self.goal.error(self.goal(t), q, v)
-        tau = self.drives.only(self.kp * e + self.kd * rate)
-        return np.asarray(tau + self.drives.gravity(q, t) if self.gravity else tau)
+        e, rate = self.goal.error(m, q, v)
+        tau = self.drives.only(m, self.kp * e + self.kd * rate)
+        return tau + self.drives.gravity(m, q) if self.gravity else tau
 
 
 class GravityCompensation(Modelled):
@@ -65,9 +64,9 @@ class GravityCompensation(Modelled):
         self.drives = Drives(robot)
         self.robot, self.damping, self.period = robot, freedoms(robot, damping, "damping"), sampled(period)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
+    def law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        return np.asarray(self.drives.gravity(q, t) - self.drives.only(self.damping * v))
+        return self.drives.gravity(m, q) - self.drives.only(m, self.damping * v)
 
 
 class ComputedTorque(Modelled):
@@ -100,13 +99,13 @@ class ComputedTorque(Modelled):
         self.drives.require("ComputedTorque", self.goal(0.0).q if robot.nc else None)
         self.passive, self.smoothing = passive, smoothing
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
+    def law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        goal, space = self.goal(t), self.goal.space
-        e = space.difference(q, goal.q)
-        a = space.feedback(e, np.asarray(v, float), goal.v, goal.a, self.kp, self.kd)
-        passive = self.drives.passive(q, v, self.smoothing) if self.passive else None
-        return self.drives.forces(q, v, self.drives.reached(q, v, a, t), t, passive)
+        wanted = m.goal(self.goal)
+        e = m.call(self.robot, "difference", q, wanted.q)
+        a = m.feedback(self.goal, e, v, wanted, self.kp, self.kd)
+        passive = self.drives.passive(m, q, v, self.smoothing) if self.passive else None
+        return self.drives.forces(m, q, v, self.drives.reached(m, q, v, a), passive)
 
 
 class FeedForward(Modelled):
@@ -132,15 +131,15 @@ class FeedForward(Modelled):
         self.breaks, self.drives = self.goal.breaks, Drives(robot)
         self.passive, self.smoothing = passive, smoothing
         if not self.drives.whole:
-            self._forward(0.0)  # refuse a motion that the motors cannot cause before it begins
+            self._forward(Numbers(0.0))  # refuse a motion that the motors cannot cause before it begins
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
+    def law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        e, rate = self.goal.error(self.goal(t), q, v)
-        return np.asarray(self._forward(t) + self.drives.only(self.kp * e + self.kd * rate))
+        e, rate = self.goal.error(m, q, v)
+        return self._forward(m) + self.drives.only(m, self.kp * e + self.kd * rate)
 
-    def _forward(self, t: float) -> Array:
+    def _forward(self, m: Any) -> Any:
         """Return the forces of the desired motion."""
-        goal = self.goal(t)
-        passive = self.drives.passive(goal.q, goal.v, self.smoothing) if self.passive else None
-        return self.drives.forces(*goal, t, passive, check=True)
+        goal = m.goal(self.goal)
+        passive = self.drives.passive(m, goal.q, goal.v, self.smoothing) if self.passive else None
+        return self.drives.forces(m, goal.q, goal.v, goal.a, passive, check=True)

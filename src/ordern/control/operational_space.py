@@ -87,23 +87,27 @@ class OperationalSpace(Modelled):
         own = self.poses.own
         return self.poses.world(T, self.poses.feedback(e, own(T, V), own(Td, Vd), own(Td, Ad), self.kp, self.kd))
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
+    def law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        robot, rows = self.robot, self.rows
-        q, v = np.asarray(q, float), np.asarray(v, float)
+        robot, frame = self.robot, self.frame
         u = -self.null_kd * v
         if self.posture is not None:
-            u = u + self.null_kp * self.space.difference(q, self.posture)
+            u = u + self.null_kp * m.call(robot, "difference", q, self.posture)
+        passive = self.drives.passive(m, q, v, self.smoothing) if self.passive else None
         if self.drives.looped:
-            passive = self.drives.passive(q, v, self.smoothing) if self.passive else None
-            return self.drives.forces(q, v, self._closed(t, q, v, u), t, passive)
-        bent = robot.acceleration(q, v, u, self.frame, axes="world")
-        rest = (self.wanted(t, q, v) - bent)[..., rows]  # the null-space motion gives the rest
-        J = robot.jacobian(q, self.frame, axes="world")[..., rows, :]
-        soft = robot.operational_inertia_inverse(q, self.frame, axes="world")[..., rows, rows]
-        force = self._inertia(soft) @ rest[..., None]
-        tau = robot.inverse_dynamics(q, v, u) + (J.swapaxes(-1, -2) @ force)[..., 0]
-        return np.asarray(tau - robot.passive_force(q, v, self.smoothing) if self.passive else tau)
+            return self.drives.forces(m, q, v, self._closed(m.t, q, v, u), passive)
+        bent = m.call(robot, "acceleration", q, v, u, frame=frame, axes="world", kind="classical")
+        force, J = m.task_force(self, q, v, bent), m.call(robot, "jacobian", q, frame=frame, axes="world")
+        tau = m.call(robot, "inverse_dynamics", q, v, u) + m.pull(J, force)
+        return tau if passive is None else tau - passive
+
+    def task_force(self, t: Any, q: Array, v: Array, bent: Array) -> Array:
+        """Return the force (..., 6) on the frame that has the acceleration `bent` by the motion of the null space."""
+        rows, force = self.rows, np.zeros(bent.shape)
+        rest = (self.wanted(t, q, v) - bent)[..., rows]
+        soft = self.robot.operational_inertia_inverse(q, self.frame, axes="world")[..., rows, rows]
+        force[..., rows] = (self._inertia(soft) @ rest[..., None])[..., 0]
+        return force
 
     def _closed(self, t: float, q: Array, v: Array, u: Array) -> Array:
         """Return accelerations of a robot with loops that move the frame as wanted, the closest to u in energy."""

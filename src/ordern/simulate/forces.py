@@ -24,6 +24,7 @@ from .run.endings import Ending
 from .run.fingerprint import fingerprint
 
 if TYPE_CHECKING:
+    from ..compile.timeloops.law_program import Law
     from ..robot import Robot
 
 __all__ = ["Applied", "External", "Function", "Sampled", "Table", "Tabled", "applied", "require_signature"]
@@ -139,6 +140,13 @@ class Applied:
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Continue from what `state` returned."""
 
+    def law(self) -> Law | None:
+        """Return the control law, if compiled code can compute it."""
+        return None
+
+    def return_to(self, t: float, tau: Array) -> None:
+        """Go back to a time after the last piece began at which the forces were tau."""
+
 
 class Constant(Applied):
     """The same force at all times."""
@@ -204,7 +212,13 @@ class Function(Applied):
     def __init__(self, robot: Robot, function: TimeFunction) -> None:
         super().__init__(robot)
         self.function, self._breaks = function, _breaks_of(function)
+        self._end = self._before_end = math.inf
         _start(function, robot)
+
+    def enter(self, t: float, q: Array, v: Array) -> None:
+        """Begin a piece; at its end, the function is called for a time just before, as it may jump there."""
+        self._end = self.next_break(t)
+        self._before_end = math.nextafter(self._end, -math.inf)
 
     def next_break(self, t: float) -> float:
         """The next of the times that a controller lists as its `breaks`."""
@@ -213,11 +227,21 @@ class Function(Applied):
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the value of the function, checked."""
-        return called(self.robot, self.function, t, q, v)
+        return called(self.robot, self.function, t if t < self._end else self._before_end, q, v)
 
     def over(self, t: Array, q: Array, v: Array) -> Array:
-        """Return the value of the function for each state."""
+        """Return the value of the function for each state; the library's own controllers take all at once."""
+        if len(t) > 1 and self.law() is not None:
+            return np.asarray(self.function(np.where(t < self._end, t, self._before_end), q, v))  # type: ignore[arg-type]
         return np.array([self(float(t[k]), q[k], v[k]) for k in range(len(t))]).reshape(v.shape)
+
+    def law(self) -> Law | None:
+        """Return the law of a controller of the library."""
+        if not type(self.function).__module__.startswith("ordern.control."):
+            return None
+        from ..control.controllers import recorded_law
+
+        return recorded_law(self.function, self.robot)
 
     @property
     def key(self) -> str:
@@ -270,6 +294,10 @@ class Sampled(Function):
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Hold the same force."""
         self._held, self._sample = np.array(state["held"]), int(state["sample"])
+
+    def return_to(self, t: float, tau: Array) -> None:
+        """Hold the force of the last sample by this time."""
+        self._held, self._sample = np.array(tau), round(self.next_break(t) / self.period) - 1
 
 
 def applied(robot: Robot, tau: Any) -> Applied:

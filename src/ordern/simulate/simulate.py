@@ -25,6 +25,7 @@ from .run.run import OneSided, Run, State
 from .switches import require_loops
 
 if TYPE_CHECKING:
+    from ..compile.timeloops.law_program import Law
     from ..robot import Robot
     from .results.result import Result
 
@@ -69,7 +70,8 @@ def simulate(
         pull=options.pull,
         switched=bool(options.switches),
     )
-    reasons = _reasons(problem, options)
+    law = None if constrained else problem.tau.law()
+    reasons = _reasons(problem, options, law)
     if constrained:
         problem.sparing = not reasons and options.native is not False
         problem.close(problem.closed, q=q)
@@ -77,7 +79,7 @@ def simulate(
         problem.close(problem.closed, q=q)
     stops = limit_stops(problem, options.limits, q)
     between = bool(options.dense or options.events or stops or span[0] is not None)
-    runner = _runner(problem, options, reasons, between, bool(stops) and options.limits == "bounce")
+    runner = _runner(problem, options, reasons, between, bool(stops) and options.limits == "bounce", law)
     _compile(problem, q, v, stops if options.limits == "bounce" else [])
     parts = {"loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops]]}
     return drive(problem, options, (q, v), span, stops, runner, parts, began)
@@ -144,29 +146,32 @@ def _closing(problem: Problem, options: SimulationOptions) -> Closing | str:
     return rows.closing(options.dynamics, problem.now.rank)
 
 
-def _reasons(problem: Problem, options: SimulationOptions) -> list[str]:
+def _reasons(problem: Problem, options: SimulationOptions, law: Law | None) -> list[str]:
     """Return the reasons why steps are taken from Python; machine code can take them if there are none."""
     closing = _closing(problem, options) if problem.constrained else ""
     found = {
         closing if isinstance(closing, str) else "": True,
         f"method {options.method!r} is stepped from Python": options.method not in TABLEAUS,
-        "tau is a Python function": problem.tau.kind == "function",
+        "tau is a Python function": problem.tau.kind == "function" and law is None,
         "the external forces are a Python function": problem.external.is_function,
         "nothing moves": problem.robot.nv == 0,
     }
     return [reason for reason, holds in found.items() if reason and holds]
 
 
-def _runner(problem: Problem, options: SimulationOptions, reasons: list[str], between: bool, holds: bool) -> Runner:
+def _runner(
+    problem: Problem, options: SimulationOptions, reasons: list[str], between: bool, holds: bool, law: Law | None
+) -> Runner:
     """Return machine code unless there are reasons against it; if it `holds`, joints may rest on stops."""
     settings, method = options.settings, options.method
     if not reasons and options.native is not False:
         try:
             closing = _closing(problem, options) if problem.constrained else None
-            if isinstance(closing, Closing):
+            loops = closing if isinstance(closing, Closing) else None
+            if loops or (law is not None and law.program.checked and law.period is None):
                 integrator = integrator_for(problem, options)
-                return Closed(problem, settings, method, between, closing, integrator, holds)
-            return Compiled(problem, settings, method, between, holds=holds)
+                return Closed(problem, settings, method, between, loops, integrator, holds, law)
+            return Compiled(problem, settings, method, between, holds=holds, law=law)
         except ArgumentError as e:
             reasons = [str(e)]
             problem.sparing = problem.now.sparing = False

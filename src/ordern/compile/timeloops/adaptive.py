@@ -17,17 +17,21 @@ from ..emit.nodes import TextEmitter
 from ..run.engine import compile_object
 from .code import ADVANCE_POINTERS, ADVANCE_WORDS, STATUSES, Closing, LoopCode
 from .holding import Holding
+from .law_emit import LawEmitter
+from .law_program import Program
 from .machine import Emitter, Kernels, Tile
 from .projection import Projection
 
 __all__ = ["SCALARS", "Texts", "compile_advance"]
 
-SCALARS = ("t", "t_end", "h", "h_max", "t_force", "most")
+SCALARS = ("t", "t_end", "h", "h_max", "t_force", "most", "limit", "period")
 """Numbers that are read and written: the time, the end, the next step, the longest step, the time at which the force
-is `tau`, and the factor by which the next step may grow."""
+is `tau`, and the factor by which the next step may grow. A sampled law goes on past the end to the limit, and is
+computed at multiples of its period."""
 _SHORTENED, _SHORTER = 4, 0.25
 """How often steps of a call are shortened that are not clear, and by which factor."""
-_COUNTS = ("steps", "rejected", "evaluations", "status")
+_COUNTS = ("steps", "rejected", "evaluations", "status", "sample")
+"""Integers that are read and written; `sample` is the number of the next sample."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,20 @@ class Texts:
 
 
 def compile_advance(
-    model: Model, kernels: Kernels, texts: Texts, closure: Closing | None = None, holds: bool = False
+    model: Model,
+    kernels: Kernels,
+    texts: Texts,
+    closure: Closing | None = None,
+    holds: bool = False,
+    law: Program | None = None,
 ) -> LoopCode:
     """Return the machine code of the loop; if it `holds`, joints may rest on stops."""
     m = Emitter(kernels, model, True)
     projection = None if closure is None else Projection(m, closure)
     if holds:
         Holding(m)
+    if law is not None:
+        LawEmitter(m, law)
     y = texts.point(m.tile(model.nq), m.tile(model.nv), m.tile(2))
     k = texts.first(m, y)
     m.sequence("first")
@@ -87,6 +98,11 @@ def compile_advance(
     for part, to in ((tried.end.q, y.q), (tried.end.v, y.v), (tried.end.w, y.w)):
         m.copy(part, to)
     m.sequence("renew")
+    if m.law is not None and m.law.sampled:
+        m.copy(y.q, m.q)
+        m.copy(y.v, m.v)
+        m.copy(m.law.compute(0.0), m.applied)
+        m.sequence("sample")
     emitted = m.finish()
     places = {
         **{"y_q": y.q, "y_v": y.v, "y_w": y.w, "k_v": k.v, "end_q": tried.end.q, "end_v": tried.end.v},
@@ -99,6 +115,11 @@ def compile_advance(
         places["valid"] = projection.valid
     if m.holding is not None:
         places["held"] = m.holding.list
+    if m.law is not None:
+        places |= {"law": m.law.parameters, "demands": m.law.memory, "clock": m.law.clock, "until": m.law.until}
+        places["drive"] = m.applied if m.law.sampled else m.law.result
+        if m.law.program.checked:
+            places["valid"] = m.law.valid
     main = _Advance(m, texts, places, [(c.q, c.v, c.w) for c in coefficients])
     main.write()
     text = "\n".join([emitted.text, _set_function(m), main.text("@advance", internal=False)])
@@ -127,16 +148,18 @@ class _Advance(Builder):
         attempt, finish, _ = self.texts.evaluations
         self._start()
         self._shortened.store(self.const(0))
-        t_end, h_max = self._scalar("t_end"), self._scalar("h_max")
+        h_max = self._scalar("h_max")
         with self.repeat():
             t, n, h = self._scalar("t"), self.counts["steps"].load("i64"), self._scalar("h")
+            self._sample(t, n)
+            t_end = self._scalar("t_end")
             self._stop_if(t >= t_end, "end")
             self._stop_if(n >= self.words["capacity"], "full")
             last = t + h * self.texts.nearly >= t_end
             length = last.select(t_end - t, h)
             self._stop_if(~((t + length * 0.1).differs(t) | last), "too-small")
-            for name, x in (("most", self._scalar("most")), ("h", length), ("since", t - self._scalar("t_force"))):
-                self.call("@set", self._tile(name), x)
+            self._set(most=self._scalar("most"), h=length, since=t - self._scalar("t_force"))
+            self._set_clock(t, t_end)
             self._run("attempt", attempt)
             self._retry_unless_clear()
             factor = self._judged(length)
@@ -158,17 +181,53 @@ class _Advance(Builder):
             given |= {name: name for name in ("external", "external_slant")}
         if self.m.holding is not None:
             given["held"] = "held"
+        if self.m.law is not None:
+            given |= {name: name for name in ("law", "demands") if self.places[name].size}
         for name, source in given.items():
             self.call("@splat", self.words[source], self._tile(name), self.places[name].size)
         for k in range(self.places["y_w"].size):
             self.call("@set", self._tile("y_w").at(k, self.m.target.vector), self.const(0.0, "double"))
-        self.call("@set", self._tile("since"), self._scalar("t") - self._scalar("t_force"))
-        if self.m.projection is not None:
-            self._run("reset")
+        self._set(since=self._scalar("t") - self._scalar("t_force"))
+        self._set_clock(self._scalar("t"), self._scalar("t_end"))
+        self._reset()
         self._run("first", 1)
-        if self.m.projection is not None:
+        if "valid" in self.places:
             self._stop_if(self._is_unclear, "unclear")
         self._extract("a0", "k_v")
+
+    def _sample(self, t: Value, n: Value) -> None:
+        """Compute the forces of a sampled law if a sample is due, and go on to the next one."""
+        if self.m.law is None or not self.m.law.sampled:
+            return
+        limit, before = self._scalar("limit"), self._scalar("t_end")
+        with self.if_((t >= before) & (before < limit) & (n < self.words["capacity"])):
+            following = self.counts["sample"].load("i64") + 1
+            end = following.to("sitofp", "double") * self._scalar("period")
+            end = (end < limit).select(end, limit)
+            self._set_clock(t, end)
+            self._run("sample")
+            if "valid" in self.places:  # Python takes a sample that is not clear
+                self._stop_if(self._is_unclear, "end")
+            self.scalars["t_end"].store(end)
+            self.counts["sample"].store(following)
+            self._run("first", 1)
+
+    def _reset(self) -> None:
+        """Mark all solutions as clear."""
+        if self.m.projection is not None:
+            self._run("reset")
+        elif "valid" in self.places:
+            self._set(valid=1.0)
+
+    def _set_clock(self, t: Value, t_end: Value) -> None:
+        """Tell the law at which time a step begins, and when the forces may jump."""
+        if self.m.law is not None:
+            self._set(clock=t, until=t_end)
+
+    def _set(self, **numbers: Value | float) -> None:
+        """Write single numbers."""
+        for name, x in numbers.items():
+            self.call("@set", self._tile(name), x if isinstance(x, Value) else self.const(x, "double"))
 
     def _judged(self, length: Value) -> Value:
         """Try again with a shorter step if the error is too large; otherwise return by how much the step may grow."""
@@ -190,7 +249,7 @@ class _Advance(Builder):
 
     @property
     def _is_unclear(self) -> Value:
-        """Test whether some solution of the constraints was not clear."""
+        """Test whether some solution of the constraints, or of a control law, was not clear."""
         return ~(self._tile("valid").load("double") > 0.5)
 
     def _retry_unless_clear(self) -> None:
@@ -198,7 +257,7 @@ class _Advance(Builder):
 
         After some of these, or with fixed steps, stop before the step.
         """
-        if self.m.projection is None:
+        if "valid" not in self.places:
             return
         with self.if_(self._is_unclear):
             done = self._shortened.load("i64")
@@ -207,12 +266,14 @@ class _Advance(Builder):
             self.scalars["h"].store(self._scalar("h") * _SHORTER)
             self.scalars["most"].store(self.const(1.0, "double"))
             self._count("rejected", 1)
-            self._run("reset")
+            self._reset()
             self.again()
 
     def _store_step(self, n: Value, t1: Value) -> None:
         """Write the end of an accepted step to row n of the buffers, and its dense output if that is wanted."""
         words, nq, nv = self.words, self.m.model.nq, self.m.model.nv
+        if self.m.law is not None:  # dense output may compute the law elsewhere
+            self.call("@extract", words["tau_out"].at(n * nv, "double"), self._tile("drive"), nv)
         with self.if_(words["dense_out"].differs(self.null)):
             self._run("dense", self.texts.evaluations[2])
             width = nq + nv + 2
@@ -222,6 +283,10 @@ class _Advance(Builder):
                 for part in parts:
                     self.call("@extract", row.at(at, "double"), self._address(part), part.size)
                     at += part.size
+        if self.m.law is not None:
+            self._retry_unless_clear()
+        with self.if_(words["a_start_out"].differs(self.null)):
+            self.call("@extract", words["a_start_out"].at(n * nv, "double"), self._tile("k_v"), nv)
         words["t_out"].store(t1, n)
         stored = {"q": "end_q", "v": "end_v", "w": "end_w", "a": "rate_v"}
         if self.m.projection is not None:
@@ -247,6 +312,8 @@ class _Advance(Builder):
             if status == "too-small":
                 self._extract("tried_q", "open_q")
                 self._extract("tried_v", "open_v")
+            if "demands" in self.places and self.places["demands"].size:
+                self._extract("demands", "demands")
             self.ret()
 
     def _run(self, sequence: str, evaluations: int = 0) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...forking import COMPILING
+from ...model import Frame
 from ...records import dataclass
 from ..pipeline import Request, request_key
 from ..run import cache
@@ -44,12 +45,14 @@ one row serves all steps."""
 ADVANCE_POINTERS = (
     *("q", "v", "tau", "slant", "external", "external_slant", "numbers", "scalars", "counts", "workspace", "datas"),
     *("a0", "t_out", "q_out", "v_out", "a_out", "w_out", "dense_out", "rejected_out", "tried_q", "tried_v"),
-    *("open_q_out", "open_v_out", "held"),
+    *("open_q_out", "open_v_out", "held", "law", "demands", "tau_out", "a_start_out"),
 )
 MOST_HELD = 12
 """The most joints that rest on stops in compiled steps."""
 ADVANCE_WORDS = (*ADVANCE_POINTERS, "capacity")
-"""The words that `@advance` takes; the address of dense output is 0 if it is not wanted."""
+"""The words that `@advance` takes; the addresses of dense output and of accelerations at the starts of steps are 0 if
+these are not wanted. Of a controller's law there are its parameters, the largest demands of its saturations, and the
+drives' forces at the ends of steps."""
 STATUSES = ("end", "full", "too-small", "unclear")
 """How `@advance` ends: at t_end, with full buffers, because no step is short enough, or because the next step needs a
 decision about the constraints that compiled code does not make."""
@@ -137,10 +140,13 @@ class LoadedLoop:
         self.code, self.dtype, self._words = code, np.dtype(dtype), tuple(words)
         self._engine = Engine(code.object, [function])
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address(function))
-        models = {name: requests[name].model for name in code.rolled}  # one may have borrowed inertia
-        self._tables = {id(model): Data(model, dtype, None, code.freedoms) for model in models.values()}
+        keys = {name: (id(requests[name].model), _frame_body(requests[name])) for name in code.rolled}
+        self._tables = {
+            key: Data(requests[name].model, dtype, key[1], code.freedoms)  # a model may have borrowed inertia
+            for name, key in keys.items()
+        }
         self.datas: NDArray[np.int64] = np.array(
-            [self._tables[id(models[name])].address if name in models else 0 for name in sorted(requests)], np.int64
+            [self._tables[keys[name]].address if name in keys else 0 for name in sorted(requests)], np.int64
         )
         """The addresses of the kernels' tables."""
 
@@ -163,3 +169,9 @@ class LoadedLoop:
     def call(self, address: int) -> None:
         """Run the code with ordered words at an address."""
         self._run(address)
+
+
+def _frame_body(request: Request) -> int | None:
+    """Return the body of the frame that a request is about, if it is about one."""
+    frame = dict(request.options).get("frame")
+    return frame.body if isinstance(frame, Frame) else None

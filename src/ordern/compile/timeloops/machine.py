@@ -33,6 +33,7 @@ from .code import LoopCode
 
 if TYPE_CHECKING:
     from .holding import Holding
+    from .law_emit import LawEmitter
     from .projection import Projection
 
 __all__ = ["Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_request"]
@@ -136,6 +137,8 @@ class Emitter:
         """Keeps loops closed, if there are any to be projected."""
         self.holding: Holding | None = None
         """Keeps joints at rest, if there are stops."""
+        self.law: LawEmitter | None = None
+        """The control law that computes the drives' forces."""
         self.target = kernels.target
         self.flat = is_flat(model)
         self.feedback = "difference" in kernels.requests
@@ -302,6 +305,7 @@ class Emitter:
         self.copy(q, self.q)
         self.copy(v, self.v)
         passive = "passive" in self.kernels.requests
+        drive = None if self.law is None or self.law.sampled else self.law.compute(node)
         if passive:
             self.kernel("passive")
         if self.feedback:
@@ -321,7 +325,8 @@ class Emitter:
             self.kernel("external_force")
 
         def body(e: _Numbers) -> list[str]:
-            force, speed = at_stage(e, self.applied, self.slanted), e.load_at(self.v)
+            force = at_stage(e, self.applied, self.slanted) if drive is None else e.load_at(drive)
+            speed = e.load_at(self.v)
             if self.has_external:
                 force = e.binary("fadd", force, e.load_at(self.results["external_force"]))
             if self.feedback:
@@ -370,9 +375,9 @@ class Emitter:
         self.write(f"@operation{len(self._functions)}", e)
 
     def write(self, name: str, e: Builder) -> None:
-        """Add a function of the workspace, and a call of it."""
+        """Add a function of the workspace, and perhaps of the tables, and a call of it."""
         self._functions.append(e.text(name))
-        self._sequence.call(name, self._sequence.arguments[0])
+        self._sequence.call(name, *self._sequence.arguments[: len(e.arguments)])
 
     def include(self, text: str) -> None:
         """Add a function."""

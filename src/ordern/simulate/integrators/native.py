@@ -30,6 +30,7 @@ from .step_control import GROWTH, NEARLY, combined_error, step_factor
 from .tableaus import Tableau, tableau
 
 if TYPE_CHECKING:
+    from ...compile.timeloops.law_program import Law
     from ...robot import Robot
 
 __all__ = ["MOST_HELD", "Closing", "FixedLoop", "Native", "Segment", "has_passive", "kept"]
@@ -196,6 +197,12 @@ class Segment:
     """The steps before which the forces were renewed."""
     before: tuple[Array, Array] | None = None
     """Positions and velocities at the ends of steps before they were projected onto closed loops."""
+    tau: Array | None = None
+    """The forces of a control law at the ends of steps; None without a law."""
+    a_start: Array | None = None
+    """The accelerations at the starts of steps, if dense output is wanted and the method has none."""
+    t_end: float = np.nan
+    """The end of the current piece: with a sampled law, the next sample or the limit."""
 
 
 class Native:
@@ -220,6 +227,7 @@ class Native:
         external: bool = False,
         closing: Closing | None = None,
         holds: bool = False,
+        law: Law | None = None,
     ) -> None:
         self.robot, self.method, self.closing, self.holds = robot, tableau(method), closing, holds
         if not robot.nv:
@@ -231,28 +239,42 @@ class Native:
         self._loads = 6 * len(robot.bodies) if external else 0
         if holds and closing is None:
             more.append("mass_matrix_solve")
-        key = ("advance", method, dynamics, lanes, closing, holds, *more)
-        self._loaded = kept(robot, key, lambda: self._load(dynamics, lanes, more))
+        key: tuple[Any, ...] = ("advance", method, dynamics, lanes, closing, holds, *more)
+        if law is not None:  # requests are kept alive beside the code, so that their identities stay theirs
+            key = (*key, law.program, *((name, id(x)) for name, x in sorted(law.requests.items())))
+        self._loaded, _ = kept(robot, key, lambda: (self._load(dynamics, lanes, more, law), law and law.requests))
         self.rolled = self._loaded.code.rolled
         """The kernels that are compiled as loops over bodies."""
         self._workspace = self._loaded.workspace()
-        own = {"numbers": self._numbers, "workspace": self._workspace, "datas": self._loaded.datas}
-        unused = dict.fromkeys(("external", "external_slant", "open_q_out", "open_v_out", "held"), 0)
-        self._own = {name: array.ctypes.data for name, array in own.items()} | unused
         self._row = (self.method.degree + 1) * (nq + nv + 2)
+        self.use(law)
 
-    def _load(self, dynamics: str, lanes: int, more: list[str]) -> LoadedLoop:
+    def use(self, law: Law | None) -> None:
+        """Take the numbers of a law of the same program from now on."""
+        self.law, loaded = law, self._loaded
+        goals = [] if law is None else [x.ctypes.data for x in law.goals]
+        self._datas = np.concatenate([loaded.datas, np.array(goals, np.int64)])
+        own = {"numbers": self._numbers, "workspace": self._workspace, "datas": self._datas}
+        own |= {} if law is None else {"law": law.parameters}
+        unused = ["external", "external_slant", "open_q_out", "open_v_out", "held"]
+        unused += ["law", "demands", "tau_out", "a_start_out"]
+        self._own = dict.fromkeys(unused, 0) | {name: array.ctypes.data for name, array in own.items()}
+
+    def _load(self, dynamics: str, lanes: int, more: list[str], law: Law | None) -> LoadedLoop:
         method, robot = self.method, self.robot
         c = self.closing
         requests = _requests(robot, method, dynamics, *more, closing=c)
+        program = None
+        if law is not None:
+            requests, program = requests | law.requests, law.program
 
         def make() -> LoopCode:
             from ...compile.timeloops.adaptive import compile_advance
             from ...compile.timeloops.machine import Kernels
 
-            return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method), c, self.holds)
+            return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method), c, self.holds, program)
 
-        code = loop_code(_kind("advance", method.name, c, self.holds), requests, "float64", lanes, make)
+        code = loop_code(_kind("advance", method.name, c, self.holds, program), requests, "float64", lanes, make)
         return LoadedLoop(code, requests, "float64", "advance", ADVANCE_WORDS)
 
     def advance(
@@ -270,15 +292,17 @@ class Native:
         external: tuple[Array, Array] | None = None,
         renew: Renew | None = None,
         held: Sequence[int] = (),
+        limit: float | None = None,
     ) -> Segment:
         """Step from a state towards t_end, which the last step meets exactly; h is the first step to try.
 
         Take at most `capacity` steps; how many a call takes does not change them. `external` forces are a value at
         t_force and a slant, each (bodies, 6). At t_end, `renew` may return other joint forces, constant until a later
-        t_end, and the steps go on. Joints whose velocities are `held` rest: these are zero, and stay so.
+        t_end, and the steps go on. Joints whose velocities are `held` rest: these are zero, and stay so. With a sampled
+        law, tau are the forces until the sample at t_end, and the steps go on to the limit.
         """
         nq, nv, degree = self.robot.nq, self.robot.nv, self.method.degree
-        dense = dense and degree > 0
+        ends_only, dense = dense and not degree, dense and degree > 0
         n = max(16, min(4096, _BUFFER // self._row)) if capacity is None else capacity
         if n < 1:
             raise ArgumentError(f"advance: capacity must be a positive number of steps, not {capacity}")
@@ -304,9 +328,15 @@ class Native:
         shapes |= {"dense_out": (n if dense else 0, degree + 1, nq + nv + 2)}
         shapes |= {"a0": (nv,), "tried_q": (nq,), "tried_v": (nv,)}
         shapes |= {} if self.closing is None else {"open_q_out": (n, nq), "open_v_out": (n, nv)}
+        shapes |= {"a_start_out": (n, nv)} if ends_only else {}
         out: dict[str, Any] = {name: np.empty(shape) for name, shape in shapes.items()}
-        out |= {"rejected_out": np.empty(n, np.int64), "counts": np.zeros(4, np.int64)}
-        scalars = np.array([t, t_end, min(h, self._max_step), self._max_step, t_force, GROWTH])
+        out |= {"rejected_out": np.empty(n, np.int64), "counts": np.zeros(5, np.int64)}
+        scalars = np.array([t, t_end, min(h, self._max_step), self._max_step, t_force, GROWTH, t_end, 0.0])
+        if self.law is not None:
+            out |= {"tau_out": np.empty((n, nv)), "demands": self.law.demands(None)}
+            if self.law.period is not None:
+                out["counts"][4] = round(t_end / self.law.period)
+                scalars[6:] = t_end if limit is None else limit, self.law.period
         arrays = {**given, **out, "scalars": scalars}
         words = self._own | {name: array.ctypes.data for name, array in arrays.items()} | {"capacity": n}
         if not dense:
@@ -328,7 +358,7 @@ class Native:
         at_q, at_v, at_tau, at_slant = (ADVANCE_WORDS.index(name) for name in ("q", "v", "tau", "slant"))
         words[at_tau], words[at_slant] = tau.ctypes.data, slant.ctypes.data
         while True:
-            steps, _, _, status = counts.tolist()
+            steps, _, _, status, _ = counts.tolist()
             if not 0 < steps < capacity or STATUSES[status] != "end":
                 return found
             renewed = renew(float(scalars[0]), q[steps - 1], v[steps - 1])
@@ -340,7 +370,9 @@ class Native:
             call(address)
 
     def _segment(self, given: dict[str, Array], out: dict[str, Any], scalars: Array) -> Segment:
-        steps, rejected, evaluations, status = out["counts"].tolist()
+        steps, rejected, evaluations, status, _ = out["counts"].tolist()
+        if self.law is not None:
+            self.law.demands(out["demands"])
         nq, nv = self.robot.nq, self.robot.nv
         q, v, w, dense = (out[f"{name}_out"][:steps] for name in ("q", "v", "w", "dense"))
         if len(dense):
@@ -364,6 +396,9 @@ class Native:
             status=name,
             index=index,
             before=None if self.closing is None else (out["open_q_out"][:steps], out["open_v_out"][:steps]),
+            tau=None if self.law is None else out["tau_out"][:steps],
+            a_start=out["a_start_out"][:steps] if "a_start_out" in out else None,
+            t_end=float(scalars[1]),
         )
 
 

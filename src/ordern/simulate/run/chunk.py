@@ -6,11 +6,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import ArgumentError
 from ...records import dataclass
 from ..forces import Tabled
 from ..integrators.dense import bend, hermite
@@ -22,6 +24,7 @@ from .endings import Ending
 from .problem import Problem
 
 if TYPE_CHECKING:
+    from ...compile.timeloops.law_program import Law
     from ..constraints.limits import Stop
     from ..forces import Applied
 
@@ -96,6 +99,11 @@ class Runner(ABC):
     @abstractmethod
     def h(self) -> float | None:
         """The step that it would try next."""
+
+    @property
+    def samples(self) -> bool:
+        """Whether compiled code computes the forces of a sampled controller, so that steps may be taken back."""
+        return False
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
@@ -220,13 +228,16 @@ class Compiled(Runner):
         between: bool = True,
         closing: Closing | None = None,
         holds: bool = False,
+        law: Law | None = None,
     ) -> None:
         """`between` is whether anybody looks at the motion within steps: three more evaluations of each by DP8.
 
-        `closing` describes the loops that steps keep closed; if it `holds`, joints may rest on stops.
+        `closing` describes the loops that steps keep closed; if it `holds`, joints may rest on stops. `law` is that of
+        the controller, if steps compute it.
         """
         self.problem, self.settings, self._between = problem, settings, between
-        self._loop = Native(
+        self._new_loop = partial(
+            Native,
             problem.robot,
             method,
             dynamics=problem.dynamics_method,
@@ -238,6 +249,8 @@ class Compiled(Runner):
             closing=closing,
             holds=holds,
         )
+        self._loop = self._new_loop(law=law)
+        self._started = False
         self.unclear = False
         """Whether the next step needs a decision about loops that compiled code does not make."""
         self._adaptive = self._loop.method.adaptive
@@ -246,6 +259,9 @@ class Compiled(Runner):
         """Begin at this state."""
         self._t, self._q, self._v = float(t), np.array(q), np.array(v)
         self._new, self.unclear = 0, False
+        if self._started:
+            self._renew_law()
+        self._started = True
         if not self._adaptive:
             h = self.settings.step
         elif h is None:
@@ -260,6 +276,22 @@ class Compiled(Runner):
         assert h is not None
         self._h = h if self.settings.step is None else min(h, self.settings.step)
 
+    def _renew_law(self) -> None:
+        """Take over the numbers of a controller, which the effect of an event may have changed."""
+        before = self._loop.law
+        if before is None:
+            return
+        law = self.problem.tau.law()
+        if law is None:
+            raise ArgumentError(
+                "tau: the controller got a goal or a part during the run that compiled code cannot follow; give "
+                "native=False"
+            )
+        if law.program == before.program and all(law.requests[name] is x for name, x in before.requests.items()):
+            self._loop.use(law)
+        else:
+            self._loop = self._new_loop(law=law)
+
     @property
     def h(self) -> float | None:
         """The step that it would try next."""
@@ -269,14 +301,15 @@ class Compiled(Runner):
         """Call the compiled loop."""
         start, nq, nv = self._t, self.problem.nq, self.problem.nv
         before = (start, self._q, self._v)
-        tau, slant, since = line(self.problem.tau, start, end)
+        law = self._loop.law
+        tau, slant, since = line(self.problem.tau, start, end) if law is None or law.period else _no_force(nv, start)
         external = self.problem.external.line(since)
         samples = _Samples(self.problem, tau, limit)
-        goes_on = limit > end and (self._loop.method.degree or not self._between)
         s = self._loop.advance(
             *(start, self._q, self._v, self._h, end, tau, slant, since, most, self._between, external),
-            renew=samples if goes_on else None,
+            renew=samples if limit > end and law is None else None,
             held=[s.v for s in self.problem.held],
+            limit=limit,
         )
         n, renewals = len(s.t), list(s.renewals)
         if n:
@@ -289,10 +322,14 @@ class Compiled(Runner):
         elif s.status == "too-small":
             failure = too_small(self.problem, self._t, s.a[-1] if n else s.a0, 0, 0)
         dense = s.dense
+        work, taken = (_differences(sums, renewals) for sums in (s.work, s.dissipated))
+        forces, at_starts = self._forces(start, s, samples, slant, since)
         if not self._between:
             dense = np.empty((n, 0, nq + nv + 2))
         elif dense is None:
-            dense = self._hermite(before, s, tau, slant, since)
+            if at_starts is None:
+                at_starts = np.concatenate([self.problem.tau(*before)[None], forces[:-1]])[:n]
+            dense = self._hermite(before, s, (at_starts, forces), np.stack([work, taken], axis=1))
         elif s.before is not None:
             change = np.concatenate([s.q - s.before[0], s.v - s.before[1]], axis=1)
             bend(np.moveaxis(dense, 1, 0), change)
@@ -303,9 +340,9 @@ class Compiled(Runner):
             s.q,
             s.v,
             s.a,
-            np.repeat(samples.tau, np.diff([0, *renewals, n]), axis=0) + (s.t - since)[:, None] * slant,
-            work=_differences(s.work, renewals),
-            taken=_differences(s.dissipated, renewals),
+            forces,
+            work=work,
+            taken=taken,
             dense=dense.reshape(n, dense.shape[1], nq + nv + 2),
             projected=self._projected(s),
             rejected=int(s.rejected.sum()) + s.failed,
@@ -318,6 +355,21 @@ class Compiled(Runner):
         return replace(
             chunk.first(good), failure=not_finite(self.problem, chunk.t[good], int(bad[0]) if bad.size else None, 0, 0)
         )
+
+    def _forces(
+        self, start: float, s: Any, samples: _Samples, slant: Array, since: float
+    ) -> tuple[Array, Array | None]:
+        """Return the drives' forces at the ends of steps and at their starts; None if these are the ends before."""
+        if s.tau is None:
+            held = np.repeat(samples.tau, np.diff([0, *s.renewals, len(s.t)]), axis=0)
+            starts = np.concatenate([[start], s.t[:-1]])[: len(s.t)]
+            return held + (s.t - since)[:, None] * slant, held + (starts - since)[:, None] * slant
+        if not self.samples:
+            return s.tau, None
+        self.problem.end = s.t_end
+        if len(s.t):
+            self.problem.tau.return_to(float(s.t[-2] if len(s.t) > 1 else start), s.tau[-1])
+        return s.tau, s.tau
 
     def _projected(self, s: Any) -> Array:
         """Return the energies that closing loops gave at the ends of steps."""
@@ -332,25 +384,30 @@ class Compiled(Runner):
         return len(stops) <= MOST_HELD and all(s.own for s in stops)
 
     @property
+    def samples(self) -> bool:
+        """Whether compiled code computes the forces of a sampled controller."""
+        return self._loop.law is not None and self._loop.law.period is not None
+
+    @property
     def at(self) -> tuple[float, Array, Array, float]:
         """The time, the state, and the step that it would try next."""
         return self._t, self._q, self._v, self._h
 
-    def _hermite(self, before: tuple[float, Array, Array], s: Any, tau: Array, slant: Array, since: float) -> Array:
-        """Within steps of methods that say nothing about it."""
-        problem = self.problem
+    def _hermite(self, before: tuple[float, Array, Array], s: Any, forces: tuple[Array, Array], works: Array) -> Array:
+        """Within steps of methods that say nothing about it: cubics by values and rates at both ends."""
+        problem, n = self.problem, len(s.t)
+        if not n:
+            return np.empty((0, 4, problem.nq + problem.nv + 2))
         t, q, v = (np.concatenate([np.asarray(x)[None], y]) for x, y in zip(before, (s.t, s.q, s.v), strict=True))
-        a = np.concatenate([s.a0[None], s.a])
-        applied = tau + (t - since)[:, None] * slant + problem.external_force(t, q, v)
-        power = np.sum(applied * v, axis=1)
+        external, speeds = problem.external_force(t, q, v), problem.position_rate(q, v)
         taken = -np.sum(problem.passive_force(q, v) * v, axis=1)
-        works = np.stack([s.work, s.dissipated], axis=1)
-        works = np.concatenate([np.zeros((1, 2)), works])
-        y = np.concatenate([q, v, works], axis=1)
-        rates = np.concatenate([problem.position_rate(q, v), a, power[:, None], taken[:, None]], axis=1)
-        dense = hermite(np.diff(t), y[:-1], rates[:-1], y[1:], rates[1:])
-        dense[:, 0, -2:] = 0.0
-        return dense
+        values, rates = [], []
+        for k, a, force, work in ((0, s.a_start, forces[0], np.zeros_like(works)), (1, s.a, forces[1], works)):
+            part = slice(k, n + k)
+            power = np.sum((force + external[part]) * v[part], axis=1)
+            values.append(np.concatenate([q[part], v[part], work], axis=1))
+            rates.append(np.concatenate([speeds[part], a, power[:, None], taken[part, None]], axis=1))
+        return hermite(np.diff(t), values[0], rates[0], values[1], rates[1])
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Time, state and step size."""
@@ -393,6 +450,11 @@ def _differences(sums: Array, renewals: list[int]) -> Array:
     found = np.diff(sums, prepend=0.0)
     found[renewals] = sums[renewals]
     return found
+
+
+def _no_force(nv: int, t: float) -> tuple[Array, Array, float]:
+    """Return zeros for the forces that a law computes, as value, slant and the time of the value."""
+    return np.zeros(nv), np.zeros(nv), t
 
 
 def interrupted(t: float) -> StepFailedError:

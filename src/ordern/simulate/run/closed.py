@@ -1,4 +1,4 @@
-"""Machine code for robots with loops, with steps from Python where a decision about the loops is needed."""
+"""Machine code with steps from Python where it cannot decide: about loops, or about forces near singular positions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .chunk import Chunk, Compiled, Runner, Stepwise
 from .problem import Problem
 
 if TYPE_CHECKING:
+    from ...compile.timeloops.law_program import Law
     from ..constraints.limits import Stop
 
 __all__ = ["Closed"]
@@ -26,7 +27,7 @@ _FEW = 1
 
 
 class Closed(Runner):
-    """Compiled steps that keep loops closed by projection.
+    """Compiled steps that keep loops closed by projection, or with a control law that may be unclear.
 
     Near singular positions, and where it is not clear which rows are redundant, the integrator takes the steps.
     """
@@ -39,12 +40,13 @@ class Closed(Runner):
         settings: Settings,
         method: str,
         between: bool,
-        closing: Closing,
+        closing: Closing | None,
         integrator: Integrator,
         holds: bool = False,
+        law: Law | None = None,
     ) -> None:
         self.problem = problem
-        self._compiled = Compiled(problem, settings, method, between, closing, holds)
+        self._compiled = Compiled(problem, settings, method, between, closing, holds, law)
         self._stepwise = Stepwise(integrator)
         self._now: Runner = self._compiled
 

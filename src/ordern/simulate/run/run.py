@@ -273,7 +273,9 @@ class Run:
     def _limit(self, end: float) -> float:
         """Return a time up to which steps may pass the ends of pieces: nothing but samples of a controller is there."""
         problem = self.problem
-        if problem.tau.kind != "sampled" or self.watch.watchers or self.contacts is not None:
+        if problem.tau.kind != "sampled" or self.contacts is not None:
+            return end
+        if self.watch.watchers and not self.runner.samples:
             return end  # a controller must not be called for times after an event
         return min(self.end, problem.external.next_break(self.t), self.switching.next_time())
 

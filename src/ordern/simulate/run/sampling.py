@@ -24,6 +24,8 @@ def cut(problem: Problem, chunk: Chunk, event: Found) -> Chunk:
     """The steps up to an event; the one that it is in ends there."""
     whole = chunk.first(event.step)
     start = float(chunk.edges[event.step])
+    last = event.step if event.t > start else max(event.step - 1, 0)
+    problem.tau.return_to(float(chunk.edges[last]), chunk.tau[last])
     if not event.t > start:
         return whole
     dense = chunk.dense[event.step]
