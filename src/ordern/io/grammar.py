@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..model import ModelBuilder
 from .remarks import Remarks
 from .spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from .xml import Element
 
-__all__ = ["Grammar", "note_kinds", "note_unread"]
+__all__ = ["Examined", "Grammar", "note_kinds", "note_unread"]
 
+_EMPTY: dict[str, None] = {}
 _LOOKS = ("visual", "collision", "material")
 """Elements whose contents do not affect the motion."""
+
+
+class Examined:
+    """Parts of a document that its reader does not take as they are."""
+
+    def __init__(self) -> None:
+        self.unread: dict[str, list[Element]] = {}
+        """Elements that are not read (gazebo, plugin, sensor ...), and elements with such attributes, by kind."""
+        self.repeats = Remarks()
+        """Elements that repeat an element beside them word for word."""
+
+    def in_order(self) -> dict[str, list[Element]]:
+        """Return the unread elements in the order of the file."""
+        for elements in self.unread.values():
+            elements.sort(key=lambda element: element.line)
+        return dict(sorted(self.unread.items(), key=lambda item: item[1][0].line))
 
 
 class Grammar:
@@ -24,58 +41,47 @@ class Grammar:
         self._attributes = {tag: dict.fromkeys(attributes.split()) for tag, (_, attributes) in known.items()}
         self._repeated, self._root = frozenset(repeated), root
 
-    def _read(self, roots: Iterable[Element], skipped: Container[str] = ()) -> Iterator[Element]:
-        """Yield the elements that are read, besides the skipped ones and what is in them, in no particular order."""
-        stack = list(roots)
-        while stack:
-            element = stack.pop()
-            yield element
-            known = self._children.get(element.tag, ())
-            stack += [child for child in element.children if child.tag in known and child.tag not in skipped]
+    def examine(self, roots: Iterable[Element], found: Examined, *, strict: bool = True) -> None:
+        """Collect unread and repeated elements in one walk.
 
-    def refuse_misspelt(self, roots: Iterable[Element]) -> None:
-        """Raise if a name that affects the motion looks misspelt: the robot would be another one without it."""
-        for element in self._read(roots, _LOOKS):
-            attributes = self._attributes.get(element.tag, {})
-            if not element.attributes.keys() <= attributes.keys():
-                refuse_misspelt_attributes(element, attributes)
-            known = self._children.get(element.tag)
-            unknown = [child for child in element.children if child.tag not in known] if known is not None else []
-            present = {child.tag for child in element.children} if unknown else set()
-            for child in unknown:
-                refuse_misspelt_child(child, element, present, self._names[element.tag], self._repeated)
-
-    def unread(self, roots: Iterable[Element], *, attributes: bool = False) -> dict[str, list[Element]]:
-        """Return the elements that are not read (gazebo, plugin, sensor ...) by kind, in the order of the file.
-
-        With `attributes`, the attributes that are not read are among them.
+        If it is `strict`, raise if a name that affects the motion looks misspelt: the robot would be another one
+        without it.
         """
-        found: dict[str, list[Element]] = {}
-        for element in self._read(roots):
-            read = self._children.get(element.tag)
-            for child in element.children:
-                if read is not None and child.tag not in read:
-                    inside = "" if element.tag == self._root else f" in <{element.tag}>"
-                    found.setdefault(f"<{child.tag}>{inside}", []).append(child)
-            known = self._attributes[element.tag] if attributes else element.attributes
-            for name in () if element.attributes.keys() <= known.keys() else element.attributes:
-                if name not in known and not name.startswith("xmlns"):
-                    found.setdefault(f"{name} of <{element.tag}>", []).append(element)
-        for elements in found.values():
-            elements.sort(key=lambda element: element.line)
-        return dict(sorted(found.items(), key=lambda item: item[1][0].line))
-
-    def note_repeats(self, roots: Iterable[Element], remarks: Remarks) -> None:
-        """Remark on elements that repeat an element beside them word for word."""
-        for element in self._read(roots):
+        stack = [(root, not strict) for root in roots]
+        while stack:
+            element, lenient = stack.pop()
+            known, attributes = self._children.get(element.tag), self._attributes.get(element.tag, _EMPTY)
+            if not element.attributes.keys() <= attributes.keys():
+                self._unknown_attributes(element, attributes, found, lenient)
+            if known is None:
+                continue
             first: dict[str, Element] = {}
+            present: set[str] = set()
             for child in element.children:
-                one = first.setdefault(child.tag, child)
-                known = child.tag in self._children.get(element.tag, ()) and child.tag not in self._repeated
-                if known and one is not child and child.repeats(one):
-                    name = element.attributes.get("name")
-                    of = f"{element.tag} {name!r}" if name else f"<{element.tag}> in line {element.line}"
-                    remarks.add("repeated, and read once", f"<{child.tag}> of {of}", child.where)
+                tag = child.tag
+                if tag in known:
+                    stack.append((child, lenient or tag in _LOOKS))
+                    if first.setdefault(tag, child) is not child and tag not in self._repeated:
+                        self._repeat(child, first[tag], element, found)
+                    continue
+                if not lenient:
+                    present = present or {other.tag for other in element.children}
+                    refuse_misspelt_child(child, element, present, self._names[element.tag], self._repeated)
+                inside = "" if element.tag == self._root else f" in <{element.tag}>"
+                found.unread.setdefault(f"<{tag}>{inside}", []).append(child)
+
+    def _unknown_attributes(self, element: Element, known: Mapping[str, None], found: Examined, lenient: bool) -> None:
+        if not lenient:
+            refuse_misspelt_attributes(element, known)
+        for name in element.attributes if self._root else ():
+            if name not in known and not name.startswith("xmlns"):
+                found.unread.setdefault(f"{name} of <{element.tag}>", []).append(element)
+
+    def _repeat(self, child: Element, first: Element, parent: Element, found: Examined) -> None:
+        if child.repeats(first):
+            name = parent.attributes.get("name")
+            of = f"{parent.tag} {name!r}" if name else f"<{parent.tag}> in line {parent.line}"
+            found.repeats.add("repeated, and read once", f"<{child.tag}> of {of}", child.where)
 
 
 def note_unread(builder: ModelBuilder, unread: Mapping[str, list[Element]]) -> None:

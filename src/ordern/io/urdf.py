@@ -22,7 +22,7 @@ from ..errors import ModelError, did_you_mean, unknown_name
 from ..joints import Continuous, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from ..model import ModelBuilder, Placement
 from .attributes import bound, from_quaternion, number, required, rotated, vector
-from .grammar import Grammar, note_unread
+from .grammar import Examined, Grammar, note_unread
 from .remarks import Remarks
 from .source import open_source
 from .xml import Element, parse_xml
@@ -97,9 +97,9 @@ def build_urdf(root: Element) -> ModelBuilder:
     """Build a robot from the root element of a URDF document."""
     if root.tag != "robot":
         raise root.error(f"the root element is <{root.tag}>; that of a URDF document is <robot>")
-    left = unread(root)
-    _refuse_xacro(left)
-    _GRAMMAR.refuse_misspelt([root])
+    examined = Examined()
+    _GRAMMAR.examine([root], examined)
+    _refuse_xacro(examined)
     builder = ModelBuilder(required(root, "name"))
     builder.source = root.source
     remarks, colors = Remarks(), Colors()
@@ -116,21 +116,29 @@ def build_urdf(root: Element) -> ModelBuilder:
         builder.frame(name, required(frame, "link", what), _placement(frame, what), frame.where)
     _motors(builder, root, types, remarks)
     _world(builder, root, remarks)
-    _GRAMMAR.note_repeats([root], remarks)
-    note_unread(builder, left)
+    note_unread(builder, _without_motors(examined))
     remarks.note(builder)
+    examined.repeats.note(builder)
     return builder
 
 
 def unread(root: Element) -> dict[str, list[Element]]:
     """Return the elements (gazebo, plugin ...) and attributes of a URDF document that are not part of the format."""
-    found = _GRAMMAR.unread([root], attributes=True)
-    found["<transmission>"] = [x for x in found.get("<transmission>", ()) if not _driven(x)]
-    return dict(sorted(((what, x) for what, x in found.items() if x), key=lambda item: item[1][0].line))
+    examined = Examined()
+    _GRAMMAR.examine([root], examined, strict=False)
+    return _without_motors(examined)
 
 
-def _refuse_xacro(left: dict[str, list[Element]]) -> None:
-    for first, *_ in left.values():
+def _without_motors(examined: Examined) -> dict[str, list[Element]]:
+    """Return the unread elements in order, without the transmissions that drive joints."""
+    left = [x for x in examined.unread.pop("<transmission>", ()) if not _driven(x)]
+    if left:
+        examined.unread["<transmission>"] = left
+    return examined.in_order()
+
+
+def _refuse_xacro(examined: Examined) -> None:
+    for first, *_ in examined.in_order().values():
         if first.tag.startswith("xacro:"):
             what = f"<{first.tag}> belongs to a xacro template, which is not a robot yet"
             raise first.error(f"{what}; make one with `xacro template.xacro > robot.urdf`")

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...joints import Fixed, Free, Joint
 from ...model import Model, ModelBuilder, Note, Placement
-from ..grammar import note_unread
+from ..grammar import Examined, note_unread
 from ..remarks import Remarks
 from ..xml import Element
 from .document import read_document
@@ -64,10 +64,10 @@ class _SdfBuilder(ModelBuilder):
 @np.errstate(over="ignore", invalid="ignore")  # placements that are not finite are refused
 def build_sdf(root: Element, cut: Sequence[str] = ()) -> ModelBuilder:
     """Return a robot from the root element of an SDF document; the joints named in `cut` close loops."""
-    GRAMMAR.refuse_misspelt([root])
+    examined = Examined()
+    GRAMMAR.examine([root], examined)
     world = read_document(root)
-    included = list(_included(world))
-    GRAMMAR.refuse_misspelt(included)
+    GRAMMAR.examine(_included(world), examined)
     scopes = list(_scopes(world))
     name = world.name or WORLD if len(world.models) > 1 else next(iter(world.models))
     builder = _SdfBuilder(name, _gravity(world))
@@ -98,9 +98,9 @@ def build_sdf(root: Element, cut: Sequence[str] = ()) -> ModelBuilder:
             add_gearbox(builder, joint, [moving[k] for k in tree.carry])
     for scope in scopes:
         _add_frames(builder, scope, places)
-    GRAMMAR.note_repeats([root, *included], remarks)
     remarks.note(builder)
-    note_unread(builder, GRAMMAR.unread([root, *included]))
+    examined.repeats.note(builder)
+    note_unread(builder, examined.in_order())
     return builder
 
 
