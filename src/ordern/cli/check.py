@@ -69,15 +69,14 @@ def examine(source: str, *, floating: bool = False, loops: str | None = None) ->
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            robot = load(source, floating=floating, merge=False, loops=loops)
-            report = check(robot)
+            report = check(load(source, floating=floating, merge=False, loops=loops))
         except UnreadableError:
             raise
         except OrdernError as e:
             report = _unloaded(name, e)
     # A ModelWarning has the notes of the loader, which are findings already.
-    data = [str(w.message) for w in caught if not issubclass(w.category, ModelWarning)]
-    warned = (Finding("warning", "load", "", message) for message in data)
+    messages = [str(w.message) for w in caught if not issubclass(w.category, ModelWarning)]
+    warned = (Finding("warning", "load", "", message) for message in messages)
     return Report(report.robot, (*warned, *report.findings), report.source or name)
 
 
@@ -87,8 +86,7 @@ def _unloaded(name: str, e: OrdernError) -> Report:
 
 
 def _lines(report: Report, most: int | None) -> list[str]:
-    worst = "red" if report.errors else "yellow" if report.warnings else "green"
-    lines = [paint(report.headline, "bold") if len(report) else paint(report.headline, worst)]
+    lines = [paint(report.headline, "bold" if len(report) else "green")]
     width = max((len(_place(f)) for f in report), default=0)
     for group in report.groups():
         for suggestion, findings in by_suggestion(group[:most]):

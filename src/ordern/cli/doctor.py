@@ -23,14 +23,14 @@ from .terminal import paint, table, to_json
 __all__ = ["arguments", "run"]
 
 _EXTRAS = {
-    "matplotlib": ("plots", "plot"),
-    "viser": ("the robot in a browser", "view"),
-    "pandas": ("results as data frames", "data"),
-    "xarray": ("results as labelled arrays", "data"),
-    "pyarrow": ("results as Parquet files", "data"),
-    "sympy": ("equations in closed form", "symbolic"),
+    "matplotlib": ("plots", "'ordern[plot]'"),
+    "viser": ("the robot in a browser", "'ordern[view]'"),
+    "pandas": ("results as data frames", "'ordern[data]'"),
+    "xarray": ("results as labelled arrays", "'ordern[data]'"),
+    "pyarrow": ("results as Parquet files", "'ordern[data]'"),
+    "sympy": ("equations in closed form", "'ordern[symbolic]'"),
 }
-_PEERS = {"pin": "Pinocchio, to compare with", "mujoco": "to compare with"}
+_PEERS = {"pin": ("comparisons with Pinocchio", "pin"), "mujoco": ("comparisons with MuJoCo", "mujoco")}
 _SHOWN = ("avx", "avx2", "avx512f", "avx512dq", "fma", "neon", "sve", "asimd")
 """Processor features that affect speed."""
 
@@ -77,13 +77,11 @@ def _versions() -> Iterator[Line]:
     yield Line("versions", "ordern", __version__)
     yield Line("versions", "Python", f"{platform.python_version()} ({platform.python_implementation()})")
     yield from (Line("versions", name, _installed(name)) for name in ("numpy", "llvmlite"))
-    for name, (purpose, extra) in _EXTRAS.items():
-        found = _installed(name)
-        advice = "" if found else f"for {purpose}: pip install 'ordern[{extra}]'"
-        yield Line("extras", name, found or "not installed", "fine" if found else "missing", advice)
-    for name, purpose in _PEERS.items():
-        found = _installed(name)
-        yield Line("peers", name, found or f"not installed ({purpose})", "fine" if found else "missing")
+    for section, packages in (("extras", _EXTRAS), ("peers", _PEERS)):
+        for name, (purpose, package) in packages.items():
+            found = _installed(name)
+            advice = "" if found else f"for {purpose}: pip install {package}"
+            yield Line(section, name, found or "not installed", "fine" if found else "missing", advice)
 
 
 def _installed(name: str) -> str:

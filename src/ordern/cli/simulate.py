@@ -30,8 +30,11 @@ from .terminal import figures, paint
 from .values import LIST, UsageError, gain, names_of, positive, start, vector
 
 if TYPE_CHECKING:
+    from ..control.controller import Controller
     from ..robot import Robot
+    from ..simulate.forces import Table
     from ..simulate.results.result import Result
+    from .motions import Array
 
 __all__ = ["arguments", "run"]
 
@@ -123,7 +126,7 @@ def _fixed(method: str) -> bool:
     return method in TABLEAUS and not TABLEAUS[method].adaptive
 
 
-def _drive(args: argparse.Namespace, robot: Robot, q0: Any) -> Any:
+def _drive(args: argparse.Namespace, robot: Robot, q0: Array) -> Array | Table | Controller | None:
     """Return the argument `tau` of `simulate`."""
     given = [option for option in ("tau", "tau_file", "pd") if getattr(args, option) is not None]
     if len(given) > 1 or (args.gravity_compensation and given and given != ["pd"]):
@@ -147,7 +150,7 @@ def _drive(args: argparse.Namespace, robot: Robot, q0: Any) -> Any:
     return None
 
 
-def _table(path: str, robot: Robot) -> Any:
+def _table(path: str, robot: Robot) -> Table:
     from ..simulate.forces import Table
     from .motions import read
 

@@ -26,6 +26,9 @@ from .values import LIST, named, vector
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from ..simulate.results.result import Result
+    from ..view.motion import Motion
+    from .motions import Array
 
 __all__ = ["arguments", "run"]
 
@@ -69,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _loaded(args: argparse.Namespace) -> tuple[Robot, Any]:
+def _loaded(args: argparse.Namespace) -> tuple[Robot, Result | Motion | None]:
     """Return the robot, and its motion if there is one."""
     from .motions import played, saved
 
@@ -85,7 +88,7 @@ def _loaded(args: argparse.Namespace) -> tuple[Robot, Any]:
     return robot, motion
 
 
-def _position(args: argparse.Namespace, robot: Robot) -> Any:
+def _position(args: argparse.Namespace, robot: Robot) -> Array | None:
     if args.position is not None:
         return named(args.position, robot, bundled(args))
     return None if args.q is None else vector(" ".join(args.q), robot, "q", "--q", bundled(args))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, broadcast_shapes, real
+from ..arguments import Array, array, broadcast_shapes
 from ..errors import ArgumentError
 from ..joints import Free
 from ..model import Connection, Model
@@ -60,7 +60,7 @@ class Converter:
         a force of their own in the other library get zero.
         """
         x = self._given({"q": q, "v": v, "a": a, "tau": tau}, self.robot.nq, self.robot.nv)
-        out = {name: _zeros(y, self.nq if name == "q" else self.nv) for name, y in x.items()}
+        out = _zeros(x, self.nq, self.nv)
         for p in self.pieces:
             at = x["q"][..., p.q]
             out["q"][..., p.peer_q] = p.map.to_peer(at * p.ratio + p.offset if p.follows else at)
@@ -77,7 +77,7 @@ class Converter:
         Positions and velocities of our mimic joints are ignored; their forces are added to those of their leaders.
         """
         x = self._given({"q": q, "v": v, "a": a, "tau": tau}, self.nq, self.nv)
-        out = {name: _zeros(y, self.robot.nq if name == "q" else self.robot.nv) for name, y in x.items()}
+        out = _zeros(x, self.robot.nq, self.robot.nv)
         for p in self.pieces:
             if p.follows:
                 if "tau" in x:
@@ -110,11 +110,8 @@ class Converter:
         for name, given in arguments.items():
             if given is None:
                 continue
-            n = nq if name == "q" else nv
-            x = given if isinstance(given, np.ndarray) and given.dtype.kind == "f" else real(given, name)
-            if x.shape[-1:] != (n,):
-                raise ArgumentError(f"{name} has shape {x.shape}; its last dimension must be {n}")
-            found[name] = x
+            x = array(given, (..., nq if name == "q" else nv), name, nonfinite=True)
+            found[name] = given if isinstance(given, np.ndarray) and given.dtype.kind == "f" else x
         if "a" in found and "v" not in found:
             raise ArgumentError("accelerations are converted together with velocities: give v too")
         shape = broadcast_shapes("convert", *(x.shape[:-1] for x in found.values()))
@@ -228,8 +225,8 @@ def _unmatched(robot: Model, ours: list[str], left: list[PeerJoint], peer: Peer)
     )
 
 
-def _zeros(like: Array, n: int) -> Array:
-    return np.zeros((*like.shape[:-1], n), like.dtype)
+def _zeros(given: dict[str, Array], nq: int, nv: int) -> dict[str, Array]:
+    return {name: np.zeros((*x.shape[:-1], nq if name == "q" else nv), x.dtype) for name, x in given.items()}
 
 
 def _answer(out: dict[str, Array]) -> Any:
