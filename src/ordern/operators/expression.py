@@ -37,16 +37,12 @@ class Operator(ABC):
     """Causal (towards the base), anticausal (towards the tips), memoryless (body by body), local, or mixed.
 
     Local operators lead to tips or from the base without passing a joint."""
-    diagonal: bool
-    """True if it is known to be block-diagonal, with one block for each body."""
     parts: tuple[Operator, ...] = ()
     """The parts of a product or sum, in the order in which they are applied."""
 
-    def __init__(
-        self, context: Operators, domain: Space, codomain: Space, key: str, nature: str, diagonal: bool = False
-    ) -> None:
+    def __init__(self, context: Operators, domain: Space, codomain: Space, key: str, nature: str) -> None:
         self.context, self.domain, self.codomain = context, domain, codomain
-        self.key, self.nature, self.diagonal = key, nature, diagonal
+        self.key, self.nature = key, nature
         self.dtype = context.dtype
         """The precision of its numbers."""
 
@@ -62,6 +58,11 @@ class Operator(ABC):
     def text(self, inside: bool = False) -> str:
         """Return the expression in the papers' symbols; `inside` a product, sums have parentheses."""
         return self.context.spelling.get(self.key, self.key)
+
+    @property
+    def diagonal(self) -> bool:
+        """True if it is known to be block-diagonal, with one block for each body."""
+        return self.nature == "memoryless"
 
     @property
     def cost(self) -> Cost:
@@ -188,7 +189,7 @@ class One(Operator):
     """The identity, of any space until it is added to something."""
 
     def __init__(self, context: Operators, space: Space = ANY) -> None:
-        super().__init__(context, space, space, "I", "memoryless", diagonal=True)
+        super().__init__(context, space, space, "I", "memoryless")
 
     @property
     def T(self) -> Operator:
@@ -231,7 +232,7 @@ class Leaf(Operator):
         if star:
             domain, codomain = codomain.T, domain.T
             nature = {"causal": "anticausal", "anticausal": "causal"}.get(nature, nature)
-        super().__init__(context, domain, codomain, f"{name}*" if self.star else name, nature, source.diagonal)
+        super().__init__(context, domain, codomain, f"{name}*" if self.star else name, nature)
 
     @property
     def T(self) -> Operator:
@@ -264,9 +265,8 @@ class Product(Operator):
 
     def __init__(self, factors: Sequence[Operator]) -> None:
         self.factors, self.parts = tuple(factors), tuple(reversed(factors))
-        context, domain, codomain = factors[0].context, factors[-1].domain, factors[0].codomain
-        key = " ".join(f.key for f in factors)
-        super().__init__(context, domain, codomain, key, _together(factors), all(f.diagonal for f in factors))
+        key = " ".join([f.key for f in factors])
+        super().__init__(factors[0].context, factors[-1].domain, factors[0].codomain, key, _together(factors))
 
     def text(self, inside: bool = False) -> str:
         """Return the factors side by side."""
@@ -300,8 +300,7 @@ class Sum(Operator):
         self.terms = tuple((c, One(t.context, like.domain) if isinstance(t, One) else t) for c, t in terms)
         self.parts = tuple(t for _, t in self.terms)
         key = "(" + " + ".join(sorted(f"{c!r} {t.key}" for c, t in terms)) + ")"
-        diagonal = all(t.diagonal for t in self.parts)
-        super().__init__(like.context, like.domain, like.codomain, key, _together(self.parts), diagonal)
+        super().__init__(like.context, like.domain, like.codomain, key, _together(self.parts))
 
     def text(self, inside: bool = False) -> str:
         """Return the terms with their signs."""

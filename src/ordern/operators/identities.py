@@ -8,7 +8,7 @@ apart. Each rule also gives its transpose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from .expression import One, Operator, Sum, Zero, product, total
@@ -95,6 +95,8 @@ INVERSES: dict[str, tuple[str, ...]] = {
     "with armature": ("(H phi M phi* H* + A)^-1 = (I - K* psi* H*) D^-1 (I - H psi K)",),
 }
 
+Sides = Callable[["Operators", str], tuple[Operator, Operator]]
+
 
 class Rules:
     """The identities, ready to be looked up by the keys of expressions."""
@@ -108,21 +110,22 @@ class Rules:
 def rules_of(context: Operators, armature: bool) -> Rules:
     """Return the identities between the operators of one state."""
     rules, groups = Rules(), ("always", "with armature" if armature else "without armature")
-    for text in (t for g in groups for t in PRODUCTS[g]):
-        left, right = sides(context, text)
-        for one, other in ((left, right), (left.T, right.T)):
-            rules.products[one.key] = other
-    for text in (t for g in groups for t in SUMS[g]):
-        left, right = sides(context, text)
-        for one, other in ((left, right), (left.T, right.T)):
-            assert isinstance(one, Sum)
-            pattern = tuple((t.key, c) for c, t in one.terms)
-            if (pattern, other) not in rules.sums:
-                rules.sums.append((pattern, other))
-    for text in (t for g in groups for t in INVERSES[g]):
-        left, right = inverse_sides(context, text)
-        for one, other in ((left, right), (left.T, right.T)):
-            rules.inverses[one.key], rules.inverses[other.key] = other, one
+
+    def both(table: dict[str, tuple[str, ...]], sides: Sides) -> Iterator[tuple[Operator, Operator]]:
+        """Yield the sides of the identities of a table, and their transposes."""
+        for text in (text for group in groups for text in table[group]):
+            left, right = sides(context, text)
+            yield left, right
+            yield left.T, right.T
+
+    rules.products |= {one.key: other for one, other in both(PRODUCTS, sides)}
+    for one, other in both(SUMS, sides):
+        assert isinstance(one, Sum)
+        pattern = tuple((t.key, c) for c, t in one.terms)
+        if (pattern, other) not in rules.sums:
+            rules.sums.append((pattern, other))
+    for one, other in both(INVERSES, inverse_sides):
+        rules.inverses |= {one.key: other, other.key: one}
     return rules
 
 

@@ -59,8 +59,6 @@ class Source(ABC):
     nature: str
     symmetric = False
     invertible = False
-    diagonal = False
-    """True if every block is on the diagonal."""
 
     @abstractmethod
     def apply(self, x: Array) -> Array:
@@ -89,7 +87,7 @@ class Blocks(Source):
         invertible: bool = False,
     ) -> None:
         self.domain, self.codomain, self.nature = domain, codomain, nature
-        self.symmetric, self.invertible, self.diagonal = symmetric, invertible, nature == "memoryless"
+        self.symmetric, self.invertible = symmetric, invertible
         self._make = make
 
     @cached_property
@@ -97,13 +95,18 @@ class Blocks(Source):
         """The blocks that are not empty, with their places."""
         return [(r, c, block) for r, c, block in self._make() if block.size]
 
+    @cached_property
+    def transposed(self) -> list[Entry]:
+        """The blocks of the transpose, in the same order."""
+        return [(c, r, block.T) for r, c, block in self.entries]
+
     def apply(self, x: Array) -> Array:
         """Apply it block by block."""
         return _sum(self.entries, x, self.domain, self.codomain)
 
     def apply_transposed(self, x: Array) -> Array:
         """Apply the transpose block by block."""
-        return _sum(((c, r, block.T) for r, c, block in self.entries), x, self.codomain, self.domain)
+        return _sum(self.transposed, x, self.codomain, self.domain)
 
     def cost(self, star: bool) -> Cost:
         """Return one product for each block."""
@@ -137,7 +140,7 @@ class Sweep(Source):
 
     def apply_transposed(self, x: Array) -> Array:
         """Sweep outward, from the base to the tips."""
-        return self._swept(x, ((i, parent, block.T) for parent, i, block in self.step.entries))
+        return self._swept(x, self.step.transposed)
 
     def _swept(self, x: Array, entries: Iterable[Entry]) -> Array:
         y, at = np.zeros_like(x) if self.strict else x.copy(), self.domain.slices
