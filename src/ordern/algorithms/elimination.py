@@ -22,7 +22,7 @@ __all__ = ["factorise", "inner_solve", "solve"]
 def factorise(tree: Tree, M: Output) -> None:
     """Put D and U^T in the place of the lower half of M: D_k at [k, k], U_ik at [k, i]. The upper half is not used.
 
-    M is of the kind "matrix" or "symmetric"; what is not on paths upwards is neither read nor changed.
+    M is of the kind "matrix" or "symmetric"; entries off the elimination paths are neither read nor changed.
     """
     for k in tree.freedoms_inward():
         over = tree.register(1.0 / M[k, k])

@@ -133,8 +133,8 @@ def algorithm(
     `borrows=True` it inverts the inertia of each body, and gets inertias that can be inverted.
 
     `couplings=True` declares that it handles joints that follow others (mimic joints). Without that, robots that have
-    such joints are refused: a recursion that treats them as free gives wrong numbers. The library's own methods say by
-    `refuses` what they cannot do.
+    such joints are refused: a recursion that treats them as free gives wrong numbers. The library's own methods declare
+    their limits by `refuses`.
     """
     if question not in _QUESTIONS:
         raise unknown_name("question", question, _QUESTIONS)

@@ -350,7 +350,7 @@ def _inverse_by_blocks(A: Operator) -> Operator | None:
 def _together(parts: Iterable[Operator]) -> str:
     """Return the nature of operators one after the other, or added."""
     found = {part.nature for part in parts}
-    for kind in ("memoryless", "local"):  # they do not change what the others are
+    for kind in ("memoryless", "local"):  # they do not change the nature of the others
         if len(found) > 1:
             found.discard(kind)
     return found.pop() if len(found) == 1 else "mixed"

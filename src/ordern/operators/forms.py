@@ -18,7 +18,7 @@ __all__ = ["Decoupled", "Incidence"]
 
 @dataclass(frozen=True)
 class Incidence:
-    """Featherstone and Orin 2000, sec. 3.5: all vectors in one frame, that of the base; accelerations are spatial ones.
+    """Featherstone and Orin 2000, sec. 3.5: all vectors in the base's frame; accelerations are spatial ones.
 
         P a = H qdd + a0,     S = P^-1 H,     T = P^T T_J,     T^T S = 0                 (24), (29)
         M = H^T P^-T I P^-1 H

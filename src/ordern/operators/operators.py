@@ -150,7 +150,7 @@ class Operators:
         return self.a + self.E @ self.g
 
     def alpha(self, qdd: ArrayLike) -> Array:
-        """Return accelerations of the bodies, with gravity as that of the base: phi* (H* qdd + a + E g). Jain (21)."""
+        """Return accelerations of the bodies, phi* (H* qdd + a + E g), with gravity as one of the base. Jain (21)."""
         return self.phi.T @ (self.H.T @ qdd + self._bias)
 
     def f(self, qdd: ArrayLike) -> Array:

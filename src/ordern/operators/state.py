@@ -75,8 +75,8 @@ class State:
     def articulated(self) -> Articulated:
         """P, G and D, Jain (45).
 
-        P is handed on as psi P psi* + K A K*, which filtering knows as Joseph's form: it stays symmetric and positive
-        whatever is rounded.
+        P passes to the parent as psi P psi* + K A K*, Joseph's form in filtering: it stays symmetric and positive
+        in spite of rounding.
         """
         self.model.require_inertia()
         P: Array = self.M.copy()

@@ -42,7 +42,7 @@ def loop_coordinates(tree: Tree, q: Joints) -> Freedoms:
 
 @algorithm("loop_velocities", "outward", paper=_PAPER, equations="(19)")
 def loop_velocities(tree: Tree, q: Joints, qd: Joints) -> Freedoms:
-    """Return the velocities of all joints that close loops; of loops that are open, those nearest to the motion."""
+    """Return the velocities of all joints that close loops; of open loops, the velocities nearest to the motion."""
     ends = Ends(tree, q, qd)
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:

@@ -66,7 +66,7 @@ def loop_excess(tree: Tree, q: Joints, qd: Joints, t: Number, moving: bool) -> S
 
 
 def _squares(terms: Sequence[tuple[Scalar, float]], total: Scalar) -> Scalar:
-    """Return a sum of squares x^2 / d of pairs (x, d), and what it starts with; divided once for each d."""
+    """Return `total` plus the sum of x^2 / d over pairs (x, d), with one division for each d."""
     sums: dict[float, Scalar] = {}
     for x, d in terms:
         sums[d] = sums.get(d, 0.0) + x * x

@@ -112,9 +112,9 @@ def constrained(
 
 
 def factor_without_dependent(A: Rows, drop: Scalar, K: Rows) -> tuple[Factor, Scalar]:
-    """Return the factors of A = K M^-1 K^T without the rows that depend on those before, and the smallest pivot left.
+    """Return the factors of A = K M^-1 K^T without rows that depend on earlier rows, and the smallest pivot left.
 
-    Of A the lower half is read. A row of K that is empty (as in `rank`) is left out, too.
+    Only the lower half of A is read. Rows of K that are empty (as in `rank`) are left out, too.
     """
     sizes = [dot(row, row) for row in K]
     largest: Scalar = 1e-12

@@ -167,7 +167,7 @@ def _iterate(system: _System, c: Array) -> tuple[Array, Array, Array]:
         moved = system.rows(da)
         a, lam = a + da, lam + rho * (s - moved)
         s = c - system.rows(a)
-        size = np.maximum(np.abs(a).max(axis=-1, initial=0.0), free)  # of what cancels, where little is left
+        size = np.maximum(np.abs(a).max(axis=-1, initial=0.0), free)  # of the terms that cancel, where little is left
         near = np.abs(da).max(axis=-1, initial=0.0) <= _DONE * size
         terms = np.abs(c).max(axis=-1, initial=0.0) + np.abs(moved).max(axis=-1, initial=0.0) + size
         done = near & (np.abs(s).max(axis=-1, initial=0.0) <= _KEPT * terms)

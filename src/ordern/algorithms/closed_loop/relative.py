@@ -50,13 +50,13 @@ class _End:
 
 
 class Ends:
-    """The walk outward. What it finds of loops is read after all loops over bodies that come before."""
+    """Poses and motions of the bodies, by one walk outward, and the frames of loops relative to each other."""
 
     def __init__(self, tree: Tree, q: Joints, qd: Joints | None = None) -> None:
         """Without velocities, loops are at rest. From the top of a loop, the walk starts anew."""
         self.tree, self.moves, tops = tree, qd is not None, tree.model.loop_table.tops
         P, v, a = self.P, self.v, self.a = tree.field(Pose), tree.field(Motion), tree.field(Motion)
-        if tops:  # what bodies hand on is then not always what they have
+        if tops:  # then a top passes zero to its children, not its own pose and motion
             P, v, a = tree.field(Pose), tree.field(Motion), tree.field(Motion)
             top = tree.field(Real)
             for i, _ in tree.outward():

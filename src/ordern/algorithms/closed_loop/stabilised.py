@@ -63,6 +63,6 @@ def stabilised(tree: Tree, q: Joints, qd: Joints, tau: Joints, alpha: float) -> 
 
 @algorithm("all_passive_force", "joint-by-joint", paper="Featherstone-Orin 2000", equations="(19)", sweeps=False)
 def all_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
-    """Return forces of dampers, friction and springs in the joints of the tree and in those that close loops."""
+    """Return forces of dampers, friction and springs in the joints of the tree and in the joints that close loops."""
     tree_joints, loop_joints = (f(tree, q, qd, smoothing) for f in (passive_force, loop_passive_force))
     return joint_by_joint(tree, "f", lambda i: tree_joints[i] + loop_joints[i])

@@ -100,7 +100,7 @@ def virtual_work(tree: Tree, q: Joints, qd: Joints, *inputs: Input) -> Freedoms:
 def _loads(tree: Tree, q: Joints, t: Number, links: Links) -> Field[Forces]:
     """Return F: for each constraint, its wrenches on the links for a unit of its multiplier.
 
-    First the columns of mimic joints, then those of loops, then those of couplings.
+    Columns of mimic joints come first, then columns of loops, then columns of couplings.
     """
     table, first = tree.model.loop_table, tree.couplings
     m = first + tree.model.nc
@@ -118,7 +118,7 @@ def _loads(tree: Tree, q: Joints, t: Number, links: Links) -> Field[Forces]:
     coupled = [slopes(c, x) for c in table.couplings]
 
     def along(i: Index) -> list[Freedoms]:
-        """Return the forces along the freedoms of a joint: those of mimic joints and couplings."""
+        """Return the forces of mimic joints and couplings along the freedoms of a joint."""
         none = Freedoms((0.0,) * i.kind.joint.nv)
         of_couplings = [Freedoms((one[i.key],)) if i.key in one else none for one in coupled]
         return [*follower_columns(i), *[none] * (m - first - len(coupled)), *of_couplings]

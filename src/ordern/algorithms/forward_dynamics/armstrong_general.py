@@ -50,7 +50,7 @@ _W, _V, _ONE = range(3), range(3, 6), 6
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Rows of seven numbers: what depends on (W, V, 1) of a body, whose joint would be locked."""
+    """Linear functions of (W, V, 1) of a body, as rows of seven numbers."""
 
     joint: tuple[Row, ...]
     """th''"""

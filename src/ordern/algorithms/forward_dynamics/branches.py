@@ -34,7 +34,7 @@ class Branches:
 
     @classmethod
     def fold(cls, k: BodyArrays, chains: Array) -> Branches:
-        """Add all that is not on the chains to what carries it: inertias to `k.M`, forces to `k.p`."""
+        """Add all bodies beside the chains to their carriers: inertias to `k.M`, forces to `k.p`."""
         levels = _levels(k.parent, chains)
         gains: list[tuple[Array, Array]] = []
         for i in reversed(levels):
@@ -45,7 +45,7 @@ class Branches:
         return cls(k, levels, tuple(reversed(gains)))
 
     def unfold(self) -> None:
-        """Find the accelerations of the branches, once those of the chains are in `k.a`."""
+        """Find the accelerations of the branches, once `k.a` has the accelerations of the chains."""
         k = self.bodies
         for i, (G, nu) in zip(self.levels, self.gains, strict=True):
             k.qdd[i], k.a[i] = k.tree.run(_moved, nu, G, k.X[i], k.a[k.parent[i]], k.c[i], k.S[i])
@@ -81,13 +81,13 @@ def _felt(G: Array, Di: Array, left: Array, S: Array, X: Array, tau: Array, b: A
 
 @piece(1, 2, 2, 1, 1)
 def joint_accelerations(nu: Array, G: Array, X: Array, a: Array, c: Array) -> Arrays:
-    """Return the accelerations of joints, given those of the parents."""
+    """Return the accelerations of joints, from the accelerations of the parents."""
     return (nu - times(transpose(G), times(X, a) + c),)
 
 
 @piece(1, 2, 2, 1, 1, 2)
 def _moved(nu: Array, G: Array, X: Array, a: Array, c: Array, S: Array) -> Arrays:
-    """Return the accelerations of joints and bodies, given those of the parents."""
+    """Return the accelerations of joints and bodies, from the accelerations of the parents."""
     carried = times(X, a) + c
     qdd = nu - times(transpose(G), carried)
     return qdd, carried + times(S, qdd)

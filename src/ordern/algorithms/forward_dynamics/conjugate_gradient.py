@@ -128,7 +128,7 @@ def _ratio(a: Array, b: Array) -> Array:
 
 
 def _unit(T: Array) -> float:
-    """Return the rounding unit; for numbers that are not NumPy's, that of double precision."""
+    """Return the rounding unit; of double precision, for numbers that are not NumPy's."""
     return float(np.finfo(T.dtype if T.dtype.kind == "f" else np.float64).eps)
 
 

@@ -46,8 +46,8 @@ __all__ = ["Chain", "all_at_once", "solve", "tridiagonal"]
 class Chain:
     """The links of chains as free bodies, and the known forces t on them.
 
-    `line` are the links, chain after chain from the base, and `follows` the places of those that another link of the
-    line carries: the one before.
+    `line` are the links, chain after chain from the base. `follows` are the places of links that the link before them
+    carries.
     """
 
     bodies: BodyArrays
@@ -79,7 +79,7 @@ def _mobility(M: Array) -> Arrays:
 
 
 def tridiagonal(chain: Chain) -> Arrays:
-    """Return the blocks of Phi on the diagonal, those below it, and alpha."""
+    """Return the blocks of Phi on the diagonal, the blocks below it, and alpha."""
     k, run, line = chain.bodies, chain.bodies.tree.run, chain.line
     A, T = chain.links.A, chain.links.T
     (y,) = run(product, A, chain.t)
@@ -125,7 +125,7 @@ def all_at_once(own: Array, below: Array, alpha: Array, run: Any = lambda p, *x:
 
 @piece(2, 2, 2, 1)
 def _eliminated(own: Array, before: Array, after: Array, alpha: Array) -> Arrays:
-    """Return one unknown in terms of its neighbours, and what it leaves: on either side, and between them."""
+    """Return one unknown in terms of its neighbours, and the terms that its elimination adds to them."""
     B, w = factor(own), alpha.shape[-1]
     columns = [freedoms(x[..., k]) for x in (before, transpose(after)) for k in range(w)]
     solved = packed([x for column in columns for x in B.solve(column)], 2, w, w)

@@ -52,7 +52,7 @@ def coupled(k: BodyArrays, G: Array, Di: Array) -> None:
 
 @piece(2, 2, 2, 2)
 def _inward(S: Array, G: Array, X: Array, B: Array) -> Arrays:
-    """Return the affine map from the loads on a body to those on its parent: its matrix and its constant."""
+    """Return the affine map from the loads on a body to the loads on its parent: its matrix and its constant."""
     F = transpose(X)
     return F @ (np.eye(6) - G @ transpose(S)), F @ G @ B
 

@@ -48,7 +48,7 @@ __all__ = ["solve"]
     refuses=all_of(no_couplings, no_massless_bodies),
 )
 def solve(k: BodyArrays, wrenches: Array | None) -> None:
-    """Find all accelerations; the wrenches through joints are what pieces are taken apart with."""
+    """Find all accelerations, and the wrenches through the joints, by which pieces are taken apart."""
     through = k.zeros(len(k.index), 6) if wrenches is None else wrenches
     assembled = [_assemble(k, path[::-1]) for path in reversed(k.paths)]
     for path, (links, joints) in zip(k.paths, reversed(assembled), strict=True):
@@ -69,9 +69,9 @@ class _Joint:
 
 
 def _assemble(k: BodyArrays, i: Array) -> tuple[Arrays, list[_Joint]]:
-    """Join the links i of a chain, root first, and then to what carries it: the links, and the joints by level."""
+    """Join the links i of a chain, root first, and the chain to its carrier: return the links, and joints by level."""
     X = k.zeros(len(i), 6, 6)
-    X[:-1] = k.X[i[1:]]  # what is beyond the tip does not matter
+    X[:-1] = k.X[i[1:]]  # the transform beyond the tip has no effect
     links = k.tree.run(_leaf, k.M[i], X, k.p[i])
     levels, first, pieces = [], i, links
     while len(first) > 1:

@@ -20,9 +20,9 @@ __all__ = ["Freed", "product"]
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """Mobilities A^-1, what joints hold, T and E, forces J that act on one freedom each, and the joints' own forces.
+    """Mobilities A^-1, constraint forces T with compliances E, forces J along one freedom each, and forces of joints.
 
-    `active` are these on links, `felt` on what carries them.
+    `active` are the forces of joints on their links, `felt` on the carriers.
     """
 
     A: Array
@@ -45,7 +45,7 @@ class Freed:
     ) -> None:
         """Find the accelerations of these bodies and of their joints, by known forces t and constraint forces n.
 
-        The bodies at the places `carried` are on those at the places `by`. Fill in the wrenches through the joints.
+        The bodies at the places `by` carry the bodies at the places `carried`. Fill in the wrenches through the joints.
         """
         run, X = k.tree.run, k.X[which]
         on_body, on_carrier = run(_wrench, self.T, n, X)
@@ -76,7 +76,7 @@ def _free(group: Group) -> Piece:
 
 @piece(2, 1, 2)
 def _active(J: Array, tau: Array, X: Array) -> Arrays:
-    """Return the joints' own forces on links, and on those that carry them."""
+    """Return the forces of joints on their links, and on the carriers."""
     f = times(J, tau)
     return f, times(transpose(X), f)
 
@@ -89,7 +89,7 @@ def product(A: Array, x: Array) -> Arrays:
 
 @piece(2, 1, 2)
 def _wrench(T: Array, n: Array, X: Array) -> Arrays:
-    """Return the constraint forces on links, and on the links that carry them."""
+    """Return the constraint forces on links, and on the carriers."""
     f = times(T, n)
     return f, times(transpose(X), f)
 

@@ -80,7 +80,7 @@ def kalman_scan(tree: Tree, *inputs: Input) -> Output:
 
 @piece(2, 2, 2, 1, 1)
 def _outward(S: Array, G: Array, X: Array, c: Array, nu: Array) -> Arrays:
-    """Return the smoother's maps, from the acceleration of a parent to that of a link."""
+    """Return the smoother's maps, from the acceleration of a parent to the acceleration of a link."""
     free = np.eye(6) - S @ transpose(G)
     return free @ X, times(free, c) + times(S, nu)
 

@@ -127,7 +127,7 @@ def _reflect(x: list[Scalar], v: dict[int, Scalar], weight: Scalar) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The links as free bodies: transforms X, what joints hold, accelerations r and c by velocities, known forces t.
+    """The links as free bodies: transforms X, constraints, accelerations r and c by velocities, known forces t.
 
     The active force of a joint is in t already, on the link and on its parent. w are the angular velocities.
     """
@@ -176,7 +176,7 @@ def accelerations(tree: Tree, links: Links, n: Joints) -> Field[Motion]:
 
 
 def joint_accelerations(tree: Tree, links: Links, a: Values[Motion], qdd: Found) -> Found:
-    """Fill in the joint accelerations, from those of the links."""
+    """Fill in the joint accelerations, from the accelerations of the links."""
     for i, p in tree.outward():
         qdd[i] = links.held[i].J.T @ (a[i] - links.X[i] @ (a[p] + links.r[i]) - links.c[i])
     return qdd

@@ -59,7 +59,7 @@ question("joint_and_tip_accelerations", _INPUTS, "v_motion", "fd4", options=("fr
 class Links:
     """Results of the sweeps on each link.
 
-    alpha is its acceleration and zeta what it would be without joint accelerations, both with what stands for gravity.
+    alpha is its acceleration, and zeta its acceleration without joint accelerations, both with gravity.
     """
 
     X: Field[Chain]
@@ -102,7 +102,7 @@ def joint_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Input) -> Output:
 
 
 def link_accelerations(sweeps: Sweeps, tree: Tree, *inputs: Input) -> Output:
-    """Return the links' accelerations alpha, in each link's axes, at its origin, without what stands for gravity."""
+    """Return the links' accelerations alpha, in each link's axes, at its origin, without gravity."""
     k = sweeps(tree, tree.own(), *inputs)
     g = tree.field(Motion, base=tree.base_acceleration)
     out = tree.output("wrenches")
@@ -121,7 +121,7 @@ def tip_acceleration(sweeps: Sweeps, tree: Tree, q: Joints, *inputs: Input, fram
 def joint_and_tip_accelerations(
     sweeps: Sweeps, tree: Tree, q: Joints, *inputs: Input, frame: Frame, axes: str
 ) -> tuple[Output, Motion]:
-    """Return the joint accelerations and that of a frame, of the same sweeps."""
+    """Return the joint accelerations and the acceleration of a frame, by the same sweeps."""
     qdd = tree.output("v")
     return qdd, _at_tip(tree, sweeps(tree, qdd, q, *inputs), q, frame, axes)
 

@@ -119,7 +119,7 @@ def inverse(A: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Bodies whose formulas are evaluated at once: those of a kind, or a single one.
+    """Bodies whose formulas are evaluated at once: all bodies of a kind, or a single body.
 
     Numbers of their rows that differ between them are an input of their pieces, the others are constants.
     """
@@ -142,9 +142,9 @@ class Group:
 class BodyArrays:
     """The data of all bodies for forward dynamics, as arrays whose first axis is the body; row -1 is the base.
 
-    Further axes are the batch's, the last ones those of matrices and vectors. All joints have the freedoms of the one
-    that has most; those that a joint lacks are zeros. Where scalars are numbers, bodies of one kind are one group whose
-    formulas are evaluated at once; where they are nodes of a graph, or numbers of another kind, each body is a group.
+    The axes of the batch follow, then the axes of matrices and vectors. All joints have as many freedoms as the joint
+    with most; freedoms that a joint lacks are zeros. Where scalars are NumPy's numbers, all bodies of a kind form a
+    group whose formulas are evaluated at once; where they are nodes of a graph, or others, each body is a group.
     """
 
     def __init__(self, tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> None:
@@ -400,7 +400,7 @@ def _parts(x: Array) -> Any:
 
 
 def _paths(parent: list[int]) -> list[Array]:
-    """Return the tree as paths, from tip to root each; those come first that carry others."""
+    """Return the tree as paths, each from tip to root; a path comes before the paths that it carries."""
     n = len(parent)
     size, heavy = [1] * n, [-1] * n
     for k in reversed(range(n)):

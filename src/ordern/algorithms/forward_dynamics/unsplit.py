@@ -120,5 +120,5 @@ def _added(own: Array, alpha: Array, inner: Arrays, outer: Arrays) -> Arrays:
 
 @piece(1, 2, 1)
 def _final(n: Array, P: Array, force: Array) -> Arrays:
-    """Return the final forces of a link's joints, given that of its own."""
+    """Return the final forces of the joints on a link, from the final force of its own joint."""
     return (n - times(P, force),)

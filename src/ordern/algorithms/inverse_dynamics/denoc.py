@@ -47,7 +47,7 @@ def mass_centre(inertia: Inertia) -> tuple[Vector3, Inertia]:
 
 
 def about_centre(c: Vector3, S: Subspace) -> Columns:
-    """Return the joint-rate propagation p (13), (15): the joint's motions as those of the body's mass centre."""
+    """Return the joint-rate propagation p (13), (15): the joint's motions, of the body's mass centre."""
     return Columns(tuple(Motion(s.angular, add(s.linear, cross(s.angular, c))) for s in S.columns))
 
 

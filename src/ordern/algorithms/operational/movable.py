@@ -104,9 +104,9 @@ def answer(
     tolerance: float | None,
     out: Array,
 ) -> Array:
-    """Put right what a compiled function answered to one of the questions that need Lambda: `out`, of any batch.
+    """Correct the answers `out` of a compiled function to one of the questions that need Lambda, of any batch.
 
-    With a tolerance, the answer is among the motions that there are. Without, a frame that cannot move in all ways is
+    With a tolerance, the answer is among the possible motions. Without, a frame that cannot move in all ways is
     an error; answers that are not numbers for another reason are replaced.
     """
     limit = TOLERANCE if tolerance is None else _checked(question, tolerance)
@@ -147,7 +147,7 @@ def _chosen(states: Sequence[ArrayLike], batch: tuple[int, ...], which: Array) -
 
 
 def _inverse(Y: Array) -> Array:
-    """Return the inverse of regular compliances, of any kind of number; NaN where there is none."""
+    """Return the inverse of regular compliances, of any kind of number; NaN where it does not exist."""
     with np.errstate(all="ignore"):
         rows = symmetric_inverse(tuple(tuple(Y[:, r, c] for c in range(6)) for r in range(6)))
     return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)
