@@ -10,7 +10,7 @@ import pytest
 
 import ordern as on
 from ordern.graph import atan2, cos, sin
-from ordern.joints.turning_directions import directions_turn
+from ordern.joints.limitable import directions_turn
 from ordern.spatial import About, Chain, Freedoms, Transform, Units
 from tests.random_models import ALL_JOINTS, random_joint
 from tests.tolerances import ROUNDING, assert_close

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from . import scalars
 from .ops import OPS, Scalar
 
 __all__ = ["Jet"]
+
+
+def _operators(name: str) -> tuple[Callable[[Jet, Scalar], Jet], Callable[[Jet, Scalar], Jet]]:
+    """Return the methods of an operation, with the jet as the left and as the right operand."""
+    return (
+        lambda self, other: self.ordern_apply(name, self, other),
+        lambda self, other: self.ordern_apply(name, other, self),
+    )
 
 
 class Jet:
@@ -29,29 +39,10 @@ class Jet:
             rate = rate + partial * x.rate
         return Jet(OPS[name].evaluate(*values), rate)
 
-    def __add__(self, other: Scalar) -> Jet:
-        return self.ordern_apply("add", self, other)
-
-    def __radd__(self, other: Scalar) -> Jet:
-        return self.ordern_apply("add", other, self)
-
-    def __sub__(self, other: Scalar) -> Jet:
-        return self.ordern_apply("sub", self, other)
-
-    def __rsub__(self, other: Scalar) -> Jet:
-        return self.ordern_apply("sub", other, self)
-
-    def __mul__(self, other: Scalar) -> Jet:
-        return self.ordern_apply("mul", self, other)
-
-    def __rmul__(self, other: Scalar) -> Jet:
-        return self.ordern_apply("mul", other, self)
-
-    def __truediv__(self, other: Scalar) -> Jet:
-        return self.ordern_apply("div", self, other)
-
-    def __rtruediv__(self, other: Scalar) -> Jet:
-        return self.ordern_apply("div", other, self)
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("sub")
+    __mul__, __rmul__ = _operators("mul")
+    __truediv__, __rtruediv__ = _operators("div")
 
     def __neg__(self) -> Jet:
         return self.ordern_apply("neg", self)

@@ -7,7 +7,7 @@ floats until an operation needs them. After tracing, only the arithmetic that th
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from .ops import OPS, Op, Scalar
 __all__ = ["Graph", "Node"]
 
 _UFUNCS = {op.ufunc: op for op in OPS.values() if op.ufunc}
-_ADD, _SUB, _MUL, _DIV, _NEG = (OPS[name] for name in ("add", "sub", "mul", "div", "neg"))
 
 
 class Graph:
@@ -95,6 +94,15 @@ class Graph:
         return f"<Graph {self.name!r}: {len(self.nodes)} nodes>"
 
 
+def _operators(name: str) -> tuple[Callable[[Node, Scalar], Scalar], Callable[[Node, Scalar], Scalar]]:
+    """Return the methods of an operation, with the node as the left and as the right operand."""
+    op = OPS[name]
+    return (
+        lambda self, other: self.graph.apply(op, self, other),
+        lambda self, other: self.graph.apply(op, other, self),
+    )
+
+
 class Node:
     """A traced scalar. `op` is a name in the table of operations, or "leaf", or "constant"."""
 
@@ -114,32 +122,13 @@ class Node:
             raise TraceError(f"np.{ufunc.__name__} cannot be traced; of NumPy's functions these can: {known}")
         return self.graph.apply(_UFUNCS[ufunc.__name__], *operands)
 
-    def __add__(self, other: Scalar) -> Scalar:
-        return self.graph.apply(_ADD, self, other)
-
-    def __radd__(self, other: Scalar) -> Scalar:
-        return self.graph.apply(_ADD, other, self)
-
-    def __sub__(self, other: Scalar) -> Scalar:
-        return self.graph.apply(_SUB, self, other)
-
-    def __rsub__(self, other: Scalar) -> Scalar:
-        return self.graph.apply(_SUB, other, self)
-
-    def __mul__(self, other: Scalar) -> Scalar:
-        return self.graph.apply(_MUL, self, other)
-
-    def __rmul__(self, other: Scalar) -> Scalar:
-        return self.graph.apply(_MUL, other, self)
-
-    def __truediv__(self, other: Scalar) -> Scalar:
-        return self.graph.apply(_DIV, self, other)
-
-    def __rtruediv__(self, other: Scalar) -> Scalar:
-        return self.graph.apply(_DIV, other, self)
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("sub")
+    __mul__, __rmul__ = _operators("mul")
+    __truediv__, __rtruediv__ = _operators("div")
 
     def __neg__(self) -> Scalar:
-        return self.graph.apply(_NEG, self)
+        return self.graph.apply(OPS["neg"], self)
 
     def __pow__(self, exponent: Any) -> Scalar:
         if not isinstance(exponent, int) or exponent < 0:

@@ -1,17 +1,28 @@
-"""Find the coordinates of a joint that are integrals of single velocities: only these can be held at a limit."""
+"""Relations between the velocities of a joint and its coordinates.
+
+A coordinate that is the integral of a single velocity can be held at a limit (`own_rates`). Positions change by
+dq/dt = sum of f_k(q) v_k. Velocities are rates of some coordinates where the fields f_k commute: then the order of
+moving along them does not matter. Elsewhere, as for angular velocities, a momentum along a freedom needs a force to
+stay constant, `Joint.gyration` (`directions_turn`).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..spatial import Freedoms
+from .base import Joint
 
-__all__ = ["own_rates"]
+__all__ = ["directions_turn", "own_rates"]
+
+_STEP = 1e-5
+_COMMUTE = 1e-6
+"""Central differences err by the square of the step; brackets that are not zero are of order one."""
 
 
-def own_rates(joint: Any) -> list[int]:
+def own_rates(joint: Joint) -> list[int]:
     """Return, for each coordinate of a joint, the index of the velocity that it integrates; -1 if there is none.
 
     Of joints in series, each of them has its own places: a ball has one position more than velocities.
@@ -27,3 +38,25 @@ def own_rates(joint: Any) -> list[int]:
         found += [start + k if mine else -1 for k, mine in enumerate(own)]
         start += part.nv
     return found
+
+
+def directions_turn(joint: Joint) -> bool:
+    """Return True if some of the fields f_k do not commute, at a random position."""
+    if joint.nv < 2 or type(joint).integrate is Joint.integrate:
+        return False
+    q = joint.integrate(Freedoms(joint.neutral()), Freedoms(0.3 + 0.2 * k for k in range(joint.nv)))
+    units = [Freedoms(1.0 if r == c else 0.0 for r in range(joint.nv)) for c in range(joint.nv)]
+    for i, a in enumerate(units):
+        for b in units[:i]:
+            one, other = _along(joint, q, a, b), _along(joint, q, b, a)
+            if max(abs(float(x - y)) for x, y in zip(one, other, strict=True)) > _COMMUTE:
+                return True
+    return False
+
+
+def _along(joint: Joint, q: Freedoms, a: Freedoms, b: Freedoms) -> Sequence[float]:
+    """Return the derivative of the field of b along the field of a."""
+    f = joint.rate(q, a)
+    ahead, behind = (Freedoms(x + s * _STEP * y for x, y in zip(q, f, strict=True)) for s in (1.0, -1.0))
+    pairs = zip(joint.rate(ahead, b), joint.rate(behind, b), strict=True)
+    return [float(x - y) / (2.0 * _STEP) for x, y in pairs]

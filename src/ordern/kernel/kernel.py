@@ -14,9 +14,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..algorithms import CHOICES, Algorithm, Port, Question, find, methods
+from ..arguments import choice
 from ..compile.pipeline import WAYS, Code, Request
 from ..compile.run.numpy_api import fast_calls_work
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError
 from ..graph import Counts
 from ..model import Model
 from .arguments import Arguments
@@ -143,17 +144,15 @@ def _checked(
 ) -> tuple[Question, Algorithm]:
     """Return the question and the method, if all names are known and the method can be used for the model."""
     asked, algorithm = find(question, method)
-    if way is not None and way not in WAYS:
-        raise unknown_name("way of running", way, WAYS)
+    if way is not None:
+        choice("way of running", way, WAYS)
     optional = [p.name for p in asked.inputs if p.optional]
     for name in present:
-        if name not in optional:
-            raise unknown_name("optional argument", name, optional, question)
+        choice("optional argument", name, optional, question)
         if name not in algorithm.accepts(asked):
             raise ArgumentError(f"{question} by the method {algorithm.name!r} takes no {name!r}")
     for name in options:
-        if name not in asked.options:
-            raise unknown_name("setting", name, asked.options, question)
+        choice("setting", name, asked.options, question)
     in_order = [name for name in optional if name in present]
     if list(present) != in_order:
         raise ArgumentError(
@@ -162,8 +161,8 @@ def _checked(
     for name in asked.options:
         if name not in options:
             raise ArgumentError(f"{question} needs the setting {name!r}")
-        if name in CHOICES and not (isinstance(options[name], str) and options[name] in CHOICES[name]):
-            raise unknown_name(name, options[name], CHOICES[name], question)
+        if name in CHOICES:
+            choice(name, options[name], CHOICES[name], question)
     reason = algorithm.refuses(model) if algorithm.refuses else ""
     if reason:
         others = (find(question)[1], *methods(question))

@@ -42,7 +42,7 @@ def limited_coordinates(robot: Robot) -> tuple[LimitedCoordinate, ...]:
     """Return the coordinates with limits of all loops that are closed."""
     found = []
     for x in robot.loop_table.loops:
-        rates = own_rates(x.type) if x.loop.nq else []
+        rates = own_rates(x.type) if x.loop.nq and isinstance(x.type, Joint) else []
         for k, rate in enumerate(rates):
             low, high = x.loop.lower[k], x.loop.upper[k]
             if math.isfinite(low) or math.isfinite(high):

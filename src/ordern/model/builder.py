@@ -17,6 +17,7 @@ from .drafts import JointDraft, Layout, joint_draft, merged, model_joints
 from .model import Model
 from .motors import chosen, names_of
 from .parts import BASE, SHAPES, TERMS, Body, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
+from .spanning import require_bodies
 
 __all__ = ["ModelBuilder"]
 
@@ -133,12 +134,12 @@ class ModelBuilder(GraphBuilder):
             if name_of(name, "body") in self._links:
                 raise ModelError(f"{what} exists already; every body needs a name of its own")
             x, y, z = vector(com, 3, f"{what}: com")
-            body = Body(name, mass, (x, y, z), inertia_numbers(inertia, what))
+            body = Body(name, mass, (x, y, z), inertia_numbers(inertia, what), where)
             if (parent is None) != (joint is None):
                 raise ModelError(f"{what}: give both `parent` and `joint`, or neither")
             if parent is None and (limits or joint_name is not None):
                 raise ModelError(f"{what}: {', '.join(limits) or 'joint_name'} needs `parent` and `joint`")
-        self._links[name] = replace(body, where=where)
+        self._links[name] = body
         if parent is not None and joint is not None:
             try:
                 self.joint(joint_name or f"{name}_joint", joint, parent, name, at=at, where=where, **limits)
@@ -307,10 +308,7 @@ class ModelBuilder(GraphBuilder):
         if not self._links:
             raise ModelError(f"{self.name!r} has no bodies", self.source)
         for joint in self._joints.values():
-            for role, link in (("parent", joint.parent), ("child", joint.child)):
-                if link not in self._links:
-                    known = unknown_name("body", link, self._links)
-                    raise ModelError(f"joint {joint.name!r} has as its {role} an {known}", joint.where)
+            require_bodies(joint, self._links)
         roots = [name for name in self._links if name not in self._parent_joint]
         if len(roots) > 1:
             raise ModelError(

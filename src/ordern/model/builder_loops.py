@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, unknown_name
+from ..arguments import choice
+from ..errors import ModelError
 from ..joints import Closure, Joint
 from .checks import Numbers, located, name_of, numbers, require_limits, vector
 from .drafts import JointDraft, joint_draft
@@ -122,11 +123,11 @@ class GraphBuilder:
                 if said:
                     raise ModelError(f"{what} cannot have {', '.join(said)}: {type.why_not_locatable}")
                 given = {}
-            loop = Loop(name, type, BASE, here, BASE, there, "", active, **given)
+            loop = Loop(name, type, BASE, here, BASE, there, where, active, **given)
             require_limits(what, loop.lower, loop.upper)
             if parent == child:
                 raise ModelError(f"{what} joins body {parent!r} with itself; a loop is between two bodies")
-        self._loops[name] = (replace(loop, where=where), parent, child)
+        self._loops[name] = (loop, parent, child)
         return self
 
     def couple(
@@ -151,8 +152,7 @@ class GraphBuilder:
                 raise ModelError(f"coupling {name!r}: without another joint there is c0 only, not {coefficients!r}")
             if other == joint:
                 raise ModelError(f"coupling {name!r}: joint {joint!r} cannot be bound to itself")
-            found = Coupling(name, BASE, BASE, terms, "", active)
-        self._couplings[name] = (replace(found, where=where), joint, other)
+            self._couplings[name] = (Coupling(name, BASE, BASE, terms, where, active), joint, other)
         return self
 
     def _require_new(self, name: str, kind: str) -> None:
@@ -196,13 +196,13 @@ class GraphBuilder:
         edges = dict(self._edges)
         for name in edges.keys() & set(self.actuated or ()):
             edges[name] = replace(edges[name], terms={**edges[name].terms, "actuated": True})
-        found = span(root, carried, edges, self._links)
-        for name, backwards in found.carry.items():
+        carry, loops = span(root, carried, edges, self._links)
+        for name, backwards in carry.items():
             edge = self._edges[name]
             joint, at = carrying(edge, backwards)
             ends = (edge.child, edge.parent) if backwards else (edge.parent, edge.child)
             built.joint(name, joint, *ends, at=at, where=edge.where, **edge.terms)
-        for name in found.loops:
+        for name in loops:
             edge = self._edges[name]
             terms = {key: x for key, x in edge.terms.items() if key not in ("armature", "mimic", "actuated")}
             ends = (edge.parent, edge.child)
@@ -226,10 +226,8 @@ class GraphBuilder:
             for k, wanted in enumerate((joint, other)):
                 if wanted is None:
                     continue
-                if wanted not in index:
-                    known = unknown_name("joint", wanted, index, f"coupling {name!r}")
-                    raise ModelError(str(known), coupling.where)
-                found[k] = index[wanted]
+                with located(coupling.where):
+                    found[k] = index[choice("joint", wanted, index, f"coupling {name!r}")]
                 if joints[found[k]].type.nv != 1:
                     raise ModelError(
                         f"coupling {name!r}: joint {wanted!r} has more than one coordinate", coupling.where

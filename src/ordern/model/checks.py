@@ -40,8 +40,8 @@ class located:
         """Do nothing."""
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        """Raise a model error again with the place."""
-        if isinstance(error, (ModelError, UnknownNameError)):
+        """Raise a model error again with the place, unless it has one."""
+        if isinstance(error, (ModelError, UnknownNameError)) and not getattr(error, "where", ""):
             raise ModelError(str(error), self.where) from None
 
 
@@ -69,16 +69,20 @@ def inertia_numbers(x: Any, what: str) -> tuple[float, ...]:
         a = np.array(x, float)
     except (TypeError, ValueError, OverflowError):
         a = np.array(np.nan)
+    six = a.ravel().tolist()
     if a.shape == (3,):
-        a = np.concatenate([a, np.zeros(3)])
-    elif a.shape == (3, 3) and np.abs(a - a.T).max() <= 1e-9 * np.abs(a).max():  # symmetric but for rounding
-        a = a[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-    if a.shape != (6,) or not np.isfinite(a).all():
+        six += [0.0, 0.0, 0.0]
+    elif a.shape == (3, 3):
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = six
+        rounding = 1e-9 * max(map(abs, six))
+        symmetric = max(abs(xy - yx), abs(xz - zx), abs(yz - zy)) <= rounding
+        six = [xx, yy, zz, xy, xz, yz] if symmetric else []
+    if len(six) != 6 or a.shape not in ((3,), (6,), (3, 3)) or not all(map(math.isfinite, six)):
         raise ModelError(
             f"{what}: inertia must be 3 principal values, 6 values (xx, yy, zz, xy, xz, yz) or a symmetric 3x3 "
             f"matrix, all finite, not {x!r}"
         )
-    return tuple(a.tolist())
+    return tuple(six)
 
 
 def numbers(x: Numbers, n: int, default: float, what: str) -> tuple[float, ...]:

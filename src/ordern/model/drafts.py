@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice
 from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Joint
 from ..records import dataclass
@@ -20,6 +19,7 @@ __all__ = ["JointDraft", "Layout", "joint_draft", "merged", "model_joints"]
 
 Array = NDArray[np.float64]
 _HERE = Placement()
+_NOT_GIVEN = dict.fromkeys(TERMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ def joint_draft(
     what = f"joint {name!r}"
     if not isinstance(type, Joint):
         raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {type!r}")
-    for key in terms:
-        choice("keyword", key, (*TERMS, "mimic", "actuated"), what)
+    for key in terms.keys() - TERMS.keys():
+        raise unknown_name("keyword", key, (*TERMS, "mimic", "actuated"), what)
     if actuated is not None and not isinstance(actuated, (bool, np.bool_)):
         raise ModelError(f"{what}: actuated must be True, False or None, not {actuated!r}")
-    limits = joint_terms(what, type, {key: terms.get(key) for key in TERMS})
+    limits = joint_terms(what, type, {**_NOT_GIVEN, **terms})
     require_limits(what, limits["lower"], limits["upper"])
     here, follows = placement(at, what), _mimic(mimic, type, what)
     motor = None if actuated is None else bool(actuated)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph import Scalar
-from ..rotations import skew
 from ..spatial import Inertia
 
 __all__ = ["inertia_of", "second_moments", "spatial"]
@@ -33,6 +32,7 @@ def spatial(numbers: Array) -> Array:
     A = np.zeros((*numbers.shape[:-1], 6, 6))
     A[..., :3, :3] = second_moments(numbers)
     A[..., 3:, 3:] = numbers[..., 0, None, None] * np.eye(3)
-    A[..., :3, 3:] = skew(numbers[..., 1:4])
+    x, y, z = np.moveaxis(numbers[..., 1:4], -1, 0)
+    A[..., 0, 4], A[..., 0, 5], A[..., 1, 3], A[..., 1, 5], A[..., 2, 3], A[..., 2, 4] = -z, y, z, -x, -y, x
     A[..., 3:, :3] = np.swapaxes(A[..., :3, 3:], -1, -2)
     return A

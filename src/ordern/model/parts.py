@@ -45,6 +45,7 @@ TERMS = {
     **dict.fromkeys(("damping", "friction", "armature", "stiffness", "rest"), 0.0),
 }
 """The numbers of a joint that users may give, and their defaults; that of `rest` is the neutral position."""
+_terms_of = operator.attrgetter(*TERMS)
 _OF_POSITIONS = ("lower", "upper", "rest")
 """The terms with a number for each position; the others have one for each velocity."""
 _COEFFICIENTS = ("armature", "damping", "friction", "stiffness")
@@ -53,8 +54,9 @@ _COEFFICIENTS = ("armature", "damping", "friction", "stiffness")
 def joint_terms(what: str, joint: Joint | None, given: dict[str, Any], where: str = "") -> dict[str, tuple[float, ...]]:
     """Return the terms of a joint, checked, with a number for each coordinate; None stands for the default."""
     found = {}
+    nq, nv = (0, 0) if joint is None else (joint.nq, joint.nv)
     for key, x in given.items():
-        n = 0 if joint is None else joint.nq if key in _OF_POSITIONS else joint.nv
+        n = nq if key in _OF_POSITIONS else nv
         if x is not None:
             found[key] = _floats(x, n, what, key)
         elif key != "rest" or joint is None:
@@ -154,9 +156,10 @@ class ModelJoint:
         what = f"joint {self.name!r}"
         if not isinstance(self.type, Joint):
             raise ModelError(f"{what}: its type must be a joint such as Revolute(axis), not {self.type!r}", self.where)
-        given = {key: getattr(self, key) for key in TERMS}
+        given = dict(zip(TERMS, _terms_of(self), strict=True))
         for key, x in joint_terms(what, self.type, given, self.where).items():
-            object.__setattr__(self, key, x)
+            if x is not given[key]:
+                object.__setattr__(self, key, x)
 
     @property
     def nq(self) -> int:

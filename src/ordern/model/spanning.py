@@ -30,8 +30,9 @@ from ..joints import (
     row_count,
 )
 from ..records import dataclass
+from .drafts import JointDraft
 
-__all__ = ["Edge", "Spanned", "carrying", "says", "span"]
+__all__ = ["Edge", "carrying", "require_bodies", "says", "span"]
 
 _REVERSIBLE = (Fixed, Revolute, Continuous, Prismatic, Helical, Cylindrical)
 """Types whose inverse is one of them, about the opposite axis, with the same coordinates."""
@@ -98,39 +99,42 @@ def says(x: Any) -> bool:
     return bool(((numbers != 0.0) & np.isfinite(numbers)).any())
 
 
-@dataclass(frozen=True, slots=True)
-class Spanned:
-    """The joints that carry bodies, with whether they are reversed, and those that close loops; by name."""
+def span(
+    root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodies: Mapping[str, Any]
+) -> tuple[dict[str, bool], list[str]]:
+    """Choose the tree of a graph; `carried` has the bodies with a joint already, and the bodies that carry them.
 
-    carry: dict[str, bool]
-    loops: tuple[str, ...]
-
-
-def span(root: str, carried: Mapping[str, str], edges: Mapping[str, Edge], bodies: Mapping[str, Any]) -> Spanned:
-    """Choose the tree of a graph; `carried` has the bodies with a joint already, and the bodies that carry them."""
+    Return the names of the joints that carry bodies, True for reversed ones, and of the joints that close loops.
+    """
     touching = _touching(edges, bodies)
     ranks = {name: edge.rank for name, edge in edges.items() if edge.closes is not True}
     only = {edges[name].child: name for name, rank in ranks.items() if rank == 0 and not edges[name].reversible}
     carry, reached = _grown(root, carried, edges, touching, ranks, only)
     if len(reached) < len(bodies):  # what must be carried by one joint is then better carried by another
         carry, reached = _grown(root, carried, edges, touching, ranks, {})
-    loops = tuple(name for name in edges if name not in carry)
+    loops = [name for name in edges if name not in carry]
     # the message for a joint at a body that is reached says more than for joints beyond it
     for edge in sorted(
         (edges[name] for name in loops), key=lambda e: e.parent not in reached and e.child not in reached
     ):
         _check_loop(root, edge, reached)
-    return Spanned(carry, loops)
+    return carry, loops
+
+
+def require_bodies(joint: Edge | JointDraft, bodies: Mapping[str, Any]) -> None:
+    """Raise if a joint connects a body that does not exist."""
+    for role, body in (("parent", joint.parent), ("child", joint.child)):
+        if body not in bodies:
+            known = unknown_name("body", body, bodies)
+            raise ModelError(f"joint {joint.name!r} has as its {role} an {known}", joint.where)
 
 
 def _touching(edges: Mapping[str, Edge], bodies: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the joints at each body."""
     touching: dict[str, list[str]] = {}
     for edge in edges.values():
-        for role, body in (("parent", edge.parent), ("child", edge.child)):
-            if body not in bodies:
-                known = unknown_name("body", body, bodies)
-                raise ModelError(f"joint {edge.name!r} has as its {role} an {known}", edge.where)
+        require_bodies(edge, bodies)
+        for body in (edge.parent, edge.child):
             touching.setdefault(body, []).append(edge.name)
         if edge.parent == edge.child:
             raise ModelError(f"joint {edge.name!r} connects body {edge.parent!r} with itself", edge.where)

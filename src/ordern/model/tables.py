@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..joints import Joint
+from ..joints.limitable import directions_turn
 from ..joints.placement import snapped
-from ..joints.turning_directions import directions_turn
 from ..records import dataclass
 from ..spatial import Chain, Freedoms, Subspace, Transform, leaves
 from .mimic_armature import lent_armature

@@ -109,15 +109,8 @@ def upper(A: Matrix3) -> Symmetric3:
 
 def product_symmetric(A: Matrix3, B: Matrix3) -> Symmetric3:
     """Return the upper half of A B, for a product that is known to be symmetric."""
-    Bt = transpose(B)
-    return (
-        dot(A[0], Bt[0]),
-        dot(A[0], Bt[1]),
-        dot(A[0], Bt[2]),
-        dot(A[1], Bt[1]),
-        dot(A[1], Bt[2]),
-        dot(A[2], Bt[2]),
-    )
+    x, y, z = transpose(B)
+    return (dot(A[0], x), dot(A[0], y), dot(A[0], z), dot(A[1], y), dot(A[1], z), dot(A[2], z))
 
 
 def outer_shift(r: Vector3, u: Vector3) -> Symmetric3:
