@@ -428,6 +428,7 @@ def test_each_link_costs_the_same(method: str) -> None:
     assert six - five == five - four
 
 
+@pytest.mark.slow
 def test_joints_of_a_link_that_is_not_split_cost_the_more_the_more_they_are() -> None:
     """Each meets all others: n_b^2 for each, where a link's mobility or a split link leave the same for each."""
     more = {}

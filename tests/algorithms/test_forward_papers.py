@@ -148,6 +148,7 @@ def test_accelerations_of_links_on_a_moving_base(method: str) -> None:
     assert np.abs(found - still).max() > 0.1
 
 
+@pytest.mark.slow
 def test_accelerations_of_links_keep_loops_closed() -> None:
     robot = on.load("four-bar")
     q = robot.assemble().q
@@ -212,6 +213,7 @@ def test_acceleration_of_the_tip(method: str, axes: str) -> None:
         assert_close(found, known(q, v, solve(robot, None, given), v0, a0), ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["unrolled", "rolled"])
 def test_acceleration_of_the_tip_compiled(way: str) -> None:
     robot = SMALL["floating"]
@@ -237,6 +239,7 @@ def test_joints_and_tip_of_the_same_sweeps(method: str, way: str) -> None:
         assert_close(found[..., robot.nv :], tip, ROUNDING)
 
 
+@pytest.mark.slow
 def test_the_tip_of_a_robot() -> None:
     robot = TREES["chain 0"]
     q, v, tau, f, v0, a0 = inputs(robot)
@@ -439,6 +442,7 @@ def test_armstrong_for_one_freedom_and_others(name: str) -> None:
     assert_close(solve(robot, "armstrong-general", given), solve(robot, None, given), ROUNDING)
 
 
+@pytest.mark.slow
 def test_armstrong_for_one_freedom_in_every_way_of_running() -> None:
     robot = random_robot(187, 4, OWN_AXES, armature=True)
     given = inputs(robot)

@@ -49,6 +49,7 @@ def test_pose_from_points() -> None:
     assert np.abs(grasp.object_pose(q) - grasp.stands.matrix).max() < GRASPED
 
 
+@pytest.mark.slow
 def test_contact_parameters() -> None:
     grasp, q = system("mixed")
     state = moving(grasp, q)

@@ -53,6 +53,7 @@ def test_a_block_slips_when_the_squeeze_fades() -> None:
     assert np.abs(force[:, 3] - PUSH * (1.0 - result.t)).max() < GRASPED
 
 
+@pytest.mark.slow
 def test_it_is_held_on_with_a_warning() -> None:
     words = r"t = 0.5095 s: contact 'finger-.' of arm 'finger-.' would slip, by 5.81 N \(and 1 more"
     with pytest.warns(on.SimulationWarning, match=words):

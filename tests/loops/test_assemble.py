@@ -128,9 +128,10 @@ def test_driven_loops_follow_time():
         np.testing.assert_allclose(robot.closed_dynamics(q, v, [7.0], method=method, t=t).a, 1.0, atol=1e-10)
 
 
-def test_projection_of_velocities_is_nearest_in_kinetic_energy():
-    robot = on.load("stewart-platform")
-    q = np.asarray(robots.positions("stewart-platform")["assembled"], float)
+@pytest.mark.parametrize("name", ["four-bar", pytest.param("stewart-platform", marks=pytest.mark.slow)])
+def test_projection_of_velocities_is_nearest_in_kinetic_energy(name: str) -> None:
+    robot = on.load(name)
+    q = np.asarray(robots.positions(name)["assembled"], float)
     rng = np.random.default_rng(2)
     v = rng.normal(size=(4, robot.nv))
     new = robot.project_velocity(q, v)
@@ -204,6 +205,7 @@ def test_limits_may_ask_for_the_other_way_to_close():
     assert robot.loop_coordinates(found.q)[0] == pytest.approx(-pin_angle(-1.0), abs=1e-11)
 
 
+@pytest.mark.slow
 def test_a_loop_that_closes_only_beyond_a_limit_is_told():
     robot, angle = hinged(lower=1.5), float(pin_angle(-1.0))
     words = (

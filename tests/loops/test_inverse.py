@@ -51,6 +51,7 @@ def test_redundant_drives_share_by_weights_and_leave_internal_forces():
         np.testing.assert_allclose(robot.closed_dynamics(q, 1.3 * way, tau).a, alpha * way, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_drives_of_a_stewart_platform_and_of_random_systems():
     robot = on.load("stewart-platform")
     q = np.asarray(robots.positions("stewart-platform")["assembled"], float)

@@ -28,7 +28,9 @@ class Weld(on.Closure):
         return (*unturned(R), *p)
 
 
-@pytest.mark.parametrize(("own", "ours"), [(Hinge(), on.Revolute((0, 0, 1))), (Weld(), on.Fixed())])
+@pytest.mark.parametrize(
+    ("own", "ours"), [(Hinge(), on.Revolute((0, 0, 1))), pytest.param(Weld(), on.Fixed(), marks=pytest.mark.slow)]
+)
 def test_they_equal_the_joints_of_the_library(own: on.Closure, ours: on.Closure) -> None:
     found = []
     for type in (own, ours):

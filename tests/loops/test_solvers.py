@@ -289,6 +289,7 @@ def test_states_that_are_not_finite_do_no_harm(method):
     assert not np.isfinite(a[1]).all()
 
 
+@pytest.mark.slow
 def test_known_rank_keeps_motion_off_the_manifold():
     """A redundant mechanism that has drifted open by 1e-4 would lock; with its rank known it goes on."""
     robot = on.load("bricard")

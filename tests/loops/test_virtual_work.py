@@ -79,6 +79,7 @@ def test_couplings_are_joints_too() -> None:
     assert_close(found.multipliers, expected.multipliers, INVERSION)
 
 
+@pytest.mark.slow
 def test_rods_without_thickness_borrow_inertia() -> None:
     builder = on.Builder("rods", gravity=(0.0, 0.0, -9.81)).body("ground")
     about = (0.0, -1.0, 0.0)

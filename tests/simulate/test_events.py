@@ -324,6 +324,7 @@ def test_an_effect_is_an_impact_of_ones_own() -> None:
     assert result.v[k + 1, 0] == pytest.approx(-e * result.v[k, 0])
 
 
+@pytest.mark.slow
 def test_loops_share_in_an_effect() -> None:
     """A point on a rod is kicked up at the lowest position: the rod takes all but the part along the circle."""
     builder = on.Builder("held point").body("ground")

@@ -165,6 +165,7 @@ def test_external_forces_and_feedback_in_single_precision() -> None:
     assert_close(single.q, ARM.rollout(q, v, external=f, **run).q, SINGLE)
 
 
+@pytest.mark.slow
 def test_external_forces_on_mechanisms() -> None:
     robot = on.load("four-bar")
     q = np.array(robots.positions("four-bar")["assembled"])

@@ -205,6 +205,7 @@ def bead(lower: float) -> on.Robot:
     return builder.loop("wire", on.Prismatic((0, 0, 1)), "ground", "bead", lower=(lower,)).build()
 
 
+@pytest.mark.slow
 def test_an_opened_loop_has_no_stop() -> None:
     result = bead(-1.0).simulate([-1.0], until=1.0, limits="bounce", switches=on.Switch(at=0.5, open="wire"))
     assert result.q[-1, 0] == pytest.approx(-1.0 - 0.5 * G * 0.25, abs=1e-9)

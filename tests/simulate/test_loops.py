@@ -118,6 +118,7 @@ def test_driven_loops_do_work() -> None:
     assert stiff.report.work == pytest.approx(2.0 * (9.81 + 1.0) * 2.0)
 
 
+@pytest.mark.slow
 def test_redundant_constraints_do_not_lock() -> None:
     robot = on.load("bricard")
     q = np.asarray(robots.positions("bricard")["assembled"], float)

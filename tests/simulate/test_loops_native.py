@@ -32,7 +32,10 @@ def agree(robot: on.Robot, until: Any = TIMES, **given: Any) -> on.Result:
     return ours
 
 
-@pytest.mark.parametrize("name", ["four-bar", "slider-crank", "door"])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", ["four-bar", *(pytest.param(x, marks=SLOW) for x in ("slider-crank", "door"))])
 def test_small_mechanisms(name: str) -> None:
     agree(on.load(name))
 
@@ -83,7 +86,7 @@ def test_a_singular_position_is_passed() -> None:
 
 
 def test_a_checkpoint_continues_bit_for_bit(tmp_path: Path) -> None:
-    robot, path = on.load("five-bar"), tmp_path / "run.ckpt"
+    robot, path = on.load("four-bar"), tmp_path / "run.ckpt"
     whole = robot.simulate(until=0.5)
     with pytest.warns(on.SimulationWarning, match="max_steps"):
         robot.simulate(until=0.5, max_steps=20, checkpoint=path)

@@ -289,8 +289,7 @@ def test_driver_and_steps() -> None:
 
 
 def test_continues_to_the_bit() -> None:
-    q, v, _ = random_state(SPINNING, 11)
-    one = started(Variational, SPINNING, q, v, step=0.003)
+    one = started(Variational, on.load("double-pendulum"), [0.5, 0.2], [1.0, -2.0], step=0.003)
     run(one, 0.05)
     other = Variational(one.problem, one.settings)
     other.restore(one.state())
