@@ -22,16 +22,10 @@ __all__ = ["SdfJoint", "coefficients", "joint_type", "mimic_of", "read_joint"]
 
 Array = NDArray[np.float64]
 
-_AXES = {
-    "revolute": ("axis",),
-    "continuous": ("axis",),
-    "prismatic": ("axis",),
-    "screw": ("axis",),
-    "universal": ("axis", "axis2"),
-    "revolute2": ("axis", "axis2"),
-    "gearbox": ("axis", "axis2"),
-    "ball": (),
-    "fixed": (),
+_AXES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("revolute", "continuous", "prismatic", "screw"), ("axis",)),
+    **dict.fromkeys(("universal", "revolute2", "gearbox"), ("axis", "axis2")),
+    **dict.fromkeys(("ball", "fixed"), ()),
 }
 """The types of joints, and the axes that each has."""
 
