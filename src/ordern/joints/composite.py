@@ -126,7 +126,7 @@ class Composite(Joint):
         return self._only.closure(*self._of_part(R, p)) if self._only else self._known.closure(R, p)
 
     def slip(self, R: Matrix3, p: Vector3, V: Motion) -> Rows:
-        """Return the conditions of a single part on velocities; several parts have none on velocities alone."""
+        """Return the conditions of a single part on velocities; several parts have no such conditions."""
         if self._only is None:
             return ()
         for X in reversed(self._between[1]):
@@ -134,7 +134,7 @@ class Composite(Joint):
         return self._only.slip(*self._of_part(R, p), V)
 
     def locate(self, R: Matrix3, p: Vector3) -> Freedoms:
-        """Return the coordinates of its parts; of two postures of an elbow or a wrist, that of the neutral position."""
+        """Return the coordinates of its parts; of two postures of an elbow or a wrist, the neutral one."""
         return self._only.locate(*self._of_part(R, p)) if self._only else self._known.locate(R, p)
 
     @property
@@ -175,7 +175,7 @@ class Composite(Joint):
             return str(e)
 
     def _of_part(self, R: Matrix3, p: Vector3) -> tuple[Matrix3, Vector3]:
-        """Return the pose of the part's child relative to the part, for that of the child."""
+        """Return the pose of the part's child relative to the part, from the pose of the composite's child."""
         pose = Chain(self._between[1]).parent(Pose(R, p))
         first = Chain(self._between[0]).child(Pose.zero())
         back = transpose(first.rotation)

@@ -23,9 +23,9 @@ _COMMUTE = 1e-6
 
 
 def own_rates(joint: Joint) -> list[int]:
-    """Return, for each coordinate of a joint, the index of the velocity that it integrates; -1 if there is none.
+    """Return, for each coordinate of a joint, the index of the velocity that it integrates; -1 if there is no such one.
 
-    Of joints in series, each of them has its own places: a ball has one position more than velocities.
+    Joints in series are numbered one after the other: a ball has one position more than velocities.
     """
     rng, found, start = np.random.default_rng(0), [], 0
     for part, _ in joint.serial_parts():

@@ -38,7 +38,7 @@ class Compiled(Runner):
         self._pool, self._bytes = ResultPool(), 8 * math.prod(arguments.output)
 
     def __call__(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Array:
-        """Return the answer. Batches of plain arrays skip all checks but those of the machine code itself."""
+        """Return the answer. Batches of plain arrays skip all checks except the ones in machine code."""
         machine = self._machines.get("float64")
         states = 0 if machine is None else self._rows(given)
         if (

@@ -119,7 +119,7 @@ class InPieces(Runner):
 
     @property
     def code(self) -> Code:
-        """A description without an object: the code is that of the pieces."""
+        """A description without an object: the pieces have the code."""
         return Code("rolled", b"", 0, self.counts().total, 1)
 
 
@@ -141,7 +141,7 @@ class Composed(Runner):
 
     @property
     def code(self) -> Code:
-        """Raise: the code is that of other kernels."""
+        """Raise: other kernels have the code."""
         r = self.request
         raise ArgumentError(
             f"{r.question.name} by the method {r.algorithm.name!r} has no code of its own: it is NumPy code around "

@@ -298,7 +298,7 @@ def _turning(c: Connection) -> list[int]:
 
 
 def _closes_beyond(solver: _Solver, start: Array, steps: int) -> list[str]:
-    """Describe the coordinates that are beyond limits in the nearest closed position; empty if there is none."""
+    """Describe the coordinates that are beyond limits in the nearest closed position; empty without such a position."""
     robot = solver.robot
     loose = _Solver(robot, solver.kept, 1.0 / solver.mobility, solver.t, False, solver.tolerance)
     q, _, ok = loose.solve(start, steps)

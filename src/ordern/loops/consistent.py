@@ -25,7 +25,7 @@ __all__ = ["SINGLE", "Check", "complaint", "require_consistent", "tolerance_of",
 Check = bool | float
 
 SINGLE = 2e-3
-"""The tolerance of states in single precision: a hinge that has made a thousand turns is known to 5e-4 rad."""
+"""The tolerance of states in single precision: the angle of a hinge after a thousand turns has an error of 5e-4 rad."""
 _HALF = 5e-2
 _DOUBLE = np.dtype(float)
 _LONG = 60

@@ -51,7 +51,7 @@ def loop_coordinates(robot: Robot, q: ArrayLike, threads: int | None, out: Array
 
 
 def nearest_coordinates(robot: Robot, q: Array) -> Array:
-    """Return the coordinates (..., n); those of a neighbour where there are none."""
+    """Return the coordinates (..., n); where they do not exist, the coordinates of a neighbour."""
     return asking(robot)("loop_coordinates", q) if bounded_loops(robot) else robot.loop_coordinates(q)
 
 

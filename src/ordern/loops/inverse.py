@@ -45,7 +45,7 @@ class Actuation:
     u: Array
     """(..., m): the same forces in one array."""
     tau: Array
-    """(..., nv): as forces of the tree's joints, those of drives in loops included."""
+    """(..., nv): as forces of the tree's joints, drives in loops included."""
     multipliers: Array
     """(..., nc): the multipliers of the loops, of least norm."""
     internal: list[Array] | Array
@@ -143,7 +143,7 @@ def _drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[s
         elif name in robot.loop_rows:
             raise ArgumentError(
                 f"actuation: {name!r} of {robot.name!r} has no coordinate of its own that a drive could act along; "
-                f"drive a joint, or a loop that has one ({', '.join(loops) or 'there is none'})"
+                f"drive a joint, or a loop that has one ({', '.join(loops) or 'there is no such loop'})"
             )
         else:
             raise unknown_name("joint or loop", name, (*known, *loops), robot.name)

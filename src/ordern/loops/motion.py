@@ -49,7 +49,7 @@ class ClosedMotion:
     drives: dict[str, Array] = field(default_factory=dict, repr=False)
     """Forces of drives in joints that close loops."""
     least: bool = field(default=True, repr=False)
-    """True if the method's multipliers are those of least norm."""
+    """True if the multipliers of the method have the least norm."""
 
     @cached_property
     def _batch(self) -> tuple[int, ...]:
@@ -78,7 +78,7 @@ class ClosedMotion:
 
     @cached_property
     def multipliers(self) -> Array:
-        """(..., nc): the multipliers lambda; where constraints depend on each other, those of least norm."""
+        """(..., nc): the multipliers lambda; where constraints depend on each other, the ones of least norm."""
         if self.least:
             return self.found
         decided = decide(self._jacobian, self.tolerance)

@@ -82,7 +82,7 @@ class ModelBuilder(GraphBuilder):
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The names of the joints so far, those of a graph included."""
+        """The names of the joints so far, joints of a graph included."""
         return (*self._joints, *self._edges)
 
     def freedoms(self, joint: str) -> int:
@@ -279,7 +279,7 @@ class ModelBuilder(GraphBuilder):
         return joint_draft(name, Free() if floating is True else floating, "", root)  # type: ignore[arg-type]
 
     def _placed_frames(self, layout: Layout) -> tuple[Frame, ...]:
-        """Return a frame for each body that was given, the named frames, those of merged joints, and the world's."""
+        """Return the frames of all given bodies, the named frames, the frames of merged joints, and the world."""
         frames = {body: Frame(body, index, at) for body, (index, at) in layout.placed.items()}
         for name, (body, at, where) in self._frames.items():
             index, here = layout.on_body(body, at, f"frame {name!r}", where)
@@ -293,7 +293,7 @@ class ModelBuilder(GraphBuilder):
     def _motors(
         self, joints: tuple[ModelJoint, ...], couplings: tuple[Coupling, ...], loose: bool
     ) -> tuple[str, ...] | None:
-        """Return the joints with motors; None if none were given. With `loose`, the first joint is the root's."""
+        """Return the joints with motors; None if they were not given. With `loose`, the first joint is the root's."""
         said = {c.name: c.actuated for c in self._joints.values() if c.actuated is not None}
         given = None if self.actuated is None else names_of(self.actuated, self.name)
         for name in given or ():

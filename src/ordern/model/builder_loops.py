@@ -139,7 +139,7 @@ class GraphBuilder:
         where: str = "",
         active: bool = True,
     ) -> G:
-        """Bind the coordinate of one joint to that of another by a polynomial, as a constraint like that of a loop.
+        """Bind the coordinate of one joint to another joint's by a polynomial, as a constraint like a loop.
 
         `coefficients` c0, c1, c2 ... mean q = c0 + c1 x + c2 x^2 ..., with x the coordinate of the joint `other`; it
         may be None for a constant. With `active=False` the coupling is open until `Robot.with_loops` or a `Switch`

@@ -100,7 +100,7 @@ class Index:
         return self.row(slice(RATIO, RATIO + 1))[0] if self.kind.follows else 1.0
 
     def coordinates(self, kind: str, x: Freedoms) -> Freedoms:
-        """Return a port's numbers for this joint, from those of the joint that it follows, if it follows one."""
+        """Return a port's numbers for this joint; for a mimic joint, from the numbers of its leader."""
         port = PORT_KINDS[kind]
         if not self.kind.follows:
             return x

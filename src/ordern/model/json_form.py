@@ -227,7 +227,7 @@ for _cls in (Placement, Body, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, N
 
 
 def _check(model: Model) -> None:
-    """Raise unless every index is that of a part: compiled code goes where they say."""
+    """Raise unless every index belongs to a part: compiled code reads memory at these indices."""
     n = len(model.bodies)
     for c in model.joints:
         if c.mimic is None:

@@ -41,8 +41,8 @@ class LoopSize:
     angles: tuple[bool, ...]
     """True for each row that is an angle; the others are lengths."""
     moving: tuple[tuple[int, int, int, float], ...]
-    """Of each freedom along it: its body, its place among those of the joint, and in v, and the square of what its
-    velocity is divided by: 1 for rotations, the length for translations."""
+    """For each freedom along it: its body, its index in the joint and in v, and the square of the divisor of its
+    velocity, which is 1 for rotations and the length for translations."""
 
     @property
     def scales(self) -> tuple[float, ...]:

@@ -44,9 +44,9 @@ class TracedLoop:
     holonomic: int
     """The number of residuals among them."""
     q: slice
-    """The slice of its coordinates among those of all loops."""
+    """The slice of its coordinates among the coordinates of all loops."""
     v: slice
-    """The slice of its freedoms among those of all loops."""
+    """The slice of its freedoms among the freedoms of all loops."""
 
     @property
     def type(self) -> Closure:

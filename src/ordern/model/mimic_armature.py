@@ -37,7 +37,7 @@ _NONE = 1e-14
 
 
 def moving_together(joints: Sequence[ModelJoint]) -> list[list[tuple[int, float]]]:
-    """Return groups of joints that move together: the index and ratio of each, first those of the leader."""
+    """Return groups of joints that move together: the index and ratio of each, the leader first."""
     groups: dict[int, list[tuple[int, float]]] = {}
     for k, c in enumerate(joints):
         if c.mimic:

@@ -148,7 +148,7 @@ class Model:
 
     @property
     def loop_rows(self) -> dict[str, slice]:
-        """The rows of the constraints, by name: those of active loops, then one for each coupling."""
+        """The rows of the constraints, by name: the rows of active loops, then one for each coupling."""
         return dict(self.loop_table.rows)
 
     @property
@@ -287,8 +287,8 @@ class Model:
                 )
             if leaf[k] and not _meets_inertia(c, t.rows[k], armature):
                 raise ModelError(
-                    f"joint {c.name!r} meets no inertia along its freedoms (body {self.bodies[k].name!r} has "
-                    f"mass {self.bodies[k].mass:g} kg, but none that this joint must turn or push{self._alike(k)}), "
+                    f"joint {c.name!r} meets no inertia along its freedoms (body {self.bodies[k].name!r} has mass "
+                    f"{self.bodies[k].mass:g} kg, but no inertia that this joint must turn or push{self._alike(k)}), "
                     "so its acceleration is not defined: give the body an inertia or the joint an armature",
                     self.source,
                 )

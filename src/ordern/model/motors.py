@@ -46,7 +46,7 @@ def chosen(
     couplings: Iterable[Coupling],
     loose: bool,
 ) -> tuple[str, ...] | None:
-    """Return the joints with motors, from the data of a builder; None if it has none.
+    """Return the joints with motors, from the data of a builder; None if nothing was given.
 
     `given` is its list. Entries of `said` for single joints take precedence; if one of them has a motor, and there is
     no list, the others have none. With `loose`, the first joint is that of a floating base, without a motor by

@@ -44,7 +44,7 @@ TERMS = {
     **{"lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf},
     **dict.fromkeys(("damping", "friction", "armature", "stiffness", "rest"), 0.0),
 }
-"""The numbers of a joint that users may give, and their defaults; that of `rest` is the neutral position."""
+"""The numbers of a joint that users may give, and their defaults. The default of `rest` is the neutral position."""
 _terms_of = operator.attrgetter(*TERMS)
 _OF_POSITIONS = ("lower", "upper", "rest")
 """The terms with a number for each position; the others have one for each velocity."""
@@ -320,7 +320,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Coupling:
-    """A constraint between coordinates: that of `joint` is a polynomial of that of `other`.
+    """A constraint between coordinates: the coordinate of `joint` is a polynomial of the coordinate of `other`.
 
     q_joint = c0 + c1 q_other + c2 q_other^2 + ...; without another joint (index -1), q_joint = c0.
     """

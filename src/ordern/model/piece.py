@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A function of arrays, and tuples of them, whose first axes are those of elements; it gives a tuple of arrays.
+    """A function of arrays, and tuples of them, whose first axes count elements; it returns a tuple of arrays.
 
     `ranks` are the numbers of axes that belong to an element, array by array. Pieces with the same key are the same.
     """

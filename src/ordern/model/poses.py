@@ -31,7 +31,7 @@ def body_poses(model: Model, q: Array) -> Array:
 
 
 def joint_positions(model: Model, q: Array) -> list[Array]:
-    """Return the positions (..., nq) of each joint; those of a mimic joint follow from its leader's."""
+    """Return the positions (..., nq) of each joint; a mimic joint's follow from its leader's."""
     return [c.mimic.ratio * q[..., c.q] + c.mimic.offset if c.mimic else q[..., c.q] for c in model.joints]
 
 

@@ -56,7 +56,7 @@ def lacking(model: Model) -> int | None:
 
 
 def _found(model: Model) -> Model | int:
-    """Return the model with borrowed inertia; -1 if it needs none, or else the body that cannot be helped."""
+    """Return the model with borrowed inertia; -1 if no body needs it, or else the body that stays singular."""
     known: Model | int | None = model.__dict__.get("_borrowed")
     if known is None:
         known = model.__dict__["_borrowed"] = _find(model)

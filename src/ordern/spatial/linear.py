@@ -108,7 +108,7 @@ def upper(A: Matrix3) -> Symmetric3:
 
 
 def product_symmetric(A: Matrix3, B: Matrix3) -> Symmetric3:
-    """Return the upper half of A B, for a product that is known to be symmetric."""
+    """Return the upper half of A B, for a product that is symmetric."""
     x, y, z = transpose(B)
     return (dot(A[0], x), dot(A[0], y), dot(A[0], z), dot(A[1], y), dot(A[1], z), dot(A[2], z))
 

@@ -270,13 +270,13 @@ class Transform(_Coordinates):
         return Force(add(n, cross(self.r, p)), p)
 
     def child(self, parent: Pose) -> Pose:
-        """Return the pose of B, given that of A."""
+        """Return the pose of B, given the pose of A."""
         x, y, z = parent.rotation
         E = self.rotation
         return Pose((E.apply(x), E.apply(y), E.apply(z)), parent.point(self.r))
 
     def parent(self, child: Pose) -> Pose:
-        """Return the pose of A, given that of B."""
+        """Return the pose of A, given the pose of B."""
         x, y, z = child.rotation
         E = self.rotation
         R = (E.back(x), E.back(y), E.back(z))

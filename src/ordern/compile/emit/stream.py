@@ -226,7 +226,7 @@ class _Streaming(TextEmitter):
         return self.value(f"call {vector} {self._picks}({arguments})")
 
     def _line(self, vectors: list[str], row: _Row) -> list[str]:
-        """Return, of the last vectors of a row, those of the line that is complete."""
+        """Return the vectors of the complete line, out of the last vectors of a row."""
         power = self._per_line // 2
         while power:
             early = self.everywhere((row.place & power).differs(0), "i1")

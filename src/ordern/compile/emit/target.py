@@ -13,7 +13,7 @@ __all__ = ["Host", "Target", "host", "narrow_target", "target"]
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """This machine's processor, as LLVM knows it."""
+    """This machine's processor, in the terms of LLVM."""
 
     triple: str
     cpu: str

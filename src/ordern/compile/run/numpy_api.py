@@ -154,7 +154,7 @@ def make_function(
         "floor": None if least is None else least.ctypes.data,
     }
     words = (ctypes.c_void_p * len(CONTEXT))(*(values[word] for word in CONTEXT))
-    # the contents of a bytes object end with a zero, as C wants its texts
+    # the contents of a bytes object end with a zero, as texts of C do
     texts = [_texts.setdefault(text, text.encode()) for text in (name, doc)]
     c_name, c_doc = (id(text) + BYTES_HEAD for text in texts)
     definition = struct.pack("=4Q", c_name, engine.address("call"), _METH_FASTCALL_KEYWORDS, c_doc)

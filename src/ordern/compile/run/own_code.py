@@ -56,7 +56,7 @@ def is_ours(x: Any) -> bool:
 
 
 def own_code(*things: Any) -> str | None:
-    """Return a digest of functions, classes or objects, the same in all processes; None if there is none."""
+    """Return a digest of functions, classes or objects, the same in all processes; None if one of them has no key."""
     try:
         key = [sys.version, np.__version__, *(_key(x, {}) for x in things)]
     except (_Unknown, RecursionError):

@@ -64,7 +64,7 @@ class Layout:
 
     @property
     def spread_tile(self) -> int:
-        """The start of the room for the result with all its repetitions; the result's tile if there are none."""
+        """The start of the room for the result with all its repetitions; the result's tile if nothing is repeated."""
         return self.output_tile + max(self.where, default=-1) + 1
 
     @property

@@ -1,4 +1,4 @@
-"""The operations of a rolled program: those of each block, times how often it runs."""
+"""The operations of a rolled program: the operations of each block, times the number of its runs."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ __all__ = [
 
 # places are keys of dictionaries wherever a number is read or written: tuples are hashed in C
 class Position(NamedTuple):
-    """An index of memory that a loop knows.
+    """An index of memory that is known inside a loop.
 
     Of a body: "body", its number; "row", the row of fields that belongs to it, 0 for the base; "q", "v" and "own", its
     first coordinate, its first freedom, and its first freedom if no joint followed another. Or a "freedom".

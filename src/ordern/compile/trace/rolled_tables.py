@@ -15,7 +15,7 @@ class Data:
     """The tables that rolled code reads, as arrays, and the words that point to them."""
 
     def __init__(self, model: Model, dtype: str, frame_body: int | None, freedoms: bool) -> None:
-        """Make the tables of a model, with the path to a frame's body, and with the tables of freedoms if asked for."""
+        """Make the tables of a model, with the path to a frame's body, and with `freedoms` the tables of freedoms."""
         t = model.tables
         own = np.cumsum([0, *(c.type.nv for c in model.joints)])[:-1]
         self.rows = np.ascontiguousarray(t.rows, dtype)

@@ -136,7 +136,7 @@ class Run:
 
 
 def aligned(groups: Sequence[Group]) -> list[Group]:
-    """Return the groups, with directions that are nearly those of earlier ones made exactly so."""
+    """Return the groups, with directions that are nearly equal to earlier ones made equal to them."""
     found: list[Group] = []
     known: list[Array] = []
     for g in groups:

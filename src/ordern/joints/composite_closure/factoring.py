@@ -81,7 +81,7 @@ def _elbow(groups: Sequence[Group]) -> Factoring | None:
 
 @dataclass(frozen=True, eq=False)
 class _Wrist(Factoring):
-    """Turns about three axes through one point, of which none has the direction of the next."""
+    """Turns about three axes through one point; consecutive axes have different directions."""
 
     axes: tuple[Vector3, Vector3, Vector3]
     centre: Vector3

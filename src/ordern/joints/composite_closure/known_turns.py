@@ -37,7 +37,7 @@ __all__ = ["KnownTurns", "known_turns"]
 
 @dataclass(frozen=True, eq=False)
 class KnownTurns(Product):
-    """Turns about none, one or two axes, or a ball; with any shifts before, between and behind them."""
+    """Turns about no axis, one or two axes, or a ball; with any shifts before, between and behind them."""
 
     groups: tuple[Group, ...]
     turning: tuple[Group, ...]

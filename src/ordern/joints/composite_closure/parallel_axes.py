@@ -26,7 +26,7 @@ class ParallelAxes(Product):
     groups: tuple[Group, ...]
     turning: tuple[Group, ...]
     owner: int
-    """The group that shifts; -1 if there is none."""
+    """The group that shifts; -1 if no group does."""
     frame: int
     """In the axes before all turns, 0, or after the two parallel ones, 2."""
     along: Vector3

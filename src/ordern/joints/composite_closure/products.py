@@ -46,7 +46,7 @@ class Factoring(ABC):
         """Return the factors of X, one of each group."""
 
     def reach_margin(self, X: Pose) -> Rows:
-        """Return numbers that are below zero where X has no factors; `elements` then has those of a neighbour."""
+        """Return numbers that are below zero where X has no factors; then `elements` returns a neighbour's."""
         return ()
 
 
