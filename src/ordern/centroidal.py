@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from .errors import ArgumentError, unknown_name
 from .kernel.declarations import Answering, Array, Out, Threads
 from .model import BASE, Frame, Model
+from .model.parts import carried
 
 __all__ = ["CentroidalMethods"]
 
@@ -90,11 +91,7 @@ def _root(model: Model, name: str | None) -> Frame:
                 f"subtree: {name!r} is fixed to {to} of {model.name!r}, and no joint moves it by itself; name a body "
                 "that a joint moves, or build the robot with merge=False"
             )
-        carried = {root.body}
-        for k, joint in enumerate(model.joints):
-            if joint.parent in carried:
-                carried.add(k)
-        mass = sum(model.bodies[k].mass for k in carried)
+        mass = sum(model.bodies[k].mass for k in carried(model.joints, root.body))
     if not mass:
         raise ArgumentError(f"{name or model.name!r} has no mass, and so no centre of mass")
     return root

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..joints import Placement
 from ..spatial import Freedoms
+from .parts import carried
 
 if TYPE_CHECKING:
     from .parts import Body, ModelJoint
@@ -56,7 +57,7 @@ def lent_armature(bodies: Sequence[Body], joints: Sequence[ModelJoint]) -> dict[
         if not needy:
             continue
         if len(needy) == len(group):  # each by itself has nothing, but what it carries may have
-            own = {k: _met(bodies, joints, k, _carried(joints, k)) for k, _ in group}
+            own = {k: _met(bodies, joints, k, carried(joints, k)) for k, _ in group}
         donor, along = max(group, key=lambda member: member[1] ** 2 * own[member[0]])
         needy = [(k, ratio) for k, ratio in needy if k != donor]
         lends = _PART * own[donor]
@@ -76,15 +77,6 @@ def _is_solid(body: Body) -> bool:
     xx, yy, zz, xy, xz, yz = body.inertia
     flat = xx * yy - xy * xy
     return body.mass > 0.0 and xx > 0.0 and flat > 0.0 and flat * zz > xx * yz * yz + yy * xz * xz - 2.0 * xy * xz * yz
-
-
-def _carried(joints: Sequence[ModelJoint], k: int) -> list[int]:
-    """Return a body and all that it carries, parents first."""
-    found = {k}
-    for j in range(k + 1, len(joints)):
-        if joints[j].parent in found:
-            found.add(j)
-    return sorted(found)
 
 
 def _met(bodies: Sequence[Body], joints: Sequence[ModelJoint], k: int, moved: Iterable[int]) -> float:

@@ -30,6 +30,7 @@ __all__ = [
     "Note",
     "Placement",
     "Shape",
+    "carried",
     "inward",
     "joint_terms",
     "placement",
@@ -192,6 +193,15 @@ class ModelJoint:
 
 Connection = ModelJoint
 """The earlier name of `ModelJoint`."""
+
+
+def carried(joints: Sequence[ModelJoint], body: int) -> list[int]:
+    """Return a body and all that it carries, parents first."""
+    found = {body}
+    for k in range(body + 1, len(joints)):
+        if joints[k].parent in found:
+            found.add(k)
+    return sorted(found)
 
 
 def inward(joints: Sequence[ModelJoint], body: int, top: int = BASE) -> list[int]:

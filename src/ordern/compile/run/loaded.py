@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -70,5 +71,14 @@ class Machine:
             engine = self._engine if self._free else Engine(self.code.object, _FUNCTIONS)
             self._free = False
         shape = self._shape if first is None else (first,)
-        memory = (self._new_workspace(), self._data, self._address)
-        return make_function(engine, *memory, self.dtype.name, shape, floor, owner, fallback, name, doc)
+        workspace, dims = self._new_workspace(), np.array(shape or (0,), np.int64)
+        least = None if floor is None else np.array(floor, self.dtype)
+        own = {
+            "dtype": id(self.dtype),
+            "workspace": workspace.ctypes.data,
+            "data": self._address,
+            "dims": dims.ctypes.data,
+            "numbers": math.prod(shape),
+            "floor": None if least is None else least.ctypes.data,
+        }
+        return make_function(engine, own, (workspace, self._data, dims, least), owner, fallback, name, doc)

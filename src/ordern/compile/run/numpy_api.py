@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import math
 import struct
 import sys
 from collections.abc import Callable
@@ -122,20 +121,18 @@ _PROBE = 0.5 + len(CONTEXT)
 
 
 def make_function(
-    engine: Engine, workspace: Any, tables: Any, data: int, dtype: str, shape: tuple[int, ...], floor: float | None,
-    owner: Any, fallback: str, name: str, doc: str,
-) -> Callable[..., Any]:  # fmt: skip
+    engine: Engine, own: dict[str, Any], memory: tuple[Any, ...], owner: Any, fallback: str, name: str, doc: str
+) -> Callable[..., Any]:
     """Return a Python function that runs compiled code for one state, as a method of `owner`.
 
-    `shape` is that of the answer, which may be shorter than the result. Calls with other arguments than plain arrays
-    go to the owner's bound method `fallback`, which is looked up by its name each time; with a `floor`, so do calls
-    whose result's last number is not above it. `doc` may begin with a signature, as Python's own functions do.
+    `own` are the words of `CONTEXT` that belong to this function, and `memory` the objects that they point to. Calls
+    with other arguments than plain arrays go to the owner's bound method `fallback`, which is looked up by its name
+    each time; with a `floor`, so do calls whose result's last number is not above it. `doc` may begin with a signature,
+    as Python's own functions do.
 
     All that the function needs belongs to a keeper in the place of its `__module__`, which is the last thing that a
     function lets go of when it dies; and the collector cannot take it away before.
     """
-    least = None if floor is None else np.array(floor, dtype)
-    dims = np.array(shape or (0,), np.int64)
     key = str(fallback)
     values = {
         "get_attribute": _python("PyObject_GetAttr"),
@@ -143,26 +140,21 @@ def make_function(
         "vectorcall": _vectorcall(),
         "release": _python("Py_DecRef"),
         "ndarray_type": id(np.ndarray),
-        "dtype": id(np.dtype(dtype)),
         "new_array": _api("_ARRAY_API")[_ARRAY_NEW],
         "array_return": _api("_ARRAY_API")[_ARRAY_RETURN],
         "float_type": id(float),
-        "workspace": workspace.ctypes.data,
-        "data": data,
-        "dims": dims.ctypes.data,
-        "numbers": math.prod(shape),
-        "floor": None if least is None else least.ctypes.data,
+        **own,
     }
     words = (ctypes.c_void_p * len(CONTEXT))(*(values[word] for word in CONTEXT))
     # the contents of a bytes object end with a zero, as texts of C do
     texts = [_texts.setdefault(text, text.encode()) for text in (name, doc)]
     c_name, c_doc = (id(text) + BYTES_HEAD for text in texts)
     definition = struct.pack("=4Q", c_name, engine.address("call"), _METH_FASTCALL_KEYWORDS, c_doc)
-    kept = (engine.keeper, workspace, tables, least, dims, words, key, definition, *texts)
+    kept = (engine.keeper, *memory, words, key, definition, *texts)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.address("prepare"))
-    prepare(data, workspace.ctypes.data)
+    prepare(own["data"], own["workspace"])
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.address("bind"))(ctypes.addressof(words))
     made: Callable[..., Any] = new(id(definition) + BYTES_HEAD, owner, keeper(type(owner).__module__, *kept))
     return made
