@@ -176,8 +176,9 @@ def test_what_cannot_be_is_refused() -> None:
         robot.simulate(HELD, method="variational", step=1e-3)
     with pytest.raises(on.ArgumentError, match="drift must be"):
         robot.simulate(HELD, drift="much")
-    with pytest.raises(on.ArgumentError, match="native=True, but loops with drift='none' are stepped from Python"):
-        robot.simulate(HELD, native=True, drift="none")
+    switch = on.Switch(at=0.1, open=robot.loops[0].name)
+    with pytest.raises(on.ArgumentError, match="native=True, but loops that open and close are stepped from Python"):
+        robot.simulate(HELD, native=True, switches=[switch])
     with pytest.raises(on.ArgumentError, match="native=True, but the method of the closed dynamics is not compiled"):
         robot.simulate(HELD, native=True, dynamics="null-space")
 

@@ -137,13 +137,11 @@ def _use(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> bool:
 
 def _closing(problem: Problem, options: SimulationOptions) -> Closing | str:
     """Return how compiled steps keep loops closed, or the reason why the steps are taken from Python."""
-    if problem.drift != "project":
-        return f"loops with drift={problem.drift!r} are stepped from Python"
     if problem.switched:
         return "loops that open and close are stepped from Python"
     rows = problem.now.rows
     assert isinstance(rows, LoopRows)
-    return rows.closing(options.dynamics, problem.now.rank)
+    return rows.closing(options.dynamics, problem.now.rank, problem.drift, problem.pull)
 
 
 def _reasons(problem: Problem, options: SimulationOptions, law: Law | None) -> list[str]:
@@ -170,11 +168,12 @@ def _runner(
             loops = closing if isinstance(closing, Closing) else None
             if loops or (law is not None and law.program.checked and law.period is None):
                 integrator = integrator_for(problem, options)
+                holds = holds and (loops is None or loops.projects)
                 return Closed(problem, settings, method, between, loops, integrator, holds, law)
             return Compiled(problem, settings, method, between, holds=holds, law=law)
         except ArgumentError as e:
             reasons = [str(e)]
-            problem.sparing = problem.now.sparing = False
+            problem.solve_compiled()
     if options.native:
         raise ArgumentError(f"native=True, but {'; '.join(reasons)}")
     return Stepwise(integrator_for(problem, options))

@@ -82,13 +82,14 @@ def compile_advance(
         m.scalar_function([*tried.squares, most], [error, factor], lambda x: texts.law(x[:-1], x[-1]))  # type: ignore[misc]
     m.sequence("attempt")
     found = tried.end
-    if projection is not None:
+    projects = closure is not None and closure.projects
+    if projection is not None and projects:
         tried = replace(tried, end=texts.point(*projection.write(found.q, found.v), found.w))
     rates = texts.finish(m, tried)
     m.sequence("finish")
     coefficients = texts.dense(m, y, rates)
     m.sequence("dense")
-    if projection is not None and not texts.evaluations[1]:  # the last rates are those before the projection
+    if projects and not texts.evaluations[1]:  # the last rates are those before the projection
         rates = [m.slope(1.0, tried.end.q, tried.end.v)]
         m.sequence("slope")
     if not m.flat:
@@ -112,7 +113,7 @@ def compile_advance(
         **{"tau": m.applied, "slant": m.slanted, "numbers": m.numbers, "h": m.h, "since": m.since},
     }
     if projection is not None:
-        places["valid"] = projection.valid
+        places |= {"valid": projection.valid, "step_start": projection.clock}
     if m.holding is not None:
         places["held"] = m.holding.list
     if m.law is not None:
@@ -220,9 +221,11 @@ class _Advance(Builder):
             self._set(valid=1.0)
 
     def _set_clock(self, t: Value, t_end: Value) -> None:
-        """Tell the law at which time a step begins, and when the forces may jump."""
+        """Set the time at which a step begins, and when the forces may jump."""
         if self.m.law is not None:
             self._set(clock=t, until=t_end)
+        if self.m.projection is not None:
+            self._set(step_start=t)
 
     def _set(self, **numbers: Value | float) -> None:
         """Write single numbers."""
@@ -243,7 +246,7 @@ class _Advance(Builder):
 
     def _close(self) -> None:
         """Project the end of an accepted step onto closed loops."""
-        if self.m.projection is not None:
+        if self.m.projection is not None and self.m.projection.terms.projects:
             self.m.projection.emit(self, self._run, self.words["workspace"])
             self._retry_unless_clear()
 
@@ -289,7 +292,7 @@ class _Advance(Builder):
             self.call("@extract", words["a_start_out"].at(n * nv, "double"), self._tile("k_v"), nv)
         words["t_out"].store(t1, n)
         stored = {"q": "end_q", "v": "end_v", "w": "end_w", "a": "rate_v"}
-        if self.m.projection is not None:
+        if self.m.projection is not None and self.m.projection.terms.projects:
             stored |= {"open_q": "open_q", "open_v": "open_v"}
             if not self.texts.evaluations[1]:
                 self._run("slope", 1)

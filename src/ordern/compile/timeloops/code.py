@@ -60,7 +60,7 @@ decision about the constraints that compiled code does not make."""
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """The loops that compiled steps keep closed, by projection; their rows do not depend on time."""
+    """The loops that compiled steps keep closed, by projection or by Baumgarte's stabilisation."""
 
     left_out: int
     """The number of redundant rows."""
@@ -74,11 +74,31 @@ class Closing:
     """A state with a larger residual is not closed."""
     rounds: int
     """The most iterations of Newton's method."""
+    timed: bool = False
+    """Whether time moves some of the rows."""
+    projects: bool = True
+    """Whether the ends of steps are projected."""
+    pull: tuple[float, float] | None = None
+    """Alpha and beta of Baumgarte's stabilisation, or None."""
 
     @property
     def present(self) -> tuple[str, ...]:
-        """The optional arguments of the kernels."""
+        """The optional arguments of the kernel that solves for corrections."""
+        return (*self.time, *self._drop)
+
+    @property
+    def present_in_dynamics(self) -> tuple[str, ...]:
+        """The optional arguments of the dynamics."""
+        return (*self.time, *(("correction",) if self.pull else ()), *self._drop)
+
+    @property
+    def _drop(self) -> tuple[str, ...]:
         return ("drop",) if self.left_out else ()
+
+    @property
+    def time(self) -> tuple[str, ...]:
+        """The time, if the rows depend on it."""
+        return ("t",) if self.timed else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ marked as not valid.
 from __future__ import annotations
 
 from ..emit.builder import Value
-from ..emit.nodes import TextEmitter
 from .code import MOST_HELD
-from .machine import Emitter, Tile
+from .machine import Emitter, Numbers, Tile
 
 __all__ = ["Holding"]
 
@@ -54,15 +53,10 @@ class Holding:
     def _hold(self) -> str:
         """Return the IR text of @hold."""
         m, vector = self.m, self.m.target.vector
-        e = TextEmitter(m.target, arguments=("ptr %ws", "ptr %datas"))
-        ws, datas = e.arguments
-        listed = ws.at(self.list.at, vector)
-
-        def place(tile: Tile, row: Value | int = 0, index: Value | int = 0) -> Value:
-            return ws.at(tile.at, vector).at(row, vector).at(index, vector)
+        e = Numbers(m.target, arguments=("ptr %ws", "ptr %datas"))
 
         def joint(k: Value) -> Value:
-            return listed.at(k + 1, vector).load(m.target.element).to("fptosi", "i64")
+            return e.place(self.list, k + 1).load(m.target.element).to("fptosi", "i64")
 
         def subtract(x: Value, y: Value, j: Value) -> None:
             """Subtract the part of y from x that makes number j of it zero."""
@@ -71,24 +65,24 @@ class Holding:
                 to = x.at(d, vector)
                 e.store(e.binary("fsub", e.load(to), e.binary("fmul", part, e.load(y.at(d, vector)))), to)
 
-        count = listed.load(m.target.element).to("fptosi", "i64")
+        count = e.place(self.list).load(m.target.element).to("fptosi", "i64")
         with e.if_(count > 0):
             with e.counted(count) as k:
-                j, y = joint(k), place(self._responses, k * self._nv)
-                unit = place(self._unit, 0, j)
+                j, y = joint(k), e.place(self._responses, k * self._nv)
+                unit = e.place(self._unit, j)
                 e.store(e.constant(1.0), unit)
-                e.call("@respond", ws, datas)
+                e.call("@respond", *e.arguments)
                 e.store(e.constant(0.0), unit)
                 with e.counted(self._nv) as d:
-                    e.store(e.load(place(m.results[self._kernel], 0, d)), y.at(d, vector))
+                    e.store(e.load(e.place(m.results[self._kernel], d)), y.at(d, vector))
                 whole = e.load(y.at(j, vector))
                 with e.if_(k > 0), e.counted(k) as i:
-                    subtract(y, place(self._responses, i * self._nv), joint(i))
+                    subtract(y, e.place(self._responses, i * self._nv), joint(i))
                 if m.projection is not None:
-                    valid = place(m.projection.valid)
+                    valid = e.place(m.projection.valid)
                     least = e.binary("fmul", e.constant(_LOCKED), whole)
                     e.store(e.select_less(least, e.load(y.at(j, vector)), e.load(valid), e.constant(0.0)), valid)
-                subtract(place(self._x), y, j)
+                subtract(e.place(self._x), y, j)
             with e.counted(count) as k:
-                e.store(e.constant(0.0), place(self._x, 0, joint(k)))
+                e.store(e.constant(0.0), e.place(self._x, joint(k)))
         return e.text("@hold")

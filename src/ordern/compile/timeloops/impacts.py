@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..emit.builder import Builder, Value
-from ..emit.nodes import TextEmitter
-from .machine import Emitter, Tile
+from .machine import Emitter, Numbers, Tile
 
 __all__ = ["Impacts", "any_lane"]
 
@@ -59,17 +58,10 @@ class Impacts:
         self.m.include(self._touch(q, v, before))
         self.m.include(self._strike(q, v))
 
-    def _begin(self) -> TextEmitter:
-        return TextEmitter(self.m.target, arguments=("ptr %ws", "ptr %datas"))
-
     def _touch(self, q: Tile, v: Tile, before: Tile) -> str:
         """Return the IR text of @touch."""
-        e, vector = self._begin(), self.m.target.vector
-        zero = e.constant(0.0)
-
-        def at(tile: Tile, index: Value | int = 0) -> Value:
-            return e.arguments[0].at(tile.at, vector).at(index, vector)
-
+        e, vector = Numbers(self.m.target, arguments=("ptr %ws", "ptr %datas")), self.m.target.vector
+        at, zero = e.place, e.constant(0.0)
         with e.counted(len(self._places)) as k:
             i, j = (e.const(f"@limited_{name}", "ptr").load("i64", k) for name in ("q", "v"))
             touched = e.carried(e.const(zero, vector))
@@ -88,12 +80,9 @@ class Impacts:
 
     def _strike(self, q: Tile, v: Tile) -> str:
         """Return the IR text of @strike."""
-        e, m, nv = self._begin(), self.m, self.m.model.nv
-        vector, (ws, datas), n = m.target.vector, e.arguments, len(self._places)
-        zero, one = e.constant(0.0), e.constant(1.0)
-
-        def at(tile: Tile, index: Value | int = 0) -> Value:
-            return ws.at(tile.at, vector).at(index, vector)
+        m, nv, n, vector = self.m, self.m.model.nv, len(self._places), self.m.target.vector
+        e = Numbers(m.target, arguments=("ptr %ws", "ptr %datas"))
+        at, zero, one = e.place, e.constant(0.0), e.constant(1.0)
 
         def struck(k: Value) -> tuple[Value, str, Value]:
             """Return the place in v of stop k, its side, and its response; go on unless some lane touches it."""
@@ -107,7 +96,7 @@ class Impacts:
         with e.counted(n) as k, e.block():
             j, _, response = struck(k)
             e.store(one, at(self._unit, j))
-            e.call("@respond", ws, datas)
+            e.call("@respond", *e.arguments)
             e.store(zero, at(self._unit, j))
             with e.counted(nv) as d:
                 e.store(e.load(at(m.results["mass_matrix_solve"], d)), response.at(d, vector))

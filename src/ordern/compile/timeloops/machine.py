@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .law_emit import LawEmitter
     from .projection import Projection
 
-__all__ = ["Emitted", "Emitter", "Kernels", "Slope", "Tile", "is_flat", "part_request"]
+__all__ = ["Emitted", "Emitter", "Kernels", "Numbers", "Slope", "Tile", "is_flat", "part_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Emitter:
         """Return x plus a weighted sum times the step."""
         made = self.tile(terms[0][1].size)
 
-        def body(e: _Numbers) -> None:
+        def body(e: Numbers) -> None:
             total = ""
             for c, k in terms:
                 product = e.load_at(k) if c == 1.0 else e.binary("fmul", e.constant(c), e.load_at(k))
@@ -246,14 +246,14 @@ class Emitter:
         parts = ((before.q, after.q, q), (before.v, after.v, v))
         for first, (y0, y1, error) in zip((True, False), parts, strict=True):
 
-            def body(e: _Numbers, y0: Tile = y0, y1: Tile = y1, error: Tile = error) -> list[str]:
+            def body(e: Numbers, y0: Tile = y0, y1: Tile = y1, error: Tile = error) -> list[str]:
                 a, b = e.intrinsic("fabs", e.load_at(y0)), e.intrinsic("fabs", e.load_at(y1))
                 larger = e.select_less(a, b, b, a)
                 scale = e.binary("fadd", e.once(self.atol), e.binary("fmul", e.once(self.rtol), larger))
                 r = e.binary("fdiv", e.load_at(error), scale)
                 return [e.binary("fmul", r, r)]
 
-            def after_it(e: _Numbers, sums: list[str], first: bool = first) -> None:
+            def after_it(e: Numbers, sums: list[str], first: bool = first) -> None:
                 mean = e.binary("fmul", e.constant(share), sums[0])
                 e.store(mean if first else e.binary("fadd", e.load("%ws", made.at), mean), "%ws", made.at)
 
@@ -287,6 +287,10 @@ class Emitter:
                 self._copied[to] = source
             self.function(to.size, lambda e: e.store_at(e.load_at(source), to))
 
+    def forget(self, tile: Tile) -> None:
+        """Copy to this place again, as it was changed."""
+        self._copied.pop(tile, None)
+
     def _call(self, name: str) -> Tile:
         """Call a kernel; return a copy of its result."""
         self.kernel(name)
@@ -304,6 +308,8 @@ class Emitter:
     def _accelerated(self, node: float, q: Tile, v: Tile, works: Tile | None) -> Tile:
         self.copy(q, self.q)
         self.copy(v, self.v)
+        if self.projection is not None:
+            self.projection.at(node)
         passive = "passive" in self.kernels.requests
         drive = None if self.law is None or self.law.sampled else self.law.compute(node)
         if passive:
@@ -311,7 +317,7 @@ class Emitter:
         if self.feedback:
             self.kernel("difference")
 
-        def at_stage(e: _Numbers, value: Tile, slant: Tile) -> str:
+        def at_stage(e: Numbers, value: Tile, slant: Tile) -> str:
             """Return a force at the time of the stage; within a fixed step it is constant."""
             if not self.works:
                 return e.load_at(value)
@@ -324,7 +330,7 @@ class Emitter:
             )
             self.kernel("external_force")
 
-        def body(e: _Numbers) -> list[str]:
+        def body(e: Numbers) -> list[str]:
             force = at_stage(e, self.applied, self.slanted) if drive is None else e.load_at(drive)
             speed = e.load_at(self.v)
             if self.has_external:
@@ -340,7 +346,7 @@ class Emitter:
             e.store_at(force, self.force)
             return [e.binary("fmul", x, speed) for x in powers] if works else []
 
-        def after(e: _Numbers, sums: list[str]) -> None:
+        def after(e: Numbers, sums: list[str]) -> None:
             if works:
                 e.store(sums[0], "%ws", works.at)
                 e.store(e.negate(sums[1]) if passive else e.constant(0.0), "%ws", works.at + 1)
@@ -351,6 +357,8 @@ class Emitter:
         self.kernel("dynamics")
         if self.projection is not None:
             self.projection.check("dynamics")
+            if works is not None:
+                self.projection.add_power(works)
         if self.holding is not None:
             self.holding.apply(Tile(self.results["dynamics"].at, self.v.size))
         made = self.tile(self.v.size)
@@ -360,14 +368,14 @@ class Emitter:
     def function(
         self,
         n: int,
-        body: Callable[[_Numbers], Sequence[str] | None],
-        after: Callable[[_Numbers, list[str]], None] | None = None,
+        body: Callable[[Numbers], Sequence[str] | None],
+        after: Callable[[Numbers, list[str]], None] | None = None,
     ) -> None:
         """Write a function with a loop over n numbers, and a call of it.
 
         `body` may return terms; `after` gets their sums over all numbers.
         """
-        e = _Numbers(self.target, arguments=("ptr %ws",))
+        e = Numbers(self.target, arguments=("ptr %ws",))
         with e.counted(n) as e.k:
             sums = [e.summed(x) for x in body(e) or ()]
         if after:
@@ -413,18 +421,18 @@ def _calls() -> Builder:
     return Builder(("ptr %ws", "ptr %datas"))
 
 
-class _Numbers(TextEmitter):
+class Numbers(TextEmitter):
     """Writes a function with a loop over the numbers of values."""
 
     k: Value
 
     def load_at(self, tile: Tile) -> str:
         """Read number k of a value."""
-        return self.load(self._at(tile))
+        return self.load(self.place(tile, self.k))
 
     def store_at(self, name: str, tile: Tile) -> None:
         """Write number k of a value."""
-        self.store(name, self._at(tile))
+        self.store(name, self.place(tile, self.k))
 
     def once(self, tile: Tile) -> str:
         """Read a single number, before the loop."""
@@ -440,5 +448,6 @@ class _Numbers(TextEmitter):
         total.next = self.const(self.binary("fadd", total.value.name, x), self._vector)
         return total
 
-    def _at(self, tile: Tile) -> Value:
-        return self.arguments[0].at(tile.at, self._vector).at(self.k, self._vector)
+    def place(self, tile: Tile, index: Value | int = 0) -> Value:
+        """Return the address of a number of a value."""
+        return self.arguments[0].at(tile.at, self._vector).at(index, self._vector)

@@ -1,4 +1,4 @@
-"""Closed loops in time loops: clear solutions at the stages, and the projection of the end of a step.
+"""Closed loops in time loops: clear solutions at the stages, stabilisation, and the projection of the end of a step.
 
 Every lane decides for itself: it takes over a correction that brings it nearer, and is done when it is closed, or when
 a correction does not. `valid` is 1 in the lanes in which every solution so far was clear.
@@ -29,30 +29,88 @@ class Projection:
         self._one, self._drop, self.valid = m.tile(1), m.tile(1), m.tile(1)
         self._off, self._tried, self._active = m.tile(1), m.tile(1), m.tile(1)
         self._q, self._v = m.tile(nq), m.tile(nv)
-        self._change = Tile(m.results["closed_solve"].at, nv)
-        self._more = (self._drop,) if terms.left_out else ()
-        self.push(m.tile(nv))
+        self.clock, self._now = m.tile(1), m.tile(1)
+        """The time at the start of a step."""
+        time = (self._now,) if terms.timed else ()
+        drop = (self._drop,) if terms.left_out else ()
+        pull = (self._rows,) if terms.pull else ()
+        self._more = (*time, *drop)
         m.arguments |= {
-            "dynamics": (m.q, m.v, m.force, *self._more),
-            "close": (m.q, self._change, self._one),
-            "loop_residual": (m.q,),
-            "loop_rate": (m.q, m.v),
+            "dynamics": (m.q, m.v, m.force, *time, *pull, *drop),
+            "loop_residual": (m.q, *time),
+            "loop_rate": (m.q, m.v, *time),
         }
+        if "closed_solve" in m.results:
+            self._change = Tile(m.results["closed_solve"].at, nv)
+            self.push(m.tile(nv))
+            m.arguments["close"] = (m.q, self._change, self._one)
+        for tile, x in ((self._one, 1.0), (self.valid, 1.0), (self._drop, terms.drop)):
+            m.function(1, lambda e, tile=tile, x=x: e.store_at(e.constant(x), tile))  # type: ignore[misc]
+        m.sequence("reset")
 
     def push(self, force: Tile) -> None:
         """Let corrections be the response to joint forces at this place too, which are zero unless they are set."""
         self.m.arguments["closed_solve"] = (self.m.q, force, self._rows, *self._more)
 
+    def at(self, node: float) -> None:
+        """Set the time of a stage, and the term of Baumgarte's stabilisation at its state."""
+        m = self.m
+        self._set_time(node)
+        if self.terms.pull:
+            alpha, beta = self.terms.pull
+            m.kernel("loop_rate")
+            m.kernel("loop_residual")
+            rate, residual = m.results["loop_rate"], m.results["loop_residual"]
+
+            def pulled(e: Any) -> None:
+                terms = ((2.0 * alpha, rate), (beta * beta, residual))
+                damped, led = (e.binary("fmul", e.constant(c), e.load_at(tile)) for c, tile in terms)
+                e.store_at(e.binary("fadd", damped, led), self._rows)
+
+            m.function(self._rows.size, pulled)
+
+    def _set_time(self, node: float) -> None:
+        m = self.m
+        if self.terms.timed:
+            m.function(
+                1,
+                lambda e: e.store_at(
+                    e.binary("fadd", e.load_at(self.clock), e.binary("fmul", e.constant(node), e.load_at(m.h))),
+                    self._now,
+                ),
+            )
+
+    def add_power(self, works: Tile) -> None:
+        """Add the power of rows that time moves, lambda K v, to that of the drives.
+
+        K v is the difference of the rates with the velocities and without.
+        """
+        if not self.terms.timed:
+            return
+        m, rates = self.m, self.m.results["loop_rate"]
+        forces, moving = Tile(m.results["dynamics"].at + m.model.nv, rates.size), m.tile(rates.size)
+        m.kernel("loop_rate")
+        m.copy(rates, moving)
+        m.function(m.v.size, lambda e: e.store_at(e.constant(0.0), m.v))
+        m.forget(m.v)
+        m.kernel("loop_rate")
+
+        def after(e: Any, sums: list[str]) -> None:
+            e.store(e.binary("fadd", e.load("%ws", works.at), sums[0]), "%ws", works.at)
+
+        m.function(
+            rates.size,
+            lambda e: [e.binary("fmul", e.load_at(forces), e.binary("fsub", e.load_at(moving), e.load_at(rates)))],
+            after,
+        )
+
     def write(self, q: Tile, v: Tile) -> tuple[Tile, Tile]:
         """Write the sequences that close the loops of a state; return where the closed state will be.
 
-        "reset" prepares the lanes, "open" computes the residual, "newton" tries a correction, and "keep" corrects the
-        velocity.
+        "open" computes the residual, "newton" tries a correction, and "keep" corrects the velocity.
         """
         m = self.m
-        for tile, x in ((self._one, 1.0), (self.valid, 1.0), (self._drop, self.terms.drop)):
-            m.function(1, lambda e, tile=tile, x=x: e.store_at(e.constant(x), tile))  # type: ignore[misc]
-        m.sequence("reset")
+        self._set_time(1.0)
         m.copy(q, self._q)
         m.copy(v, self._v)
         m.copy(self._q, m.q)
@@ -137,7 +195,10 @@ class Projection:
         self.m.scalar_function([*parts, self.valid], [largest, self.valid], measured)
 
     def check(self, name: str, signed: bool = False) -> None:
-        """Mark the state unless a solution is clear: large pivots, and the right number of rows left out."""
+        """Mark the state unless a solution is clear: large pivots, and the right number of rows left out.
+
+        Rows that are left out have no force. If no row has one, none is needed.
+        """
         terms, result, nv = self.terms, self.m.results[name], self.m.model.nv
         parts = [Tile(result.at + k, 1) for k in range(nv, result.size)]
 
@@ -149,7 +210,8 @@ class Projection:
                 count: Any = 0.5 - terms.left_out
                 for f in forces:
                     count = count + where_less(0.0, where_less(f, 0.0, -f, f), 0.0, 1.0)
-                valid = where_less(0.0, count, where_less(count, 1.0, valid, 0.0), 0.0)
+                more = where_less(len(forces) - terms.left_out, count, valid, 0.0)
+                valid = where_less(0.0, count, where_less(count, 1.0, valid, more), 0.0)
             return [valid]
 
         self.m.scalar_function([*parts, self.valid], [self.valid], clear)

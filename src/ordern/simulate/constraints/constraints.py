@@ -158,15 +158,13 @@ class Constraints:
 
     def with_rank(self, rank: int) -> Constraints:
         """Return the same rows, of which this many count."""
-        found = Constraints(self.rows, rank, True)
-        found.sparing = self.sparing
-        return found
+        return Constraints(self.rows, rank, True)
 
     # ---- motion
 
     def acceleration(self, q: Array, v: Array, force: Array, t: Any, method: str | None, pull: Any) -> Array:
         """Return accelerations by joint forces; `pull` is (alpha, beta) of Baumgarte's stabilisation, or None."""
-        spare = self._at_once or (self.sparing and q.ndim == 1)
+        spare = self._at_once or (self.sparing and q.ndim == 1 and pull is None)
         found = None if spare else self.rows.acceleration(q, v, force, t, method, pull, self.rank)
         if found is None:
             return self._by_pieces(q, force - self.robot.bias_force(q, v), -self.bias(q, v, t), t)

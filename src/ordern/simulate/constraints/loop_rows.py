@@ -140,15 +140,15 @@ class LoopRows:
         found: Array = answer[..., : self.robot.nv]
         return found
 
-    def closing(self, method: str | None, rank: int) -> Closing | str:
+    def closing(
+        self, method: str | None, rank: int, drift: str = "project", pull: tuple[float, float] | None = None
+    ) -> Closing | str:
         """Return how compiled steps keep loops closed, or the reason why these are stepped from Python."""
-        if self.timed:
-            return "time moves the frames of loops"
         if not self._compiled or method not in (None, "multipliers"):
             return "the method of the closed dynamics is not compiled in one piece"
         redundant = self.nc - rank
         least = _CLEAR if redundant else reduced.SMALLEST_PIVOT
-        return Closing(redundant, least, _DROP, CLOSED, OPEN, ROUNDS)
+        return Closing(redundant, least, _DROP, CLOSED, OPEN, ROUNDS, self.timed, drift == "project", pull)
 
     def multipliers(self, q: Array, v: Array, force: Array, method: str) -> Array:
         """Return an empty array: nothing depends on the multipliers of loops."""

@@ -92,6 +92,7 @@ class SingularBand:
         run, problem, singular = self.run, self.problem, self.loops.singular
         if not singular or singular[-1].time != run.t:
             return
+        problem.solve_compiled()
         problem.cross(singular[-1].rank, np.zeros(problem.nv), np.zeros(problem.now.nc))
         if problem.usual.is_locked(run.q, run.t):
             run.stop(Ending.LOCKED, locked(problem.usual, run.q, run.t, singular[-1].rank))
@@ -135,8 +136,10 @@ class SingularBand:
         """Return the steps up to a sign change: at the exit of a singular position all constraints count again."""
         problem = self.problem
         self._inside = problem.crossing is not None
-        if self._inside and watcher in self.watchers:
-            problem.leave_singular()
+        if watcher in self.watchers:
+            problem.solve_compiled()
+            if self._inside:
+                problem.leave_singular()
         stop = watcher.subject if watcher in self.run.stops.watchers else None
         problem.reaching = () if stop is None else (stop,)
         problem.turns.look(problem.usual.robot, np.concatenate([chunk.q[: last.step], last.q[None]]))

@@ -58,7 +58,7 @@ def _requests(
     from ...compile.timeloops.machine import is_flat
 
     if closing is not None:
-        kernel = robot.kernel("closed_dynamics", "multipliers", present=closing.present)
+        kernel = robot.kernel("closed_dynamics", "multipliers", present=closing.present_in_dynamics)
     elif robot.nc:
         if dynamics not in (None, "multipliers"):
             raise ArgumentError(
@@ -74,9 +74,11 @@ def _requests(
         )
     found = {"dynamics": kernel.request}
     if closing is not None:
-        found |= {name: robot.kernel(name).request for name in ("loop_residual", "loop_rate")}
-        found["closed_solve"] = robot.kernel("closed_solve", present=closing.present).request
-        found["close"] = robot.kernel("integrate").request
+        rows = ("loop_residual", "loop_rate")
+        found |= {name: robot.kernel(name, present=closing.time).request for name in rows}
+        if closing.projects:
+            found["closed_solve"] = robot.kernel("closed_solve", present=closing.present).request
+            found["close"] = robot.kernel("integrate").request
     questions = list(more)
     if any(loop.is_passive for loop in robot.loops if loop.active):
         questions.append("all_passive_force")
@@ -230,6 +232,7 @@ class Native:
         law: Law | None = None,
     ) -> None:
         self.robot, self.method, self.closing, self.holds = robot, tableau(method), closing, holds
+        self._projects = closing is not None and closing.projects
         if not robot.nv:
             raise ArgumentError(f"advance: {robot.name!r} has no freedom to move")
         self._max_step = float(max_step)
@@ -327,7 +330,7 @@ class Native:
         shapes = {"t_out": (n,), "q_out": (n, nq), "v_out": (n, nv), "a_out": (n, nv), "w_out": (n, 2)}
         shapes |= {"dense_out": (n if dense else 0, degree + 1, nq + nv + 2)}
         shapes |= {"a0": (nv,), "tried_q": (nq,), "tried_v": (nv,)}
-        shapes |= {} if self.closing is None else {"open_q_out": (n, nq), "open_v_out": (n, nv)}
+        shapes |= {"open_q_out": (n, nq), "open_v_out": (n, nv)} if self._projects else {}
         shapes |= {"a_start_out": (n, nv)} if ends_only else {}
         out: dict[str, Any] = {name: np.empty(shape) for name, shape in shapes.items()}
         out |= {"rejected_out": np.empty(n, np.int64), "counts": np.zeros(5, np.int64)}
@@ -395,7 +398,7 @@ class Native:
             failed=rejected - int(before.sum()),
             status=name,
             index=index,
-            before=None if self.closing is None else (out["open_q_out"][:steps], out["open_v_out"][:steps]),
+            before=(out["open_q_out"][:steps], out["open_v_out"][:steps]) if self._projects else None,
             tau=None if self.law is None else out["tau_out"][:steps],
             a_start=out["a_start_out"][:steps] if "a_start_out" in out else None,
             t_end=float(scalars[1]),

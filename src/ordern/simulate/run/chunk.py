@@ -380,8 +380,9 @@ class Compiled(Runner):
         return np.asarray(after - before)
 
     def rests(self, stops: Sequence[Stop]) -> bool:
-        """Tell whether these are few, and none of a joint that closes a loop."""
-        return len(stops) <= MOST_HELD and all(s.own for s in stops)
+        """Tell whether these are few, of joints of the tree; nor may time do work on the loops."""
+        few = self._loop.holds and len(stops) <= MOST_HELD and not self.problem.timed
+        return not stops or (few and all(s.own for s in stops))
 
     @property
     def samples(self) -> bool:
@@ -400,11 +401,15 @@ class Compiled(Runner):
             return np.empty((0, 4, problem.nq + problem.nv + 2))
         t, q, v = (np.concatenate([np.asarray(x)[None], y]) for x, y in zip(before, (s.t, s.q, s.v), strict=True))
         external, speeds = problem.external_force(t, q, v), problem.position_rate(q, v)
-        taken = -np.sum(problem.passive_force(q, v) * v, axis=1)
+        passive = problem.passive_force(q, v)
+        taken = -np.sum(passive * v, axis=1)
         values, rates = [], []
         for k, a, force, work in ((0, s.a_start, forces[0], np.zeros_like(works)), (1, s.a, forces[1], works)):
             part = slice(k, n + k)
-            power = np.sum((force + external[part]) * v[part], axis=1)
+            applied = force + external[part]
+            power = np.sum(applied * v[part], axis=1)
+            if problem.timed:
+                power = power + problem.loop_power(q[part], v[part], a, applied + passive[part])
             values.append(np.concatenate([q[part], v[part], work], axis=1))
             rates.append(np.concatenate([speeds[part], a, power[:, None], taken[part, None]], axis=1))
         return hermite(np.diff(t), values[0], rates[0], values[1], rates[1])

@@ -71,6 +71,7 @@ class Closed(Runner):
         chunk = None if self._compiled.unclear else self._compiled.run(end, most, end)
         if chunk is not None and (len(chunk) or not self._compiled.unclear):
             return chunk
+        self.problem.solve_compiled()
         t, q, v, h = self._compiled.at
         self._stepwise.start(t, q, v, h, end)
         step = self._stepwise.run(end, 1, end)

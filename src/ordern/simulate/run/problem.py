@@ -239,6 +239,10 @@ class Problem:
 
     # ---- singular positions
 
+    def solve_compiled(self) -> None:
+        """Solve single states by compiled code from now on: next to singular positions roundings matter."""
+        self.sparing = self.now.sparing = self.usual.sparing = False
+
     def cross(self, rank: int, push: Array, multipliers: Array) -> None:
         """Keep this many rows from now on, and replace the others by constant forces."""
         self.crossing, self.now = Crossing(push, multipliers), self.usual.with_rank(rank)
