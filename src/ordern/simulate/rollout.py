@@ -139,19 +139,15 @@ def rollout(
     loop = FixedLoop.of(
         *(robot, method, dynamics, dtype.name, feedback is not None, external is not None), closing, limited
     )
-    gains = _gains(robot, feedback)
-    run = _Run(
-        loop,
-        _flat(q, batch, dtype),
-        _flat(v, batch, dtype),
-        {name: _flat_rows(x, batch, dtype) for name, x in timed.items()},
-        q_out.reshape(count, rows, robot.nq),
-        v_out.reshape(count, rows, robot.nv),
-        np.concatenate([[dt, smoothing, 0.0, 0.0, 1.0], *gains]).astype(dtype),
-        np.concatenate([[restitution], robot.lower, robot.upper]).astype(dtype),
-        steps,
-        every,
-    )
+    arrays = {
+        "q0": _flat(q, batch, dtype),
+        "v0": _flat(v, batch, dtype),
+        "q_out": q_out.reshape(count, rows, robot.nq),
+        "v_out": v_out.reshape(count, rows, robot.nv),
+        "numbers": np.concatenate([[dt, smoothing, 0.0, 0.0, 1.0], *_gains(robot, feedback)]).astype(dtype),
+        "limits": np.concatenate([[restitution], robot.lower, robot.upper]).astype(dtype),
+    }
+    run = _Run(loop, arrays, {name: _flat_rows(x, batch, dtype) for name, x in timed.items()}, steps, every)
     run.go(threads)
     return Rollout(q_out, v_out, t)
 
@@ -222,27 +218,14 @@ class _Run:
     """One call of `rollout`: its arrays, and the words for machine code."""
 
     def __init__(
-        self,
-        loop: FixedLoop,
-        q0: Array,
-        v0: Array,
-        timed: dict[str, Array],
-        q: Array,
-        v: Array,
-        numbers: Array,
-        limits: Array,
-        steps: int,
-        every: int,
+        self, loop: FixedLoop, arrays: dict[str, Array], timed: dict[str, Array], steps: int, every: int
     ) -> None:
-        self.loop, self.arrays, self.timed = loop, (q0, v0, q, v, numbers, limits), timed
+        self.loop, self.arrays, self.timed = loop, arrays, timed
+        q, v = arrays["q_out"], arrays["v_out"]
         self.count, self.steps = len(q), steps
-        self.words = {
-            **{"q0": q0.ctypes.data, "q0_stride": q0.strides[0], "v0": v0.ctypes.data, "v0_stride": v0.strides[0]},
-            **{"q_out": q.ctypes.data, "q_stride": q.strides[0], "q_row": q.strides[1]},
-            **{"v_out": v.ctypes.data, "v_stride": v.strides[0], "v_row": v.strides[1]},
-            **{"every": every, "last": self.count - 1, "numbers": numbers.ctypes.data},
-            "limits": limits.ctypes.data,
-        }
+        self.words = {name: x.ctypes.data for name, x in arrays.items()} | {"every": every, "last": self.count - 1}
+        self.words |= {f"{name}_stride": arrays[name].strides[0] for name in ("q0", "v0")}
+        self.words |= {"q_stride": q.strides[0], "q_row": q.strides[1], "v_stride": v.strides[0], "v_row": v.strides[1]}
         for name, x in timed.items():
             self.words |= {name: x.ctypes.data, f"{name}_stride": x.strides[0], f"{name}_step": x.strides[1]}
 

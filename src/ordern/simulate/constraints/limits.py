@@ -24,6 +24,7 @@ from ...records import dataclass
 from ..integrators.integrator import StepFailedError
 from ..results.report import Violation
 from ..run.endings import Ending
+from ..run.saved import Saved
 from .stop_projection import spread
 
 if TYPE_CHECKING:
@@ -191,8 +192,10 @@ def complementary(A: Array, b: Array) -> Array:
     return np.maximum(p, 0.0)
 
 
-class Excess:
+class Excess(Saved):
     """How far each coordinate went beyond its limits, over all steps."""
+
+    saved = ("first", "worst", "when")
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -229,12 +232,3 @@ class Excess:
                 if self.worst[k] > 0.0:
                     found.append(Violation(c.name, k, float(self.first[k]), float(self.worst[k]), float(self.when[k])))
         return {"violations": found}
-
-    def state(self) -> dict[str, Array]:
-        """For a checkpoint."""
-        return {"first": self.first, "worst": self.worst, "when": self.when}
-
-    def restore(self, state: dict[str, Array]) -> None:
-        """From a checkpoint."""
-        for name in ("first", "worst", "when"):
-            getattr(self, name)[:] = state[name]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..integrators.dense import evaluate
 from ..results.report import Violation
+from ..run.saved import Saved
 from .loop_report import LoopReport, Singularity
 
 if TYPE_CHECKING:
@@ -33,25 +34,38 @@ _MOST = 100
 _BEYOND = 1e-9
 
 
-class LoopBooks:
+class LoopBooks(Saved):
     """Collects the figures of a `LoopReport`, and notes joints of loops at their limits."""
+
+    saved = (
+        *("violation", "rate", "between", "projected", "projected_most", "lost", "switches", "largest", "begins"),
+        *("worst", "fastest", "passed", "_beyond", "_last"),
+    )
 
     def __init__(self, run: Run) -> None:
         self.run, self.problem = run, run.problem
         self.violation = self.rate = self.between = self.projected = self.projected_most = self.lost = 0.0
         self.worst = self.fastest = ""
         self.switches = 0
-        self.singular: list[Singularity] = []
+        self.passed = np.zeros((0, 4))
+        """Times, ranks, usual ranks and smallest singular values of singular positions."""
         self.largest, self.begins = 0.0, math.inf
         """The smallest singular value: the largest so far, and that at the start."""
-        self._last: tuple[float, float, float, Array] | None = None
-        names = [x.name for x in run.robot.loops]
-        self._beyond = {name: np.array([math.nan, 0.0, math.nan]) for name in names}
+        self._last = np.zeros(0)
+        """The smallest singular values at the ends of the last step and of the one before, if there are any."""
+        self._names = [x.name for x in run.robot.loops]
+        self._beyond = np.tile([math.nan, 0.0, math.nan], (len(self._names), 1))
+        """For each loop: when its joint went beyond a limit first, the farthest, and when that was."""
+
+    @property
+    def singular(self) -> list[Singularity]:
+        """The singular positions so far."""
+        return [Singularity(t, int(rank), int(usual), least) for t, rank, usual, least in self.passed.tolist()]
 
     def start(self, t: float, q: Array, v: Array) -> None:
         """The run starts here, or goes on with other loops."""
         now = self.problem.usual
-        self.largest, self._last = 0.0, None
+        self.largest, self._last = 0.0, np.zeros(0)
         self._see(np.array([t]), q[None], v[None])
         if now.nc:
             here = float(now.smallest(q[None], t)[0])
@@ -101,17 +115,18 @@ class LoopBooks:
         now, edges = self.problem.usual, chunk.edges
         values = now.smallest(chunk.q, chunk.t)
         self.largest = max(self.largest, float(values.max()))
-        small = np.concatenate([[self.begins if self._last is None else self._last[0]], values])
+        last, before_last = self._last if len(self._last) else (self.begins, math.inf)
+        small = np.concatenate([[last], values])
         for k in range(len(chunk)):
             if inside:
                 self._search(float(edges[k]), float(edges[k + 1]), chunk.dense[k])
                 continue
             low = min(small[k], small[k + 1])
-            before = small[k - 1] if k else (math.inf if self._last is None else self._last[1])
+            before = small[k - 1] if k else before_last
             after = small[k + 2] if k + 2 < len(small) else math.inf
             if low <= before and low <= after and low < _DIP * self.largest:
                 self._search(float(edges[k]), float(edges[k + 1]), chunk.dense[k])
-        self._last = (float(small[-1]), float(small[-2]), float(chunk.t[-1]), chunk.dense[-1])
+        self._last = small[:-3:-1].copy()
 
     def _search(self, t0: float, t1: float, dense: Array) -> None:
         """The least of the smallest singular value within a step."""
@@ -132,12 +147,12 @@ class LoopBooks:
 
     def _found(self, t: float, q: Array, smallest: float) -> None:
         now = self.problem.usual
-        if len(self.singular) >= _MOST or any(abs(x.time - t) <= 1e-5 * max(1.0, abs(t)) for x in self.singular[-3:]):
+        if len(self.passed) >= _MOST or (np.abs(self.passed[-3:, 0] - t) <= 1e-5 * max(1.0, abs(t))).any():
             return
         sigma = now.sigma(q, t)
         usual = self.largest
         rank = int((sigma[: now.rank] > 10.0 * max(_SINGULAR * usual, smallest)).sum())
-        self.singular.append(Singularity(t, rank, now.rank, smallest / usual))
+        self.passed = np.concatenate([self.passed, [[t, rank, now.rank, smallest / usual]]])
 
     # ---- limits of joints that close loops
 
@@ -151,7 +166,7 @@ class LoopBooks:
             beyond = np.maximum(np.array(x.loop.lower) - at, at - np.array(x.loop.upper)).max(axis=1)
             out = np.flatnonzero(beyond > _BEYOND)
             if out.size:
-                seen = self._beyond[x.loop.name]
+                seen = self._beyond[self._names.index(x.loop.name)]
                 most = int(beyond.argmax())
                 if math.isnan(seen[0]):
                     seen[0] = t[out[0]]
@@ -160,7 +175,9 @@ class LoopBooks:
         self.problem.turns.go(along)
 
     def _violations(self) -> list[Violation]:
-        return [Violation(name, -1, *x.tolist()) for name, x in self._beyond.items() if x[1] > 0.0]
+        return [
+            Violation(name, -1, *x) for name, x in zip(self._names, self._beyond.tolist(), strict=True) if x[1] > 0.0
+        ]
 
     # ---- the end, checkpoints
 
@@ -186,30 +203,3 @@ class LoopBooks:
             singular=tuple(self.singular),
             of=self.problem.mechanism.of,
         )
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """For a checkpoint."""
-        last = self._last
-        return {
-            "numbers": np.array([getattr(self, name) for name in _NUMBERS]),
-            "names": np.array([self.worst, self.fastest], dtype="U1000"),
-            "singular": np.array([[x.time, x.rank, x.usual, x.smallest] for x in self.singular]).reshape(-1, 4),
-            "beyond": np.array(list(self._beyond.values())).reshape(-1, 3),
-            "ends": np.zeros(0) if last is None else np.array(last[:3]),
-            "last": np.zeros((0, 0)) if last is None else last[3],
-        }
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """From a checkpoint."""
-        for name, x in zip(_NUMBERS, state["numbers"].tolist(), strict=True):
-            setattr(self, name, x)
-        self.switches = int(self.switches)
-        self.worst, self.fastest = (str(x) for x in state["names"])
-        self.singular = [Singularity(x[0], int(x[1]), int(x[2]), x[3]) for x in state["singular"].tolist()]
-        for mine, x in zip(self._beyond.values(), state["beyond"], strict=True):
-            mine[:] = x
-        ends = state["ends"].tolist()
-        self._last = (ends[0], ends[1], ends[2], state["last"]) if ends else None
-
-
-_NUMBERS = ("violation", "rate", "between", "projected", "projected_most", "lost", "switches", "largest", "begins")

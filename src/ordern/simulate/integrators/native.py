@@ -111,17 +111,19 @@ class FixedLoop:
         method: str,
         dynamics: str | None,
         dtype: str,
-        *more: str,
+        feedback: bool = False,
+        external: bool = False,
         closing: Closing | None = None,
         limited: tuple[tuple[int, int], ...] = (),
     ) -> None:
-        """Compile the steps of a method, with the further kernels that feedback and external forces need.
+        """Compile the steps of a method.
 
         `closing` describes the loops that are projected; others are stabilised. `limited` are the places in q and v of
         joints that bounce off their limits.
         """
         steps = tableau(method)
-        requests = _requests(robot, steps, dynamics, *more, closing=closing)
+        more = {"difference": feedback, "external_force": external, "mass_matrix_solve": bool(limited)}
+        requests = _requests(robot, steps, dynamics, *(name for name, used in more.items() if used), closing=closing)
 
         def make() -> LoopCode:
             from ...compile.timeloops.fixed import compile_rollout
@@ -137,23 +139,9 @@ class FixedLoop:
         self.lanes, self.operations = code.lanes, code.operations * steps.stages
 
     @staticmethod
-    def of(
-        robot: Robot,
-        method: str,
-        dynamics: str | None,
-        dtype: str,
-        feedback: bool,
-        external: bool = False,
-        closing: Closing | None = None,
-        limited: tuple[tuple[int, int], ...] = (),
-    ) -> FixedLoop:
+    def of(robot: Robot, *arguments: Any) -> FixedLoop:
         """Return the loop of a robot, made on first use."""
-        kernels = {"difference": feedback, "external_force": external, "mass_matrix_solve": bool(limited)}
-        more = [name for name, used in kernels.items() if used]
-        key = ("rollout", method, dynamics, dtype, closing, limited, *more)
-        return kept(
-            robot, key, lambda: FixedLoop(robot, method, dynamics, dtype, *more, closing=closing, limited=limited)
-        )
+        return kept(robot, ("rollout", *arguments), lambda: FixedLoop(robot, *arguments))
 
     def run(self, words: Mapping[str, int]) -> None:
         """Run a share of the trajectories, in this thread."""
