@@ -29,7 +29,7 @@ SCALARS = ("t", "t_end", "h", "h_max", "t_force", "most", "limit", "period")
 is `tau`, and the factor by which the next step may grow. A sampled law goes on past the end to the limit, and is
 computed at multiples of its period."""
 _SHORTENED, _SHORTER = 4, 0.25
-"""How often steps of a call are shortened that are not clear, and by which factor."""
+"""Steps that are not clear are shortened this often in a call, and by this factor."""
 _COUNTS = ("steps", "rejected", "evaluations", "status", "sample")
 """Integers that are read and written; `sample` is the number of the next sample."""
 
@@ -142,7 +142,7 @@ class _Advance(Builder):
         self.scalars = {name: self.words["scalars"].at(n, "double") for n, name in enumerate(SCALARS)}
         self.counts = {name: self.words["counts"].at(n, "i64") for n, name in enumerate(_COUNTS)}
         self._shortened = self.alloca("i64")
-        """How often steps were shortened as they were not clear."""
+        """The number of times that a step was shortened because it was not clear."""
 
     def write(self) -> None:
         """Write the loop."""

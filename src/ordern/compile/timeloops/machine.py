@@ -146,7 +146,7 @@ class Emitter:
         self._functions: list[str] = []
         self._sequence = _calls()
         self.results: dict[str, Tile] = {}
-        """Where kernels write."""
+        """The places to which kernels write."""
         self._copied: dict[Tile, Tile] = {}
         nq, nv = model.nq, model.nv
         self.q, self.v, self.force = self.tile(nq), self.tile(nv), self.tile(nv)

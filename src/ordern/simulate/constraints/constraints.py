@@ -121,11 +121,11 @@ class Mechanism(Protocol):
 
     @property
     def closed(self) -> tuple[bool, ...]:
-        """Which sets are closed at the start."""
+        """For each set, True if it is closed at the start."""
 
     @property
     def grounded(self) -> bool:
-        """Whether some set may take momentum to the ground."""
+        """True if some set may take momentum to the ground."""
 
     def rows(self, closed: tuple[bool, ...]) -> Rows:
         """Return the rows of the sets that are closed."""
@@ -148,7 +148,7 @@ class Constraints:
         self.narrow, self.sigma, self.listed = rows.narrow, rows.sigma, rows.listed
         self._at_once = strong and not rows.ranked
         self.sparing = False
-        """Whether single states are solved by pieces: if compiled steps solve all others, nothing more is compiled."""
+        """True if single states are solved by pieces, so that nothing is compiled besides the steps."""
         self._no_force, self._no_change = np.zeros(rows.robot.nv), np.zeros(rows.nc)
 
     @classmethod

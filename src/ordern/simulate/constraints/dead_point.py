@@ -20,7 +20,7 @@ _GONE = 1e-3
 
 
 def dead_point(now: Constraints, q: Array, t: float, usual: float) -> str:
-    """Which loops depend on each other here that usually do not, and what to do; nothing if none do."""
+    """Return the message for a dead point: its loops, and what to do; empty if the position is not one."""
     if not now.rank or not np.isfinite(q).all() or not usual > 0.0:
         return ""
     U, sigma, _ = np.linalg.svd(now.narrow(q, t), full_matrices=False)
@@ -44,7 +44,7 @@ def dead_point(now: Constraints, q: Array, t: float, usual: float) -> str:
 
 
 def locked(now: Constraints, q: Array, t: float, rank: int) -> str:
-    """Which loops lock a mechanism in a singular position, and what to do."""
+    """Return the message for a locked mechanism: the loops that lock it, and what to do."""
     U, _, _ = np.linalg.svd(now.narrow(q, t), full_matrices=False)
     names = _sharing(now, U[:, now.rank - 1])
     return (

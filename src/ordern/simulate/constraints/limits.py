@@ -44,7 +44,7 @@ REST = 1e-5
 
 
 _BEYOND = 1e-9
-"""What is less beyond a limit, as a part of the range (or in rad, m without one), is rounding and no violation."""
+"""A smaller excess over a limit, as a part of the range (in rad, m without one), is rounding and no violation."""
 
 
 @final
@@ -65,7 +65,7 @@ class Stop:
 
     @property
     def own(self) -> bool:
-        """Whether the coordinate is one of q, and can be set."""
+        """True if the coordinate is one of q, and can be set."""
         return self.problem is None
 
     @property

@@ -63,7 +63,7 @@ class LoopBooks(Saved):
         return [Singularity(t, int(rank), int(usual), least) for t, rank, usual, least in self.passed.tolist()]
 
     def start(self, t: float, q: Array, v: Array) -> None:
-        """The run starts here, or goes on with other loops."""
+        """Start here, or continue from here with other loops."""
         now = self.problem.usual
         self.largest, self._last = 0.0, np.zeros(0)
         self._see(np.array([t]), q[None], v[None])
@@ -129,7 +129,7 @@ class LoopBooks(Saved):
         self._last = small[:-3:-1].copy()
 
     def _search(self, t0: float, t1: float, dense: Array) -> None:
-        """The least of the smallest singular value within a step."""
+        """Find the minimum of the smallest singular value within a step."""
         if not len(dense):
             return
         now, nq = self.problem.usual, self.problem.nq

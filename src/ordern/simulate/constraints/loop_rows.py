@@ -176,12 +176,12 @@ class LoopMechanism:
 
     @property
     def closed(self) -> tuple[bool, ...]:
-        """Which loops and couplings are closed at the start."""
+        """For each loop and coupling, True if it is closed at the start."""
         return tuple(x.active for x in self.robot.constraints)
 
     @property
     def grounded(self) -> bool:
-        """Whether some loop is fixed to the ground, which takes momentum."""
+        """True if some loop is fixed to the ground, which takes momentum."""
         return any(BASE in (x.parent, x.child) for x in self.robot.loops)
 
     def rows(self, closed: tuple[bool, ...]) -> LoopRows:

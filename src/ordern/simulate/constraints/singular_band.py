@@ -54,7 +54,7 @@ class SingularBand:
     def __init__(self, run: Run) -> None:
         self.run, self.problem, self.loops = run, run.problem, run.loops
         self._inside = False
-        """Whether the last steps began in the band."""
+        """True if the last steps began in the band."""
         self._rate = np.zeros(run.problem.nv)
         """Accelerations at the end of the last step that a watcher cut, as its polynomials have them."""
         self.watchers: list[Watcher] = []
@@ -64,7 +64,7 @@ class SingularBand:
 
     @property
     def inside(self) -> bool:
-        """Whether the steps of the last chunk were in the band, at least at their start."""
+        """True if the steps of the last chunk were in the band, at least at their start."""
         return self._inside or self.problem.crossing is not None
 
     def _away(self, t: float, q: Array, v: Array) -> float:

@@ -1,4 +1,4 @@
-"""Where a run of a robot with loops may begin: where they are closed, with velocities that keep them so."""
+"""The start of a run of a robot with loops: a closed position, and velocities that keep it closed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MISFIT = 1e-6
 
 
 def assembled(robot: Robot) -> Array:
-    """The neutral position if it is closed; else the one that `assemble` finds from there."""
+    """Return the neutral position if it is closed; else the position that `assemble` finds from there."""
     q = np.asarray(robot.neutral(), float)
     if not robot.nc or np.abs(robot.loop_residual(q, t=0.0)).max() <= MISFIT:
         return q
@@ -30,7 +30,7 @@ def assembled(robot: Robot) -> Array:
 
 
 def closed_start(now: Constraints, q: Array, v: Array, given_v: bool) -> tuple[Array, Array]:
-    """The state on the manifold next to a given one; an error names the loop that is too far from closed."""
+    """Return the closed state next to a given one; raise, with the loop's name, if the given one is too far off."""
     if not now.nc:
         return q, v
     robot = now.robot

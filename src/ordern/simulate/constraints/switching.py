@@ -32,7 +32,7 @@ class Switching:
         self._noticed = [s for s in switches if s.when is not None]
         self._names = [x.name for x in run.robot.constraints]
         self._passed = 0
-        """How many of the times have passed."""
+        """The number of times that have passed."""
         self._done: set[int] = set()
         self._due: list[int] = []
         self.watchers = [self._watcher(k, s.when) for k, s in enumerate(self._noticed) if s.when is not None]

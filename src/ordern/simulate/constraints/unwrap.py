@@ -1,7 +1,7 @@
 """Coordinates of joints that close loops along a run, where angles are counted through full turns.
 
-Positions tell an angle up to full turns. A run starts with that within half a turn of the middle of the joint's limits;
-from there on, of all that a position may mean the one is taken that is next to what was before.
+A position determines an angle up to full turns. A run starts with the angle within half a turn of the middle of the
+joint's limits. From there on, each angle is the one next to the angle before.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _TURN = 2.0 * math.pi
 
 
 class Turns:
-    """The coordinates at the last state of a run, by loop; and next to which ones those of other states are."""
+    """The coordinates of joints that close loops, at the last state of a run and at the position looked at last."""
 
     def __init__(self) -> None:
         self._last: dict[str, Array] = {}
         self._near: dict[str, Array] = {}
 
     def renew(self, robot: Robot, q: Array) -> None:
-        """The run starts at this position, or goes on there with the loops of this robot."""
+        """Start at this position, or continue from it with the loops of this robot."""
         limited = _limited(robot)
         fresh = loop_positions(robot, q) if limited else np.zeros(0)
         found = {}
@@ -45,9 +45,9 @@ class Turns:
         self.back()
 
     def here(self, robot: Robot, q: Array, name: str) -> Array | None:
-        """The coordinates of a loop's joint at a position next to the last one that was asked for; None if it is open.
+        """Return the coordinates of a loop's joint at a position next to the one looked at last; None if it is open.
 
-        Events are searched along the motion, so that no two positions in sequence are half a turn apart.
+        Events are searched along the motion, so no two positions in sequence are half a turn apart.
         """
         for x in robot.loop_table.loops:
             if x.loop.name == name and name in self._near:
@@ -56,7 +56,7 @@ class Turns:
         return None
 
     def along(self, robot: Robot, q: Array) -> dict[str, Array]:
-        """The coordinates (n, k) at positions (n, nq) that follow the last state, by loop."""
+        """Return the coordinates (n, k) at positions (n, nq) that follow the last state, by loop."""
         limited = _limited(robot)
         at = nearest_coordinates(robot, q) if limited else np.zeros((len(q), 0))
         found: dict[str, Array] = {}
@@ -69,26 +69,26 @@ class Turns:
         return found
 
     def look(self, robot: Robot, q: Array) -> None:
-        """The next position that is asked for is next to the last one of these, which follow the last state."""
+        """Look at positions that follow the last state; the next one to be looked at is next to the last of them."""
         if len(q):
             self._near = {name: rows[-1] for name, rows in self.along(robot, q).items()}
 
     def go(self, along: dict[str, Array]) -> None:
-        """The run went on along these."""
+        """Continue the run at the last of these coordinates."""
         self._last = {name: rows[-1] for name, rows in along.items()}
         self.back()
 
     def back(self) -> None:
-        """The next position that is asked for is next to the last state."""
+        """Look next to the last state again."""
         self._near = dict(self._last)
 
     def state(self, robot: Robot) -> Array:
-        """For a checkpoint: of all loops, those of open ones not a number."""
+        """Return the coordinates of all loops for a checkpoint; those of open loops are NaN."""
         rows = [self._last.get(x.name, np.full(x.nq, math.nan)) for x in robot.loops]
         return np.concatenate([np.zeros(0), *rows])
 
     def restore(self, robot: Robot, state: Array) -> None:
-        """From a checkpoint."""
+        """Continue from a checkpoint."""
         start, self._last = 0, {}
         for x in robot.loops:
             mine = np.array(state[start : start + x.nq])
@@ -104,7 +104,7 @@ def _limited(robot: Robot) -> list[TracedLoop]:
 
 
 def _next_to(x: TracedLoop, at: Array, before: Array) -> Array:
-    """Coordinates with the full turns that lead them next to others."""
+    """Add full turns to coordinates, so that they are next to others."""
     found = np.array(at)
     for k in x.loop.angles:
         found[k] += _TURN * np.round((before[k] - found[k]) / _TURN)

@@ -86,7 +86,7 @@ class Problem:
         self.end = math.inf
         """The end of the current piece of smooth forces: no force is evaluated after it, not even by rounding."""
         self.evaluations = 0
-        """How many states' accelerations `acceleration` and `rates` computed."""
+        """The number of states whose accelerations `acceleration` and `rates` computed."""
         if mechanism is None:
             self.use((), kept(robot, ("tree",), lambda: Constraints(LoopRows(robot), 0)))
         else:

@@ -132,7 +132,7 @@ class Run:
         self._extra = problem.mechanism.extra(problem)
         self.log = Log(problem.nq, problem.nv, tuple(self._extra.values()))
         self.pieces: list[tuple[float, tuple[bool, ...]]] = [(0.0, problem.closed)]
-        """Which sets of constraints are closed since when."""
+        """Times, and the sets of constraints that are closed from then on."""
         self.steps = self.rejected = self.evaluations = self.next_time = self.impacts = 0
         self.wall, self._began, self._compiling = 0.0, began, compiling
         self._fresh, self._h, self._last_h = True, math.nan, math.nan

@@ -30,7 +30,7 @@ _BLOCK = 16
 """Steps that are searched at a time: no function of the user is called for times past the end of a chunk."""
 
 _LOOKS = 24
-"""How often a part of a step is halved to see whether a function that starts at zero rises first."""
+"""The number of halvings of a part of a step, to see if a function that starts at zero rises first."""
 
 SAME_MOMENT = 1e-10
 """Sign changes that are no further apart, in seconds, take place at the same moment: values of the functions have
