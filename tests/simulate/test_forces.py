@@ -123,7 +123,7 @@ class Switched:
 
 
 @pytest.mark.parametrize("method", ["rk4", "dormand-prince"])
-def test_a_force_that_jumps_is_not_felt_before(method: str) -> None:
+def test_a_force_that_jumps_does_not_act_before(method: str) -> None:
     """The last stage of the step that ends at the jump has the force before it, and so does the result there."""
     options = {"step": 0.05} if method == "rk4" else {"rtol": 1e-6}
     result = CART.simulate([0.0], tau=Switched(), until=0.2, method=method, **options)

@@ -130,7 +130,7 @@ def test_goals_with_breaks(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_robots_and_wrong_models(seed: int) -> None:
-    """Friction and springs are felt, and the model of the controller may be another than the robot."""
+    """Friction and springs act, and the model of the controller may differ from the robot."""
     robot = random_robot(seed, 4, (on.Revolute, on.Prismatic, on.Universal), passive=True, mimic=seed == 2)
     model = replace(robot, gravity=(0.5, 0.0, -5.0))
     q0 = robot.random(seed)
@@ -197,7 +197,7 @@ def test_the_force_on_a_frame_is_one_law_in_two_texts() -> None:
             T = PUMA.pose(q, TIP)
             base = T[0] @ rotations.pose(rotations.exp(scale * rng.normal(size=3)), rng.normal(size=3))
             control = co.OperationalSpace(PUMA, TIP, base, kp=rng.uniform(1, 30, 6), task=task, heaviest=1e9)
-            expected = control.task_force(0.0, q, v, bent)
+            expected = control._task_force(0.0, q, v, bent)
             goal = [[0.0] * 3 + base[:3, 3].tolist(), [0.0] * 6, [0.0] * 6, base[:3, :3].ravel().tolist()]
             gains = [control.kp.tolist(), control.kd.tolist(), [control.heaviest]]
             state = (T, PUMA.velocity(q, v, TIP, axes="world"), bent)
@@ -305,7 +305,7 @@ def test_what_compiled_code_cannot_follow_is_called() -> None:
 
 
 def test_largest_demands() -> None:
-    """Saturated controllers report what they would have needed, also if compiled code asked for it."""
+    """Saturated controllers report what they would have needed, also if compiled code computed it."""
     controller, again = limited(period=0.05), limited(period=0.05)
     result = ARM.simulate(START, tau=controller, until=0.6, dense=False)
     for k in range(13):

@@ -29,7 +29,7 @@ class Sum(Written):
     def __init__(self, *parts: Law) -> None:
         if not parts:
             raise ArgumentError("Sum takes one or more controllers")
-        self.parts = tuple(_law(p) for p in parts)
+        self.parts = tuple(_callable(p) for p in parts)
         periods = {p.period for p in self.parts if isinstance(p, Controller)} - {None}
         if len(periods) > 1:
             raise ArgumentError(f"the controllers of a Sum have different periods: {sorted(map(str, periods))}")
@@ -46,7 +46,7 @@ class Sum(Written):
         for part in self.parts:
             _start(part, robot)
 
-    def law(self, m: Any, q: Any, v: Any) -> Any:
+    def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
         return sum(m.part("Sum", part, q, v) for part in self.parts)
 
@@ -55,13 +55,13 @@ class Sampled(Written):
     """A controller, or a function of (t, q, v), called once in each period; its force holds until the next call."""
 
     def __init__(self, controller: Law, period: float) -> None:
-        self.controller, self.period = _law(controller), positive(period, "period")
+        self.controller, self.period = _callable(controller), positive(period, "period")
 
     def start(self, robot: Robot) -> None:
         """Start the controller."""
         _start(self.controller, robot)
 
-    def law(self, m: Any, q: Any, v: Any) -> Any:
+    def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
         return m.part("Sampled", self.controller, q, v)
 
@@ -90,7 +90,7 @@ class Saturated(Modelled):
         self, robot: Robot, controller: Law, limits: ArrayLike | Mapping[str, ArrayLike] | None = None
     ) -> None:
         of_robot(robot)
-        self.robot, self.controller = robot, _law(controller)
+        self.robot, self.controller = robot, _callable(controller)
         if limits is None:
             limits = np.array([x for c in robot.independent for x in c.effort_limit])
         self.limits = np.where(Drives(robot).at, freedoms(robot, limits, "limits", infinite=True), 0.0)
@@ -106,11 +106,11 @@ class Saturated(Modelled):
         _start(self.controller, robot)
         self._forget()
 
-    def law(self, m: Any, q: Any, v: Any) -> Any:
+    def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
         return m.clip(m.part("Saturated", self.controller, q, v), self.limits, self)
 
-    def note(self, t: Any, tau: Array) -> None:
+    def _note(self, t: Any, tau: Array) -> None:
         """Note the largest demands above the limits, for `report`."""
         rows = tau.reshape(-1, self.robot.nv)
         over = np.abs(rows).max(axis=0, initial=0.0)
@@ -129,7 +129,7 @@ class Saturated(Modelled):
         )
 
 
-def _law(controller: Any) -> Law:
+def _callable(controller: Any) -> Law:
     if not callable(controller):
         raise ArgumentError(f"a controller is a function of (t, q, v), not {controller!r}")
     return controller  # type: ignore[no-any-return]

@@ -61,12 +61,12 @@ class Written(Controller):
     """
 
     @abstractmethod
-    def law(self, m: Any, q: Any, v: Any) -> Any:
+    def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces, by the operations of a machine."""
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the joint forces."""
-        return np.asarray(self.law(Numbers(t), np.asarray(q, float), np.asarray(v, float)))
+        return np.asarray(self._law(Numbers(t), np.asarray(q, float), np.asarray(v, float)))
 
 
 class Modelled(Written):

@@ -45,7 +45,7 @@ class PD(Modelled):
         self.kp, self.kd = gains(robot, kp, kd, False)
         self.breaks, self.drives = self.goal.breaks, Drives(robot)
 
-    def law(self, m: Any, q: Any, v: Any) -> Any:
+    def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
         e, rate = self.goal.error(m, q, v)
         tau = self.drives.only(m, self.kp * e + self.kd * rate)
@@ -64,7 +64,7 @@ class GravityCompensation(Modelled):
         self.drives = Drives(robot)
         self.robot, self.damping, self.period = robot, freedoms(robot, damping, "damping"), sampled(period)
 
-    def law(self, m: Any, q: Any, v: Any) -> Any:
+    def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
         return self.drives.gravity(m, q) - self.drives.only(m, self.damping * v)
 
@@ -99,7 +99,7 @@ class ComputedTorque(Modelled):
         self.drives.require("ComputedTorque", self.goal(0.0).q if robot.nc else None)
         self.passive, self.smoothing = passive, smoothing
 
-    def law(self, m: Any, q: Any, v: Any) -> Any:
+    def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
         wanted = m.goal(self.goal)
         e = m.call(self.robot, "difference", q, wanted.q)
@@ -133,7 +133,7 @@ class FeedForward(Modelled):
         if not self.drives.whole:
             self._forward(Numbers(0.0))  # refuse a motion that the motors cannot cause before it begins
 
-    def law(self, m: Any, q: Any, v: Any) -> Any:
+    def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
         e, rate = self.goal.error(m, q, v)
         return self._forward(m) + self.drives.only(m, self.kp * e + self.kd * rate)

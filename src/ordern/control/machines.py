@@ -54,7 +54,7 @@ class Numbers:
 
     def task_force(self, controller: OperationalSpace, q: Array, v: Array, bent: Array) -> Array:
         """Return the force on the controlled frame, which has the acceleration `bent` without it, (..., 6)."""
-        return controller.task_force(self.t, q, v, bent)
+        return controller._task_force(self.t, q, v, bent)
 
     def pull(self, columns: Array, force: Array) -> Array:
         """Return the joint forces of a force on a frame, by the columns of its Jacobian."""
@@ -66,7 +66,7 @@ class Numbers:
 
     def clip(self, x: Array, limits: Array, saturated: Any) -> Array:
         """Return x within limits; the controller notes demands above them."""
-        saturated.note(self.t, x)
+        saturated._note(self.t, x)
         return np.clip(x, -limits, limits)
 
     def part(self, whole: str, part: Any, q: Array, v: Array) -> Array:
@@ -224,7 +224,7 @@ class Recorder:
         """Record another controller of the library."""
         if type(part) not in self._texts:
             raise NotRecordedError("code of the user")
-        return self._lifted(part.law(self, q, v), self.nv)
+        return self._lifted(part._law(self, q, v), self.nv)
 
     # ---- notes
 

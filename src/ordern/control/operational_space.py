@@ -87,7 +87,7 @@ class OperationalSpace(Modelled):
         own = self.poses.own
         return self.poses.world(T, self.poses.feedback(e, own(T, V), own(Td, Vd), own(Td, Ad), self.kp, self.kd))
 
-    def law(self, m: Any, q: Any, v: Any) -> Any:
+    def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
         robot, frame = self.robot, self.frame
         u = -self.null_kd * v
@@ -101,7 +101,7 @@ class OperationalSpace(Modelled):
         tau = m.call(robot, "inverse_dynamics", q, v, u) + m.pull(J, force)
         return tau if passive is None else tau - passive
 
-    def task_force(self, t: Any, q: Array, v: Array, bent: Array) -> Array:
+    def _task_force(self, t: Any, q: Array, v: Array, bent: Array) -> Array:
         """Return the force (..., 6) on the frame that has the acceleration `bent` by the motion of the null space."""
         rows, force = self.rows, np.zeros(bent.shape)
         rest = (self.wanted(t, q, v) - bent)[..., rows]

@@ -87,7 +87,7 @@ def _pieces(motion: Trajectory) -> list[Piece] | None:
             pieces.append((start, since, rate, full))
         return pieces
     if type(motion) is Segments or (type(motion) is TipTrajectory and motion.closing is None):
-        return [(t, t, 0.0, motion.powers(k)) for k, t in enumerate(motion.t[:-1].tolist())]
+        return [(t, t, 0.0, motion._powers(k)) for k, t in enumerate(motion.t[:-1].tolist())]
     if type(motion) is Sequence:
         return _in_turn(motion)
     return None

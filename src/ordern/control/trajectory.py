@@ -125,7 +125,7 @@ class Segments(Trajectory):
         dx1, ddx1 = space.coordinates(x1, v[1:], ends)
         self._coefficients = hermite(np.diff(t)[:, None], x1, v[:-1], dx1, a[:-1], ddx1)
 
-    def powers(self, k: int) -> Array:
+    def _powers(self, k: int) -> Array:
         """Return the coefficients of the positions from knot k on, from power 0 to 5 and a zero, (7, nv)."""
         c = self._coefficients[:, k]
         return np.concatenate([self.q[k][None], c, np.zeros((1, c.shape[1]))])

@@ -50,7 +50,7 @@ class Program:
 
     @property
     def checked(self) -> bool:
-        """Whether the code may find that the forces are not clear, so that they must be computed from Python."""
+        """True if the forces may be unclear to compiled code, so that Python must compute them."""
         return any(x.name == "task force" for x in self.operations)
 
     @property

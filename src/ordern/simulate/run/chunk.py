@@ -102,7 +102,7 @@ class Runner(ABC):
 
     @property
     def samples(self) -> bool:
-        """Whether compiled code computes the forces of a sampled controller, so that steps may be taken back."""
+        """True if compiled code computes the forces of a sampled controller, so that steps may be taken back."""
         return False
 
     @abstractmethod
@@ -386,7 +386,7 @@ class Compiled(Runner):
 
     @property
     def samples(self) -> bool:
-        """Whether compiled code computes the forces of a sampled controller."""
+        """True if compiled code computes the forces of a sampled controller."""
         return self._loop.law is not None and self._loop.law.period is not None
 
     @property
