@@ -155,5 +155,5 @@ def test_runs_start_from_states_that_fit(project):
 
 def test_a_run_does_not_move_a_fixed_object():
     grasp = on.grasp([(arm(7), "tool")], None, q=[np.full(7, 0.3)])
-    with pytest.raises(on.ArgumentError, match=r"fixed at the `pose` given to on.grasp"):
+    with pytest.raises(on.ArgumentError, match=r"fixed at the `pose` given to on\.grasp"):
         grasp.simulate([np.full(7, 0.3)], until=0.01, pose=(0.1, 0.0, 0.0))

@@ -77,8 +77,9 @@ class Omega:
         state = self.state
         Q = np.zeros((*state.shape, 6, 6)) if state.inertia is None else state.inertia.copy()
         h = np.zeros((*state.shape, 6)) if g is None else np.array(g)
-        rank = np.zeros(state.shape, int)
-        across, wanted, images = [], [], []
+        rank = np.full(state.shape, self.size)
+        across, wanted = [np.zeros((*state.shape, 0, 6))], [np.zeros((*state.shape, 0))]
+        images = []
         for (U, over), F, x in zip(self._eigen, state.F, r, strict=True):
             Ut = transposed(U)
             UF, Ux = Ut @ F, times(Ut, x)
@@ -86,10 +87,12 @@ class Omega:
             Q += transposed(weighted) @ flat
             h += times(transposed(weighted), Ux.reshape(*state.shape, -1))
             zero = over == 0.0
-            rank += np.sum(~zero, axis=(-2, -1))
-            images.append((U, over, zero, UF, Ux))
-            across.append((UF * zero[..., None]).reshape(*state.shape, -1, 6))
-            wanted.append((Ux * zero).reshape(*state.shape, -1))
+            singular = zero.any()
+            if singular:
+                rank -= np.sum(zero, axis=(-2, -1))
+                across.append((UF * zero[..., None]).reshape(*state.shape, -1, 6))
+                wanted.append((Ux * zero).reshape(*state.shape, -1))
+            images.append((U, over, UF, Ux, zero if singular else None))
         C, s = np.concatenate(across, axis=-2), np.concatenate(wanted, axis=-1)
         if state.inertia is None:
             alpha, mu = np.zeros_like(h), np.zeros_like(s)
@@ -97,11 +100,13 @@ class Omega:
             alpha, mu, more = _bound(Q, h, C, s, self.rcond)
             rank += more
         multipliers, at = [], 0
-        for U, over, zero, UF, Ux in images:
-            n = zero.shape[-2] * zero.shape[-1]
-            own = mu[..., at : at + n].reshape(zero.shape)
-            at += n
-            multipliers.append(times(U, over * (Ux - times(UF, alpha[..., None, :])) + zero * own))
+        for U, over, UF, Ux, stiff in images:
+            y = over * (Ux - times(UF, alpha[..., None, :]))
+            if stiff is not None:
+                n = stiff.shape[-2] * stiff.shape[-1]
+                y = y + stiff * mu[..., at : at + n].reshape(stiff.shape)
+                at += n
+            multipliers.append(times(U, y))
         return Solved(multipliers, alpha, rank, np.linalg.norm(s - times(C, alpha), axis=-1))
 
     # ---- all rows at once
