@@ -90,10 +90,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     # a test that is named runs, slow or not
     everything = config.getoption("--all") or any("::" in argument for argument in config.args)
-    left_out = [item for item in items if not runs(item)]
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        (kept if runs(item) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if runs(item)]
+        items[:] = kept
 
 
 @pytest.fixture
