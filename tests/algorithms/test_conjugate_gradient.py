@@ -76,6 +76,7 @@ def test_a_smaller_tolerance_takes_more_steps(precondition: bool) -> None:
     assert errors[-1] < 1e-6 * errors[0]
 
 
+@pytest.mark.slow
 @both
 def test_what_has_not_converged_is_finite_and_says_so(precondition: bool) -> None:
     """In the norm of M the error falls with every step, whenever one stops."""

@@ -225,6 +225,7 @@ def test_acceleration_of_the_tip_compiled(way: str) -> None:
         assert_close(found, expected, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled"])
 @pytest.mark.parametrize("method", ["fd2", "fd3", "fd4"])
 def test_joints_and_tip_of_the_same_sweeps(method: str, way: str) -> None:

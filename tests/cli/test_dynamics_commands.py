@@ -133,6 +133,7 @@ def test_a_motion_of_positions_is_differentiated(capsys: Capture) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_a_simulation_wrote_gives_its_forces_again(capsys: Capture) -> None:
     for name in ("motion.csv", "motion.npz"):
         assert main(["simulate", "pendulum.urdf", "--q0", "1", "--tau", "0.5", "--rate", "50", "--out", name]) == 0
@@ -442,6 +443,7 @@ def test_ctrl_c_keeps_what_was_computed() -> None:
     assert len(on.load_result("m.npz")) >= 1
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own() -> None:
     command = [sys.executable, "-m", "ordern", "simulate", "slider.urdf", "--q0", "-1", "--until", "0.1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HUNG, check=False)

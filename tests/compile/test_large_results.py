@@ -64,6 +64,7 @@ def test_streamed_results_are_those_of_small_batches(robot: on.Robot, dtype: str
     np.testing.assert_allclose(found[7], one, rtol=1e-3 if dtype == "float32" else 1e-12, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_streamed_results_begin_anywhere_and_touch_nothing_else(robot: on.Robot) -> None:
     q = states(robot, enough(robot, "float64"))
     expected = by_few(robot, q)

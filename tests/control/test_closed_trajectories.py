@@ -150,6 +150,7 @@ def test_a_frame_on_a_line(name: str) -> None:
     assert trajectory.check(samples=50) == ()
 
 
+@pytest.mark.slow
 def test_tips_error_covers_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """An elbow that is off between the knots does not move the platform, which has its own joint: the loop tells."""
 

@@ -40,7 +40,7 @@ def legged() -> on.Robot:
     return on.load(ROBOTS / "solo_description/robots/solo12.urdf", floating=True)
 
 
-LARGE = ("delta-robot", "stewart-platform")
+LARGE = ("delta-robot", "spatial-slider-crank", "stewart-platform")
 """Those that take seconds to compile."""
 
 
@@ -87,6 +87,7 @@ def test_a_frame_of_a_mechanism(name: str) -> None:
     assert_close(robot.acceleration(q, v, a, frame, axes="world")[rows], control.wanted(0.0, q, v)[rows], 10 * MOTORS)
 
 
+@pytest.mark.slow
 def test_the_null_space_of_a_mechanism() -> None:
     """Of all accelerations that move the frame so, it has the one nearest to the posture's in kinetic energy."""
     robot, (q0, q1) = on.load("stewart-platform"), ends("stewart-platform")

@@ -26,7 +26,7 @@ def ask(grasp: on.Grasp, s: Any, **changed: Any) -> Any:
     return grasp.forward_dynamics(q, v, np.zeros(grasp.nv), **given, check=check)
 
 
-SLOW = ("mixed", "few")
+SLOW = ("mixed", "few", "few-fixed")
 """Arms that take long to compile."""
 
 

@@ -24,7 +24,10 @@ KNOWN = {  # freedoms, rank, constraints: Gruebler's count, or the classical exc
 }
 
 
-@pytest.mark.parametrize("name", KNOWN)
+LARGE = ("stewart-platform", "delta-robot")
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.slow] * (x in LARGE)) for x in KNOWN])
 def test_counts(name):
     robot = on.load(name)
     q = np.asarray(robots.positions(name)["assembled"], float)

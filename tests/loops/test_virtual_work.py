@@ -98,6 +98,7 @@ def test_rods_without_thickness_borrow_inertia() -> None:
     assert_close(found.joint_wrenches, expected.joint_wrenches, INVERSION)
 
 
+@pytest.mark.slow
 def test_in_every_way_of_running() -> None:
     robot, q = closed_robot(5, 5, ("universal",))
     v, tau = motion_state(robot, q, 0)

@@ -92,6 +92,7 @@ def test_a_robot_can_be_called_while_its_cycle_is_collected(kind: str) -> None:
     assert len(answers) == 1 and np.array_equal(answers[0], expected)
 
 
+@pytest.mark.slow
 def test_a_robot_that_comes_back_to_life_still_works() -> None:
     pool: list[on.Robot] = []
     robot, q, expected = asked("puma560")
@@ -176,6 +177,7 @@ assert np.array_equal(answers[0], robot.forward_dynamics(q, q, tau=q))  # by the
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allocator", [POISONED, {"PYTHONMALLOC": "debug"}], ids=["poisoned", "debug"])
 @pytest.mark.parametrize("kept", ["", "on.kept = robot", "import sys; sys.kept = robot.forward_dynamics; del robot"])
 def test_a_program_ends_well_with_freed_memory_poisoned(allocator: dict[str, str], kept: str) -> None:

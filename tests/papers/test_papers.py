@@ -71,6 +71,7 @@ def test_order_n_pays_from_some_length_on() -> None:
     assert costs.crossover("articulated-body", "composite-body") in range(5, 14)
 
 
+@pytest.mark.slow
 def test_link_coordinates_take_fewer_operations_but_for_large_mass_matrices() -> None:
     """Featherstone and Orin, secs. 3.1 to 3.3: composite bodies run faster in link coordinates "unless n is large"."""
     for question, link, absolute in times.COORDINATES:

@@ -147,6 +147,7 @@ def test_chain_of_four_bars_passes_its_singular_position(n: int) -> None:
     assert result.report.energy_drift < tol.LOOP_SINGULAR
 
 
+@pytest.mark.slow
 def test_start_at_a_singular_position_is_finite_and_told() -> None:
     robot = on.load("four-bar-chain-1")
     result = robot.simulate(four_bar_chain.assembled_position(1, 0.0), until=0.1)

@@ -43,7 +43,9 @@ FLOATING = floating()
 FLOATING_V = np.array([0.5, -0.3, 0.8, 0.2, 0.1, -0.4, 1.0, -0.8, 0.6, -1.5])
 
 
-@pytest.mark.parametrize(("name", "seconds"), [("stanford-arm", 1.0), ("planar-3r", 10.0)])
+@pytest.mark.parametrize(
+    ("name", "seconds"), [pytest.param("stanford-arm", 1.0, marks=pytest.mark.slow), ("planar-3r", 10.0)]
+)
 def test_energy_of_a_free_fall_at_default_settings(name: str, seconds: float) -> None:
     """The figures that the project has set itself."""
     result = on.load(name).simulate(robots.positions(name)["initial"], until=seconds)
