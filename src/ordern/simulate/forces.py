@@ -22,6 +22,7 @@ from .exchange import read_only
 from .integrators.integrator import StepFailedError
 from .run.endings import Ending
 from .run.fingerprint import fingerprint
+from .run.saved import Saved
 
 if TYPE_CHECKING:
     from ..compile.timeloops.law_program import Law
@@ -102,7 +103,7 @@ class Table:
         return piece < 0 or self.hold or piece >= len(self.t) - 1
 
 
-class Applied:
+class Applied(Saved):
     """Joint forces of the drives. This class is for robots without drives; its subclasses are for all other forces."""
 
     kind = "none"
@@ -132,13 +133,6 @@ class Applied:
     def key(self) -> str:
         """Identify the forces in a checkpoint."""
         return self.kind
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the state that the current piece depends on beside the time."""
-        return {}
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from what `state` returned."""
 
     def law(self) -> Law | None:
         """Return the control law, if compiled code can compute it."""
@@ -253,6 +247,7 @@ class Sampled(Function):
     """A controller that is called once at each multiple of its period; its force holds until the next one."""
 
     kind = "sampled"
+    saved = ("_held", "_sample")
 
     def __init__(self, robot: Robot, function: TimeFunction, period: float) -> None:
         super().__init__(robot, function)
@@ -286,14 +281,6 @@ class Sampled(Function):
     def key(self) -> str:
         """Identify the controller by its period, its code and its data."""
         return f"sampled {self.period!r} {fingerprint(self.function)}"
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the held force, and the number of its sample."""
-        return {"held": self._held, "sample": np.array(self._sample)}
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Hold the same force."""
-        self._held, self._sample = np.array(state["held"]), int(state["sample"])
 
     def return_to(self, t: float, tau: Array) -> None:
         """Hold the force of the last sample by this time."""

@@ -193,7 +193,7 @@ def complementary(A: Array, b: Array) -> Array:
 
 
 class Excess(Saved):
-    """How far each coordinate went beyond its limits, over all steps."""
+    """The excess of each coordinate over its limits, over all steps."""
 
     saved = ("first", "worst", "when")
 

@@ -26,7 +26,7 @@ from ...loops.dynamics import BAUMGARTE
 from ...records import dataclass
 from .numpy_machine import turns_velocities
 from .rk_step import Point, attempt, dense_coefficients, finish, fixed_step
-from .step_control import GROWTH, NEARLY, combined_error, step_factor
+from .step_control import GROWTH, NEARLY, REMAINDER, combined_error, step_factor
 from .tableaus import Tableau, tableau
 
 if TYPE_CHECKING:
@@ -411,7 +411,7 @@ def texts(method: Tableau) -> Any:
         point=Point,
         evaluations=(method.stages - 1 + end, 1 - end, len(method.extra_c)),
         growth=GROWTH,
-        nearly=NEARLY if method.adaptive else 1.0 + 1e-6,
+        nearly=NEARLY if method.adaptive else REMAINDER,
     )
 
 

@@ -22,6 +22,7 @@ from ..integrators.native import MOST_HELD, Closing, Native
 from ..integrators.rk_step import Point
 from .endings import Ending
 from .problem import Problem
+from .saved import Saved
 
 if TYPE_CHECKING:
     from ...compile.timeloops.law_program import Law
@@ -74,8 +75,8 @@ class Chunk:
         return replace(self, **{name: getattr(self, name)[:k] for name in names}, failure=None)
 
 
-class Runner(ABC):
-    """Takes several steps at a time."""
+class Runner(ABC, Saved):
+    """Takes several steps at a time. Its state is everything that the next step depends on."""
 
     native = False
 
@@ -104,14 +105,6 @@ class Runner(ABC):
     def samples(self) -> bool:
         """True if compiled code computes the forces of a sampled controller, so that steps may be taken back."""
         return False
-
-    @abstractmethod
-    def state(self) -> dict[str, NDArray[Any]]:
-        """All that the next step depends on."""
-
-    @abstractmethod
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from there."""
 
 
 class Stepwise(Runner):
@@ -219,6 +212,7 @@ class Compiled(Runner):
     """Machine code that takes all steps between two breaks of the forces by itself."""
 
     native = True
+    saved = ("_t", "_h", "_q", "_v", "_new")
 
     def __init__(
         self,
@@ -413,15 +407,6 @@ class Compiled(Runner):
             values.append(np.concatenate([q[part], v[part], work], axis=1))
             rates.append(np.concatenate([speeds[part], a, power[:, None], taken[part, None]], axis=1))
         return hermite(np.diff(t), values[0], rates[0], values[1], rates[1])
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Time, state and step size."""
-        return {"t": np.array(self._t), "h": np.array(self._h), "q": self._q, "v": self._v, "new": np.array(self._new)}
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from there."""
-        self._t, self._h, self._new = float(state["t"]), float(state["h"]), int(state["new"])
-        self._q, self._v = np.array(state["q"]), np.array(state["v"])
 
 
 class _Samples:

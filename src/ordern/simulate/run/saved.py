@@ -13,7 +13,7 @@ __all__ = ["Saved"]
 class Saved:
     """An object whose state is the values of some attributes."""
 
-    saved: ClassVar[tuple[str, ...]]
+    saved: ClassVar[tuple[str, ...]] = ()
     """The names of these attributes: numbers, and arrays."""
 
     def state(self) -> dict[str, NDArray[Any]]:
