@@ -20,7 +20,8 @@ PLAIN = random_robot(5, 5, (on.Revolute,))
 
 @pytest.fixture(autouse=True)
 def known() -> Iterator[None]:
-    """Nothing of what is declared here stays."""
+    """Remove the methods that a test declares."""
+    registry.import_all()  # else methods that are imported during a test would be removed, too
     before = dict(registry._ALGORITHMS)
     yield
     registry._ALGORITHMS.clear()
