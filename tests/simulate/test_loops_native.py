@@ -125,3 +125,19 @@ def test_a_checkpoint_continues_bit_for_bit(tmp_path: Path) -> None:
     for name in ("t", "q", "v", "a"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
     assert_close(again.report.loops.projected, whole.report.loops.projected, ROUNDING)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [2, 4, 6])
+def test_a_checkpoint_beyond_a_singular_position(tmp_path: Path, steps: int) -> None:
+    """From there on, roundings are those of other code; a run that is continued knows."""
+    robot, path, way = on.load("four-bar-chain-1"), tmp_path / "run.ckpt", np.array([1.0, -1.0, 1.0])
+    given = {"q0": -0.1 * way, "v0": 4.0 * way, "until": 0.3}
+    whole = robot.simulate(**given)
+    assert whole.report.loops is not None and whole.report.loops.singular
+    assert whole.report.steps > steps
+    with pytest.warns(on.SimulationWarning, match="max_steps"):
+        robot.simulate(**given, max_steps=steps, checkpoint=path)
+    again = robot.simulate(**given, checkpoint=path)
+    for name in ("t", "q", "v", "a"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))

@@ -502,6 +502,7 @@ class Run:
             "times": np.array([t for t, _ in self.pieces]),
             "closed": np.array([closed for _, closed in self.pieces], bool).reshape(len(self.pieces), -1),
             "rank": np.array(self.problem.usual.rank),
+            "sparing": np.array(self.problem.sparing),
         }
         if self.problem.crossing is not None:
             crossing = self.problem.crossing
@@ -533,6 +534,8 @@ class Run:
         self.pieces = [(t, tuple(map(bool, closed))) for t, closed in pieces]
         if problem.constrained:
             problem.close(self.pieces[-1][1], int(state["rank"]))
+            if not state["sparing"]:
+                problem.solve_compiled()
         if "crossing" in state:
             problem.cross(int(state["crossing"][0]), state["crossing"][1:], state["entrance"])
         self.balance.robot = problem.now.robot
