@@ -301,6 +301,32 @@ def test_random_starts_are_the_same_again_and_within_limits(capsys: Capture) -> 
     assert np.array_equal(a, b) and len(np.unique(a[:, 0])) == 32 and (np.abs(a[:, 0]) <= 2).all()
 
 
+def test_trajectories_bounce_off_limits(capsys: Capture) -> None:
+    arguments = [
+        "rollout",
+        "slider.urdf",
+        "--batch",
+        "2",
+        "--steps",
+        "1500",
+        "--limits",
+        "bounce",
+        "--restitution",
+        "0.5",
+    ]
+    assert main([*arguments, "--out", "r.npz"]) == 0
+    q, v = np.load("r.npz")["q"][0, :, 0], np.load("r.npz")["v"][0, :, 0]
+    assert q.min() == -2.0 and v.max() == pytest.approx(0.5 * np.sqrt(2 * G * 2.0), rel=0.01)
+    capsys.readouterr()
+
+
+def test_trajectories_keep_loops_closed_by_projection(capsys: Capture) -> None:
+    arguments = ["rollout", "four-bar", "--batch", "2", "--steps", "100", "--drift", "project", "--out", "r.npz"]
+    assert main(arguments) == 0
+    assert np.abs(on.load("four-bar").loop_residual(np.load("r.npz")["q"])).max() < 1e-11
+    capsys.readouterr()
+
+
 def test_single_precision(capsys: Capture) -> None:
     assert main(["rollout", "slider.urdf", "--batch", "4", "--steps", "4", "--float32", "--out", "r.npz"]) == 0
     assert "float32" in capsys.readouterr().out and np.load("r.npz")["q"].dtype == np.float32

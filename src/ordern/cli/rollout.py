@@ -31,6 +31,8 @@ __all__ = ["arguments", "run"]
 _PIECE = 0.3
 """Seconds between two looks at the progress bar."""
 _MOST = 20
+_OPTIONS = ("method", "dynamics", "drift", "limits", "restitution", "threads")
+"""The options that `robot.rollout` takes as they are."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +46,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tau", metavar=LIST, help="constant joint forces; zero unless given")
     parser.add_argument("--method", default="semi-implicit-euler", help="integrator; semi-implicit-euler unless given")
     parser.add_argument("--dynamics", help="method of forward dynamics; articulated-body unless given")
+    parser.add_argument("--drift", default="baumgarte", choices=("baumgarte", "project"), help="how loops stay closed")
+    parser.add_argument("--limits", default="ignore", choices=("ignore", "bounce"), help="of joints")
+    parser.add_argument("--restitution", type=float, default=0.0, metavar="E", help="of joints that bounce, 0 to 1")
     parser.add_argument("--float32", action="store_true", help="compute in single precision")
     parser.add_argument("--threads", type=count, metavar="N", help="threads; as many as cores unless given")
     parser.add_argument("--every", type=count, metavar="N", help="keep every N-th state in --out; all unless given")
@@ -104,7 +109,7 @@ def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
             q0 = robot.assemble(q0).q
             v0 = robot.project_velocity(q0, v0)
     every = _every(args)
-    options: dict[str, Any] = {"method": args.method, "dynamics": args.dynamics, "threads": args.threads}
+    options = {name: getattr(args, name) for name in _OPTIONS}
 
     def roll(first: int, end: int, steps: int, every: int) -> Rollout:
         return robot.rollout(q0[first:end], v0[first:end], tau, steps, args.dt, every=every, **options)
