@@ -112,3 +112,34 @@ def test_shapes(kind: str) -> None:
     shape = core_shape(ROBOT, kind)
     assert core_size(ROBOT, kind) == int(np.prod(shape))
     assert PORT_KINDS[kind].meaning
+
+
+def test_the_cache_tells_kinds_and_questions_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same names and the same text, but other rows and other ports."""
+    from ordern.compile.pipeline import request_key
+
+    def key() -> object:
+        return request_key(on.Kernel(ROBOT, "own question", "own", way="unrolled").request, "float64", None)
+
+    def declare(*inputs: Port) -> None:
+        question("own question", inputs, "scalar", "own")
+        on.algorithm("own question", "own", couplings=True)(first_gain)
+
+    declare(Port("q", "q"), Port("g", "gains"))
+    keys = [key()]
+    monkeypatch.setitem(PORT_KINDS, "gains", PortKind((3, "v"), "three numbers for each freedom"))
+    keys.append(key())
+    monkeypatch.setitem(PORT_KINDS, "gains", PortKind((3, "v"), "three numbers", value=doubled))
+    keys.append(key())
+    declare(Port("q", "q"), Port("g", "slopes"))
+    keys.append(key())
+    assert None not in keys
+    assert len({repr(k) for k in keys}) == len(keys)
+
+
+def first_gain(tree: Tree, q: Any, g: Any) -> Any:
+    return g[tree.base][0]
+
+
+def doubled(numbers: tuple[Any, ...]) -> Any:
+    return Freedoms(2.0 * x for x in numbers)

@@ -15,7 +15,7 @@ from .emit.target import host
 from .run import cache
 from .run.loaded import Machine
 from .run.numpy_api import HEAD
-from .run.own_code import is_ours, own_code, own_joints
+from .run.own_code import is_ours, own_code, own_joints, own_rows
 from .trace.layout import Layout, Operand
 
 __all__ = [
@@ -127,11 +127,11 @@ def cached_code(key: list[Any] | None, about: dict[str, Any], compiled: Callable
 
 
 def machine_key(dtype: str, lanes: int | None) -> list[Any] | None:
-    """Return everything that all code depends on; None if the sources of the library cannot be seen."""
-    h, sources = host(), cache.source_digest()
-    if sources is None:
+    """Return everything that all code depends on; None if it cannot be known."""
+    h, sources, rows = host(), cache.source_digest(), own_rows()
+    if sources is None or rows is None:
         return None
-    return [[dtype, lanes], [h.triple, h.cpu, h.features, h.vector_bits, h.llvm], HEAD, sources]
+    return [[dtype, lanes], [h.triple, h.cpu, h.features, h.vector_bits, h.llvm], HEAD, sources, rows]
 
 
 def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | None:
@@ -141,14 +141,15 @@ def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | 
     text = "" if is_ours(algorithm.function) else own_code(algorithm.function)
     if machine is None or joints is None or text is None:
         return None
+    asked = request.question
     options = [
         (name, (value.body, value.placement) if isinstance(value, Frame) else value) for name, value in request.options
     ]
     return [
         request.model.digest,
         request.model.snap,
-        request.model.loop_digest if request.question.loops else "",
-        request.question.name,
+        request.model.loop_digest if asked.loops else "",
+        [asked.name, [(p.name, p.kind, p.optional) for p in asked.inputs], asked.output],
         algorithm.name,
         [text, joints, algorithm.sweeps, algorithm.regroup] if text or joints else "",
         sorted(request.present),

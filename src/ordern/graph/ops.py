@@ -17,7 +17,7 @@ from typing import Any
 from ..records import dataclass
 from . import elementary, scalars
 
-__all__ = ["OPS", "Op", "Scalar"]
+__all__ = ["OPS", "OUR_OPS", "Op", "Scalar"]
 
 Scalar = Any
 """A float, a NumPy array, a longdouble, an mpmath number or a graph node."""
@@ -169,4 +169,6 @@ _ROWS = (
     Op("where_less", 4, scalars.where_less, _where_less, lambda e, *x: e.select_less(*x), _where_less_partials),
 )
 OPS = {op.name: op for op in _ROWS}
+OUR_OPS = dict(OPS)
+"""The rows of the library, as they are declared here: others enter the keys of the cache."""
 """All operations by name. The columns are the fields of `Op`."""

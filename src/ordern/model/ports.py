@@ -18,7 +18,18 @@ from ..records import dataclass
 from ..spatial import Force, Freedoms, Motion, Pose, leaves
 from .model import Model
 
-__all__ = ["AXES", "PORT_KINDS", "Axis", "PortKind", "check_block", "core_shape", "core_size", "result_scalars"]
+__all__ = [
+    "AXES",
+    "OUR_AXES",
+    "OUR_KINDS",
+    "PORT_KINDS",
+    "Axis",
+    "PortKind",
+    "check_block",
+    "core_shape",
+    "core_size",
+    "result_scalars",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,8 @@ PORT_KINDS = {
     "loop_v": PortKind(("loop_v",), "freedoms of the joints that close loops"),
     "closed": PortKind(("closed",), "accelerations, multipliers, and the smallest relative pivot"),
 }
+OUR_KINDS, OUR_AXES = dict(PORT_KINDS), dict(AXES)
+"""The rows of the library, as they are declared here: others enter the keys of the cache."""
 
 
 def core_shape(model: Model, kind: str) -> tuple[int, ...]:

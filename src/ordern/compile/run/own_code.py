@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import numpy as np
 
+from ...graph.ops import OPS, OUR_OPS
 from ...joints import Closure
+from ...model.ports import AXES, OUR_AXES, OUR_KINDS, PORT_KINDS
 
 if TYPE_CHECKING:
     from ...model import Model
 
-__all__ = ["is_ours", "own_code", "own_joints"]
+__all__ = ["is_ours", "own_code", "own_joints", "own_rows"]
 
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), type(Ellipsis)})
 _STATELESS = frozenset({object, ABC, Generic, Protocol})
@@ -69,6 +71,13 @@ def own_joints(model: Model) -> str | None:
     joints = (*(kind.joint for kind in model.tables.kinds), *(loop.type for loop in model.loops))
     own = [joint for joint in joints if not _all_ours(joint)]
     return own_code(*own) if own else ""
+
+
+def own_rows() -> str | None:
+    """Return a digest of rows of tables that are not the library's: empty without any, None if it cannot be known."""
+    tables: tuple[tuple[Any, Any], ...] = ((PORT_KINDS, OUR_KINDS), (AXES, OUR_AXES), (OPS, OUR_OPS))
+    own = [[name, row] for table, ours in tables for name, row in table.items() if ours.get(name) is not row]
+    return own_code(own) if own else ""
 
 
 def _all_ours(x: Any) -> bool:
