@@ -13,8 +13,9 @@ import numpy as np
 
 from ..arguments import Array
 from ..errors import ArgumentError, LoopError
+from ..loops.kernels import require_closed
 from .arguments import freedom_name
-from .closing import Closing, closings, require_closed_point
+from .closing import Closing, closings
 from .trajectory import Motion, Trajectory
 
 __all__ = ["Closed", "closed"]
@@ -46,7 +47,7 @@ def closed(tree: Trajectory, times: Sequence[float], points: Sequence[Array], na
     if not robot.nc:
         return tree
     for t, q, name in zip(times, points, names, strict=True):
-        require_closed_point(robot, q, t, name)
+        require_closed(robot, name, q, t if robot.loop_table.timed else None)
     at, q = np.array(times, float), np.stack([*points])
     far = np.abs(np.diff(q, axis=0)).sum(axis=0)
     way = np.zeros(robot.nv)

@@ -27,13 +27,13 @@ from .trajectory import Motion
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Closing", "closings", "loop_functions", "require_closed_point", "require_kept"]
+__all__ = ["Closing", "closings", "loop_functions", "require_kept"]
 
 _ROUNDS = 12
 _CLOSED, _ENOUGH = 1e-13, 1e-10
 """Residuals, in rad and m, at which Newton's method stops, and below which a loop counts as closed."""
 _OPEN = 1e-6
-"""The largest residual of given positions, which may be written with few digits."""
+"""The largest part of its terms by which a given velocity or acceleration may open loops."""
 _LEADS = 1e-3
 """A joint leads if it moves by at least this in a motion of length one that the earlier leaders do not determine."""
 _SINGULAR = 1e-7
@@ -43,7 +43,7 @@ _SINGULAR = 1e-7
 def loop_functions(robot: Robot) -> Callable[..., Array]:
     """Return a function that evaluates the loop equations by name; it passes the time on only if loops depend on it."""
     evaluate = asking(robot)
-    if any(x.type.timed for x in robot.loop_table.loops):
+    if robot.loop_table.timed:
         return evaluate
 
     def without_time(question: str, *arguments: Any, t: Any = None) -> Array:
@@ -182,16 +182,6 @@ def _leaders(robot: Robot, N: Array, weight: Array) -> Array | None:
             Q = np.concatenate([Q, np.linalg.qr(rest[best].T)[0].T])
             del left[best]
     return leads if len(Q) == N.shape[1] else None
-
-
-def require_closed_point(robot: Robot, q: Array, t: float, what: str) -> None:
-    """Raise unless a given position is closed, up to the digits that users write."""
-    name, off = worst_loop(robot, loop_functions(robot)("loop_residual", q[None], t=np.array([t])))
-    if not off <= _OPEN:
-        raise LoopError(
-            f"{what}: loop {name!r} of {robot.name!r} is open by {off:.3g} (rad, m) there; robot.assemble({what}).q is "
-            "a closed position near it"
-        )
 
 
 def require_kept(robot: Robot, what: str, q: Array, v: Array, a: Array | None, t: float) -> None:

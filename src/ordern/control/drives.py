@@ -40,7 +40,7 @@ class Drives:
         self.whole = self.everywhere and not self.looped
         """Whether every joint has a motor, and no loop binds them."""
         self.passive_loops = any(x.active and x.is_passive for x in robot.loops)
-        self.timed = any(x.type.timed for x in robot.loop_table.loops)
+        self.timed = robot.loop_table.timed
         self.ask = loop_functions(robot)
         self.held = self._floating()
 

@@ -1,13 +1,12 @@
 """Inverse kinematics: positions in which frames have given poses.
 
 The residual of a frame is (rotation vector to the target, displacement to the target in its axes), times weights. The
-Levenberg-Marquardt method minimises its squares on the configuration manifold: the step is
+Levenberg-Marquardt method minimises its squares (`ordern.loops.least_squares`): the step is
 
     x = J^T (J J^T + mu)^-1 r,    q <- integrate(q, x),
 
 with J restricted to the joints that can move: a joint at a limit that the step would exceed is left out, and a step
-ends at the limits. mu is adapted to how well the linear model predicted the gain (Nielsen's rule). All targets of a
-batch take their steps together; converged targets leave the batch.
+ends at the limits.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from numpy.typing import ArrayLike
 from ..arguments import Array, array, positive
 from ..errors import ArgumentError
 from ..joints import Revolute
+from ..loops.least_squares import JointLimits, LeastSquares, Search
 from ..model import Frame
 from ..records import dataclass
 from .arguments import limits
-from .spaces import Configurations
 from .targets import Targets, targets
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Reach", "inverse_kinematics"]
 
-_STALLED = 1e-13
-"""The search for a target ends when a step gains less than this part of the squared residual."""
 _TURN = 2.0 * np.pi
 _FLAT = 1e-5
 """A position is singular for a residual if the free joints change less than this part of it."""
@@ -80,15 +77,6 @@ _TEXTS = {
 }
 
 
-@dataclass
-class _State:
-    """The positions of the batch, and their progress."""
-
-    q: Array
-    steps: Array
-    done: Array
-
-
 def inverse_kinematics(
     robot: Robot,
     pose: ArrayLike | Mapping[str, ArrayLike],
@@ -113,21 +101,16 @@ def inverse_kinematics(
         raise ArgumentError(f"steps must be 1 or more and restarts 0 or more, not {steps!r} and {restarts!r}")
     n = len(goal)
     q = np.broadcast_to(start, (*goal.shape, robot.nq)).reshape(n, robot.nq).copy()
-    state = solver.solve(solver.within(q), steps)
+    found = solver.solve(q, steps)
     generator = np.random.default_rng(rng)
-    for k in range(restarts):
-        rest = np.flatnonzero(~state.done)
-        if not rest.size:
-            break
-        part = solver.of(rest)
-        again = part.restarted(robot.random(generator, len(rest)), steps, through=bool(k % 2))
-        old, new = (np.linalg.norm(part.goal.residuals(x), axis=1) for x in (state.q[rest], again.q))
-        better = again.done | (new < old)
-        state.q[rest[better]], state.done[rest] = again.q[better], again.done
-        state.steps[rest] += again.steps
+
+    def again(part: _Solver, which: Array, k: int) -> Search:
+        return part.restarted(robot.random(generator, len(which)), steps, through=bool(k % 2))
+
+    solver.retry(found, restarts, again)
     if null is not None:
-        prefer(solver, state, array(null, (..., robot.nq), "null"), steps)
-    return _report(solver, state)
+        prefer(solver, found, array(null, (..., robot.nq), "null"), steps)
+    return _report(solver, found)
 
 
 def _middle(robot: Robot) -> Array:
@@ -142,14 +125,16 @@ def _middle(robot: Robot) -> Array:
     return np.asarray(np.where(edge, 0.5 * (lo + hi), q))
 
 
-class _Solver:
-    """Levenberg-Marquardt for a batch of targets."""
+class _Solver(LeastSquares):
+    """Least squares of the residuals of a batch of targets."""
+
+    stalled, smallest, shrinks = 1e-13, 1e-14, 1e-2
 
     def __init__(self, goal: Targets, tolerance: float, damping: float, bounded: bool) -> None:
         self.goal, self.robot = goal, goal.robot
         self.tolerance, self.damping, self.bounded = tolerance, damping, bounded
         self.lower, self.upper = limits(goal.robot)
-        self.flat_q, self.flat_v = _flat(goal.robot)
+        self.limits = JointLimits(goal.robot, self.lower, self.upper, bounded)
         for c in goal.robot.independent if bounded else ():
             lower, upper = self.lower[c.q], self.upper[c.q]
             if (lower > upper).any():
@@ -161,34 +146,27 @@ class _Solver:
         part.goal = self.goal.of(which)
         return part
 
-    def within(self, q: Array) -> Array:
-        """Return positions clipped to the limits."""
-        if self.bounded:
-            q = q.copy()
-            q[:, self.flat_q] = np.clip(q[:, self.flat_q], self.lower[self.flat_q], self.upper[self.flat_q])
-        return q
+    def residuals(self, q: Array) -> Array:
+        """Return the residuals of all targets and loops, (n, m)."""
+        return self.goal.residuals(q)
 
-    def held(self, q: Array, pushed: Array) -> Array:
-        """Return (n, nv) which joints are at a limit that a step `pushed` would exceed."""
-        held = np.zeros(pushed.shape, bool)
-        if self.bounded:
-            at, way = q[:, self.flat_q], pushed[:, self.flat_v]
-            low, high = at <= self.lower[self.flat_q], at >= self.upper[self.flat_q]
-            held[:, self.flat_v] = (low & (way < 0.0)) | (high & (way > 0.0))
-        return held
-
-    def reached(self, r: Array) -> Array:
-        """Return whether residuals are within the tolerance."""
+    def solved(self, r: Array) -> Array:
+        """Return which residuals are within the tolerance, (n,)."""
         return np.asarray(np.linalg.norm(r, axis=1) <= self.tolerance)
 
-    def step(self, q: Array, r: Array, J: Array, mu: Array) -> tuple[Array, Array]:
-        """Return the damped least-squares step, and the gain in r . r / 2 that the linear model predicts.
+    def hopeless(self, better: Array, gained: Array, tired: Array, mu: Array) -> Array:
+        """Return which searches end, (n,): the first stalled step ends one."""
+        return (better & ~gained) | (mu > 1e12)
+
+    def step(self, q: Array, r: Array, mu: Array) -> tuple[Array, Array]:
+        """Return the damped steps (n, nv), and the squares (n,) that the linear model predicts after them.
 
         Joints that the step would push beyond their limits are left out, and the rest is solved again.
         """
-        held = self.held(q, -(J.swapaxes(1, 2) @ r[..., None])[..., 0])
+        J = self.goal.derivatives(q)
+        held = self.limits.stopped(q, -(J.swapaxes(1, 2) @ r[..., None])[..., 0])
         size = np.maximum((J * J).sum(axis=(1, 2)), 1e-12)
-        eye = (np.maximum(mu, 1e-14) * size)[:, None, None] * np.eye(r.shape[1])
+        eye = (np.maximum(mu, self.smallest) * size)[:, None, None] * np.eye(r.shape[1])
 
         def damped(free: Array) -> Array:
             Jf = J * free[:, None, :]
@@ -196,31 +174,30 @@ class _Solver:
             return np.asarray(-(Jf.swapaxes(1, 2) @ np.linalg.solve(A, r[..., None]))[..., 0])
 
         x = self.within_stops(q, held, damped)
-        linear = r + (J @ x[..., None])[..., 0]
-        return x, 0.5 * ((r * r).sum(axis=1) - (linear * linear).sum(axis=1))
+        return x, self.squares(r + (J @ x[..., None])[..., 0])
 
     def within_stops(self, q: Array, held: Array, step: Callable[[Array], Array]) -> Array:
         """Return a step of the free joints; joints that it would push beyond a limit are held."""
         for _ in range(3):
             x = step(~held)
-            more = self.held(q, x) & ~held
+            more = self.limits.stopped(q, x) & ~held
             if not more.any():
                 break
             held = held | more
         return x
 
-    def restarted(self, q: Array, steps: int, through: bool) -> _State:
+    def restarted(self, q: Array, steps: int, through: bool) -> Search:
         """Solve from other positions; with `through`, first without limits, and from there within them.
 
         Limits cut the space into regions, some of which are small and seldom hit by chance. A search without limits
         ends in other regions.
         """
         if not (through and self.bounded):
-            return self.solve(self.within(q), steps)
+            return self.solve(q, steps)
         unbounded = copy(self)
-        unbounded.bounded = False
+        unbounded.limits = JointLimits(self.robot, self.lower, self.upper, False)
         free = unbounded.solve(q, steps)
-        found = self.solve(self.within(self.turned(free.q)), steps)
+        found = self.solve(self.turned(free.q), steps)
         found.steps += free.steps
         return found
 
@@ -235,65 +212,27 @@ class _Solver:
                 q[:, c.q_start] = np.where(inside, x + _TURN * turns, x)
         return q
 
-    def solve(self, q: Array, steps: int) -> _State:
-        """Solve from positions q, with at most `steps` steps for each target."""
-        n = len(q)
-        state = _State(q.copy(), np.zeros(n, int), np.zeros(n, bool))
-        on, goal, r = np.arange(n), self.goal, self.goal.residuals(q)
-        mu, grow, stuck = np.full(n, self.damping), np.full(n, 2.0), np.zeros(n, bool)
-        for k in range(steps + 1):
-            state.q[on], state.done[on] = q, self.reached(r)
-            stay = ~(state.done[on] | stuck)
-            if not stay.all():
-                goal = goal.of(stay)
-                on, q, r, mu, grow = (y[stay] for y in (on, q, r, mu, grow))
-            if not on.size or k == steps:
-                break
-            x, expected = self.step(q, r, goal.derivatives(q), mu)
-            trial = self.within(self.robot.integrate(q, x))
-            r1 = goal.residuals(trial)
-            before, after = 0.5 * (r * r).sum(axis=1), 0.5 * (r1 * r1).sum(axis=1)
-            better = after < before
-            ratio = (before - after) / np.maximum(expected, 1e-300)
-            q, r = np.where(better[:, None], trial, q), np.where(better[:, None], r1, r)
-            mu = np.where(better, mu * np.maximum(1e-2, 1.0 - (2.0 * np.clip(ratio, -1.0, 1.0) - 1.0) ** 3), mu * grow)
-            mu = np.maximum(mu, 1e-14)
-            grow = np.where(better, 2.0, 2.0 * grow)
-            state.steps[on] += 1
-            stuck = (better & (before - after <= _STALLED * before)) | (mu > 1e12)
-        return state
 
-
-def _flat(robot: Robot) -> tuple[Array, Array]:
-    """Return flags, in q and in v, of the coordinates whose rates are velocities: limits can hold only these."""
-    space, q, v = Configurations(robot), np.zeros(robot.nq, bool), np.ones(robot.nv, bool)
-    for at, _ in space.curved:
-        v[at] = False
-    for c in robot.independent:
-        q[c.q] = v[c.v] = c.type.nq == c.type.nv and v[c.v].all() and c.name not in space.unknown
-    return q, v
-
-
-def prefer(solver: _Solver, state: _State, rest: Array, steps: int) -> None:
+def prefer(solver: _Solver, found: Search, rest: Array, steps: int) -> None:
     """Move positions that reach their targets as close to `rest` as the targets allow.
 
     Each step moves along the null space of J towards rest, and then back to the target; it is kept if it is closer.
     """
-    robot, n = solver.robot, len(state.q)
+    robot, n = solver.robot, len(found.q)
     rest = np.broadcast_to(rest, (*solver.goal.shape, robot.nq)).reshape(n, robot.nq)
-    on, length = np.flatnonzero(state.done), np.ones(n)
+    on, length = np.flatnonzero(found.done), np.ones(n)
     for _ in range(steps):
         if not on.size:
             break
-        part, q = solver.of(on), state.q[on]
+        part, q = solver.of(on), found.q[on]
         desired = robot.difference(q, rest[on])
         x = _along(part, q, desired)
-        trial = part.solve(part.within(robot.integrate(q, length[on, None] * x)), 20)
+        trial = part.solve(robot.integrate(q, length[on, None] * x), 20)
         before = np.linalg.norm(desired, axis=1)
         gain = before - np.linalg.norm(robot.difference(trial.q, rest[on]), axis=1)
         better = trial.done & (gain > 0.0)
-        state.q[on[better]] = trial.q[better]
-        state.steps[on] += trial.steps + 1
+        found.q[on[better]] = trial.q[better]
+        found.steps[on] += trial.steps + 1
         length[on] = np.where(better, np.minimum(1.0, 2.0 * length[on]), 0.5 * length[on])
         still = (better & (gain > 1e-10 * before)) | (~better & (length[on] > 1e-3))
         on = on[still & (np.linalg.norm(x, axis=1) > 1e-9)]
@@ -308,28 +247,28 @@ def _along(solver: _Solver, q: Array, desired: Array) -> Array:
         x = wanted - (np.linalg.pinv(Jf, rcond=1e-10) @ (Jf @ wanted[..., None]))[..., 0]
         return np.where(free, x, 0.0)
 
-    return solver.within_stops(q, solver.held(q, desired), projected)
+    return solver.within_stops(q, solver.limits.stopped(q, desired), projected)
 
 
-def _report(solver: _Solver, state: _State) -> tuple[Array, Reach]:
+def _report(solver: _Solver, found: Search) -> tuple[Array, Reach]:
     goal, shape = solver.goal, solver.goal.shape
     if goal.robot.nc:  # the closest position with closed loops
-        state.q, _ = goal.robot.close(state.q)
-    angle, distance = goal.distances(state.q)
-    why: Array = np.full(len(state.q), "reached", dtype="<U8")
-    stops = np.zeros((len(state.q), goal.robot.nv), bool)
-    far = np.flatnonzero(~state.done)
+        found.q, _ = goal.robot.close(found.q)
+    angle, distance = goal.distances(found.q)
+    why: Array = np.full(len(found.q), "reached", dtype="<U8")
+    stops = np.zeros((len(found.q), goal.robot.nv), bool)
+    far = np.flatnonzero(~found.done)
     if far.size:
-        q, part = state.q[far], goal.of(far)
+        q, part = found.q[far], goal.of(far)
         r, J = part.residuals(q), part.derivatives(q)
         unit = r / np.linalg.norm(r, axis=1, keepdims=True)
         pull = -(J.swapaxes(1, 2) @ unit[..., None])[..., 0]
-        stops[far] = held = solver.held(q, pull)
+        stops[far] = held = solver.limits.stopped(q, pull)
         size = np.linalg.norm(J, axis=(1, 2))
         left = np.linalg.norm(np.where(held, 0.0, pull), axis=1) <= _FLAT * size
         blocked = np.linalg.norm(np.where(held, pull, 0.0), axis=1) > _FLAT * size
         why[far] = np.where(left, np.where(blocked, "limit", "singular"), "steps")
-    each = (x.reshape(shape) for x in (state.done, angle, distance, state.steps, why))
+    each = (x.reshape(shape) for x in (found.done, angle, distance, found.steps, why))
     reached, angle, distance, steps, why = each
     info = Reach(goal.robot, reached, angle, distance, steps, why, stops.reshape(*shape, goal.robot.nv))
-    return state.q.reshape(*shape, goal.robot.nq), info
+    return found.q.reshape(*shape, goal.robot.nq), info

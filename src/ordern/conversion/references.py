@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..joints import joint_placement
 from ..model import BASE, Frame, Model
+from ..model.parts import inward
 from .peers import Peer, PeerJoint, base_joints
 
 __all__ = ["offsets_of"]
@@ -66,9 +67,8 @@ def _frame(robot: Model, peer: Peer, body: int, carried: dict[int, int]) -> Fram
 
 def _pose(robot: Model, frame: Frame, q: dict[int, Array]) -> Array:
     """Return the 4x4 pose of a frame in the world, with joints at these positions or at their neutral ones."""
-    T, k = frame.placement.matrix, frame.body
-    while k != BASE:
+    at = frame.placement
+    for k in inward(robot.joints, frame.body):
         c = robot.joints[k]
-        T = c.placement.matrix @ joint_placement(c.type, q.get(k, np.array(c.type.neutral())).tolist()).matrix @ T
-        k = c.parent
-    return np.asarray(T)
+        at = c.placement @ joint_placement(c.type, q.get(k, np.array(c.type.neutral())).tolist()) @ at
+    return at.matrix

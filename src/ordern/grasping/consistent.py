@@ -21,13 +21,12 @@ from ..algorithms.closed_loop.misfit import norms
 from ..arguments import Array
 from ..errors import InconsistentStateError
 from ..loops.consistent import Check, require_consistent, tolerance_of, whose
-from ..model import BASE, Frame
 from ..model.loop_sizes import turning
+from ..model.parts import path_length
 from ..records import dataclass
 from .state import GraspState
 
 if TYPE_CHECKING:
-    from .arms import Arm
     from .mechanism import Grasp
 
 __all__ = ["ContactSizes", "contact_sizes", "require_fitting", "tolerance_for"]
@@ -53,7 +52,7 @@ class ContactSizes:
 
 def contact_sizes(grasp: Grasp) -> ContactSizes:
     """Return the sizes of a grasp's contacts."""
-    found = [_reach(a, tip) for a in grasp.arms for tip in a.tips]
+    found = [path_length(a.robot.joints, tip) for a in grasp.arms for tip in a.tips]
     reach = np.array(found) + np.linalg.norm(grasp.places, axis=-1)
     usual = float(reach.max()) or 1.0
     length = np.where(reach > 1e-6 * usual, reach, usual)
@@ -72,15 +71,6 @@ def contact_sizes(grasp: Grasp) -> ContactSizes:
     over = np.array([1.0 if turns else size for joint, size in joints for turns in turning(joint)])
     counts = np.array([a.robot.nv for a in grasp.arms], dtype=np.intp)
     return ContactSizes(length, frames, kept, arm, over, counts)
-
-
-def _reach(arm: Arm, tip: Frame) -> float:
-    """Return the length of the path along an arm from its base to a tip."""
-    total, body = float(np.linalg.norm(tip.placement.p)), tip.body
-    while body != BASE:
-        joint = arm.robot.joints[body]
-        total, body = total + float(np.linalg.norm(joint.placement.p)), joint.parent
-    return total
 
 
 def tolerance_for(check: Check, *given: object) -> float | None:

@@ -1,15 +1,14 @@
 """Close loops: find positions near given ones in which all residuals vanish.
 
-Levenberg-Marquardt on the configuration manifold, with weights w for the joints:
+Levenberg-Marquardt (`ordern.loops.least_squares`), with weights w for the joints:
 
     x = -W^-1 K^T (K W^-1 K^T + mu)^-1 r,    q <- integrate(q, x)
 
 Joints that are kept, or that are at a limit and would be pushed beyond it, are left out. The coordinate of a joint that
 closes a loop is a function of q; one that is beyond a limit, or would be after the step, adds a row to K and r that
-leads it to that limit. mu follows Nielsen's rule: it depends on how well the linear model predicted the gain, and
-vanishes near the solution, where the iteration is Newton's and each step doubles the number of digits. At positions
-where loops depend on each other, convergence is slower. No step turns a joint by more than half a radian, and full
-turns are subtracted at the end, so that the result is near the start.
+leads it to that limit. mu vanishes near the solution, where the iteration is Newton's and each step doubles the number
+of digits. At positions where loops depend on each other, convergence is slower. No step turns a joint by more than half
+a radian, and full turns are subtracted at the end, so that the result is near the start.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from numpy.typing import ArrayLike
 from ..algorithms.closed_loop.equations import flat
 from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
-from ..joints.limitable import own_rates
 from ..model import Connection
 from ..records import dataclass
 from .kernels import Array, Weights, asking, in_single, numbers, positive_weights
+from .least_squares import JointLimits, LeastSquares, Search
 from .limits import CutLimits
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ _LITTLE = 1e-6
 
 TOLERANCE = 1e-12
 """The norm of all residuals, in rad and m, below which loops count as closed."""
-_STALLED = 1e-10
-"""A step that gains less than this part of the squared residual counts as stalled."""
+_PATIENCE = 8
+"""The number of stalled steps in a row after which a search goes on; with more, it ends."""
 
 _WITHIN = 2e-12
 """The largest distance of joints that close loops beyond a limit, in rad and m: they are led next to it."""
@@ -118,28 +117,25 @@ def assemble(
     which = "or a dictionary of such by names of joints"
     heavy = positive_weights(weights, robot.nv, lambda name: robot.joint(name).v, which)
     solver = _Solver(robot, _kept(robot, keep), heavy, t, limits, tolerance)
-    x = solver.within(np.asarray(robot.project(flat(start, batch, n))))
-    found, taken, ok = solver.solve(x, steps)
+    x = solver.limits.within(np.asarray(robot.project(flat(start, batch, n))))
+    found = solver.solve(x, steps)
     generator = np.random.default_rng(rng)
     whole: Any = restarts
     if not isinstance(whole, (int, np.integer)) or restarts < 0:
         raise ArgumentError(f"assemble: restarts must be a whole number that is not below 0, not {restarts!r}")
-    for k in range(len(_NUDGES) + restarts):
-        rest = np.flatnonzero(~ok)
-        if not rest.size:
-            break
+
+    def again(part: _Solver, which: Array, k: int) -> Search:
         if k < len(_NUDGES):
-            nudge = _NUDGES[k] * generator.standard_normal((len(rest), robot.nv)) * ~solver.kept
-            again = np.asarray(robot.integrate(x[rest], nudge))
+            nudge = _NUDGES[k] * generator.standard_normal((len(which), robot.nv)) * ~solver.kept
+            start = np.asarray(robot.integrate(x[which], nudge))
         else:
-            again = np.where(solver.kept_q, x[rest], robot.random(generator, len(rest)))
-        more, count, done = solver.solve(solver.within(again), steps)
-        better = done | (solver.merit(more) < solver.merit(found[rest]))
-        found[rest[better]], ok[rest] = more[better], done
-        taken[rest] += count
-    found = solver.unturned(found, x)
-    result = _report(solver, found.reshape(*batch, robot.nq), taken.reshape(batch), ok.reshape(batch))
-    if check and not ok.all():
+            start = np.where(solver.kept_q, x[which], robot.random(generator, len(which)))
+        return part.solve(start, steps)
+
+    solver.retry(found, len(_NUDGES) + restarts, again)
+    found.q = solver.unturned(found.q, x)
+    result = _report(solver, found, batch)
+    if check and not result.ok.all():
         raise LoopError(_complaint(solver, result, x, steps, restarts))
     single = in_single(q, *((weights,) if isinstance(weights, np.ndarray) else ()))
     return replace(result, q=result.q.astype(np.float32)) if single else result
@@ -151,8 +147,9 @@ def close(robot: Robot, q: Array, t: Any = 0.0, steps: int = 10, tolerance: floa
     This keeps a simulation on its manifold: from nearby, two steps are enough.
     """
     solver = _Solver(robot, np.zeros(robot.nv, bool), np.ones(robot.nv), t, False, tolerance)
-    found, _, ok = solver.solve(q, steps, damping=1e-14)
-    return found, ok
+    solver.damping = 1e-14
+    found = solver.solve(q, steps)
+    return found.q, found.done
 
 
 def _kept(robot: Robot, keep: Iterable[str]) -> Array:
@@ -165,8 +162,10 @@ def _kept(robot: Robot, keep: Iterable[str]) -> Array:
     return kept
 
 
-class _Solver:
-    """The iteration, for states q (n, nq)."""
+class _Solver(LeastSquares):
+    """Least squares of the residuals of loops, and of coordinates with limits of the joints that close them."""
+
+    damping, stalled, smallest, shrinks = 1e-6, 1e-10, 1e-15, 1e-3
 
     def __init__(self, robot: Robot, kept: Array, weights: Array, t: Any, limits: bool, tolerance: float) -> None:
         if not tolerance > 0.0:
@@ -176,13 +175,13 @@ class _Solver:
         self.mobility = 1.0 / weights
         self.rows = np.array(robot.loop_holonomic, bool)
         self.limited = limits
-        self.q_at, self.v_at = _bounded(robot) if limits else (np.zeros(0, int), np.zeros(0, int))
-        self.lower, self.upper = robot.lower[self.q_at], robot.upper[self.q_at]
         self.cut = CutLimits(robot, limits)
         self.turning = np.array([k for c in robot.independent for k in _turning(c)], int)
         self.kept_q = np.zeros(robot.nq, bool)
         for c in robot.independent:
             self.kept_q[c.q] = kept[c.v].any()
+        lower, upper = np.where(self.kept_q, -np.inf, robot.lower), np.where(self.kept_q, np.inf, robot.upper)
+        self.limits = JointLimits(robot, lower, upper, limits)
 
     def unturned(self, q: Array, start: Array) -> Array:
         """Return the same positions with full turns of hinges subtracted, as far as limits allow."""
@@ -203,37 +202,46 @@ class _Solver:
         """Return the norms of the residuals, (n,)."""
         return np.asarray(np.linalg.norm(self.residual(q), axis=-1))
 
-    def merit(self, q: Array) -> Array:
-        """Return the norm of residuals, and of distances of joints that close loops beyond their limits, (n,)."""
-        return np.asarray(np.hypot(self.sizes(q), np.linalg.norm(self.cut.beyond(self.cut.at(q)), axis=-1)))
-
     def jacobian(self, q: Array) -> Array:
         """Return the Jacobian (n, nc, nv), with zeros for rows on velocities only."""
         K = self.ask("loop_jacobian", q, t=self.t)
         return K if self.rows.all() else K * self.rows[:, None]
 
-    def within(self, q: Array) -> Array:
-        """Return positions clipped to their limits, except for joints that are kept."""
-        if not self.q_at.size:
-            return q
-        q, free = q.copy(), ~self.kept_q[self.q_at]
-        at = self.q_at[free]
-        q[:, at] = np.clip(q[:, at], self.lower[free], self.upper[free])
-        return q
+    def residuals(self, q: Array) -> Array:
+        """Return the residuals, followed by the coordinates with limits of joints that close loops, (n, nc + m)."""
+        r = self.residual(q)
+        return np.concatenate([r, self.cut.at(q)], axis=1) if self.cut.found else r
 
-    def stopped(self, q: Array, x: Array) -> Array:
-        """Return flags (n, nv) of joints at a limit that a step x would push beyond it."""
-        held = np.zeros(x.shape, bool)
-        if self.q_at.size:
-            at, way = q[:, self.q_at], x[:, self.v_at]
-            held[:, self.v_at] = ((at <= self.lower) & (way < 0.0)) | ((at >= self.upper) & (way > 0.0))
-        return held
+    def squares(self, r: Array) -> Array:
+        """Return the squared residuals plus squared distances of joints that close loops beyond their limits, (n,)."""
+        if self.cut.found:
+            r = np.concatenate([r[:, : self.rows.size], self.cut.beyond(r[:, self.rows.size :])], axis=1)
+        return super().squares(r)
 
-    def step(self, q: Array, r: Array, K: Array, mu: Array, c: Array, G: Array) -> Array:
-        """Return the step; c are coordinates with limits of joints that close loops, and G their Jacobian."""
-        held = self.kept | self.stopped(q, -(np.swapaxes(K, 1, 2) @ r[..., None])[..., 0])
+    def solved(self, r: Array) -> Array:
+        """Return flags (n,): loops are closed, and their joints within limits."""
+        r, beyond = r[:, : self.rows.size], self.cut.beyond(r[:, self.rows.size :])
+        within = (np.abs(beyond) <= max(_WITHIN, self.tolerance)).all(axis=-1)
+        return np.asarray((np.linalg.norm(r, axis=-1) <= self.tolerance) & within)
+
+    def hopeless(self, better: Array, gained: Array, tired: Array, mu: Array) -> Array:
+        """Return which searches end, (n,)."""
+        return tired > _PATIENCE
+
+    def step(self, q: Array, r: Array, mu: Array) -> tuple[Array, Array]:
+        """Return the steps (n, nv), none of which turns a joint far, and the squares (n,) that are predicted."""
+        K, G = self.jacobian(q), self.cut.rows(q)
+        x = self._full_step(q, r, K, G, mu)
+        x = x / np.maximum(1.0, np.abs(x[:, self.turning]).max(axis=-1, initial=0.0) / _LONGEST)[:, None]
+        rows = np.concatenate([K, G], axis=1) if self.cut.found else K
+        return x, self.squares(r + (rows @ x[..., None])[..., 0])
+
+    def _full_step(self, q: Array, r: Array, K: Array, G: Array, mu: Array) -> Array:
+        """Return the damped step; G is the Jacobian of the coordinates with limits of joints that close loops."""
+        r, c = r[:, : self.rows.size], r[:, self.rows.size :]
+        held = self.kept | self.limits.stopped(q, -(np.swapaxes(K, 1, 2) @ r[..., None])[..., 0])
         size = np.maximum(np.einsum("nij,j,nij->n", K, self.mobility, K), 1e-30)
-        eye = (np.maximum(mu, 1e-15) * size)[:, None, None] * np.eye(r.shape[1] + c.shape[1])
+        eye = (np.maximum(mu, self.smallest) * size)[:, None, None] * np.eye(r.shape[1] + c.shape[1])
         at = self.cut.nearest(c)
         for _ in range(3):
             led = np.isfinite(at)
@@ -241,53 +249,13 @@ class _Solver:
             asked = np.concatenate([r, np.where(led, c - np.where(led, at, 0.0), 0.0)], axis=1)
             Kt = np.swapaxes(rows, 1, 2) * (~held * self.mobility)[..., None]
             x = -(Kt @ np.linalg.solve(rows @ Kt + eye, asked[..., None]))[..., 0]
-            more = self.stopped(q, x) & ~held
+            more = self.limits.stopped(q, x) & ~held
             new = np.where(led, np.nan, self.cut.nearest(c + (G @ x[..., None])[..., 0]))
             if not more.any() and not np.isfinite(new).any():
                 break
             held |= more
             at = np.where(led, at, new)
         return np.asarray(x)
-
-    def solve(self, q: Array, steps: int, damping: float = 1e-6) -> tuple[Array, Array, Array]:
-        """Iterate from positions q; return the last positions, the numbers of steps, and which positions are closed."""
-        out, taken, cut = np.array(q, float), np.zeros(len(q), int), self.cut
-        on, q, r, c = np.arange(len(q)), out.copy(), self.residual(out), cut.at(out)
-        ok = self._done(r, c)
-        stay = ~ok
-        on, q, r, c = on[stay], q[stay], r[stay], c[stay]
-        mu, grow, tired = np.full(len(on), damping), np.full(len(on), 2.0), np.zeros(len(on), int)
-        for _ in range(steps):
-            if not on.size:
-                break
-            K, G = self.jacobian(q), cut.rows(q)
-            x = self.step(q, r, K, mu, c, G)
-            x = x / np.maximum(1.0, np.abs(x[:, self.turning]).max(axis=-1, initial=0.0) / _LONGEST)[:, None]
-            trial = self.within(np.asarray(self.robot.integrate(q, x)))
-            new, there = self.residual(trial), cut.at(trial)
-            before, after = (_squares(a, cut.beyond(b)) for a, b in ((r, c), (new, there)))
-            along = c + (G @ x[..., None])[..., 0]
-            linear = _squares(r + (K @ x[..., None])[..., 0], cut.beyond(along))
-            ratio = (before - after) / np.maximum(before - linear, 1e-300)
-            better = after < before
-            q, r, c = (np.where(better[:, None], a, b) for a, b in ((trial, q), (new, r), (there, c)))
-            mu = np.where(better, mu * np.maximum(1e-3, 1.0 - (2.0 * np.clip(ratio, -1.0, 1.0) - 1.0) ** 3), mu * grow)
-            mu, grow = np.clip(mu, 1e-15, 1e15), np.where(better, 2.0, 2.0 * grow)
-            taken[on] += 1
-            out[on], ok[on] = q, self._done(r, c)
-            tired = np.where(better & (before - after > _STALLED * before), 0, tired + 1)
-            stay = ~(ok[on] | (tired > 8))
-            on, q, r, c, mu, grow, tired = (x[stay] for x in (on, q, r, c, mu, grow, tired))
-        return out, taken, ok
-
-    def _done(self, r: Array, c: Array) -> Array:
-        """Return flags (n,): loops are closed, and their joints within limits."""
-        within = (np.abs(self.cut.beyond(c)) <= max(_WITHIN, self.tolerance)).all(axis=-1)
-        return np.asarray((np.linalg.norm(r, axis=-1) <= self.tolerance) & within)
-
-
-def _squares(r: Array, beyond: Array) -> Array:
-    return np.asarray((r * r).sum(axis=-1) + (beyond * beyond).sum(axis=-1))
 
 
 def _turning(c: Connection) -> list[int]:
@@ -301,54 +269,41 @@ def _closes_beyond(solver: _Solver, start: Array, steps: int) -> list[str]:
     """Describe the coordinates that are beyond limits in the nearest closed position; empty without such a position."""
     robot = solver.robot
     loose = _Solver(robot, solver.kept, 1.0 / solver.mobility, solver.t, False, solver.tolerance)
-    q, _, ok = loose.solve(start, steps)
-    if not ok.any():
+    found = loose.solve(start, steps)
+    if not found.done.any():
         return []
-    cut, q = CutLimits(robot, True), solver.unturned(q, start)[ok]
+    cut, q = CutLimits(robot, True), solver.unturned(found.q, start)[found.done]
     c = cut.at(q)
     tree, loops = q - np.clip(q, robot.lower, robot.upper), cut.beyond(c)
     k = int((np.square(tree).sum(axis=1) + np.square(loops).sum(axis=1)).argmin())
-    found = []
+    coordinates = []
     for x in robot.independent:
         for i in range(x.type.nq):
             bounds = (x.lower[i], x.upper[i])
-            found.append((f"joint {x.name!r}", i, q[k, x.q_start + i], tree[k, x.q_start + i], bounds))
+            coordinates.append((f"joint {x.name!r}", i, q[k, x.q_start + i], tree[k, x.q_start + i], bounds))
     for n, y in enumerate(cut.found):
-        found.append((f"the joint of loop {y.loop!r}", y.index, c[k, n], loops[k, n], (y.lower, y.upper)))
+        coordinates.append((f"the joint of loop {y.loop!r}", y.index, c[k, n], loops[k, n], (y.lower, y.upper)))
     return [
         f"{who}, coordinate {i}, at {at:.6g}, {abs(far):.3g} {'above its upper' if far > 0 else 'below its lower'} "
         f"limit {bounds[1] if far > 0 else bounds[0]:g}"
-        for who, i, at, far, bounds in found
+        for who, i, at, far, bounds in coordinates
         if abs(far) > _WITHIN
     ]
 
 
-def _bounded(robot: Robot) -> tuple[Array, Array]:
-    """Return the indices in q and in v of coordinates with limits whose rates are velocities."""
-    q: list[int] = []
-    v: list[int] = []
-    for c in robot.independent:
-        limited = np.isfinite([*c.lower, *c.upper]).any()
-        own = [(k, rate) for k, rate in enumerate(own_rates(c.type)) if rate >= 0] if limited else []
-        q += [c.q_start + k for k, _ in own]
-        v += [c.v_start + rate for _, rate in own]
-    return np.array(q, int), np.array(v, int)
-
-
-def _report(solver: _Solver, q: Array, steps: Array, ok: Array) -> Assembly:
-    robot, states = solver.robot, q.reshape(-1, solver.robot.nq)
-    r = solver.residual(states)
-    held = np.broadcast_to(solver.kept, (len(states), robot.nv))
+def _report(solver: _Solver, found: Search, batch: tuple[int, ...]) -> Assembly:
+    robot, q, r = solver.robot, found.q, solver.residual(found.q)
+    held = np.broadcast_to(solver.kept, (len(q), robot.nv))
     if robot.nc:
-        held = held | solver.stopped(states, -(np.swapaxes(solver.jacobian(states), 1, 2) @ r[..., None])[..., 0])
-    shape = q.shape[:-1]
-    loops = {name: np.linalg.norm(r[:, s], axis=-1).reshape(shape) for name, s in robot.loop_rows.items()}
-    size = np.linalg.norm(r, axis=-1).reshape(shape)
-    far, beyond = np.abs(solver.cut.beyond(solver.cut.at(states))), {}
+        held = held | solver.limits.stopped(q, -(np.swapaxes(solver.jacobian(q), 1, 2) @ r[..., None])[..., 0])
+    loops = {name: np.linalg.norm(r[:, s], axis=-1).reshape(batch) for name, s in robot.loop_rows.items()}
+    far, beyond = np.abs(solver.cut.beyond(solver.cut.at(q))), {}
     for name in dict.fromkeys(x.loop for x in solver.cut.found):
         mine = [k for k, x in enumerate(solver.cut.found) if x.loop == name]
-        beyond[name] = far[:, mine].max(axis=1).reshape(shape)
-    return Assembly(robot, q, size, steps, ok, loops, held.reshape(*shape, robot.nv), beyond)
+        beyond[name] = far[:, mine].max(axis=1).reshape(batch)
+    size, steps, ok = (x.reshape(batch) for x in (np.linalg.norm(r, axis=-1), found.steps, found.done))
+    q, held = q.reshape(*batch, robot.nq), held.reshape(*batch, robot.nv)
+    return Assembly(robot, q, size, steps, ok, loops, held, beyond)
 
 
 def _complaint(solver: _Solver, found: Assembly, start: Array, steps: int, restarts: int) -> str:

@@ -92,7 +92,7 @@ def _fits(robot: Robot, q: Array, v: Array | None, t: Any) -> bool:
 
 def _excess(robot: Robot, moving: bool) -> tuple[Callable[..., Any], bool, Array]:
     """Return the function of (q, v), whether it takes the time as well, and a velocity of zero."""
-    timed = any(x.type.timed for x in robot.loop_table.loops)
+    timed = robot.loop_table.timed
     kernel = robot.kernel("loop_excess", present=("t",) if timed else (), moving=moving)
     return kernel.single, timed, np.zeros(robot.nv)
 

@@ -41,9 +41,9 @@ def worst_of(names: Mapping[str, slice], rows: Array) -> tuple[str, float]:
 
 
 def require_closed(robot: Robot, what: str, q: Array, t: Any = None, tolerance: float = 1e-6) -> None:
-    """Raise unless all loops are closed in positions."""
+    """Raise unless all loops are closed in positions, up to the digits that users write."""
     name, off = worst_loop(robot, asking(robot)("loop_residual", q, t=t))
-    if off > tolerance:
+    if not off <= tolerance:
         raise LoopError(
             f"{what}: loop {name!r} of {robot.name!r} is open by {off:.3g} (rad, m) in this position; "
             "robot.assemble(q).q is a closed one near it"

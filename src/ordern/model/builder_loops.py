@@ -18,7 +18,7 @@ from .checks import Numbers, located, name_of, numbers, require_limits, vector
 from .drafts import JointDraft, joint_draft
 from .loops import closure_rows
 from .parts import BASE, Body, Coupling, Loop, ModelJoint, Placement, placement
-from .spanning import Edge, carrying, says, span
+from .spanning import IN_TREE, Edge, carrying, says, span
 
 __all__ = ["GraphBuilder"]
 
@@ -204,7 +204,7 @@ class GraphBuilder:
             built.joint(name, joint, *ends, at=at, where=edge.where, **edge.terms)
         for name in loops:
             edge = self._edges[name]
-            terms = {key: x for key, x in edge.terms.items() if key not in ("armature", "mimic", "actuated")}
+            terms = {key: x for key, x in edge.terms.items() if key not in IN_TREE}
             ends = (edge.parent, edge.child)
             built.loop(name, edge.type, *ends, at=edge.at, child_at=edge.child_at, where=edge.where, **terms)
         return built

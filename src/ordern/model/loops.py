@@ -68,6 +68,11 @@ class LoopTable:
     nq: int
     nv: int
 
+    @property
+    def timed(self) -> bool:
+        """True if a loop depends on the time."""
+        return any(x.type.timed for x in self.loops)
+
 
 def loop_table(model: Model) -> LoopTable:
     """Find the paths of the loops of a model on its tree, and number the rows of their constraints."""

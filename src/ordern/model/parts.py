@@ -33,6 +33,7 @@ __all__ = [
     "carried",
     "inward",
     "joint_terms",
+    "path_length",
     "placement",
 ]
 
@@ -211,6 +212,12 @@ def inward(joints: Sequence[ModelJoint], body: int, top: int = BASE) -> list[int
         found.append(body)
         body = joints[body].parent
     return found
+
+
+def path_length(joints: Sequence[ModelJoint], frame: Frame) -> float:
+    """Return the sum of the distances from the base to a frame, joint after joint, in the neutral position."""
+    path = [frame.placement.p, *(joints[k].placement.p for k in inward(joints, frame.body))]
+    return sum(math.sqrt(p @ p) for p in path)
 
 
 @dataclass(frozen=True, slots=True)

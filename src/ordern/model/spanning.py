@@ -32,11 +32,11 @@ from ..joints import (
 from ..records import dataclass
 from .drafts import JointDraft
 
-__all__ = ["Edge", "carrying", "require_bodies", "says", "span"]
+__all__ = ["IN_TREE", "Edge", "carrying", "require_bodies", "says", "span"]
 
 _REVERSIBLE = (Fixed, Revolute, Continuous, Prismatic, Helical, Cylindrical)
 """Types whose inverse is one of them, about the opposite axis, with the same coordinates."""
-_IN_TREE = ("armature", "mimic", "actuated")
+IN_TREE = ("armature", "mimic", "actuated")
 """Terms that a joint which closes a loop cannot have."""
 
 
@@ -64,7 +64,7 @@ class Edge:
     def bound(self) -> str:
         """The reason why it cannot close a loop; empty if it can."""
         advice = "; let another joint of its loop close it (closes=True)"
-        for key in _IN_TREE:
+        for key in IN_TREE:
             if says(self.terms.get(key)):
                 return f", but has {key!r}{advice}"
         if self.closes is False:

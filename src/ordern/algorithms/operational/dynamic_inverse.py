@@ -28,8 +28,7 @@ from ...spatial.linear import dot
 from ..factors.articulated import articulated
 from ..factors.linear import transposed
 from ..field_types import Loads, Motions, Numbers, cleared
-from ..registry import algorithm
-from .inertia import at_frame
+from .inertia import at_frame, innovations_method
 from .regular import regular_inverse
 
 __all__ = ["dynamic_inverse", "frame_response"]
@@ -37,21 +36,13 @@ __all__ = ["dynamic_inverse", "frame_response"]
 _UNITS = tuple(tuple(1.0 if r == c else 0.0 for c in range(6)) for r in range(6))
 
 
-@algorithm(
-    "frame_response", "innovations", paper="Rodriguez-Kreutz 1988", equations="Part II (6.4), (6.5)", regroup=True
-)
+@innovations_method("frame_response", equations="Part II (6.4), (6.5)")
 def frame_response(tree: Tree, q: Joints, frame: Frame, axes: str) -> Output:
     """Return M^-1 J^T of a frame, for forces in its own axes or the world's."""
     return _carried(tree, q, frame, axes, lambda compliance: (_UNITS, None))
 
 
-@algorithm(
-    "dynamic_inverse",
-    "innovations",
-    paper="Rodriguez-Kreutz 1988",
-    equations="Part II (6.4), (6.5), (6.10)",
-    regroup=True,
-)
+@innovations_method("dynamic_inverse", equations="Part II (6.4), (6.5), (6.10)")
 def dynamic_inverse(tree: Tree, q: Joints, frame: Frame, axes: str) -> Output:
     """Return M^-1 J^T (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
     return _carried(tree, q, frame, axes, lambda compliance: regular_inverse(tree, frame, compliance))

@@ -20,6 +20,8 @@ Differs: they number links from the tip; trees; F is the force on the frame, the
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...model import Base, Frame, Joints, Output, Tree
 from ...spatial import Force, Motion
 from ..factors.articulated import articulated
@@ -31,25 +33,16 @@ from .inertia import view
 __all__ = ["frame_of_innovations", "innovations", "joints_of_innovations"]
 
 _q, _e = Port("q", "q"), Port("e", "f")
-question(
-    "innovations",
-    (_q, Port("x", "f"), Port("force", "motion")),
-    "f",
-    "filter",
-    options=("frame", "axes"),
-    needs_inertia=True,
-)
+_x, _force = Port("x", "f"), Port("force", "motion")
+question("innovations", (_q, _x, _force), "f", "filter", options=("frame", "axes"), needs_inertia=True)
 question("frame_of_innovations", (_q, _e), "motion", "smoother", options=("frame", "axes"), needs_inertia=True)
 question("joints_of_innovations", (_q, _e), "v", "smoother", needs_inertia=True)
 
 
-@algorithm(
-    "innovations",
-    "filter",
-    paper="Rodriguez-Kreutz 1988",
-    equations="Part II (6.4), (6.5), (6.15)-(6.17)",
-    refuses=no_filling_in,
-)
+_factor = partial(algorithm, paper="Rodriguez-Kreutz 1988", refuses=no_filling_in)
+
+
+@_factor("innovations", "filter", equations="Part II (6.4), (6.5), (6.15)-(6.17)")
 def innovations(tree: Tree, q: Joints, x: Joints, force: Base, frame: Frame, axes: str) -> Output:
     """Return the innovations of joint forces and a force on a frame, from the tips: X (x + J^T F)."""
     f = tree.frame(frame)
@@ -64,13 +57,7 @@ def innovations(tree: Tree, q: Joints, x: Joints, force: Base, frame: Frame, axe
     return e
 
 
-@algorithm(
-    "frame_of_innovations",
-    "smoother",
-    paper="Rodriguez-Kreutz 1988",
-    equations="Part II (6.12), (6.13)",
-    refuses=no_filling_in,
-)
+@_factor("frame_of_innovations", "smoother", equations="Part II (6.12), (6.13)")
 def frame_of_innovations(tree: Tree, q: Joints, e: Joints, frame: Frame, axes: str) -> Motion:
     """Return the acceleration J M^-1 x of a frame by joint forces x, from their innovations e."""
     f = tree.frame(frame)
@@ -81,13 +68,7 @@ def frame_of_innovations(tree: Tree, q: Joints, e: Joints, frame: Frame, axes: s
     return view(tree, q, f, axes) @ alpha[f.body]
 
 
-@algorithm(
-    "joints_of_innovations",
-    "smoother",
-    paper="Rodriguez-Kreutz 1988",
-    equations="Part II (6.4d)-(6.4f), (6.17)",
-    refuses=no_filling_in,
-)
+@_factor("joints_of_innovations", "smoother", equations="Part II (6.4d)-(6.4f), (6.17)")
 def joints_of_innovations(tree: Tree, q: Joints, e: Joints) -> Output:
     """Return the joint accelerations M^-1 x by joint forces x, from their innovations e."""
     known = articulated(tree, q)

@@ -18,6 +18,7 @@ Differs: they number links from the tip; trees.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from ...errors import ArgumentError
@@ -32,7 +33,17 @@ from ..mobility import Mobility
 from ..registry import algorithm
 from .regular import regular_inverse
 
-__all__ = ["AtFrame", "at_frame", "operational_inertia", "operational_inertia_inverse", "view"]
+__all__ = [
+    "AtFrame",
+    "at_frame",
+    "innovations_method",
+    "operational_inertia",
+    "operational_inertia_inverse",
+    "view",
+]
+
+innovations_method = partial(algorithm, name="innovations", paper="Rodriguez-Kreutz 1988", regroup=True)
+"""Declare a function as the method "innovations" of a question about a frame."""
 
 
 class AtFrame(NamedTuple):
@@ -74,21 +85,13 @@ def at_frame(tree: Tree, q: Joints, known: Articulated, frame: PlacedFrame, axes
     return AtFrame(bent, Xf, W, bound)
 
 
-@algorithm(
-    "operational_inertia_inverse",
-    "innovations",
-    paper="Rodriguez-Kreutz 1988",
-    equations="Part II (6.8)-(6.10)",
-    regroup=True,
-)
+@innovations_method("operational_inertia_inverse", equations="Part II (6.8)-(6.10)")
 def operational_inertia_inverse(tree: Tree, q: Joints, frame: Frame, axes: str) -> Rows:
     """Return J M^-1 J^T of a frame, in its own axes or the world's."""
     return at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance
 
 
-@algorithm(
-    "operational_inertia", "innovations", paper="Rodriguez-Kreutz 1988", equations="Part II (6.8)-(6.10)", regroup=True
-)
+@innovations_method("operational_inertia", equations="Part II (6.8)-(6.10)")
 def operational_inertia(tree: Tree, q: Joints, frame: Frame, axes: str) -> Rows:
     """Return (J M^-1 J^T)^-1 of a frame, in its own axes or the world's."""
     Y = at_frame(tree, q, articulated(tree, q), tree.frame(frame), axes).compliance

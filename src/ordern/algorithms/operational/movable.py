@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ArgumentError, SingularError
-from ...model import BASE, Frame, Model
+from ...model import Frame, Model
+from ...model.parts import inward, path_length
 from ...records import dataclass
 from ..composed import Array, Ask
 from ..factors.linear import symmetric_inverse
-from .regular import path_length
 
 __all__ = ["TOLERANCE", "Movable", "answer", "decide"]
 
@@ -123,7 +123,7 @@ def answer(
     chosen = _chosen(states, batch, which)
     Y = ask("operational_inertia_inverse", chosen[0], **settings)
     doubles = Y.astype(float)
-    found = decide(doubles, path_length(model, frame), limit)
+    found = decide(doubles, path_length(model.joints, frame), limit)
     few = found.rank < 6
     if tolerance is None and few.any():
         raise _error(model, question, frame, axes, found, np.argwhere(which))
@@ -201,12 +201,8 @@ def _error(model: Model, question: str, frame: Frame, axes: str, found: Movable,
 
 def _freedoms(model: Model, frame: Frame) -> int:
     """Return the number of velocities that move a frame."""
-    moving, body = set(), frame.body
-    while body != BASE:
-        c = model.joints[body]
-        moving |= set(range(c.v_start, c.v_start + c.type.nv))
-        body = c.parent
-    return len(moving)
+    path = (model.joints[k] for k in inward(model.joints, frame.body))
+    return len({v for c in path for v in range(c.v.start, c.v.stop)})
 
 
 def _direction(x: Array) -> str:

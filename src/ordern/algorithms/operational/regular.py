@@ -22,12 +22,12 @@ from math import nan
 from typing import Any
 
 from ...graph import where_less
-from ...model import BASE, Frame, Model, Tree
+from ...model import Frame, Tree
+from ...model.parts import path_length
 from ...spatial.linear import dot
-from ..composed import Array
 from ..factors.linear import Rows, symmetric_inverse
 
-__all__ = ["path_length", "regular_inverse"]
+__all__ = ["regular_inverse"]
 
 LIMIT, LIMIT_SINGLE = 1e11, 1e5
 """Double precision has 16 digits: 5 of them are left in the worst direction. Single has 7, and 2 are left; there,
@@ -41,7 +41,7 @@ _OTHER = 1e-1
 def regular_inverse(tree: Tree, frame: Frame, Y: Rows) -> tuple[Rows, Any]:
     """Return the inverse of a frame's compliance, and a number that is 0 if it exists and not a number otherwise."""
     Lambda = symmetric_inverse(Y)
-    length = path_length(tree.model, tree.model.frame(frame))
+    length = path_length(tree.model.joints, tree.model.frame(frame))
     y_w, y_v = Y[0][0] + Y[1][1] + Y[2][2], Y[3][3] + Y[4][4] + Y[5][5]
     if length:
         square = length * length
@@ -50,16 +50,3 @@ def regular_inverse(tree: Tree, frame: Frame, Y: Rows) -> tuple[Rows, Any]:
     s = (y_w * y_w) * dot(w, w) + (y_v * y_v) * dot(v, v)
     limit = where_less(0.0, (s + _NOTICED * s) - s, LIMIT * LIMIT, LIMIT_SINGLE * LIMIT_SINGLE)
     return Lambda, where_less(s, limit, 0.0, nan)
-
-
-def path_length(model: Model, frame: Frame) -> float:
-    """Return the sum of the distances from the base to a frame, joint after joint, in the neutral position."""
-    total, body = _norm(frame.placement.p), frame.body
-    while body != BASE:
-        joint = model.joints[body]
-        total, body = total + _norm(joint.placement.p), joint.parent
-    return total
-
-
-def _norm(p: Array) -> float:
-    return float((p @ p) ** 0.5)
