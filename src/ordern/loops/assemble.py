@@ -40,7 +40,7 @@ _LITTLE = 1e-6
 TOLERANCE = 1e-12
 """The norm of all residuals, in rad and m, below which loops count as closed."""
 _PATIENCE = 8
-"""The number of stalled steps in a row after which a search goes on; with more, it ends."""
+"""A search ends after more stalled steps in a row than this."""
 
 _WITHIN = 2e-12
 """The largest distance of joints that close loops beyond a limit, in rad and m: they are led next to it."""

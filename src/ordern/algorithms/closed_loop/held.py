@@ -18,13 +18,8 @@ from ..registry import Port, algorithm, question
 
 __all__ = ["held_solve"]
 
-question(
-    "held_solve",
-    (Port("q", "q"), Port("x", "f"), *(Port(f"hold{k}", "bodies") for k in range(6))),
-    "v",
-    "innovations",
-    needs_inertia=True,
-)
+_q, _x, _forces = Port("q", "q"), Port("x", "f"), [Port(f"hold{k}", "bodies") for k in range(6)]
+question("held_solve", (_q, _x, *_forces), "v", "innovations", needs_inertia=True)
 
 
 @algorithm("held_solve", "innovations", paper="Sathya-Carpentier 2024; Jain 1991", refuses=no_couplings)

@@ -25,14 +25,8 @@ from .constraints import loop_rate, loop_residual
 
 __all__ = ["MISFIT", "Sizes", "excess", "gap_and_slip", "loop_excess", "norms"]
 
-question(
-    "loop_excess",
-    (Port("q", "q"), Port("v", "v"), Port("t", "scalar", optional=True)),
-    "scalar",
-    "outward",
-    options=("moving",),
-    loops=True,
-)
+_q, _v, _t = Port("q", "q"), Port("v", "v"), Port("t", "scalar", optional=True)
+question("loop_excess", (_q, _v, _t), "scalar", "outward", options=("moving",), loops=True)
 
 MISFIT = 1e-3
 """The largest misfit of states that count as closed. Single precision and files with six digits leave 1e-6, rollouts by

@@ -22,6 +22,7 @@ Differs: K is the paper's L, and -k its c.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ...graph import Scalar, where_less
 from ...model import Input, Joints, Model, Number, Output, Tree
@@ -38,6 +39,7 @@ from .misfit import excess
 __all__ = [
     "DROP",
     "MOST_OPERATIONS",
+    "by_multipliers",
     "constrained",
     "factor_without_dependent",
     "multipliers",
@@ -71,15 +73,13 @@ def too_long(model: Model) -> str:
     return ""
 
 
-@algorithm(
-    "closed_dynamics",
-    "multipliers",
-    paper="Featherstone-Orin 2000",
-    equations="(21)",
-    order="n n_c^2 + n_c^3",
-    sweeps=False,
-    refuses=too_long,
+by_multipliers = partial(
+    algorithm, name="multipliers", equations="(21)", order="n n_c^2 + n_c^3", sweeps=False, refuses=too_long
 )
+"""Declare a function as the method "multipliers" of a question about robots with loops."""
+
+
+@by_multipliers("closed_dynamics", paper="Featherstone-Orin 2000")
 def multipliers(tree: Tree, q: Joints, qd: Joints, *inputs: Input) -> Freedoms:
     """Return accelerations, multipliers and the smallest relative pivot that was kept, negative in an open state."""
     *forces, t, correction, drop = inputs

@@ -12,36 +12,17 @@ from __future__ import annotations
 from ...model import Input, Joints, Number, Tree
 from ...spatial import Freedoms
 from ..factors.solve import innovations_solve
-from ..registry import Port, algorithm, question
-from .multipliers import DROP, constrained, too_long
+from ..registry import Port, question
+from .multipliers import DROP, by_multipliers, constrained
 
 __all__ = ["closed_solve"]
 
-question(
-    "closed_solve",
-    (
-        Port("q", "q"),
-        Port("x", "f"),
-        Port("c", "rows"),
-        Port("t", "scalar", optional=True),
-        Port("drop", "scalar", optional=True),
-    ),
-    "closed",
-    "multipliers",
-    needs_inertia=True,
-    loops=True,
-)
+_q, _x, _c = Port("q", "q"), Port("x", "f"), Port("c", "rows")
+_t, _drop = Port("t", "scalar", optional=True), Port("drop", "scalar", optional=True)
+question("closed_solve", (_q, _x, _c, _t, _drop), "closed", "multipliers", needs_inertia=True, loops=True)
 
 
-@algorithm(
-    "closed_solve",
-    "multipliers",
-    paper="Featherstone-Orin 2000",
-    equations="(21)",
-    order="n n_c^2 + n_c^3",
-    sweeps=False,
-    refuses=too_long,
-)
+@by_multipliers("closed_solve", paper="Featherstone-Orin 2000")
 def closed_solve(tree: Tree, q: Joints, x: Joints, c: Input, t: Number, drop: Input) -> Freedoms:
     """Return accelerations, multipliers, and the smallest relative pivot that was kept."""
     small = drop[tree.base] if drop.given else DROP

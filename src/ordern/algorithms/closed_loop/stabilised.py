@@ -20,37 +20,16 @@ from ..forward_dynamics.articulated_body import articulated_body
 from ..registry import Port, algorithm, question
 from .constraints import loop_bias, loop_rate, loop_residual
 from .joints import loop_passive_force
-from .multipliers import DROP, constrained, too_long
+from .multipliers import DROP, by_multipliers, constrained
 
 __all__ = ["all_passive_force", "stabilised"]
 
-question(
-    "stabilised_dynamics",
-    (Port("q", "q"), Port("v", "v"), Port("tau", "f")),
-    "v",
-    "multipliers",
-    options=("alpha",),
-    needs_inertia=True,
-    loops=True,
-)
-question(
-    "all_passive_force",
-    (Port("q", "q"), Port("v", "v"), Port("smoothing", "scalar")),
-    "f",
-    "joint-by-joint",
-    loops=True,
-)
+_q, _v, _tau, _smoothing = Port("q", "q"), Port("v", "v"), Port("tau", "f"), Port("smoothing", "scalar")
+question("stabilised_dynamics", (_q, _v, _tau), "v", "multipliers", options=("alpha",), needs_inertia=True, loops=True)
+question("all_passive_force", (_q, _v, _smoothing), "f", "joint-by-joint", loops=True)
 
 
-@algorithm(
-    "stabilised_dynamics",
-    "multipliers",
-    paper="Featherstone-Orin 2000, Baumgarte 1972",
-    equations="(21)",
-    order="n n_c^2 + n_c^3",
-    sweeps=False,
-    refuses=too_long,
-)
+@by_multipliers("stabilised_dynamics", paper="Featherstone-Orin 2000, Baumgarte 1972")
 def stabilised(tree: Tree, q: Joints, qd: Joints, tau: Joints, alpha: float) -> Output:
     """Return joint accelerations."""
     bodies, motion, t = (tree.zeros(kind) for kind in ("bodies", "motion", "scalar"))

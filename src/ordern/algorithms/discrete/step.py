@@ -29,13 +29,9 @@ from .momentum import departures
 
 __all__ = ["step_velocity"]
 
-question(
-    "step_velocity",
-    (Port("q", "q"), Port("p", "f"), Port("x", "v"), Port("dt", "scalar"), Port("smoothing", "scalar")),
-    "v",
-    "articulated-body",
-    needs_inertia=True,
-)
+_q, _p, _x = Port("q", "q"), Port("p", "f"), Port("x", "v")
+_dt, _smoothing = Port("dt", "scalar"), Port("smoothing", "scalar")
+question("step_velocity", (_q, _p, _x, _dt, _smoothing), "v", "articulated-body", needs_inertia=True)
 
 
 @algorithm("step_velocity", "articulated-body", paper="Lee, Liu, Park, Srinivasa 2016", equations="quasi-Newton")

@@ -15,6 +15,8 @@ Differs: Jain numbers links from the tip, and his factor is lower triangular.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...model import Joints, Output, Tree, Values
 from ...spatial import ArticulatedInertia, Chain, Forces, Subspace, plus_diagonal
 from ..method_limits import no_filling_in
@@ -25,27 +27,17 @@ from .linear import identity, transposed
 __all__ = ["factor", "innovations_factor", "innovations_pivots", "pivots"]
 
 
-@algorithm(
-    "mass_matrix_factor",
-    "innovations",
-    paper="Jain 1991; Rodriguez-Kreutz 1988",
-    equations="Jain Lemma 6.2, (45)",
-    order="n d",
-    refuses=no_filling_in,
-)
+_factor = partial(algorithm, name="innovations", paper="Jain 1991; Rodriguez-Kreutz 1988", refuses=no_filling_in)
+
+
+@_factor("mass_matrix_factor", equations="Jain Lemma 6.2, (45)", order="n d")
 def innovations_factor(tree: Tree, q: Joints) -> Output:
     """Return the factor F = 1 + H phi K for position q."""
     X, S, _, G, _ = articulated(tree, q)
     return factor(tree, X, S, G)
 
 
-@algorithm(
-    "mass_matrix_pivots",
-    "innovations",
-    paper="Jain 1991; Rodriguez-Kreutz 1988",
-    equations="Jain (45)",
-    refuses=no_filling_in,
-)
+@_factor("mass_matrix_pivots", equations="Jain (45)")
 def innovations_pivots(tree: Tree, q: Joints) -> Output:
     """Return the block-diagonal matrix D for position q."""
     _, S, P, _, _ = articulated(tree, q)

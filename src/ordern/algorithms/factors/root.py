@@ -13,6 +13,8 @@ Reference: Jain 1991, Lemmas 6.2 and 6.3, and the remarks on filtering after Lem
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...graph import sqrt
 from ...model import Joints, Output, Tree
 from ...spatial import Factor, Force, Freedoms
@@ -42,9 +44,10 @@ def _over_root(D: Factor, x: Freedoms) -> Freedoms:
     return Freedoms(value * sqrt(over) for value, over in zip(y, D.inverse, strict=True))
 
 
-@algorithm(
-    "mass_matrix_root_product", "innovations", paper="Jain 1991", equations="Lemma 6.2, (45)", refuses=no_filling_in
-)
+_root = partial(algorithm, name="innovations", paper="Jain 1991", refuses=no_filling_in)
+
+
+@_root("mass_matrix_root_product", equations="Lemma 6.2, (45)")
 def root_product(tree: Tree, q: Joints, x: Joints) -> Output:
     """Return F D^(1/2) x for position q."""
     X, S, _, G, D = articulated(tree, q)
@@ -56,13 +59,7 @@ def root_product(tree: Tree, q: Joints, x: Joints) -> Output:
     return y
 
 
-@algorithm(
-    "mass_matrix_root_solve",
-    "innovations",
-    paper="Jain 1991",
-    equations="Lemmas 6.2, 6.3, (45), (46)",
-    refuses=no_filling_in,
-)
+@_root("mass_matrix_root_solve", equations="Lemmas 6.2, 6.3, (45), (46)")
 def root_solve(tree: Tree, q: Joints, x: Joints) -> Output:
     """Return D^(-1/2) F^-1 x for position q."""
     known = articulated(tree, q)

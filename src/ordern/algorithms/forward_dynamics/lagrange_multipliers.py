@@ -25,6 +25,8 @@ drives with inertia as in `links`.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...graph import Scalar
 from ...model import Field, Input, Joints, Output, Tree
 from ...spatial import ArticulatedInertia, Factor, Force, Forces, Freedoms, Motion, eliminate, plus_diagonal
@@ -70,14 +72,16 @@ def _under(D: Factor, T: Forces) -> tuple[tuple[Scalar, ...], ...]:
     return tuple(tuple(dot(x * D.inverse, y) for y in columns) for x in columns)
 
 
-@algorithm(
-    "forward_dynamics",
-    "lagrange-multipliers",
+_by_multipliers = partial(
+    algorithm,
+    name="lagrange-multipliers",
     paper="Baraff 1996, as in Featherstone-Orin 2000",
     equations="F-O (27)",
-    refuses=beyond_reach_alone,
     borrows=True,
 )
+
+
+@_by_multipliers("forward_dynamics", refuses=beyond_reach_alone)
 def lagrange_multipliers(tree: Tree, q: Joints, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, q, *inputs)
@@ -90,14 +94,7 @@ def lagrange_multipliers(tree: Tree, q: Joints, *inputs: Input) -> Output:
     return bind_followers(tree, (links.X, S, G, along), qdd)
 
 
-@algorithm(
-    "constraint_forces",
-    "lagrange-multipliers",
-    paper="Baraff 1996, as in Featherstone-Orin 2000",
-    equations="F-O (27)",
-    refuses=beyond_reach,
-    borrows=True,
-)
+@_by_multipliers("constraint_forces", refuses=beyond_reach)
 def wrenches(tree: Tree, *inputs: Input) -> Output:
     """Return the wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, *inputs)

@@ -25,6 +25,8 @@ fixed joints, works too.) Torques of all joints act from the start.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...model import Input, Output, Tree
 from ..registry import algorithm
 from .assembly import assemble
@@ -41,14 +43,12 @@ from .links import (
 __all__ = ["virtual_work", "wrenches"]
 
 
-@algorithm(
-    "forward_dynamics",
-    "virtual-work",
-    paper="Yamane-Nakamura",
-    equations="Y-N (40), (41), (47), (53), sec. 4",
-    refuses=beyond_reach_alone,
-    borrows=True,
+_by_virtual_work = partial(
+    algorithm, name="virtual-work", paper="Yamane-Nakamura", refuses=beyond_reach_alone, borrows=True
 )
+
+
+@_by_virtual_work("forward_dynamics", equations="Y-N (40), (41), (47), (53), sec. 4")
 def virtual_work(tree: Tree, *inputs: Input) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, *inputs)
@@ -59,14 +59,7 @@ def virtual_work(tree: Tree, *inputs: Input) -> Output:
     return joint_accelerations(tree, links, a, tree.output("v"))
 
 
-@algorithm(
-    "constraint_forces",
-    "virtual-work",
-    paper="Yamane-Nakamura",
-    equations="Y-N (40), (41), (47), sec. 4",
-    refuses=beyond_reach_alone,
-    borrows=True,
-)
+@_by_virtual_work("constraint_forces", equations="Y-N (40), (41), (47), sec. 4")
 def wrenches(tree: Tree, *inputs: Input) -> Output:
     """Return the wrench through each joint for position q, velocity qd, joint forces tau and external forces."""
     links = free_links(tree, *inputs)
