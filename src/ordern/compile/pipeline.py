@@ -70,13 +70,7 @@ class Code:
     """True if the code reads the tables for loops over freedoms."""
 
 
-_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "way": WAYS.__contains__,
-    "workspace": cache.is_count,
-    "operations": cache.is_count,
-    "lanes": cache.is_lanes,
-    "freedoms": cache.is_flag,
-}
+_FIELDS = {"way": WAYS.__contains__, **cache.CODE_FIELDS}
 """The fields of `Code` in a cache entry, beside the object, each with the test that a stored value must pass."""
 
 

@@ -31,15 +31,7 @@ from ..registry import algorithm
 from .loads import LoopLoads
 from .relative import Ends
 
-__all__ = [
-    "coupled_coordinates",
-    "loop_bias",
-    "loop_jacobian",
-    "loop_rate",
-    "loop_residual",
-    "loop_wrenches",
-    "slopes",
-]
+__all__ = ["coupled_coordinates", "loop_bias", "loop_jacobian", "loop_rate", "loop_residual", "loop_wrenches", "slopes"]
 
 _PAPER = "Featherstone-Orin 2000"
 

@@ -33,14 +33,7 @@ from ...spatial import Force, Forces, Freedoms
 from ..binding import follower_columns
 from ..field_types import Loads, cleared
 from ..forward_dynamics.assembly import assemble, responses
-from ..forward_dynamics.links import (
-    Links,
-    accelerations,
-    beyond_reach_alone,
-    free_links,
-    joint_accelerations,
-    pull,
-)
+from ..forward_dynamics.links import Links, accelerations, beyond_reach_alone, free_links, joint_accelerations, pull
 from ..registry import algorithm
 from .constraints import coupled_coordinates, loop_bias, loop_jacobian, slopes
 from .multipliers import DROP, factor_without_dependent

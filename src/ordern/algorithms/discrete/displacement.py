@@ -30,20 +30,7 @@ from ...joints.se3_series import unscrew
 from ...model import Index, Joints, Number, Tree, Values
 from ...records import dataclass
 from ...spatial import Chain, Force, Freedoms, Inertia, Pose, Subspace, Transform
-from ...spatial.linear import (
-    ZERO3,
-    Matrix3,
-    Vector3,
-    add,
-    cross,
-    dot,
-    full,
-    matmul,
-    matvec,
-    scale,
-    subtract,
-    transpose,
-)
+from ...spatial.linear import ZERO3, Matrix3, Vector3, add, cross, dot, full, matmul, matvec, scale, subtract, transpose
 
 __all__ = ["Displacement", "Ends", "ends", "momenta"]
 

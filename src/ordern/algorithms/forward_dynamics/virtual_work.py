@@ -31,14 +31,7 @@ from ...model import Input, Output, Tree
 from ..registry import algorithm
 from .assembly import assemble
 from .bound_links import bind
-from .links import (
-    accelerations,
-    beyond_reach_alone,
-    free_links,
-    has_borrowed,
-    joint_accelerations,
-    joint_wrenches,
-)
+from .links import accelerations, beyond_reach_alone, free_links, has_borrowed, joint_accelerations, joint_wrenches
 
 __all__ = ["virtual_work", "wrenches"]
 

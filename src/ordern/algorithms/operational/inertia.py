@@ -33,14 +33,7 @@ from ..mobility import Mobility
 from ..registry import algorithm
 from .regular import regular_inverse
 
-__all__ = [
-    "AtFrame",
-    "at_frame",
-    "innovations_method",
-    "operational_inertia",
-    "operational_inertia_inverse",
-    "view",
-]
+__all__ = ["AtFrame", "at_frame", "innovations_method", "operational_inertia", "operational_inertia_inverse", "view"]
 
 innovations_method = partial(algorithm, name="innovations", paper="Rodriguez-Kreutz 1988", regroup=True)
 """Declare a function as the method "innovations" of a question about a frame."""

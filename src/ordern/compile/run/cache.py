@@ -25,14 +25,12 @@ from typing import Any
 from ...records import dataclass
 
 __all__ = [
+    "CODE_FIELDS",
     "Entry",
     "cache_directory",
     "cache_key",
     "clear",
     "entries",
-    "is_count",
-    "is_flag",
-    "is_lanes",
     "limit",
     "read",
     "source_digest",
@@ -133,19 +131,17 @@ def read(key: str, expected: Mapping[str, Callable[[Any], bool]]) -> tuple[dict[
     return meta, code
 
 
-def is_count(value: Any) -> bool:
-    """Return True if a field is a whole number that is not negative."""
+def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < 2**40
 
 
-def is_lanes(value: Any) -> bool:
-    """Return True if a field is a number of states that a vector can have."""
-    return type(value) is int and value in (1, 2, 4, 8, 16)
-
-
-def is_flag(value: Any) -> bool:
-    """Return True if a field is true or false."""
-    return type(value) is bool
+CODE_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "workspace": _is_count,
+    "operations": _is_count,
+    "lanes": lambda value: type(value) is int and value in (1, 2, 4, 8, 16),
+    "freedoms": lambda value: type(value) is bool,
+}
+"""The fields that all code has in the cache, beside the object, each with the test that a stored value must pass."""
 
 
 def _is_file(path: Path) -> bool:

@@ -118,15 +118,6 @@ class LoopCode:
     """True if these need the tables for loops over freedoms."""
 
 
-_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "workspace": cache.is_count,
-    "operations": cache.is_count,
-    "lanes": cache.is_lanes,
-    "freedoms": cache.is_flag,
-}
-"""The fields of a time loop in the cache, beside the object and the names of rolled kernels."""
-
-
 def _are_names(value: Any, requests: Mapping[str, Request]) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) and name in requests for name in value)
 
@@ -140,12 +131,13 @@ def loop_code(
         if any(part is None for _, part in parts):
             return make()
         key = cache.cache_key(["time loop", kind, parts])
-        found = cache.read(key, {**_FIELDS, "rolled": lambda value: _are_names(value, requests)})
+        found = cache.read(key, {**cache.CODE_FIELDS, "rolled": lambda value: _are_names(value, requests)})
         if found is not None:
             meta, code = found
-            return LoopCode(object=code, rolled=tuple(meta["rolled"]), **{name: meta[name] for name in _FIELDS})
+            known = {name: meta[name] for name in cache.CODE_FIELDS}
+            return LoopCode(object=code, rolled=tuple(meta["rolled"]), **known)
         made = make()
-        meta = {name: getattr(made, name) for name in (*_FIELDS, "rolled")}
+        meta = {name: getattr(made, name) for name in (*cache.CODE_FIELDS, "rolled")}
         robot = next(iter(requests.values())).model.name
         cache.write(key, {**meta, "robot": robot, "question": str(kind[0])}, made.object)
         return made

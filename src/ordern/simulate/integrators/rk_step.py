@@ -15,15 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ...records import dataclass
 from .tableaus import Row, Tableau
 
-__all__ = [
-    "Attempt",
-    "Machine",
-    "Point",
-    "attempt",
-    "dense_coefficients",
-    "finish",
-    "fixed_step",
-]
+__all__ = ["Attempt", "Machine", "Point", "attempt", "dense_coefficients", "finish", "fixed_step"]
 
 V = TypeVar("V")
 
