@@ -217,3 +217,19 @@ def test_loops_stay_closed() -> None:
     q, info = robot.inverse_kinematics(T, "tool", **only)
     assert not info.reached
     assert np.abs(robot.loop_residual(q)).max() < 1e-9
+
+
+def test_the_limits_of_an_angle_hold_in_a_joint_whose_other_coordinates_have_none():
+    """The angle of a planar joint integrates one velocity, so that a limit can stop it; x and y do not."""
+    builder = on.Builder("cart").body("ground")
+    ends = {"lower": (-0.5, -np.inf, -np.inf), "upper": (0.5, np.inf, np.inf)}
+    builder.body("plate", mass=1.0, inertia=(1, 1, 1), parent="ground", joint=on.Planar(), **ends)
+    robot = builder.build()
+    inside, outside = (np.array([angle, 0.2, -0.1]) for angle in (0.3, 1.2))
+    q, info = robot.inverse_kinematics(robot.pose(inside, "plate"), "plate")
+    assert info.reached
+    assert_close(q, inside, REACHED)
+    q, info = robot.inverse_kinematics(robot.pose(outside, "plate"), "plate")
+    assert q[0] == 0.5
+    assert info.why == "limit"
+    assert info.stops.tolist() == [True, False, False]
