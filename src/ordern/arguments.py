@@ -14,7 +14,8 @@ from .errors import ArgumentError, unknown_name
 
 __all__ = ["Array", "array", "broadcast_shapes", "choice", "finite", "pose", "positive", "real", "real_number"]
 
-Array = NDArray[Any]
+AnyArray = NDArray[Any]
+Array = AnyArray
 Shape = tuple[int | EllipsisType | None, ...]
 """A shape to expect: None is any length, and a leading `...` any number of leading dimensions."""
 _RIGID = 1e-6

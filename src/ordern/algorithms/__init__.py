@@ -6,21 +6,6 @@ An algorithm does not depend on batches, data types or machines, and names no jo
 from . import questions as _questions  # noqa: F401  (declares them)
 from .registry import CHOICES, Algorithm, Port, Question, algorithm, find, methods, questions
 
-from . import configuration, energy, forward_dynamics, inverse_dynamics, kinematics, mass_matrix  # isort: skip
+from . import configuration, energy, forward_dynamics, inverse_dynamics, kinematics, mass_matrix  # noqa: F401  # isort: skip
 
-__all__ = [
-    "CHOICES",
-    "Algorithm",
-    "Port",
-    "Question",
-    "algorithm",
-    "configuration",
-    "energy",
-    "find",
-    "forward_dynamics",
-    "inverse_dynamics",
-    "kinematics",
-    "mass_matrix",
-    "methods",
-    "questions",
-]
+__all__ = ["CHOICES", "Algorithm", "Port", "Question", "algorithm", "find", "methods", "questions"]

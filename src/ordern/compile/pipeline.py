@@ -18,18 +18,7 @@ from .run.numpy_api import HEAD
 from .run.own_code import is_ours, own_code, own_joints, own_rows
 from .trace.layout import Layout, Operand
 
-__all__ = [
-    "WAYS",
-    "Code",
-    "Request",
-    "cached_code",
-    "code_for",
-    "layout_of",
-    "load",
-    "machine_key",
-    "piece_key",
-    "request_key",
-]
+__all__ = ["WAYS", "Code", "Request", "cached_code", "code_for", "layout_of", "load", "piece_key", "request_key"]
 
 WAYS = ("interpreted", "unrolled", "rolled")
 

@@ -189,7 +189,7 @@ class Group:
     @cached_property
     def turn6(self) -> Array:
         """(m, 6, 6): the bases' rotations, for (angular, linear) vectors."""
-        return np.kron(np.eye(2), self.turn)
+        return np.asarray(np.kron(np.eye(2), self.turn))
 
     def world(self, x: Array) -> Array:
         """Rotate motions or forces (..., m, 6) from the base's axes to the world's."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms.closed_loop.misfit import norms
-from ..arguments import Array
+from ..arguments import AnyArray, Array
 from ..errors import InconsistentStateError
 from ..loops.consistent import Check, require_consistent, tolerance_of, whose
 from ..model.loop_sizes import turning
@@ -130,7 +130,7 @@ def _squared(x: Array) -> Array:
     return np.asarray(np.einsum("...i,...i->...", x, x))
 
 
-def _complaint(state: GraspState, gap: Array, slip: Array, bad: Array, tolerance: float) -> str:
+def _complaint(state: GraspState, gap: Array, slip: Array, bad: AnyArray, tolerance: float) -> str:
     """Return text that names the contact with the largest misfit in the first bad state."""
     grasp, states = state.grasp, np.asarray(bad.any(axis=-1))
     at = tuple(int(k) for k in np.argwhere(states)[0])

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import AnyArray, Array
 from ..errors import ArgumentError
 from .arms import split_rows
 from .motion import GraspMotion, Inputs, motion_of
@@ -66,7 +66,7 @@ class _Dense:
         Et = transposed(self.omega._forces)
         self.EJ, self.EA, self.Ewanted = Et @ self.J, Et @ self.A, times(Et, self.wanted)
 
-    def motion(self, th: Array, f: Array, rank: Array, residual: Array) -> GraspMotion:
+    def motion(self, th: Array, f: Array, rank: AnyArray, residual: Array) -> GraspMotion:
         """Return the result from joint accelerations and constraint forces; M(C) alpha + b = A^T f."""
         state = self.state
         alpha = times(state.mobility, times(transposed(self.EA), f)) - self.pushed

@@ -175,7 +175,7 @@ class GraspState:
     @cached_property
     def mobility(self) -> Array:
         """M(C)^-1: (..., 6, 6), zero if the object does not move."""
-        return np.zeros((*self.shape, 6, 6)) if self.inertia is None else np.linalg.inv(self.inertia)
+        return np.zeros((*self.shape, 6, 6)) if self.inertia is None else np.asarray(np.linalg.inv(self.inertia))
 
     def object_bias(self, wrench: Array | None) -> Array:
         """Return b(C) minus gravity and other wrenches on the object: (..., 6)."""

@@ -16,14 +16,13 @@ class ModelWarning(UserWarning):
     """A robot description that loads, but perhaps not as its author meant it."""
 
 
-def warn(message: str) -> None:
-    """Issue a `ModelWarning` that points at the line of the user's code that called the library."""
-    level = 1
-    frame = sys._getframe()
+def warn(message: str, category: type[Warning] = ModelWarning) -> None:
+    """Issue a warning that points at the line of the user's code that called the library."""
+    level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame = frame.f_back
         level += 1
-    warnings.warn(message, ModelWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def warn_of(model: Model) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import AnyArray, Array
 from ..model import Model, Shape
 from .solids import Solid
 
@@ -86,7 +86,7 @@ def _colour(visual: Any) -> tuple[float, float, float, float] | None:
     return r, g, b, a
 
 
-def creased(vertices: Array, faces: Array, angle: float = 0.6) -> Solid:
+def creased(vertices: Array, faces: AnyArray, angle: float = 0.6) -> Solid:
     """Return a surface that is shaded smoothly, but has an edge wherever two faces meet at more than an angle.
 
     Corners that share a place share a vertex if their faces point the same way, roughly.

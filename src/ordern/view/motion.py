@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import Array, array, real
+from ..arguments import AnyArray, Array, array, real
 from ..errors import ArgumentError
 from ..io.source import UnreadableError
 from ..records import dataclass
@@ -57,7 +57,7 @@ class Motion:
             q = robot.integrate(self.q[k], robot.difference(self.q[k], self.q[k + 1]), part)
         return Motion(times, q, v, a, tau)
 
-    def rows(self, which: slice | Array) -> Motion:
+    def rows(self, which: slice | AnyArray) -> Motion:
         """Return some samples: a slice, or indices."""
         v, a, tau = (None if x is None else x[which] for x in (self.v, self.a, self.tau))
         return Motion(self.t[which], self.q[which], v, a, tau)

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import AnyArray, Array
 from ..io.mjcf.hull import convex_hull
 from ..records import dataclass
 from ..rotations import from_z, pose
@@ -26,7 +26,7 @@ class Solid:
     """A surface of triangles."""
 
     vertices: Array
-    faces: Array
+    faces: AnyArray
     flat: bool = False
     """True if its faces are shaded one by one, rather than smoothly."""
 

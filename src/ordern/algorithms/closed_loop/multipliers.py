@@ -36,16 +36,7 @@ from ..registry import algorithm
 from .constraints import loop_bias, loop_jacobian
 from .misfit import excess
 
-__all__ = [
-    "DROP",
-    "MOST_OPERATIONS",
-    "by_multipliers",
-    "constrained",
-    "factor_without_dependent",
-    "multipliers",
-    "operations",
-    "too_long",
-]
+__all__ = ["DROP", "MOST_OPERATIONS", "constrained", "factor_without_dependent", "operations", "too_long"]
 
 Rows = Sequence[Sequence[Scalar]]
 

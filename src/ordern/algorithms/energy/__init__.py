@@ -1,6 +1,3 @@
 """Kinetic and potential energy."""
 
-from .kinetic import kinetic_energy
-from .potential import potential_energy
-
-__all__ = ["kinetic_energy", "potential_energy"]
+from . import kinetic, potential  # noqa: F401 - declared from the start: these are the most used ones

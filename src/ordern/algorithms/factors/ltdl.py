@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from ...model import Joints, Output, Tree
 from ..elimination import factorise
-from ..mass_matrix import composite_body
+from ..mass_matrix.composite_body import composite_body
 from ..registry import algorithm
 
 __all__ = ["ltdl_factor", "ltdl_pivots"]

@@ -17,7 +17,7 @@ from __future__ import annotations
 from ...graph import sqrt
 from ...model import Input, Joints, Output, Tree
 from ..elimination import factorise, inner_solve
-from ..mass_matrix import composite_body
+from ..mass_matrix.composite_body import composite_body
 from ..registry import algorithm
 
 __all__ = ["ltl_factor", "ltl_pivots", "root_product", "root_solve"]

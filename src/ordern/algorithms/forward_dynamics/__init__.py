@@ -1,6 +1,3 @@
 """Forward dynamics: the accelerations that joint forces cause."""
 
-from .articulated_body import articulated_body
-from .joint_wrenches import caused_wrenches
-
-__all__ = ["articulated_body", "caused_wrenches"]
+from . import articulated_body, joint_wrenches  # noqa: F401 - declared from the start: these are the most used ones

@@ -22,10 +22,10 @@ zeros of M are filled in.
 from __future__ import annotations
 
 from ...model import Base, Bodies, Input, Joints, Output, Tree
-from .. import mass_matrix
 from ..configuration.step import joint_by_joint
 from ..elimination import solve
 from ..inverse_dynamics.bias_force import bias_force
+from ..mass_matrix.composite_body import composite_body as whole_mass_matrix
 from ..mass_matrix.symmetric import symmetric as half_mass_matrix
 from ..mass_matrix.unit_acceleration import unit_acceleration as mass_matrix_by_columns
 from ..registry import algorithm
@@ -78,5 +78,5 @@ def symmetric(tree: Tree, q: Joints, *inputs: Input) -> Output:
 )
 def composite_body(tree: Tree, q: Joints, *inputs: Input) -> Output:
     """Return joint accelerations, with the mass matrix from composite bodies."""
-    M = mass_matrix.composite_body(tree, q)
+    M = whole_mass_matrix(tree, q)
     return solve(tree, M, bias_free(tree, q, *inputs))

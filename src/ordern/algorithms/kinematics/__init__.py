@@ -1,7 +1,3 @@
 """Kinematics: pose, velocity, acceleration and Jacobian of a frame."""
 
-from .jacobian import jacobian
-from .pose import pose
-from .velocity import acceleration, velocity
-
-__all__ = ["acceleration", "jacobian", "pose", "velocity"]
+from . import jacobian, pose, velocity  # noqa: F401 - declared from the start: these are the most used ones

@@ -1,5 +1,3 @@
 """The joint-space mass matrix."""
 
-from .composite_body import composite_body
-
-__all__ = ["composite_body"]
+from . import composite_body  # noqa: F401 - declared from the start: these are the most used ones

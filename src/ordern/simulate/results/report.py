@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from dataclasses import asdict
 from typing import Any
 
+from ...io import warnings
 from ...records import dataclass
 from ..constraints.loop_report import LoopReport
 from ..run.endings import Ending
 
 __all__ = ["SimulationReport", "SimulationWarning", "Violation", "warn"]
-
-_PACKAGE = __name__.partition(".")[0]
 
 
 class SimulationWarning(UserWarning):
@@ -22,11 +19,7 @@ class SimulationWarning(UserWarning):
 
 def warn(message: str) -> None:
     """Issue a `SimulationWarning` that points at the line of the user's code that called the library."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
-        frame = frame.f_back
-        level += 1
-    warnings.warn(message, SimulationWarning, stacklevel=level)
+    warnings.warn(message, SimulationWarning)
 
 
 @dataclass(frozen=True, slots=True)
