@@ -14,8 +14,9 @@ from .errors import ArgumentError, unknown_name
 
 __all__ = ["Array", "array", "broadcast_shapes", "choice", "finite", "pose", "positive", "real", "real_number"]
 
+Array = NDArray[np.float64]
 AnyArray = NDArray[Any]
-Array = AnyArray
+"""Arrays of other types too: flags, indices, single precision."""
 Shape = tuple[int | EllipsisType | None, ...]
 """A shape to expect: None is any length, and a leading `...` any number of leading dimensions."""
 _RIGID = 1e-6

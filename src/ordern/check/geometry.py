@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..io.solids import Mass, combined, shape_mass
 from ..model import Shape
 from ..records import dataclass
 
 __all__ = ["Solid", "solid_of"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ This is slow and independent of the algorithms: it also works for robots that th
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..joints import Closure, Joint
 from ..joints.jets import residuals
 from ..model import BASE, Body, Model
@@ -16,8 +16,6 @@ from ..rotations import inverse, log, skew
 from ..spatial import Freedoms, Pose
 
 __all__ = ["gap", "mass_matrix"]
-
-Array = NDArray[np.float64]
 
 
 def mass_matrix(model: Model, q: Array) -> Array:

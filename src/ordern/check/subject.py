@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..io.solids import SOLIDS
 from ..model import BASE, Model, Shape
 from .geometry import Solid, solid_of
 
 __all__ = ["Subject"]
-
-Array = NDArray[np.float64]
 
 
 class Subject:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..model import BASE, Body, Connection
 from ..model.poses import body_poses
 from ..rotations import inverse
@@ -18,7 +19,6 @@ from .table import robot_check
 
 __all__: list[str] = []
 
-Array = NDArray[np.float64]
 Which = NDArray[np.bool_]
 _LARGE = 300
 """The mass matrix is checked up to this number of velocities, since its size grows with the square."""

@@ -26,8 +26,9 @@ from .terminal import figures
 from .values import LIST, UsageError, names_of, start, vector
 
 if TYPE_CHECKING:
+    from ..arguments import Array
     from ..robot import Robot
-    from .motions import Array, Table
+    from .motions import Table
 
 __all__ = ["arguments", "run"]
 

@@ -29,10 +29,10 @@ from .terminal import table
 from .values import LIST, UsageError, count, gain, names_of, positive, vector
 
 if TYPE_CHECKING:
+    from ..arguments import Array
     from ..control.trajectory import Trajectory
     from ..robot import Robot
     from ..simulate.results.result import Result
-    from .motions import Array
 
 __all__ = ["arguments", "run"]
 

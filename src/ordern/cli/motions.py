@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ArgumentError, ModelError
 from ..io.source import UnreadableError
 from ..simulate.results.formats.by_name import Table, read_table
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "differentiated", "motion", "played", "read", "saved"]
 
-Array = NDArray[np.float64]
 
 _STENCIL = 5
 """Samples of each derivative."""

@@ -30,11 +30,11 @@ from .terminal import figures, paint
 from .values import LIST, UsageError, gain, names_of, positive, start, vector
 
 if TYPE_CHECKING:
+    from ..arguments import Array
     from ..control.controller import Controller
     from ..robot import Robot
     from ..simulate.forces import Table
     from ..simulate.results.result import Result
-    from .motions import Array
 
 __all__ = ["arguments", "run"]
 

@@ -25,10 +25,10 @@ from .terminal import to_json
 from .values import LIST, named, vector
 
 if TYPE_CHECKING:
+    from ..arguments import Array
     from ..robot import Robot
     from ..simulate.results.result import Result
     from ..view.motion import Motion
-    from .motions import Array
 
 __all__ = ["arguments", "run"]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import AnyArray, Array
 from ..errors import ArgumentError, LoopError
 from ..joints.limitable import own_rates
 from ..loops.kernels import asking, worst_loop
@@ -58,7 +58,7 @@ class Closing:
     `leads` (nv,) flags the velocities that lead.
     """
 
-    def __init__(self, robot: Robot, leads: Array) -> None:
+    def __init__(self, robot: Robot, leads: AnyArray) -> None:
         self.robot, self.leads, self.follows = robot, leads, np.flatnonzero(~leads)
         self.leads_q = np.zeros(robot.nq, bool)
         for c in robot.independent:

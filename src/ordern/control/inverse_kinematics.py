@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, array, positive
+from ..arguments import AnyArray, Array, array, positive
 from ..errors import ArgumentError
 from ..joints import Revolute
 from ..loops.least_squares import JointLimits, LeastSquares, Search
@@ -42,18 +42,18 @@ class Reach:
     """The result of inverse kinematics; each array has the shape of the batch."""
 
     robot: Robot
-    reached: Array
+    reached: AnyArray
     """True if all residuals are within the tolerance."""
     angle: Array
     """The largest angle, in rad, by which a frame misses its target, about axes with a weight."""
     distance: Array
     """The same for the distance, in m."""
-    steps: Array
+    steps: AnyArray
     """The number of steps, including restarts."""
-    why: Array
+    why: AnyArray
     """"reached"; "limit": joint limits prevent it; "singular": stuck in a local minimum (the target is out of reach, or
     the start was poor); "steps": still converging when the steps were used up."""
-    stops: Array
+    stops: AnyArray
     """(..., nv): the joints that a limit holds."""
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class _Solver(LeastSquares):
             if (lower > upper).any():
                 raise ArgumentError(f"joint {c.name!r} has no position within its limits {lower} and {upper}")
 
-    def of(self, which: Array) -> _Solver:
+    def of(self, which: AnyArray) -> _Solver:
         """Return the solver of a part of the batch."""
         part = copy(self)
         part.goal = self.goal.of(which)
@@ -150,11 +150,11 @@ class _Solver(LeastSquares):
         """Return the residuals of all targets and loops, (n, m)."""
         return self.goal.residuals(q)
 
-    def solved(self, r: Array) -> Array:
+    def solved(self, r: Array) -> AnyArray:
         """Return which residuals are within the tolerance, (n,)."""
         return np.asarray(np.linalg.norm(r, axis=1) <= self.tolerance)
 
-    def hopeless(self, better: Array, gained: Array, tired: Array, mu: Array) -> Array:
+    def hopeless(self, better: AnyArray, gained: AnyArray, tired: AnyArray, mu: Array) -> AnyArray:
         """Return which searches end, (n,): the first stalled step ends one."""
         return (better & ~gained) | (mu > 1e12)
 
@@ -168,7 +168,7 @@ class _Solver(LeastSquares):
         size = np.maximum((J * J).sum(axis=(1, 2)), 1e-12)
         eye = (np.maximum(mu, self.smallest) * size)[:, None, None] * np.eye(r.shape[1])
 
-        def damped(free: Array) -> Array:
+        def damped(free: AnyArray) -> Array:
             Jf = J * free[:, None, :]
             A = Jf @ Jf.swapaxes(1, 2) + eye
             return np.asarray(-(Jf.swapaxes(1, 2) @ np.linalg.solve(A, r[..., None]))[..., 0])
@@ -176,7 +176,7 @@ class _Solver(LeastSquares):
         x = self.within_stops(q, held, damped)
         return x, self.squares(r + (J @ x[..., None])[..., 0])
 
-    def within_stops(self, q: Array, held: Array, step: Callable[[Array], Array]) -> Array:
+    def within_stops(self, q: Array, held: AnyArray, step: Callable[[AnyArray], Array]) -> Array:
         """Return a step of the free joints; joints that it would push beyond a limit are held."""
         for _ in range(3):
             x = step(~held)
@@ -242,7 +242,7 @@ def _along(solver: _Solver, q: Array, desired: Array) -> Array:
     """Return a displacement projected onto the null space of J, with joints at limits held."""
     J = solver.goal.derivatives(q)
 
-    def projected(free: Array) -> Array:
+    def projected(free: AnyArray) -> Array:
         Jf, wanted = J * free[:, None, :], desired * free
         x = wanted - (np.linalg.pinv(Jf, rcond=1e-10) @ (Jf @ wanted[..., None]))[..., 0]
         return np.where(free, x, 0.0)

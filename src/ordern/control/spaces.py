@@ -71,8 +71,8 @@ class Space(ABC):
         for at, places in self.curved:
             X, V, A = (_six(y[..., at], places) for y in (x, v, a))
             B = screws.rates(X)
-            dX = np.linalg.solve(B, V[..., None])[..., 0]
-            ddX = np.linalg.solve(B, (A - _times(screws.rates_derivative(X, dX), dX))[..., None])[..., 0]
+            dX = _solved(B, V)
+            ddX = _solved(B, A - _times(screws.rates_derivative(X, dX), dX))
             dx[..., at], ddx[..., at] = dX[..., places], ddX[..., places]
         return dx, ddx
 
@@ -96,7 +96,7 @@ class Space(ABC):
                 _six(np.broadcast_to(y, out.shape)[..., at], places) for y in (e, v, goal_v, goal_a)
             )
             B, here = screws.rates(E), _times(screws.carry(-E), V)
-            dE = np.linalg.solve(B, (goal_V - here)[..., None])[..., 0]
+            dE = _solved(B, goal_V - here)
             W = _times(B, dE)
             wanted = np.zeros_like(E)
             wanted[..., places] = kd[at] * dE[..., places] + kp[at] * E[..., places]
@@ -113,6 +113,10 @@ def _six(x: Array, places: tuple[int, ...]) -> Array:
 
 def _times(A: Array, x: Array) -> Array:
     return np.asarray((A @ x[..., None])[..., 0])
+
+
+def _solved(A: Array, b: Array) -> Array:
+    return np.asarray(np.linalg.solve(A, b[..., None])[..., 0])
 
 
 class Configurations(Space):

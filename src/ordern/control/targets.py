@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, array, broadcast_shapes, pose
+from ..arguments import AnyArray, Array, array, broadcast_shapes, pose
 from ..errors import ArgumentError
 from ..model import Frame
 from ..records import dataclass
@@ -32,7 +32,7 @@ class Target:
     weights: Array
 
     @property
-    def rows(self) -> Array:
+    def rows(self) -> AnyArray:
         """The indices of the residuals with a weight."""
         return np.flatnonzero(self.weights)
 
@@ -48,7 +48,7 @@ class Targets:
     def __len__(self) -> int:
         return int(np.prod(self.shape, dtype=int))
 
-    def of(self, which: Array) -> Targets:
+    def of(self, which: AnyArray) -> Targets:
         """Return the targets of a part of the batch."""
         some = tuple(Target(t.frame, t.poses[which], t.weights) for t in self.each)
         return Targets(self.robot, some, (len(some[0].poses),))

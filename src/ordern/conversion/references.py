@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..joints import joint_placement
 from ..model import BASE, Frame, Model
 from ..model.parts import inward
@@ -19,7 +19,6 @@ from .peers import Peer, PeerJoint, base_joints
 
 __all__ = ["offsets_of"]
 
-Array = NDArray[np.float64]
 Pairs = Sequence[tuple[int, list[PeerJoint]]]
 
 

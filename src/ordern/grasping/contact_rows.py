@@ -189,7 +189,7 @@ class ContactRows:
         K = self.narrow(q, t)
         if self.nc < _MANY:
             return np.asarray(np.linalg.svd(K, compute_uv=False))
-        return np.sqrt(np.maximum(np.linalg.eigvalsh(K @ transposed(K))[..., ::-1], 0.0))
+        return np.asarray(np.sqrt(np.maximum(np.linalg.eigvalsh(K @ transposed(K))[..., ::-1], 0.0)))
 
     def lower_bound(self, q: Array, rank: int) -> Array | None:
         """Return a lower bound of the smallest singular value, (n,): the smallest one of any arm's own rows.

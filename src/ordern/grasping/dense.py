@@ -137,7 +137,7 @@ def appendix_b(given: Inputs) -> GraspMotion:
     for i, c in enumerate(contacts):
         H[..., 6 * i : 6 * i + 3, at : at + c.freedoms] = state.axes[..., i, :, :] @ c.free
         at += c.freedoms
-    over = np.linalg.inv(d.omega.full)
+    over = np.asarray(np.linalg.inv(d.omega.full), float)
     JM = d.J @ d.inverse
     MJ = transposed(JM)
     G1 = times(d.A, d.pushed) - d.wanted - times(JM, d.C)  # (b.9a)

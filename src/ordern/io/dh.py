@@ -25,17 +25,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..arguments import choice, real_number
+from ..arguments import Array, choice, real_number
 from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Joint, Prismatic, Revolute
 from ..model import ModelBuilder, Placement
 from ..records import dataclass
 
 __all__ = ["DHRow", "dh_builder", "initial_position"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

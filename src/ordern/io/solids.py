@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..model import Placement
 
 __all__ = ["NOTHING", "SOLIDS", "Mass", "combined", "shape_mass"]
 
-Array = NDArray[np.float64]
 Moments = tuple[Any, tuple[Any, Any, Any]]
 """A mass, and its moments of inertia along its own axes: real or, for derivatives, complex numbers."""
 

@@ -15,8 +15,8 @@ from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ModelError
 from ..graph import Jet, Scalar
 from ..spatial import Chain, Freedoms, Inertia, Motion, Subspace, Transform
@@ -25,8 +25,6 @@ from .closure import Closure
 from .placement import Placement
 
 __all__ = ["Joint", "JointType", "uniform"]
-
-Array = NDArray[np.float64]
 
 
 def uniform(rng: np.random.Generator, low: Array, high: Array, shape: tuple[int, ...]) -> Array:

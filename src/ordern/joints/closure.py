@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ModelError
 from ..graph import Scalar, atan2, sqrt, where_less
 from ..spatial import Motion
@@ -20,7 +20,6 @@ from . import quaternion
 
 __all__ = ["Closure", "Rows", "aligned", "angle_about_z", "row_count", "unturned"]
 
-Array = NDArray[np.float64]
 Rows = tuple[Scalar, ...]
 
 _EARLIER_NAMES = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from ..arguments import Array
 from ..errors import ModelError
 from ..graph import Scalar, atan2, cos, sin
 from ..records import dataclass
 from ..spatial import Motion
 from ..spatial.linear import Matrix3, Vector3, cross, dot, scale, subtract
 from .axis import AlongAxis, Axis
-from .base import Array, Joint
+from .base import Joint
 from .closure import Closure, Rows
 
 __all__ = ["Distance", "Driven", "KnifeEdge", "PointOnLine", "PointOnPlane", "RollingBall"]

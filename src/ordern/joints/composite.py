@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ModelError
 from ..graph import Scalar
 from ..records import dataclass
 from ..spatial import Chain, Columns, Freedoms, Motion, Pose, Subspace, Transform, factors
 from ..spatial.linear import Matrix3, Vector3, matmul, matvec, subtract, transpose
-from .base import Array, Joint
+from .base import Joint
 from .closure import Rows
 from .placement import Placement, placement, snapped
 

@@ -6,12 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..arguments import Array
 from ..graph import Scalar
 from ..records import dataclass
 from ..spatial import Freedoms, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3, add, cross, dot, matvec, scale, subtract, transpose
 from . import quaternion
-from .base import Array, Joint
+from .base import Joint
 from .closure import Rows
 from .se3_series import screw, unscrew
 from .spherical import random_quaternions

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arguments import Array
 from ..errors import ModelError
 from ..records import dataclass
 from ..spatial import Freedoms, Pose
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Placement", "joint_placement", "placement", "snapped"]
 
-Array = NDArray[np.float64]
 _FLOATS = frozenset({float})
 
 

@@ -12,12 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ModelError
 from ..graph import Scalar, atan2, cos, sin, sqrt
 from ..records import dataclass
 from ..spatial import About, Chain, Columns, Freedoms, Identity, Motion, Subspace, Transform
 from ..spatial.linear import Matrix3, Vector3, cross, dot, scale, subtract
-from .base import Array, Joint
+from .base import Joint
 from .closure import Rows
 
 __all__ = ["RollingDisc"]

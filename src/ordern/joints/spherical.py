@@ -6,11 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..arguments import Array
 from ..records import dataclass
 from ..spatial import Freedoms, Inertia, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3, cross
 from . import quaternion
-from .base import Array, Joint
+from .base import Joint
 from .closure import Rows
 
 __all__ = ["Spherical", "random_quaternions"]

@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ModelError
 from ..graph import atan2, cos, sin
 from ..records import dataclass
 from ..spatial import About, Chain, Columns, Freedoms, Motion, Subspace, Transform
 from ..spatial.linear import Matrix3, Vector3
 from .axis import Axis, unit_axis
-from .base import Array, Joint
+from .base import Joint
 from .closure import Rows
 from .placement import Placement
 from .revolute import Revolute

@@ -15,8 +15,8 @@ Reference: the regrouped parameters of Gautier and Khalil 1990.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..joints import Joint
 from .inertia_numbers import inertia_of, second_moments
 from .parts import BASE
@@ -24,7 +24,6 @@ from .tables import INERTIA, PLACEMENT, Tables
 
 __all__ = ["in_parent", "is_own", "regrouped"]
 
-Array = NDArray[np.float64]
 
 _ROUNDING = 4e-16
 """A number below this part of the largest of its kind is zero but for rounding."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ModelError, UnknownNameError
 
@@ -23,7 +22,6 @@ __all__ = [
     "vector",
 ]
 
-Array = NDArray[np.float64]
 Numbers = float | Sequence[float] | None
 """One number for all coordinates, one for each, or None for the default."""
 

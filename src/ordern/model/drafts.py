@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Joint
@@ -17,7 +16,6 @@ from .parts import BASE, TERMS, Body, Frame, Mimic, ModelJoint, Placement, joint
 
 __all__ = ["JointDraft", "Layout", "joint_draft", "merged", "model_joints"]
 
-Array = NDArray[np.float64]
 _HERE = Placement()
 _NOT_GIVEN = dict.fromkeys(TERMS)
 

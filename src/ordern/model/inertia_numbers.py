@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..graph import Scalar
 from ..spatial import Inertia
 
 __all__ = ["inertia_of", "second_moments", "spatial"]
-
-Array = NDArray[np.float64]
 
 
 def inertia_of(numbers: Sequence[Scalar]) -> Inertia:

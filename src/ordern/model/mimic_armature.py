@@ -19,7 +19,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..joints import Placement
 from ..spatial import Freedoms
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["lent_armature", "moving_together"]
 
-Array = NDArray[np.float64]
 _PART = 2.0**-14
 """The part of its inertia that a donor gives."""
 _NONE = 1e-14

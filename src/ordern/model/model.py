@@ -12,8 +12,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Model"]
 
-Array = NDArray[np.float64]
 _PARTS = {
     **{"bodies": Body, "joints": ModelJoint, "frames": Frame, "loops": Loop, "couplings": Coupling},
     **{"shapes": Shape, "notes": Note},

@@ -9,8 +9,8 @@ from dataclasses import field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ModelError
 from ..joints import Closure, Joint, Placement, placement
 from ..records import dataclass
@@ -37,7 +37,6 @@ __all__ = [
     "placement",
 ]
 
-Array = NDArray[np.float64]
 _HERE = Placement()
 _FLOATS = frozenset({float})
 BASE = -1

@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..records import dataclass
 from .base_parameters import in_parent, is_own
 from .inertia_numbers import inertia_of, second_moments, spatial
@@ -34,7 +35,6 @@ from .tables import INERTIA, PLACEMENT, Tables
 
 __all__ = ["borrowed", "lacking", "singular_bodies"]
 
-Array = NDArray[np.float64]
 
 _SINGULAR = 1e-12
 """An inertia about the mass centre that is smaller than this part of the largest counts as zero."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..errors import ModelError
 from ..joints import Joint
 from ..joints.limitable import directions_turn
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ARMATURE", "INERTIA", "OFFSET", "PLACEMENT", "RATIO", "TURN", "Kind", "Tables", "tables_of"]
 
-Array = NDArray[np.float64]
 
 # the entries of a row: rotation and origin of the placement, mass, first and second moments, the turn from
 # the body's own axes to its working axes, ratio and offset of a mimic joint; then the armature, the

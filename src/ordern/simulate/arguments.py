@@ -6,9 +6,9 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..arguments import array
+from ..arguments import Array, array
 from ..errors import ArgumentError
 from .events import Event
 from .integrators.explicit import Explicit
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from .run.problem import Problem
 
 __all__ = ["initial_state", "integrator_for", "report_times", "require_end", "run_key"]
-
-Array = NDArray[np.float64]
 
 
 def initial_state(name: str, given: ArrayLike | None, usual: Array, robot: Robot) -> Array:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..arguments import array
+from ..arguments import Array, array
 from ..errors import ArgumentError
 from ..loops.limits import loop_positions
 from ..records import dataclass
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "listed"]
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from ..arguments import Array
 
 __all__ = ["read_only"]
-
-Array = NDArray[np.float64]
 
 
 def read_only(x: Array) -> Array:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..arguments import positive, real
+from ..arguments import Array, positive, real
 from ..errors import ArgumentError
 from ..records import dataclass
 from .exchange import read_only
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Applied", "External", "Function", "Sampled", "Table", "Tabled", "applied", "require_signature"]
 
-Array = NDArray[np.float64]
 TimeFunction = Callable[[float, Array, Array], Any]
 
 

@@ -6,8 +6,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arguments import Array
 from ..errors import ArgumentError
 from .arguments import initial_state, integrator_for, report_times, require_end, run_key
 from .constraints.limits import Stop, limit_stops
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from .results.result import Result
 
 __all__ = ["drive", "simulate"]
-
-Array = NDArray[np.float64]
 
 
 def simulate(

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...records import dataclass
 from ..pipeline import Request
 
 __all__ = ["DEGREE", "Law", "Operation", "Program", "goal_table"]
 
-Array = NDArray[np.float64]
 
 DEGREE = 5
 """The degree of the polynomials of a goal."""

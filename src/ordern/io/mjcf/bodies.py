@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...errors import ModelError
 from ...joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ...model import ModelBuilder, Placement
@@ -23,7 +23,6 @@ from .tree import BodyNode, Part, Tree, unique
 
 __all__ = ["add_bodies", "reference", "site_placement"]
 
-Array = NDArray[np.float64]
 Drives = dict[str, dict[str, float]]
 _ZERO = (0.0, 0.0, 0.0)
 _KINDS = ("hinge", "slide", "ball", "free")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
+
 __all__ = ["convex_hull"]
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 _THIN = 1e-11
 """Points closer to a face than this, relative to the size of the whole, lie on it."""

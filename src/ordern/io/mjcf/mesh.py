@@ -12,6 +12,7 @@ from pathlib import Path, PureWindowsPath
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...model import Placement
 from ...rotations import matrix_from_quaternion
 from ..attributes import keyword, required, vector
@@ -24,7 +25,6 @@ from .obj import read_obj
 
 __all__ = ["mesh_file", "read_mesh"]
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 _KINDS = ("legacy", "exact", "convex", "shell")

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
+
 __all__ = ["read_obj", "triangles"]
 
-Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Indices = NDArray[np.int64]
 Triangle = tuple[int, int, int]

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arguments import Array
 from ...errors import ModelError
 from ...model import Placement
 from ...rotations import about, from_z
@@ -17,7 +18,6 @@ from .document import ORIENTATIONS, Settings
 
 __all__ = ["euler_rotation", "fromto", "placed", "shifted"]
 
-Array = NDArray[np.float64]
 _ZERO = (0.0, 0.0, 0.0)
 
 

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...errors import unknown_name
 from ...joints import Composite, Continuous, Fixed, Helical, Joint, Prismatic, Revolute, Spherical, Universal
 from ...model import Placement
@@ -20,7 +20,6 @@ from .text import flag, number, numbers, text_of
 
 __all__ = ["SdfJoint", "coefficients", "joint_type", "mimic_of", "read_joint"]
 
-Array = NDArray[np.float64]
 
 _AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("revolute", "continuous", "prismatic", "screw"), ("axis",)),

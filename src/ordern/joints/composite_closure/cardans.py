@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arguments import Array
 from ...records import dataclass
 from ...spatial import Pose
 from ...spatial.linear import ZERO3, Vector3, cross, dot, matvec, scale, subtract
@@ -16,7 +17,7 @@ from ..closure import Rows
 from .displacements import SAME, Group
 from .known_turns import known_turns
 from .parallel_axes import parallel_axes
-from .products import Array, Product
+from .products import Product
 from .turning import about, after, displacement, inverse, turn_to, unit, vector
 
 __all__ = ["Cardans", "cardans"]

@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...records import dataclass
 from ...rotations import skew
 from ...spatial import Freedoms, Pose
@@ -24,7 +24,6 @@ from .turning import after
 
 __all__ = ["SAME", "Group", "Run", "aligned", "complement", "generated", "merged", "product_rank"]
 
-Array = NDArray[np.float64]
 
 SAME = 1e-7
 """Directions, and distances in units of the whole, that differ by less are the same."""

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...graph import Jet, Scalar, cos, sin, sqrt, where_less
 from ...records import dataclass
 from ...spatial import Pose
@@ -22,8 +22,6 @@ from .displacements import SAME, Group, complement
 from .turning import about, across, displacement, threaded, turn_to, unit, vector
 
 __all__ = ["Orbit", "between", "orbit", "spare"]
-
-Array = NDArray[np.float64]
 
 
 class Orbit(ABC):

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...graph import Scalar
 from ...records import dataclass
 from ...spatial import Pose
@@ -30,8 +30,6 @@ __all__ = [
     "independent",
     "spaces",
 ]
-
-Array = NDArray[np.float64]
 
 
 class Undetermined(Exception):

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...errors import ModelError
 from ...graph import Jet
 from ...records import dataclass
@@ -33,7 +33,6 @@ from .turning import after, inverse, vector
 
 __all__ = ["Series", "series"]
 
-Array = NDArray[np.float64]
 
 _NEAR, _FAR = 1e-2, 1e2
 """Sizes of joints, in metres, within which lengths need no other unit."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from .constraints import Constraints
 
 __all__ = ["dead_point", "locked"]
 
-Array = NDArray[np.float64]
 
 _NEAR = 0.05
 """A run that ends where the smallest singular value is below this part of its largest ended for that reason."""

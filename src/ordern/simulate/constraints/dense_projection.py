@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...records import dataclass
 from ..results.series import LOOPS_CLOSED
 from .constraints import Constraints, Mechanism
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ...robot import Robot
 
 __all__ = ["Closing", "stored_closing"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ..run.endings import Ending
 from ..run.watchers import Phase, Watcher, WatchFunction
 from .limits import REST, Stop, complementary, impact
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..run.run import Run
 
 __all__ = ["JointStops"]
-
-Array = NDArray[np.float64]
 
 
 class JointStops:

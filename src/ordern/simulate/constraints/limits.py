@@ -15,8 +15,8 @@ import math
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...errors import ArgumentError
 from ...joints.limitable import own_rates
 from ...loops.limits import limited_coordinates
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MODES", "REST", "Excess", "Stop", "complementary", "impact", "limit_stops", "require_velocity", "stops_of"]
 
-Array = NDArray[np.float64]
 
 MODES = ("ignore", "stop", "bounce")
 TOUCHES = 1e-11

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ..integrators.dense import evaluate
 from ..results.report import Violation
 from ..run.saved import Saved
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopBooks"]
 
-Array = NDArray[np.float64]
 
 _SINGULAR = 1e-5
 """A position is singular where the smallest singular value is below this part of what it was at its largest. It is

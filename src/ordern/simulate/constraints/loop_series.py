@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithms.closed_loop.rank import decide, groups
+from ...arguments import Array
 from ...errors import ArgumentError, unknown_name
 from ...loops.limits import loop_positions
 from ..results import energy
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["coordinates", "elastic", "forces", "multipliers", "residuals"]
 
-Array = NDArray[np.float64]
 
 _AT_ONCE = 1_000_000
 """Numbers of Jacobians that are held at a time."""

@@ -21,8 +21,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ..run.endings import Ending
 from ..run.problem import MIDDLE, OPEN
 from ..run.sampling import cut
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BAND", "SingularBand", "weak_rank"]
 
-Array = NDArray[np.float64]
 
 BAND = 5e-4
 """Errors of a step are magnified by its square, those of the band itself grow by its fourth power."""

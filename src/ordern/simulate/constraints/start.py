@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...errors import ArgumentError, InconsistentStateError
 from .constraints import Constraints
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["assembled", "closed_start"]
 
-Array = NDArray[np.float64]
 
 MISFIT = 1e-6
 """A start that is open by less, in rad and m, is closed without a word; faster velocities may be off by this part."""

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...arguments import Array
 
 if TYPE_CHECKING:
     from ..run.problem import Problem
     from .limits import Stop
 
 __all__ = ["Holding", "spread"]
-
-Array = NDArray[np.float64]
 
 
 class Holding:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
 from ..run.endings import Ending
 from ..run.watchers import SAME_MOMENT, Phase, Watcher, WatchFunction
 from .constraints import Constraints
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from ..switches import Switch
 
 __all__ = ["Switching"]
-
-Array = NDArray[np.float64]
 
 
 class Switching:

@@ -10,8 +10,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...loops.coordinates import nearest_coordinates
 from ...loops.limits import loop_positions
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Turns"]
 
-Array = NDArray[np.float64]
 
 _TURN = 2.0 * math.pi
 

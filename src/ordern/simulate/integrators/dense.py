@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...arguments import real
+from ...arguments import Array, real
 from ...errors import ArgumentError
 from ...records import dataclass
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Closing", "Dense", "Segment", "bend", "derivative", "evaluate", "hermite", "located"]
 
-Array = NDArray[np.float64]
 Closing = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 

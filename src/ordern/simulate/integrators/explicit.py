@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...arguments import Array
 from ..run.endings import Ending
 from ..run.problem import Problem
 from . import rk_step
 from .dense import bend
-from .integrator import Array, Integrator, Settings, Step, StepFailedError
+from .integrator import Integrator, Settings, Step, StepFailedError
 from .numpy_machine import NumpyMachine
 from .rk_step import Point
 from .step_control import GROWTH, NEARLY, REMAINDER, SHRINKAGE, combined_error, step_factor

@@ -10,9 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arguments import Array
 from ...errors import OrdernError
 from ...records import dataclass
 from ..run.endings import Ending
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from ..run.problem import Problem
 
 __all__ = ["Integrator", "Settings", "Step", "StepFailedError"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...compile.pipeline import Request
 from ...compile.timeloops.code import (
     ADVANCE_WORDS,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_HELD", "Closing", "FixedLoop", "Native", "Segment", "has_passive", "kept"]
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 Renew = Callable[[float, Array, Array], tuple[Array, float] | None]
 """A function of (t, q, v) that returns joint forces and the time until which they hold, or None to stop there."""

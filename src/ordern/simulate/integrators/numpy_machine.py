@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from .rk_step import Point
 
 if TYPE_CHECKING:
     from ...robot import Robot
 
 __all__ = ["Equations", "NumpyMachine", "turns_velocities"]
-
-Array = NDArray[np.float64]
 
 
 class Equations(Protocol):

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
 from .dense import bend
 from .explicit import first_step, require_finite, too_small
 from .integrator import Integrator, Settings, Step, StepFailedError
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Radau"]
 
-Array = NDArray[np.float64]
 
 _KEEP = 1.2
 """Below this growth the step and the inverse matrices stay as they are."""

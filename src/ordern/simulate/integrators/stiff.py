@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...records import dataclass
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Eliminated", "Field", "Jacobian"]
 
-Array = NDArray[np.float64]
 Numbers = NDArray[Any]
 
 _DIFFERENCE = 1.5e-8

@@ -17,8 +17,8 @@ from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...errors import ArgumentError
 from ...spatial import Freedoms
 from ..run.endings import Ending
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Variational"]
 
-Array = NDArray[np.float64]
 
 _ROUNDING = (4.0 * 2.0**-52) ** 2
 """A squared correction that is only rounding, relative to the squares of x and of the effect of a unit acceleration."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...loops.coordinates import nearest_coordinates
 from ...model import Loop, ModelJoint
 from ...spatial import Freedoms
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ...robot import Robot
 
 __all__ = ["elastic"]
-
-Array = NDArray[np.float64]
 
 
 def elastic(robot: Robot, q: Array) -> Array:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arguments import Array
 from ...joints import Composite, Free, Joint, Spherical
 from ...model import Model
 from ...records import dataclass
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     Motion = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 __all__ = ["Hermite", "Spliced", "monotone"]
-
-Array = NDArray[np.float64]
 
 
 def _cubic(t: Array, at: Array, k: NDArray[np.intp], y0: Array, r0: Array, y1: Array, r1: Array) -> tuple[Array, Array]:

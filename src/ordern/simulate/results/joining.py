@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...arguments import positive
+from ...arguments import Array, positive
 from ...errors import ArgumentError
 from ..integrators.dense import located
 from .interpolation import Spliced, monotone
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["joined", "resampled"]
 
-Array = NDArray[np.float64]
 
 _MOST = 1e9
 """The most samples that a rate may make."""

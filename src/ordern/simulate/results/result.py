@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...arguments import array
+from ...arguments import Array, array
 from ...errors import ArgumentError
 from ...model import Frame
 from ...records import dataclass
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "Sample"]
 
-Array = NDArray[np.float64]
 Motion = Callable[[Array], tuple[Array, Array]]
 
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...errors import ArgumentError, unknown_name
 from ...joints import Composite, Cylindrical, Free, Joint, Planar, RollingDisc, Spherical
 from ...model import Connection, Model
@@ -31,7 +31,6 @@ __all__ = [
     "series",
 ]
 
-Array = NDArray[np.float64]
 
 _STATE = ("q", "v", "a", "tau")
 _TURN, _PLACE = ("qw", "qx", "qy", "qz"), ("x", "y", "z")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...joints import Free
 from ...model import BASE
 from ..results.energy import elastic
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from .chunk import Chunk
 
 __all__ = ["Balance", "conserved"]
-
-Array = NDArray[np.float64]
 
 
 def conserved(robot: Robot, free_of_forces: bool) -> NDArray[np.bool_]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...errors import ArgumentError
 from ...records import dataclass
 from ..forces import Tabled
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunk", "Compiled", "Runner", "Stepwise"]
 
-Array = NDArray[np.float64]
 
 _LONGEST = 0.1
 """Seconds of wall time after which compiled steps take no further sample in the same chunk."""

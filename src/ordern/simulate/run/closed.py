@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import Array
 from ..integrators.integrator import Integrator, Settings
 from ..integrators.native import Closing
 from .chunk import Chunk, Compiled, Runner, Stepwise
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Closed"]
 
-Array = NDArray[np.float64]
 
 _FEW = 1
 """Steps in a chunk within the band of a singular position, which the motion mostly leaves with the first step."""

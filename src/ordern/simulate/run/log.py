@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...records import dataclass
 
 if TYPE_CHECKING:
     from .checkpoint import Block
 
 __all__ = ["Happened", "Log"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...loops.limits import velocity_bias, velocity_rows
 from ...records import dataclass
 from ..constraints.constraints import OPEN, Constraints, Mechanism
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OPEN", "Crossing", "Problem"]
 
-Array = NDArray[np.float64]
 
 MIDDLE = (-1.0 / 6.0, 4.0 / 6.0, 4.0 / 6.0, -1.0 / 6.0)
 """Weights of values at -2, -1, 1 and 2 whose sum is the value at 0, up to the fourth order."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import real
+from ...arguments import Array, real
 from ...errors import ArgumentError
 from ..constraints.constraints import Constraints
 from ..constraints.dense_projection import Closing
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Book", "OneSided", "Run"]
 
-Array = NDArray[np.float64]
 State = tuple[Array, Array]
 
 _SAVE_EVERY = 0.5

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ..integrators.dense import evaluate
 from ..results.energy import elastic
 from .balance import Balance
@@ -16,8 +16,6 @@ from .problem import Problem
 from .watchers import Found
 
 __all__ = ["cut", "sampled"]
-
-Array = NDArray[np.float64]
 
 
 def cut(problem: Problem, chunk: Chunk, event: Found) -> Chunk:

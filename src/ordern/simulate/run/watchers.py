@@ -12,8 +12,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import Array
 from ...errors import ArgumentError
 from ...records import dataclass
 from ..exchange import read_only
@@ -36,7 +36,6 @@ SAME_MOMENT = 1e-10
 """Sign changes that are no further apart, in seconds, take place at the same moment: values of the functions have
 roundings of some 1e-16 m or rad, which passages at 1e-6 m/s or rad/s turn into such a time."""
 
-Array = NDArray[np.float64]
 WatchFunction = Callable[[float, Array, Array], Any]
 
 

@@ -11,8 +11,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arguments import Array
 from ....errors import close_names, unknown_name
 from ....io.remarks import some
 from ....io.source import UnreadableError
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Places", "Table", "missing_columns", "places", "read_table"]
 
-Array = NDArray[np.float64]
 
 KINDS = ("q", "v", "a", "tau")
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arguments import Array
 from ....errors import ModelError
 from ..series import columns
 from .header import Stored, parsed
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "stored", "write"]
 
-Array = NDArray[np.float64]
 
 _ROWS = 1024
 _MOST_COLUMNS = 1_000_000

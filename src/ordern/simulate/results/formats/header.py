@@ -9,8 +9,8 @@ from dataclasses import MISSING, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arguments import Array
 from ....errors import ArgumentError, ModelError
 from ....io.remarks import some
 from ....model.json_form import foreign_joints, from_plain, to_plain
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ARRAYS", "VERSION", "Stored", "header", "parsed", "plain", "restored"]
 
-Array = NDArray[np.float64]
 R = TypeVar("R", bound="Robot")
 
 VERSION = 1

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arguments import Array
 from ....io.source import UnreadableError
 from ....records import dataclass
 
 __all__ = ["START", "Rows", "read_file", "read_rows"]
 
-Array = NDArray[np.float64]
 
 START = "# ordern "
 """The start of the comment line that `Result.save` writes above the names of the columns."""
