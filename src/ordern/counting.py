@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .algorithms import find
 from .algorithms.method_limits import require_tree
@@ -17,8 +16,6 @@ from .model import BASE, Model, Placement
 from .robot import Robot
 
 __all__ = ["PieceCount", "PieceCounts", "count", "critical_path", "generic"]
-
-Array = NDArray[Any]
 
 
 def count(

@@ -13,11 +13,10 @@ rounding for all angles, near 0 and near pi included; NaN in gives NaN out. Conv
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .arguments import AnyArray
 from .errors import ArgumentError
 
 __all__ = [
@@ -44,7 +43,6 @@ __all__ = [
     "vector_from_quaternion",
 ]
 
-Array = NDArray[Any]
 
 _SERIES = 1e-2
 """Below this squared angle, power series replace quotients of small numbers; their error is under 1e-17."""
@@ -52,7 +50,7 @@ _ROTATION = 1e-4
 """Largest entry of R R^T - 1 for which R passes as a rotation matrix, in single precision too."""
 
 
-def exp(vector: ArrayLike) -> Array:
+def exp(vector: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of rotation vectors (..., 3)."""
     r = _array(vector, (3,), "vector")
     a, b, _ = _coefficients(r)
@@ -60,7 +58,7 @@ def exp(vector: ArrayLike) -> Array:
     return np.asarray(np.eye(3, dtype=r.dtype) + a * S + b * (S @ S))
 
 
-def log(R: ArrayLike, *, check: bool = True) -> Array:
+def log(R: ArrayLike, *, check: bool = True) -> AnyArray:
     """Return the rotation vectors (..., 3), with angles from 0 to pi, of rotation matrices (..., 3, 3).
 
     Matrices that are not rotations are an error, unless `check` is False.
@@ -68,7 +66,7 @@ def log(R: ArrayLike, *, check: bool = True) -> Array:
     return vector_from_quaternion(quaternion_from_matrix(R, check=check))
 
 
-def exp_pose(twist: ArrayLike) -> Array:
+def exp_pose(twist: ArrayLike) -> AnyArray:
     """Return the poses (..., 4, 4) reached in a unit of time at constant twists (..., 6) in the moving frame."""
     x = _array(twist, (6,), "twist")
     w, u = x[..., :3], x[..., 3:, None]
@@ -78,7 +76,7 @@ def exp_pose(twist: ArrayLike) -> Array:
     return pose(one + a * S + b * SS, ((one + b * S + c * SS) @ u)[..., 0])
 
 
-def log_pose(T: ArrayLike, *, check: bool = True) -> Array:
+def log_pose(T: ArrayLike, *, check: bool = True) -> AnyArray:
     """Return the constant twists (..., 6), in the moving frame, that reach poses (..., 4, 4) in a unit of time.
 
     Matrices whose rotations are not rotations are an error, unless `check` is False.
@@ -90,14 +88,14 @@ def log_pose(T: ArrayLike, *, check: bool = True) -> Array:
     return np.concatenate([w, (x - 0.5 * Sx + _inverse_coefficient(w) * (S @ Sx))[..., 0]], axis=-1)
 
 
-def log_jacobian(vector: ArrayLike) -> Array:
+def log_jacobian(vector: ArrayLike) -> AnyArray:
     """Return J (..., 3, 3) such that r' = J w, for rotation vectors r and angular velocities w in the rotated frame."""
     r = _array(vector, (3,), "vector")
     S = skew(r)
     return np.asarray(np.eye(3, dtype=r.dtype) + 0.5 * S + _inverse_coefficient(r) * (S @ S))
 
 
-def _coefficients(w: Array) -> tuple[Array, Array, Array]:
+def _coefficients(w: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Return sin t / t, (1 - cos t) / t^2 and (t - sin t) / t^3, each (..., 1, 1), for vectors of angle t."""
     t2 = (w * w).sum(axis=-1)[..., None, None]
     small = t2 < _SERIES
@@ -113,7 +111,7 @@ def _coefficients(w: Array) -> tuple[Array, Array, Array]:
     return a, b, c
 
 
-def _inverse_coefficient(w: Array) -> Array:
+def _inverse_coefficient(w: AnyArray) -> AnyArray:
     """Return (1 - (t/2) cot(t/2)) / t^2, of shape (..., 1, 1), for vectors of angle t."""
     t2 = (w * w).sum(axis=-1)[..., None, None]
     small = t2 < _SERIES
@@ -122,13 +120,13 @@ def _inverse_coefficient(w: Array) -> Array:
     return np.asarray(np.where(small, series, (1.0 - half / np.tan(half)) / np.where(small, 1.0, t2)))
 
 
-def about(axis: ArrayLike, angle: ArrayLike) -> Array:
+def about(axis: ArrayLike, angle: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) about unit axes (..., 3) by angles (...)."""
     K, t = skew(axis), np.asarray(angle)[..., None, None]
     return np.asarray(np.eye(3) + np.sin(t) * K + 2.0 * np.sin(0.5 * t) ** 2 * (K @ K))
 
 
-def from_z(direction: ArrayLike) -> Array:
+def from_z(direction: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of the smallest angle that take z to unit vectors (..., 3).
 
     For -z, which has no smallest rotation, it is half a turn about x.
@@ -143,7 +141,7 @@ def from_z(direction: ArrayLike) -> Array:
     return np.where(aligned[..., None], ends, R)
 
 
-def quaternion_from_matrix(R: ArrayLike, *, check: bool = True) -> Array:
+def quaternion_from_matrix(R: ArrayLike, *, check: bool = True) -> AnyArray:
     """Return the unit quaternions (..., 4), with w not negative, of rotation matrices (..., 3, 3).
 
     Matrices that are not rotations are an error, unless `check` is False.
@@ -163,7 +161,7 @@ def quaternion_from_matrix(R: ArrayLike, *, check: bool = True) -> Array:
     return np.asarray(np.where(q[..., :1] < 0.0, -q, q) + 0.0)
 
 
-def matrix_from_quaternion(q: ArrayLike) -> Array:
+def matrix_from_quaternion(q: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of quaternions (..., 4), which need not be of length one."""
     p = _array(q, (4,), "q")
     w, x, y, z = (p[..., k] for k in range(4))
@@ -176,14 +174,14 @@ def matrix_from_quaternion(q: ArrayLike) -> Array:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def quaternion_from_vector(vector: ArrayLike) -> Array:
+def quaternion_from_vector(vector: ArrayLike) -> AnyArray:
     """Return the unit quaternions (..., 4) of rotation vectors (..., 3)."""
     r = _array(vector, (3,), "vector")
     half = 0.5 * np.linalg.norm(r, axis=-1, keepdims=True)
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * r], axis=-1)
 
 
-def vector_from_quaternion(q: ArrayLike) -> Array:
+def vector_from_quaternion(q: ArrayLike) -> AnyArray:
     """Return the rotation vectors (..., 3), with angles from 0 to pi, of quaternions (..., 4) of any length."""
     p = _array(q, (4,), "q")
     p = np.where(p[..., :1] < 0.0, -p, p)
@@ -194,14 +192,14 @@ def vector_from_quaternion(q: ArrayLike) -> Array:
     return np.asarray(2.0 * scale * p[..., 1:])
 
 
-def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
+def quaternion_product(a: ArrayLike, b: ArrayLike) -> AnyArray:
     """Return the quaternions (..., 4) of the rotations b followed, about fixed axes, by a: matrix(a) @ matrix(b)."""
     p, q = _array(a, (4,), "a"), _array(b, (4,), "b")
     v, u, w, x = p[..., :1], p[..., 1:], q[..., :1], q[..., 1:]
     return np.concatenate([v * w - (u * x).sum(axis=-1, keepdims=True), v * x + w * u + np.cross(u, x)], axis=-1)
 
 
-def quaternion_from_rpy(rpy: ArrayLike) -> Array:
+def quaternion_from_rpy(rpy: ArrayLike) -> AnyArray:
     """Return the unit quaternions (..., 4) of roll, pitch and yaw (..., 3)."""
     r, p, y = np.moveaxis(_array(rpy, (3,), "rpy"), -1, 0) / 2
     (cr, cp, cy), (sr, sp, sy) = ((f(r), f(p), f(y)) for f in (np.cos, np.sin))
@@ -216,12 +214,12 @@ def quaternion_from_rpy(rpy: ArrayLike) -> Array:
     )
 
 
-def matrix_from_rpy(rpy: ArrayLike) -> Array:
+def matrix_from_rpy(rpy: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of roll, pitch and yaw (..., 3)."""
     return matrix_from_quaternion(quaternion_from_rpy(rpy))
 
 
-def rpy_from_matrix(R: ArrayLike) -> Array:
+def rpy_from_matrix(R: ArrayLike) -> AnyArray:
     """Return roll, pitch and yaw (..., 3) of rotation matrices (..., 3, 3); the pitch is within a quarter turn.
 
     At a pitch of a quarter turn, only the sum or difference of roll and yaw is determined. The three angles together
@@ -235,7 +233,7 @@ def rpy_from_matrix(R: ArrayLike) -> Array:
     return np.stack([roll, pitch, yaw], axis=-1)
 
 
-def pose(R: ArrayLike, p: ArrayLike) -> Array:
+def pose(R: ArrayLike, p: ArrayLike) -> AnyArray:
     """Return the poses (..., 4, 4) of rotation matrices (..., 3, 3) and positions (..., 3)."""
     M, x = _array(R, (3, 3), "R"), _array(p, (3,), "p")
     T = np.zeros((*np.broadcast_shapes(M.shape[:-2], x.shape[:-1]), 4, 4), np.result_type(M, x))
@@ -243,14 +241,14 @@ def pose(R: ArrayLike, p: ArrayLike) -> Array:
     return T
 
 
-def inverse(T: ArrayLike) -> Array:
+def inverse(T: ArrayLike) -> AnyArray:
     """Return the inverses of poses (..., 4, 4)."""
     M = _array(T, (4, 4), "T")
     Rt = M[..., :3, :3].swapaxes(-1, -2)
     return pose(Rt, -(Rt @ M[..., :3, 3, None])[..., 0])
 
 
-def rotate(R: ArrayLike, x: ArrayLike) -> Array:
+def rotate(R: ArrayLike, x: ArrayLike) -> AnyArray:
     """Return R x for vectors x (..., 3); of (angular, linear) pairs (..., 6), rotate both halves."""
     v = np.asarray(x)
     M = np.asarray(R)
@@ -260,19 +258,19 @@ def rotate(R: ArrayLike, x: ArrayLike) -> Array:
     return np.asarray((M @ v[..., None])[..., 0])
 
 
-def nearest(M: ArrayLike) -> Array:
+def nearest(M: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) closest to matrices M, in the Frobenius norm."""
     U, _, Vt = np.linalg.svd(_array(M, (3, 3), "M"))
     U[..., :, 2] *= np.sign(np.linalg.det(U @ Vt))[..., None]
     return np.asarray(U @ Vt)
 
 
-def angle_between(R: ArrayLike, S: ArrayLike) -> Array:
+def angle_between(R: ArrayLike, S: ArrayLike) -> AnyArray:
     """Return the angles (...), from 0 to pi, of the rotations that take rotation matrices R to S."""
     return np.asarray(np.linalg.norm(log(_array(R, (3, 3), "R").swapaxes(-1, -2) @ _array(S, (3, 3), "S")), axis=-1))
 
 
-def skew(x: ArrayLike) -> Array:
+def skew(x: ArrayLike) -> AnyArray:
     """Return the matrices (..., 3, 3) of the cross product with vectors (..., 3): skew(x) @ y is x cross y."""
     a = np.asarray(x)
     out = np.zeros((*a.shape, 3), a.dtype if a.dtype.kind in "fO" else float)
@@ -281,7 +279,7 @@ def skew(x: ArrayLike) -> Array:
     return out
 
 
-def _array(x: ArrayLike, core: tuple[int, ...], what: str) -> Array:
+def _array(x: ArrayLike, core: tuple[int, ...], what: str) -> AnyArray:
     """Return real numbers as an array of floats, in the precision they have, whose last dimensions are `core`."""
     a = np.asarray(x)
     if a.dtype.kind in "iub":
@@ -294,7 +292,7 @@ def _array(x: ArrayLike, core: tuple[int, ...], what: str) -> Array:
     return a
 
 
-def _require_rotations(M: Array, nine: list[Array]) -> None:
+def _require_rotations(M: AnyArray, nine: list[AnyArray]) -> None:
     a, b, c, d, e, f, g, h, i = nine
     off = np.abs(M @ M.swapaxes(-1, -2) - np.eye(3))
     if (off > _ROTATION).any():
@@ -306,7 +304,7 @@ def _require_rotations(M: Array, nine: list[Array]) -> None:
     raise ArgumentError(f"R is not a rotation matrix: {why}; `rotations.nearest(R)` is the closest one")
 
 
-def _nonzero(size: Array) -> Array:
+def _nonzero(size: AnyArray) -> AnyArray:
     if (size == 0.0).any():
         raise ArgumentError("a quaternion of zeros is not a rotation; the identity is (1, 0, 0, 0)")
     return size

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..conversion import convert
 from ..errors import OrdernError
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AGREEMENT", "MuJoCo", "Pinocchio", "difference", "peers"]
 
-Array = NDArray[Any]
 Call = Callable[[], object]
 
 AGREEMENT = 1e-6

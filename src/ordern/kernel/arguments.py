@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..algorithms import Port
+from ..arguments import AnyArray
 from ..errors import ArgumentError
 from ..model import BASE, PORT_KINDS, Model, core_shape
 
 __all__ = ["Arguments", "broadcast_named", "external_forces", "stored"]
 
-Array = NDArray[Any]
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _WEAK = (bool, int, float)
@@ -30,8 +29,8 @@ class Arguments:
         self.ranks = [len(shape) + 1 for shape in self.shapes]
 
     def checked(
-        self, given: Sequence[Any], out: Array | None, threads: int | None
-    ) -> tuple[list[Array], np.dtype[Any]]:
+        self, given: Sequence[Any], out: AnyArray | None, threads: int | None
+    ) -> tuple[list[AnyArray], np.dtype[Any]]:
         """Return the arguments as arrays of real numbers, and the data type to compute in.
 
         A plain Python number takes the precision of the arrays beside it, as in NumPy. Shapes are not checked yet:
@@ -50,7 +49,7 @@ class Arguments:
             arrays = [a.astype(SINGLE) if type(x) in _WEAK else a for a, x in zip(arrays, given, strict=True)]
         return arrays, dtype
 
-    def _arrays(self, given: Sequence[Any]) -> list[Array]:
+    def _arrays(self, given: Sequence[Any]) -> list[AnyArray]:
         if len(given) != len(self.ports):
             names = ", ".join(p.name for p in self.ports)
             many = "1 argument" if len(self.ports) == 1 else f"{len(self.ports)} arguments"
@@ -67,11 +66,11 @@ class Arguments:
             arrays.append(_real(x, self.question, "argument", port.name))
         return arrays
 
-    def batches(self, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
+    def batches(self, arrays: Sequence[AnyArray]) -> list[tuple[int, ...]]:
         """Return the batch shape of each array."""
         return [a.shape[: max(0, a.ndim - len(s))] for a, s in zip(arrays, self.shapes, strict=True)]
 
-    def batch(self, arrays: Sequence[Array]) -> tuple[int, ...] | None:
+    def batch(self, arrays: Sequence[AnyArray]) -> tuple[int, ...] | None:
         """Return the batch shape of all arrays together; None if they do not broadcast."""
         found: tuple[int, ...] = ()
         for a, rank in zip(arrays, self.ranks, strict=True):
@@ -87,7 +86,7 @@ class Arguments:
         except ValueError:
             return None
 
-    def require_fit(self, arrays: Sequence[Array], out: Array | None) -> None:
+    def require_fit(self, arrays: Sequence[AnyArray], out: AnyArray | None) -> None:
         """Raise an error that names the argument whose shape is wrong, if there is one."""
         for port, shape, a in zip(self.ports, self.shapes, arrays, strict=True):
             if a.ndim < len(shape) or a.shape[a.ndim - len(shape) :] != shape:
@@ -114,7 +113,7 @@ def broadcast_named(what: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[i
         raise ArgumentError(f"{what} do not broadcast: {listed}") from None
 
 
-def stored(question: str, result: Array, out: Array | None) -> Array:
+def stored(question: str, result: AnyArray, out: AnyArray | None) -> AnyArray:
     """Return a result, in the caller's memory if there is some."""
     if out is None:
         return result
@@ -166,7 +165,7 @@ def external_forces(model: Model, external: Any) -> Any:
     return total
 
 
-def _real(x: Any, where: str, what: str, name: str) -> Array:
+def _real(x: Any, where: str, what: str, name: str) -> AnyArray:
     """Return an array of real numbers, or of objects; the words are for messages."""
     try:
         array = np.asarray(x)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import AnyArray
 from ..compile import cores, shared_out
 from ..compile.pipeline import Code, Request, load
 from ..compile.run.loaded import Machine
@@ -21,7 +21,6 @@ from .runners import Interpreted, Runner
 
 __all__ = ["Compiled"]
 
-Array = NDArray[Any]
 
 _NS_PER_OPERATION = 0.3
 """A guess of the time of one vector operation, to decide whether threads are worth it."""
@@ -37,7 +36,7 @@ class Compiled(Runner):
         self._machines: dict[str, Machine] = {}
         self._pool, self._bytes = ResultPool(), 8 * math.prod(arguments.output)
 
-    def __call__(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Array:
+    def __call__(self, given: Sequence[Any], out: AnyArray | None, threads: int | None) -> AnyArray:
         """Return the answer. Batches of plain arrays skip all checks except the ones in machine code."""
         machine = self._machines.get("float64")
         states = 0 if machine is None else self._rows(given)
@@ -75,7 +74,7 @@ class Compiled(Runner):
                 states = n
         return states
 
-    def _general(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Array:
+    def _general(self, given: Sequence[Any], out: AnyArray | None, threads: int | None) -> AnyArray:
         arrays, dtype = self.arguments.checked(given, out, threads)
         if dtype is not SINGLE and dtype is not DOUBLE:
             return self._text.computed(arrays, dtype, out)
@@ -93,7 +92,7 @@ class Compiled(Runner):
             self.arguments.require_fit(arrays, out)
             raise ArgumentError(f"{self.request.question.name}: {e}") from e
 
-    def compute(self, arrays: list[Array]) -> Array:
+    def compute(self, arrays: list[AnyArray]) -> AnyArray:
         """Return the answer for arrays of one data type, by the interpreter."""
         return self._text.compute(arrays)
 
@@ -135,7 +134,7 @@ class Compiled(Runner):
         raise ModelError(model.singular(question.name), model.source)
 
     def _threads(
-        self, states: int, arrays: Sequence[Array], machine: Machine, out: Array | None, wanted: int | None
+        self, states: int, arrays: Sequence[AnyArray], machine: Machine, out: AnyArray | None, wanted: int | None
     ) -> int:
         """Return how many threads to use: one unless each has enough to do."""
         most = min(-(-states // machine.lanes), _threads_worth(states, machine) if wanted is None else int(wanted))
@@ -145,7 +144,7 @@ class Compiled(Runner):
             return 1  # NumPy copies what overlaps, but only within one call
         return most if wanted is not None else min(cores(), most)
 
-    def _run_threads(self, machine: Machine, arrays: list[Array], out: Array | None, count: int) -> Array:
+    def _run_threads(self, machine: Machine, arrays: list[AnyArray], out: AnyArray | None, count: int) -> AnyArray:
         """Cut the longest batch dimension into parts, and let threads compute them."""
         self.arguments.require_fit(arrays, out)
         core, batches = self.arguments.output, self.arguments.batches(arrays)

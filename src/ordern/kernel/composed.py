@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import AnyArray
 from ..compile.pipeline import Request
 from ..graph import Counts
 from ..model import core_shape
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .table import Kernels
 
 __all__ = ["PieceCount", "PieceCounts", "count_calls"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class _Calls:
             self._called.append({})
             self._now = len(self._called) - 1
 
-    def ask(self, question: str, *arguments: Any, **named: Any) -> Array:
+    def ask(self, question: str, *arguments: Any, **named: Any) -> AnyArray:
         """Return the answer of a kernel, and count the states that it was called for."""
         kernel, optional = self._kernels.named(question, **named)
         given = [np.asarray(x) for x in (*arguments, *optional)]

@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from numpy.typing import NDArray
-
 from ..algorithms import CHOICES, Algorithm, Port, Question, find, methods
-from ..arguments import choice
+from ..arguments import AnyArray, choice
 from ..compile.pipeline import WAYS, Code, Request
 from ..compile.run.numpy_api import fast_calls_work
 from ..errors import ArgumentError
@@ -28,7 +26,6 @@ from .runners import Composed, InPieces, Interpreted, Runner
 
 __all__ = ["Kernel"]
 
-Array = NDArray[Any]
 
 _LONGEST_STRAIGHT = 60
 """Freedoms beyond which methods that are not loops over bodies run as compiled pieces."""
@@ -67,7 +64,7 @@ class Kernel:
         self.request = Request(computed, self.question, self.algorithm, frozenset(present), settings, way)
         self._runner = _runner(self.request, Arguments(model, question, self.ports, self.question.output))
 
-    def __call__(self, *arguments: Any, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(self, *arguments: Any, out: AnyArray | None = None, threads: int | None = None) -> AnyArray:
         """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
         return self._runner(arguments, out, threads)
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import AnyArray
 from ..compile.pipeline import Code, Request
 from ..errors import ArgumentError, CompileError
 from ..graph import Counts
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Composed", "InPieces", "Interpreted", "Runner"]
 
-Array = NDArray[Any]
-
 
 class Runner(ABC):
     """Computes a request for arguments of any kind."""
@@ -33,12 +31,12 @@ class Runner(ABC):
     def __init__(self, request: Request, arguments: Arguments) -> None:
         self.request, self.arguments = request, arguments
 
-    def __call__(self, given: Sequence[Any], out: Array | None, threads: int | None) -> Array:
+    def __call__(self, given: Sequence[Any], out: AnyArray | None, threads: int | None) -> AnyArray:
         """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
         arrays, dtype = self.arguments.checked(given, out, threads)
         return self.computed(arrays, dtype, out)
 
-    def computed(self, arrays: list[Array], dtype: np.dtype[Any], out: Array | None) -> Array:
+    def computed(self, arrays: list[AnyArray], dtype: np.dtype[Any], out: AnyArray | None) -> AnyArray:
         """Return the answer for arrays that were checked, computed in a data type."""
         from ..compile.trace.interpret import converted
 
@@ -57,7 +55,7 @@ class Runner(ABC):
         return stored(name, result, out) if out is not None or result.ndim else result[()]
 
     @abstractmethod
-    def compute(self, arrays: list[Array]) -> Array:
+    def compute(self, arrays: list[AnyArray]) -> AnyArray:
         """Return the answer for arrays of one data type."""
 
     @abstractmethod
@@ -73,7 +71,7 @@ class Runner(ABC):
 class Interpreted(Runner):
     """Runs the algorithm's text as it stands."""
 
-    def compute(self, arrays: list[Array], pieces: Callable[..., Any] | None = None) -> Array:
+    def compute(self, arrays: list[AnyArray], pieces: Callable[..., Any] | None = None) -> AnyArray:
         """Return the answer for arrays of one data type; `pieces` runs the pieces of the algorithm."""
         from ..compile.trace.interpret import interpret
 
@@ -103,7 +101,7 @@ class InPieces(Runner):
         super().__init__(request, arguments)
         self._text, self._pieces = Interpreted(request, arguments), Pieces(request.model)
 
-    def compute(self, arrays: list[Array]) -> Array:
+    def compute(self, arrays: list[AnyArray]) -> AnyArray:
         """Return the answer for arrays of one data type."""
         return self._text.compute(arrays, self._pieces)
 
@@ -130,7 +128,7 @@ class Composed(Runner):
         super().__init__(request, arguments)
         self._kernels = kernels
 
-    def compute(self, arrays: list[Array]) -> Array:
+    def compute(self, arrays: list[AnyArray]) -> AnyArray:
         """Return the answer for arrays of one data type."""
         given = dict(zip((p.name for p in self.arguments.ports), arrays, strict=True))
         return np.asarray(self.request.algorithm.function(self._kernels.ask, **given, **dict(self.request.options)))

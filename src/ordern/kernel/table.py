@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from numpy.typing import NDArray
-
 from ..algorithms import find
 from ..algorithms.registry import find_question
+from ..arguments import AnyArray
 from ..model import Model
 from .kernel import Kernel
 
 __all__ = ["Kernels"]
 
-Array = NDArray[Any]
 T = TypeVar("T")
 
 
@@ -70,7 +68,7 @@ class Kernels:
                 optional.append(value)
         return self.kernel(question, method, present, model=model, **named), optional
 
-    def ask(self, question: str, *arguments: Any, **named: Any) -> Array:
+    def ask(self, question: str, *arguments: Any, **named: Any) -> AnyArray:
         """Return the answer of a kernel; optional arguments and settings are given by name."""
         kernel, optional = self.named(question, **named)
         return kernel(*arguments, *optional)

@@ -12,13 +12,11 @@ from dataclasses import field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arguments import AnyArray
 from ..records import dataclass
 
 __all__ = ["Piece", "Runner", "packed", "piece"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +26,31 @@ class Piece:
     `ranks` are the numbers of axes that belong to an element, array by array. Pieces with the same key are the same.
     """
 
-    function: Callable[..., tuple[Array, ...]] = field(compare=False)
+    function: Callable[..., tuple[AnyArray, ...]] = field(compare=False)
     ranks: tuple[int, ...]
     key: Hashable
     general: bool = False
     """True if it is the same for all robots."""
 
-    def __call__(self, *values: Any) -> tuple[Array, ...]:
+    def __call__(self, *values: Any) -> tuple[AnyArray, ...]:
         """Run the function, as it is written."""
         return self.function(*values)
 
 
-Runner = Callable[..., tuple[Array, ...]]
+Runner = Callable[..., tuple[AnyArray, ...]]
 """A function that runs a piece: runner(piece, *values)."""
 
 
-def piece(*ranks: int) -> Callable[[Callable[..., tuple[Array, ...]]], Piece]:
+def piece(*ranks: int) -> Callable[[Callable[..., tuple[AnyArray, ...]]], Piece]:
     """Declare a function as a piece."""
 
-    def made(function: Callable[..., tuple[Array, ...]]) -> Piece:
+    def made(function: Callable[..., tuple[AnyArray, ...]]) -> Piece:
         return Piece(function, ranks, (function.__module__, function.__qualname__), general=True)
 
     return made
 
 
-def packed(scalars: Any, *shape: int) -> Array:
+def packed(scalars: Any, *shape: int) -> AnyArray:
     """Return scalars (numbers, nodes, or arrays with a number for each element) as one array of this shape."""
     flat = list(scalars)
     kinds = [getattr(x, "dtype", np.dtype(float if isinstance(x, (int, float)) else object)) for x in flat]

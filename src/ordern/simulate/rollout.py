@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import choice, positive, real_number
+from ..arguments import AnyArray, choice, positive, real_number
 from ..compile import cores, shared_out
 from ..errors import ArgumentError, InconsistentStateError
 from ..loops.kernels import worst_loop
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Rollout", "rollout"]
 
-Array = NDArray[Any]
 
 _DRIFTS = ("baumgarte", "project")
 _LIMITS = ("ignore", "bounce")
@@ -41,14 +40,14 @@ _PIECE_NS = 2e8
 class Rollout:
     """Trajectories; unpack them as `q, v, t = robot.rollout(...)`, or use the names."""
 
-    q: Array
+    q: AnyArray
     """Positions, of shape (..., 1 + steps // every, nq); the first are the initial ones."""
-    v: Array
+    v: AnyArray
     """Velocities, of shape (..., 1 + steps // every, nv)."""
-    t: Array
+    t: AnyArray
     """Times since the start, of shape (1 + steps // every,)."""
 
-    def __iter__(self) -> Iterator[Array]:
+    def __iter__(self) -> Iterator[AnyArray]:
         return iter((self.q, self.v, self.t))
 
     @cached_property
@@ -92,7 +91,7 @@ def rollout(
     limits: str = "ignore",
     restitution: float = 0.0,
     threads: int | None = None,
-    out: tuple[Array, Array] | None = None,
+    out: tuple[AnyArray, AnyArray] | None = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     choice("method", method, TABLEAUS, "rollout")
@@ -156,7 +155,7 @@ _OPEN = 1e-6
 """The largest residual of loops at the start, in m and rad, and the largest rate of it, per second."""
 
 
-def _check_loops(robot: Robot, q: Array, v: Array) -> None:
+def _check_loops(robot: Robot, q: AnyArray, v: AnyArray) -> None:
     """Raise if loops are driven by time, which compiled steps do not support, or are not closed at the start."""
     for x in robot.loop_table.loops:
         if x.type.timed:
@@ -176,7 +175,7 @@ def _check_loops(robot: Robot, q: Array, v: Array) -> None:
             )
 
 
-def _closing(robot: Robot, dynamics: str | None, q: Array) -> Closing:
+def _closing(robot: Robot, dynamics: str | None, q: AnyArray) -> Closing:
     """Return how compiled steps project the loops of a robot; their rank is the one near the first state."""
     rows = LoopRows(robot)
     first = np.asarray(q, np.float64).reshape(-1, robot.nq)[0]
@@ -186,7 +185,7 @@ def _closing(robot: Robot, dynamics: str | None, q: Array) -> Closing:
     return found
 
 
-def _limited(robot: Robot, q: Array, restitution: float) -> tuple[tuple[int, int], ...]:
+def _limited(robot: Robot, q: AnyArray, restitution: float) -> tuple[tuple[int, int], ...]:
     """Return the places in q and v of joints that bounce; raise if they cannot, or if a start is beyond a limit."""
     if not 0.0 <= real_number(restitution) <= 1.0:
         raise ArgumentError(f"rollout: restitution must be between 0 and 1, not {restitution!r}")
@@ -218,7 +217,7 @@ class _Run:
     """One call of `rollout`: its arrays, and the words for machine code."""
 
     def __init__(
-        self, loop: FixedLoop, arrays: dict[str, Array], timed: dict[str, Array], steps: int, every: int
+        self, loop: FixedLoop, arrays: dict[str, AnyArray], timed: dict[str, AnyArray], steps: int, every: int
     ) -> None:
         self.loop, self.arrays, self.timed = loop, arrays, timed
         q, v = arrays["q_out"], arrays["v_out"]
@@ -262,14 +261,14 @@ class _Run:
                 words[name] += now * every * words[f"{name}_step"]
 
 
-def _states(name: str, x: ArrayLike, n: int) -> Array:
+def _states(name: str, x: ArrayLike, n: int) -> AnyArray:
     a = _numbers(name, x)
     if a.ndim < 1 or a.shape[-1] != n:
         raise ArgumentError(f"rollout: {name} has shape {a.shape}; its last dimension must be {n}")
     return a
 
 
-def _numbers(name: str, x: Any) -> Array:
+def _numbers(name: str, x: Any) -> AnyArray:
     try:
         a = np.asarray(x)
     except ValueError as e:
@@ -291,7 +290,7 @@ def _require_arrays(tau: Any) -> None:
         )
 
 
-def _over_time(robot: Robot, name: str, x: ArrayLike | None, n: int, rank: int) -> Array:
+def _over_time(robot: Robot, name: str, x: ArrayLike | None, n: int, rank: int) -> AnyArray:
     """Return numbers with a row for each step, or one row for all; without them zeros, which fit any batch and type."""
     if x is None:
         return np.zeros((1, n), np.float16)
@@ -301,7 +300,7 @@ def _over_time(robot: Robot, name: str, x: ArrayLike | None, n: int, rank: int) 
     return a if a.ndim >= rank + 2 else a[..., None, :]
 
 
-def _loads(robot: Robot, external: Any) -> Array:
+def _loads(robot: Robot, external: Any) -> AnyArray:
     """Return external forces on bodies as (..., 6 n)."""
     if callable(external):
         raise ArgumentError("rollout takes arrays of external forces, not functions; robot.simulate takes functions")
@@ -324,7 +323,7 @@ def _shared(tau: ArrayLike | None, rank: int) -> str:
     )
 
 
-def _steps(steps: Any, forces: Array, hint: str) -> int:
+def _steps(steps: Any, forces: AnyArray, hint: str) -> int:
     if steps is not None:
         return _count("steps", steps, 0)
     if forces.shape[-2] == 1:
@@ -344,7 +343,7 @@ def _batch(shapes: list[tuple[int, ...]], hint: str) -> tuple[int, ...]:
 
 def _results(
     robot: Robot, batch: tuple[int, ...], rows: int, dtype: np.dtype[Any], out: Any, every: int
-) -> tuple[Array, Array]:
+) -> tuple[AnyArray, AnyArray]:
     shapes = ((*batch, rows, robot.nq), (*batch, rows, robot.nv))
     if out is not None:
         if not isinstance(out, (tuple, list)) or len(out) != 2:
@@ -368,11 +367,11 @@ def _results(
     return np.empty(shapes[0], dtype), np.empty(shapes[1], dtype)
 
 
-def _flat(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def _flat(x: AnyArray, batch: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
     return np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]), dtype)
 
 
-def _flat_rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def _flat_rows(x: AnyArray, batch: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
     """Return (count, rows, n), without a copy if one row, or one table, serves all."""
     rows, n = x.shape[-2:]
     count = math.prod(batch)
@@ -386,7 +385,7 @@ def _flat_rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return np.lib.stride_tricks.as_strided(full, full.shape, (full.strides[0], 0, dtype.itemsize), writeable=False)
 
 
-def _gains(robot: Robot, feedback: Any) -> tuple[Array, Array]:
+def _gains(robot: Robot, feedback: Any) -> tuple[AnyArray, AnyArray]:
     if feedback is None:
         return np.zeros(robot.nv), np.zeros(robot.nv)
     gains = []

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import AnyArray
 from ...forking import COMPILING
 from ...graph import Counts
 from ...model import Model, Piece
@@ -23,7 +23,6 @@ from .loaded import Machine
 
 __all__ = ["Counter", "Pieces"]
 
-Array = NDArray[Any]
 Shape = tuple[int, ...]
 
 
@@ -38,7 +37,7 @@ class Pieces:
         self._model = model
         self._made: dict[Any, _Compiled] = {}
 
-    def __call__(self, piece: Piece, *values: Any) -> tuple[Array, ...]:
+    def __call__(self, piece: Piece, *values: Any) -> tuple[AnyArray, ...]:
         """Return the results of a piece for these arrays."""
         arrays = list(_flat(values))
         dtype = np.result_type(*arrays)
@@ -62,7 +61,7 @@ class Counter:
         self.counts = Counts()
         self._known: dict[Any, Counts] = {}
 
-    def __call__(self, piece: Piece, *values: Any) -> tuple[Array, ...]:
+    def __call__(self, piece: Piece, *values: Any) -> tuple[AnyArray, ...]:
         """Return the results of a piece for these arrays."""
         from ...graph import Node, count
 
@@ -97,7 +96,7 @@ class _Compiled:
         code = cached_code(piece_key(model, piece, cores, dtype), about, compiled)
         self._machine = Machine(code, Layout(inputs, output, code.lanes), None, "piece", dtype)
 
-    def __call__(self, arrays: list[Array]) -> tuple[Array, ...]:
+    def __call__(self, arrays: list[AnyArray]) -> tuple[AnyArray, ...]:
         found = self._machine.run(arrays, None)
         batch = found.shape[:-1]
         return tuple(
@@ -105,7 +104,7 @@ class _Compiled:
         )
 
 
-def _flat(values: Any) -> Iterator[Array]:
+def _flat(values: Any) -> Iterator[AnyArray]:
     """Yield the arrays among values and tuples of values."""
     for x in values:
         if isinstance(x, tuple):
@@ -114,12 +113,12 @@ def _flat(values: Any) -> Iterator[Array]:
             yield x
 
 
-def _cores(piece: Piece, arrays: list[Array]) -> tuple[Shape, ...]:
+def _cores(piece: Piece, arrays: list[AnyArray]) -> tuple[Shape, ...]:
     """Return the shape of an element of each array."""
     return tuple(a.shape[a.ndim - rank :] for a, rank in zip(arrays, piece.ranks, strict=True))
 
 
-def _traced(piece: Piece, values: Any, cores: tuple[Shape, ...]) -> tuple[Array, ...]:
+def _traced(piece: Piece, values: Any, cores: tuple[Shape, ...]) -> tuple[AnyArray, ...]:
     """Trace a piece for one element whose numbers are leaves; empty arrays are not inputs."""
     from ...graph import Graph
 

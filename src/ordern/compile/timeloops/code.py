@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import AnyArray
 from ...forking import COMPILING
 from ...model import Frame
 from ...records import dataclass
@@ -29,7 +30,6 @@ __all__ = [
     "loop_code",
 ]
 
-Array = NDArray[Any]
 
 ROLLOUT_WORDS = (
     *("q0", "q0_stride", "v0", "v0_stride"),
@@ -162,7 +162,7 @@ class LoadedLoop:
         )
         """The addresses of the kernels' tables."""
 
-    def workspace(self) -> Array:
+    def workspace(self) -> AnyArray:
         """Return memory for one thread."""
         size = max(64, self.code.workspace * self.code.lanes * self.dtype.itemsize)
         raw = np.zeros(size + 64, np.uint8)

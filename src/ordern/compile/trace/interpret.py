@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import AnyArray
 from ...model import ConcreteTree, Runner, core_shape, core_size, result_scalars
 
 if TYPE_CHECKING:
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["converted", "interpret"]
 
-Array = NDArray[Any]
 
-
-def converted(arrays: Sequence[Array], dtype: np.dtype[Any]) -> list[Array]:
+def converted(arrays: Sequence[AnyArray], dtype: np.dtype[Any]) -> list[AnyArray]:
     """Convert arrays to one data type without loss. Numbers beside objects are converted to the type of the objects."""
     if dtype.kind != "O":
         return [a.astype(dtype, copy=False) for a in arrays]
@@ -38,7 +36,7 @@ def converted(arrays: Sequence[Array], dtype: np.dtype[Any]) -> list[Array]:
     return found
 
 
-def interpret(request: Request, arrays: Sequence[Array], runner: Runner | None = None) -> Array:
+def interpret(request: Request, arrays: Sequence[AnyArray], runner: Runner | None = None) -> AnyArray:
     """Run an algorithm on arrays of one data type, with any batch shape; `runner` runs pieces instead of Python."""
     model, output = request.model, request.question.output
     dtype = np.result_type(*arrays)
@@ -66,7 +64,7 @@ def interpret(request: Request, arrays: Sequence[Array], runner: Runner | None =
     return result.reshape((*batch, *core_shape(model, output)))
 
 
-def _number(arrays: Sequence[Array], dtype: np.dtype[Any]) -> Callable[[float], Any] | None:
+def _number(arrays: Sequence[AnyArray], dtype: np.dtype[Any]) -> Callable[[float], Any] | None:
     """Return the type to which the model's constants are converted to match the arguments; None for floats."""
     if dtype.kind == "O":
         kinds = {type(x) for array in arrays for x in array.flat} - {float, int}

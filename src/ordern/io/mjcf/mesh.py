@@ -10,7 +10,6 @@ import os
 from pathlib import Path, PureWindowsPath
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...arguments import Array
 from ...model import Placement
@@ -20,12 +19,11 @@ from ..solids import Mass
 from ..source import open_source
 from ..xml import Element
 from .document import Document
-from .hull import convex_hull
+from .hull import Indices, convex_hull
 from .obj import read_obj
 
 __all__ = ["mesh_file", "read_mesh"]
 
-Indices = NDArray[np.int64]
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 _KINDS = ("legacy", "exact", "convex", "shell")
 

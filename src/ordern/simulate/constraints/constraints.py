@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...algorithms.closed_loop import null_space, reduced
 from ...algorithms.closed_loop.equations import Equations, flat, solved
 from ...algorithms.closed_loop.rank import TOLERANCE, decide
+from ...arguments import Array
 from ...loops.dynamics import usual_method
 from ...loops.kernels import asking, worst_of
 from ...loops.mobility import null_motions
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CLOSED", "OPEN", "ROUNDS", "Constraints", "Mechanism", "Rows", "listed"]
 
-Array = NDArray[Any]
 
 CLOSED = 1e-12
 """Residuals up to this, in rad and m, are left as they are."""

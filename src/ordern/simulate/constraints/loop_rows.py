@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...algorithms.closed_loop import reduced
+from ...arguments import Array
 from ...loops.dynamics import closed_dynamics, compiles, correction, usual_method
 from ...model import BASE
 from ...records import dataclass
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopMechanism", "LoopRows"]
 
-Array = NDArray[Any]
 
 _DROP = 1e-6
 """Of robots with redundant constraints: relative pivots below this are those of redundant ones, off the manifold."""

@@ -14,11 +14,10 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arguments import AnyArray
 from ...errors import ArgumentError, ModelError
 from ...records import dataclass
 
@@ -29,8 +28,7 @@ except ImportError:
 
 __all__ = ["Block", "Checkpoint"]
 
-Array = NDArray[Any]
-Block = tuple[str, Sequence[Array]]
+Block = tuple[str, Sequence[AnyArray]]
 """Arrays that belong together, and their kind."""
 
 _APPLICATION = 0x6F72646E
@@ -97,7 +95,7 @@ class Checkpoint:
         """Return the number of appends."""
         return int(self._run()[1])
 
-    def append(self, blocks: Iterable[Block], state: Mapping[str, Array]) -> None:
+    def append(self, blocks: Iterable[Block], state: Mapping[str, AnyArray]) -> None:
         """Add blocks, and replace the state from which the run continues. Both are on the disk on return.
 
         If this fails, the checkpoint keeps its earlier contents.
@@ -123,7 +121,7 @@ class Checkpoint:
                 raise _failure(e, self.path) from None
             raise
 
-    def load(self) -> tuple[list[Block], dict[str, Array]]:
+    def load(self) -> tuple[list[Block], dict[str, AnyArray]]:
         """Return all blocks and the last state; both are empty before the first append. Raise if there is damage."""
         try:
             key, appends, expected, whole = self._run()
