@@ -78,6 +78,10 @@ LONG_CHAIN = 1e-9
 """A hundred spherical joints in series, or a thousand bodies, in double precision against longdouble: the figure that
 the project has set itself."""
 
+PEER_AT_ORIGIN = 2e-10
+"""Velocities, accelerations and rates of Jacobians about the world's origin, of placements that were rounded by 1e-11
+as they were loaded: the arm to the origin, about a metre, adds its error to that of the frame."""
+
 PEER_INVERSE = 1e-8
 """Inverses of mass matrices against another library's, whose condition numbers reach 1e6."""
 

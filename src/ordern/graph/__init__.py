@@ -4,7 +4,7 @@ from .analyse import Counts, count, depth, live
 from .elementary import SINCOS_RANGE
 from .jet import Jet
 from .node import Graph, Node
-from .ops import OPS, Op, Scalar
+from .ops import OPS, Op, Scalar, apply
 from .scalars import atan2, cos, sin, sqrt, where_less
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Node",
     "Op",
     "Scalar",
+    "apply",
     "atan2",
     "cos",
     "count",

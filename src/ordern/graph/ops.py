@@ -17,7 +17,7 @@ from typing import Any
 from ..records import dataclass
 from . import elementary, scalars
 
-__all__ = ["OPS", "OUR_OPS", "Op", "Scalar"]
+__all__ = ["OPS", "OUR_OPS", "Op", "Scalar", "apply"]
 
 Scalar = Any
 """A float, a NumPy array, a longdouble, an mpmath number or a graph node."""
@@ -172,3 +172,11 @@ OPS = {op.name: op for op in _ROWS}
 OUR_OPS = dict(OPS)
 """The rows of the library, as they are declared here: others enter the keys of the cache."""
 """All operations by name. The columns are the fields of `Op`."""
+
+
+def apply(name: str, *operands: Scalar) -> Scalar:
+    """Apply an operation of the table to scalars of any kind: it is recorded for graph nodes, else evaluated."""
+    for x in operands:
+        if hasattr(x, "ordern_apply"):
+            return x.ordern_apply(name, *operands)
+    return OPS[name].evaluate(*operands)

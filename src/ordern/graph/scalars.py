@@ -1,4 +1,4 @@
-"""Elementary functions over any scalar: floats, NumPy arrays, longdouble, mpmath numbers, graph nodes.
+"""Elementary functions over any scalar: floats, arrays, longdouble, mpmath numbers, SymPy expressions, graph nodes.
 
 A further class of scalars (an interval, a jet ...) takes part by having a method `ordern_apply(name, *operands)`,
 as graph nodes do.
@@ -6,6 +6,7 @@ as graph nodes do.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ def _apply(name: str, numpy_name: str, *operands: Any) -> Any:
         return np.frompyfunc(lambda *xs: _apply(name, numpy_name, *xs), len(operands), 1)(*operands)
     for x in operands:
         context = getattr(x, "context", None)  # an mpmath number knows its own functions
+        if context is None and hasattr(x, "free_symbols"):  # an expression of SymPy
+            context = import_module("sympy")
         if context is not None:
             return getattr(context, name)(*operands)
     answer = getattr(np, numpy_name)(*operands)
@@ -53,6 +56,8 @@ def where_less(a: Any, b: Any, x: Any, y: Any) -> Any:
         if hasattr(s, "ordern_apply"):
             return s.ordern_apply("where_less", a, b, x, y)
     test = a < b
+    if hasattr(test, "free_symbols"):  # a condition of SymPy
+        return import_module("sympy").Piecewise((x, test), (y, True))
     if isinstance(test, np.ndarray):
         return np.where(test.astype(bool), x, y)
     return x if test else y

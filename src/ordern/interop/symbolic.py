@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms import find
 from ..algorithms.method_limits import require_tree
 from ..errors import ArgumentError, OrdernError
-from ..graph import OPS, Graph, Node, Scalar, live, scalars
+from ..graph import OPS, Graph, Node, Scalar, live
 from ..joints import Joint
 from ..model import BASE, ConcreteTree, Index, Model, core_shape, core_size, result_scalars
 from ..model.tables import INERTIA, PLACEMENT
@@ -85,16 +85,8 @@ def _expressions(results: list[Scalar], sympy: Any) -> list[Any]:
         elif node.op == "constant":
             values[node.index] = _number(node.data, sympy)
         else:
-            values[node.index] = _function(node.op, sympy)(*(values[a.index] for a in node.args))
+            values[node.index] = OPS[node.op].evaluate(*(values[a.index] for a in node.args))
     return [values[x.index] if isinstance(x, Node) else _number(float(x), sympy) for x in results]
-
-
-def _function(op: str, sympy: Any) -> Callable[..., Any]:
-    """Return the function of SymPy expressions for an operation of the table: an operator, or SymPy's own function."""
-    if op == "where_less":
-        return lambda a, b, x, y: sympy.Piecewise((x, a < b), (y, True))
-    found: Callable[..., Any] = getattr(sympy, op) if hasattr(scalars, op) else OPS[op].evaluate
-    return found
 
 
 def _number(x: float, sympy: Any) -> Any:

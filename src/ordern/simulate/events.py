@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 from ..arguments import Array, array
 from ..errors import ArgumentError
 from ..loops.limits import loop_positions
+from ..model import Loop
 from ..records import dataclass
 from .run.endings import Ending
 from .run.watchers import Phase, Watcher, WatchFunction
 
 if TYPE_CHECKING:
-    from ..model import Loop, ModelJoint
+    from ..model import ModelJoint
     from ..robot import Robot
     from .run.run import Run
 
@@ -143,7 +144,8 @@ class _Limit(_Ready):
     def _inside(self, limited: Loop | ModelJoint, positions: Callable[[Array], Array]) -> WatchFunction:
         lower, upper = np.array(limited.lower), np.array(limited.upper)
         if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
-            raise ArgumentError(f"Event.limit: joint {self.joint!r} has no limits")
+            what = "the joint of loop" if isinstance(limited, Loop) else "joint"
+            raise ArgumentError(f"Event.limit: {what} {self.joint!r} has no limits")
 
         def inside(t: float, q: Array, v: Array) -> float:
             at = positions(q)

@@ -46,10 +46,12 @@ def acceleration(
         c = v[i].cross(vJ) + i.bias(q[i], qd[i])
         a[i] = X @ a[p] + i.subspace(q[i]) @ qdd[i] + c
     E = axes_of(tree, q, f, axes)
-    vf, af = E @ (f.placement @ v[f.body]), E @ (f.placement @ a[f.body])
+    vf, af = f.placement @ v[f.body], f.placement @ a[f.body]
+    if axes == "origin":
+        vf, af = E @ vf, E @ af
     if kind == "classical":
         af = Motion(af.angular, add(af.linear, cross(vf.angular, vf.linear)))
-    return af
+    return af if axes == "origin" else E @ af
 
 
 def axes_of(tree: Tree, q: Joints, frame: PlacedFrame, axes: str) -> Pose:

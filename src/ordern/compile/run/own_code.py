@@ -13,6 +13,7 @@ import sys
 from abc import ABC
 from dataclasses import fields, is_dataclass
 from functools import cached_property, partial
+from operator import attrgetter, itemgetter
 from types import BuiltinFunctionType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
@@ -112,6 +113,8 @@ def _key(x: Any, seen: _Seen) -> Any:
         return ["dict", *([_key(k, seen), _key(v, seen)] for k, v in x.items())]
     if kind is np.ndarray and not x.dtype.hasobject:
         return ["array", x.dtype.str, x.shape, hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()]
+    if kind in (itemgetter, attrgetter):
+        return [kind.__name__, repr(x)]
     if isinstance(x, (type, BuiltinFunctionType, np.ufunc, ModuleType)):
         return _class(x, seen) if isinstance(x, type) else _named(x)
     return _object(x, seen)
