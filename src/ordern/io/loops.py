@@ -70,7 +70,7 @@ def _read(path: str) -> Any:
 
 def _listed(x: Any, what: str, where: str) -> list[Mapping[str, Any]]:
     if isinstance(x, (str, Mapping)) or not isinstance(x, Sequence) or not all(isinstance(y, Mapping) for y in x):
-        raise ModelError(f"{what} must be a list with a dictionary for each, not {_shown(x)}", where)
+        raise ModelError(f"{what} must be a list with a dictionary for each, not {x!r:.60}", where)
     return list(x)
 
 
@@ -168,7 +168,7 @@ def _part(given: Mapping[str, Any], what: str, refused: Sequence[type[Closure]])
 
 def _body(builder: ModelBuilder, name: Any, what: str) -> str:
     if not isinstance(name, str):
-        raise ModelError(f"{what}: parent and child must be names of bodies, not {_shown(name)}")
+        raise ModelError(f"{what}: parent and child must be names of bodies, not {name!r:.60}")
     if name not in builder.bodies:
         raise ModelError(str(unknown_name("body", name, builder.bodies, what)))
     return name
@@ -202,8 +202,3 @@ def _located(what: str, where: str) -> Iterator[None]:
     except (TypeError, ValueError, OverflowError) as e:
         message = str(e).removeprefix(f"{where}: ") if where else str(e)
         raise ModelError(message if what in message else f"{what}: {message}", where) from None
-
-
-def _shown(x: Any) -> str:
-    text = repr(x)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -4,7 +4,7 @@ from .builder import ModelBuilder
 from .concrete import ConcreteTree
 from .freedoms import Freedom, FreedomTables
 from .index import Index
-from .loops import LoopTable, PathEnd, TracedLoop
+from .loops import PathEnd, TracedLoop
 from .model import Model
 from .parts import (
     BASE,
@@ -24,8 +24,8 @@ from .parts import (
 from .piece import Piece, Runner, packed, piece
 from .port_arrays import Input, Output
 from .ports import PORT_KINDS, PortKind, check_block, core_shape, core_size, result_scalars
-from .tables import Kind, Tables
-from .tree import Answer, Base, Bodies, Field, Joints, Number, PlacedFrame, Register, Tree, Values, placed_frame
+from .tables import Kind
+from .tree import Answer, Base, Bodies, Field, Joints, Number, PlacedFrame, Register, Tree, Values
 
 __all__ = [
     "BASE",
@@ -47,7 +47,6 @@ __all__ = [
     "Joints",
     "Kind",
     "Loop",
-    "LoopTable",
     "Mimic",
     "Model",
     "ModelBuilder",
@@ -63,7 +62,6 @@ __all__ = [
     "Register",
     "Runner",
     "Shape",
-    "Tables",
     "TracedLoop",
     "Tree",
     "Values",
@@ -72,7 +70,6 @@ __all__ = [
     "core_size",
     "packed",
     "piece",
-    "placed_frame",
     "placement",
     "result_scalars",
 ]
