@@ -13,12 +13,8 @@ from ..io.remarks import some
 from ..io.source import UnreadableError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from ..arguments import Array
     from ..robot import Robot
-
-    Array = NDArray[np.float64]
 
 __all__ = ["LIST", "UsageError", "count", "gain", "named", "names_of", "positive", "start", "vector"]
 

@@ -9,6 +9,7 @@ cubics that do not overshoot (Fritsch and Carlson 1980), so that a force that is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,13 +22,12 @@ from ...records import dataclass
 from ..integrators.dense import derivative, evaluate, hermite, located
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...robot import Robot
 
-    Motion = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+__all__ = ["Hermite", "Motion", "Spliced", "monotone"]
 
-__all__ = ["Hermite", "Spliced", "monotone"]
+Motion = Callable[[Array], tuple[Array, Array]]
+"""Positions and velocities at times."""
 
 
 def _cubic(t: Array, at: Array, k: NDArray[np.intp], y0: Array, r0: Array, y1: Array, r1: Array) -> tuple[Array, Array]:

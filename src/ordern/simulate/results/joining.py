@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 from ...arguments import Array, positive
 from ...errors import ArgumentError
 from ..integrators.dense import located
-from .interpolation import Spliced, monotone
+from .interpolation import Motion, Spliced, monotone
 from .series import LOOPS_CLOSED
 
 if TYPE_CHECKING:
-    from .interpolation import Motion
     from .result import Result
 
 __all__ = ["joined", "resampled"]

@@ -19,7 +19,7 @@ from ...records import dataclass
 from ..integrators.dense import located
 from . import tables
 from .energy import elastic
-from .interpolation import Hermite
+from .interpolation import Hermite, Motion
 from .joining import joined, resampled
 from .series import LOOPS_CLOSED, JointSeries, joint_series, names, reserved, series
 from .summary import described
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..run.log import Happened
 
 __all__ = ["Result", "Sample"]
-
-Motion = Callable[[Array], tuple[Array, Array]]
 
 
 class Sample(NamedTuple):
