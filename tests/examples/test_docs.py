@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from ordern.algorithms import registry
+from ordern.model.ports import PORT_KINDS
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (".", "api", "architecture", "formats", "loops")
@@ -26,7 +30,20 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, m.start(1)) + 1, m.group(1)) for m in found]
 
 
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Questions, methods and kinds of arguments that a page declares are gone after it."""
+    registry.import_all()
+    for name in ("_ALGORITHMS", "_QUESTIONS"):
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    kinds = dict(PORT_KINDS)
+    yield
+    PORT_KINDS.clear()
+    PORT_KINDS.update(kinds)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
 def test_code_runs(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")

@@ -140,7 +140,7 @@ def algorithm(
         raise unknown_name("question", question, _QUESTIONS)
 
     def register(function: F) -> F:
-        ours = function.__module__.startswith("ordern.")
+        ours = str(function.__module__).startswith("ordern.")
         reason = refuses
         if not (ours if couplings is None else couplings):
             reason = all_of(undeclared_couplings, refuses) if refuses else undeclared_couplings
