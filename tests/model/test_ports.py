@@ -143,3 +143,14 @@ def first_gain(tree: Tree, q: Any, g: Any) -> Any:
 
 def doubled(numbers: tuple[Any, ...]) -> Any:
     return Freedoms(2.0 * x for x in numbers)
+
+
+def test_an_unknown_kind_is_named() -> None:
+    question("own question", (Port("q", "q"),), "f", "own")
+
+    @on.algorithm("own question", "own", couplings=True)
+    def own(tree: Tree, q: Any) -> Any:
+        return tree.output("forces")
+
+    with pytest.raises(on.UnknownNameError, match=r"unknown kind of argument or result 'forces'.*Known: q, v, f"):
+        on.Kernel(ROBOT, "own question", "own", way="interpreted")(ROBOT.neutral())

@@ -15,7 +15,7 @@ from ..errors import TraceError
 from ..graph import Scalar
 from ..spatial import Force, Freedoms
 from .index import Index
-from .ports import AXES, PORT_KINDS, check_block, core_shape
+from .ports import AXES, check_block, core_shape, port_kind
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -33,7 +33,7 @@ class _Array:
 
     def __init__(self, tree: Tree, kind: str, read: Callable[[Address], Scalar], scalars: Any = None) -> None:
         """Make an array of a kind from a function that reads a number, and from all numbers if they are known."""
-        self.kind, self.scalars = PORT_KINDS[kind], scalars
+        self.kind, self.scalars = port_kind(kind), scalars
         self._name, self._tree, self._read = kind, tree, read
         shape = core_shape(tree.model, kind)
         strides = [math.prod(shape[k + 1 :]) for k in range(len(shape))]

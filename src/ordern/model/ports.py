@@ -12,7 +12,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from ..errors import TraceError
+from ..errors import TraceError, unknown_name
 from ..graph import Scalar
 from ..records import dataclass
 from ..spatial import Force, Freedoms, Motion, Pose, leaves
@@ -105,9 +105,16 @@ OUR_KINDS, OUR_AXES = dict(PORT_KINDS), dict(AXES)
 """The rows of the library, as they are declared here: others enter the keys of the cache."""
 
 
+def port_kind(name: str) -> PortKind:
+    """Return a row of the table; an error for an unknown name lists all."""
+    if name not in PORT_KINDS:
+        raise unknown_name("kind of argument or result", name, PORT_KINDS)
+    return PORT_KINDS[name]
+
+
 def core_shape(model: Model, kind: str) -> tuple[int, ...]:
     """Return the array shape of a port, without batch dimensions."""
-    return tuple(AXES[axis].length(model) if isinstance(axis, str) else axis for axis in PORT_KINDS[kind].axes)
+    return tuple(AXES[axis].length(model) if isinstance(axis, str) else axis for axis in port_kind(kind).axes)
 
 
 def core_size(model: Model, kind: str) -> int:
