@@ -225,7 +225,7 @@ def test_mistakes_are_named() -> None:
     turned[1] += 2.0 * np.pi
     with pytest.raises(on.LoopError, match=r"joint 'elbow' would be off by 6\.28, by full turns \(\+1\)"):
         tr.minimum_jerk(robot, q0, turned, 1.0)
-    with pytest.raises(on.LoopError, match=r"q1: loop 'pin' of 'four-bar' is open by .*robot.assemble\(q1\)"):
+    with pytest.raises(on.LoopError, match=r"q1: loop 'pin' of 'four-bar' is open by .*robot\.assemble"):
         tr.cycloidal(robot, q0, q0 + 0.1, 1.0)
     with pytest.raises(on.LoopError, match="q: loop 'pin'"):
         tr.hold(robot, q0 + 0.1, 1.0)
