@@ -74,24 +74,32 @@ class CentroidalMethods(Answering, Model):
 
     def _subtree(self, name: str | None) -> Frame:
         """Return the frame of the body with which a subtree begins, or of the base for the whole robot."""
+        if not isinstance(name, str | None):
+            raise ArgumentError(f"subtree must be the name of a body, or None for the whole robot, not {name!r}")
         return self._kernels.kept(("subtree", name), lambda: _root(self, name))
 
 
 def _root(model: Model, name: str | None) -> Frame:
     if name is None:
-        root, mass = _WHOLE, model.mass
+        root, bodies = _WHOLE, model.bodies
     else:
-        root = model.frame(name) if name in {f.name for f in model.frames} else _WHOLE
-        bodies = [b.name for b in model.bodies]
-        if root is _WHOLE and name != model.base:
-            raise unknown_name("body", name, bodies, model.name)
-        if root.body == BASE or bodies[root.body] != name:
-            to = "the base" if root.body == BASE else repr(bodies[root.body])
-            raise ArgumentError(
-                f"subtree: {name!r} is fixed to {to} of {model.name!r}, and no joint moves it by itself; name a body "
-                "that a joint moves, or build the robot with merge=False"
-            )
-        mass = sum(model.bodies[k].mass for k in carried(model.joints, root.body))
-    if not mass:
+        root = _body_frame(model, name)
+        bodies = tuple(model.bodies[k] for k in carried(model.joints, root.body))
+    if not sum(b.mass for b in bodies):
         raise ArgumentError(f"{name or model.name!r} has no mass, and so no centre of mass")
     return root
+
+
+def _body_frame(model: Model, name: str) -> Frame:
+    """Return the frame of a body that a joint moves by itself."""
+    numbers = {b.name: k for k, b in enumerate(model.bodies)}
+    if name in numbers:
+        return Frame(name, numbers[name])
+    found = next((f for f in model.frames if f.name == name), None)
+    if found is None:
+        raise unknown_name("body", name, numbers, model.name)
+    to = "the base" if found.body == BASE else repr(model.bodies[found.body].name)
+    raise ArgumentError(
+        f"subtree: {name!r} is fixed to {to} of {model.name!r}, and no joint moves it by itself; name a body that a "
+        "joint moves, or build the robot with merge=False"
+    )

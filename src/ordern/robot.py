@@ -316,7 +316,8 @@ class Robot(CentroidalMethods, LoopMethods, Model):
         self, q: ArrayLike, external: External | None = None, threads: Threads = None, out: Out = None
     ) -> Array:
         """Return the joint forces that hold the robot at rest against gravity and `external` forces, (..., nv)."""
-        return self.bias_force(q, np.zeros(self.nv), external, threads=threads, out=out)
+        still = np.zeros(self.nv, np.result_type(np.asarray(q), np.float32))  # keeps single precision
+        return self.bias_force(q, still, external, threads=threads, out=out)
 
     @answers
     def passive_force(

@@ -177,6 +177,8 @@ def test_subtrees_by_name() -> None:
     )
     with pytest.raises(UnknownNameError, match=r"unknown body 'wrst' in puma560. Did you mean 'wrist'"):
         robot.com(q, "wrst")
+    with pytest.raises(ArgumentError, match=r"subtree must be the name of a body.*\['wrist'\]"):
+        robot.com(q, ["wrist"])
 
 
 def test_a_link_that_no_joint_moves_is_no_subtree() -> None:

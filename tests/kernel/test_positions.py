@@ -8,7 +8,7 @@ import pytest
 import ordern as on
 from ordern.errors import ArgumentError
 from tests.random_models import random_robot, random_state
-from tests.tolerances import ROUNDING, assert_close
+from tests.tolerances import ROUNDING, SINGLE, assert_close
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -49,3 +49,6 @@ def test_static_torque() -> None:
     loaded = robot.static_torque(q, external={"flange": force})
     pushed = robot.jacobian(q, "flange").swapaxes(-1, -2) @ force[..., None]
     assert_close(loaded, robot.gravity_force(q) - pushed[..., 0], ROUNDING)
+    single = robot.static_torque(q.astype(np.float32))
+    assert single.dtype == np.float32
+    assert_close(single, robot.gravity_force(q), SINGLE)
