@@ -107,5 +107,7 @@ def test_rollouts_refuse_what_cannot_bounce() -> None:
         ball().rollout([1.0], [0.0], steps=1, limits="bounce", restitution=1.5)
     with pytest.raises(on.ArgumentError, match=r"joint 'ball_joint' beyond its lower limit 0 \(state \[1\]"):
         ball().rollout([[1.0], [-1.0]], [0.0], steps=1, limits="bounce")
+    with pytest.raises(on.ArgumentError, match=r"joint 'waist' beyond its upper limit .*start within the limits"):
+        on.load("puma560").rollout(np.full(6, 10.0), np.zeros(6), steps=1, limits="bounce")
     with pytest.raises(on.ArgumentError, match="limits='bounce' is for trees"):
         on.load("four-bar-chain-1").rollout([0.0, 0.0, 0.0], [0.0, 0.0, 0.0], steps=1, limits="bounce")

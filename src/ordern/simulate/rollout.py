@@ -196,9 +196,9 @@ def _limited(robot: Robot, q: AnyArray, restitution: float) -> tuple[tuple[int, 
     stops = stops_of(robot)
     for s in stops:
         require_velocity(s)
-        beyond = np.argwhere(s.side * (q[..., s.q] - s.bound) < 0.0)
-        if beyond.size:
-            where = f" (state {beyond[0].tolist()} of the batch is the first)" if q.ndim > 1 else ""
+        beyond = s.side * (q[..., s.q] - s.bound) < 0.0
+        if beyond.any():
+            where = f" (state {np.argwhere(beyond)[0].tolist()} of the batch is the first)" if q.ndim > 1 else ""
             raise ArgumentError(
                 f"rollout: q0 has joint {s.joint!r} beyond its {'lower' if s.side > 0 else 'upper'} limit {s.bound:g}"
                 f"{where}; with limits='bounce' trajectories start within the limits"
