@@ -18,9 +18,10 @@ the linear half of the centroidal momentum matrix.
 from __future__ import annotations
 
 from ...model import Base, Bodies, Frame, Joints, Output, Tree
-from ...spatial import Chain, Force, Inertia, Motion, Real
+from ...spatial import Chain, Force, Motion, Real
 from ...spatial.linear import Vector3, cross, matvec, scale, subtract
 from ..kinematics.pose import path_poses
+from ..operational.momentum import carried_momenta
 from ..registry import algorithm
 from .composite import composite_inertias, mass_centre
 
@@ -31,28 +32,14 @@ __all__ = ["com", "com_acceleration", "com_jacobian", "com_velocity"]
 def com(tree: Tree, q: Joints, frame: Frame) -> Vector3:
     """Return the centre of mass of a subtree."""
     f = tree.frame(frame)
-    Ic = tree.field(Inertia)
-    X = tree.own(Chain)
-    for i, _ in tree.outward():
-        X[i] = i.transform(q[i])
-        Ic[i] = i.inertia
-    for i, p in tree.inward():
-        Ic[p] += X[i].T @ Ic[i] @ X[i]
-    return path_poses(tree, q, f)[f.body].point(mass_centre(Ic[f.body]))
+    Ic, P = composite_inertias(tree, q, f)
+    return P[f.body].point(mass_centre(Ic[f.body]))
 
 
 @algorithm("com_velocity", "body-sum", equations="linear half of sum I v, over m")
 def com_velocity(tree: Tree, q: Joints, qd: Joints, v0: Base, frame: Frame) -> Vector3:
     """Return the velocity of the centre of mass of a subtree."""
-    v, h = tree.field(Motion, base=v0[tree.base]), tree.field(Force)
-    X = tree.own(Chain)
-    for i, p in tree.outward():
-        X[i] = i.transform(q[i])
-        v[i] = X[i] @ v[p] + i.subspace(q[i]) @ qd[i]
-        h[i] = i.inertia @ v[i]
-    for i, p in tree.inward():
-        h[p] += X[i].T @ h[i]
-    return _per_mass(tree, q, frame, h)
+    return _per_mass(tree, q, frame, carried_momenta(tree, q, qd, v0[tree.base]))
 
 
 @algorithm("com_acceleration", "body-sum", equations="linear half of sum I a + v x* I v, over m")

@@ -23,7 +23,7 @@ from ...model import Frame, Joints, Output, Tree
 from ...spatial import Chain, Force, Inertia, Motion
 from ...spatial.linear import Matrix3, Vector3, add, cross, dot, full, matmul, matvec, scale, skew, subtract
 from ..coriolis.rates import subspace_rates
-from ..kinematics.pose import path_poses
+from ..operational.momentum import carried_momenta
 from ..registry import algorithm
 from .composite import composite_inertias, mass_centre, membership, part_of
 
@@ -34,16 +34,9 @@ __all__ = ["centroidal_map", "centroidal_map_rate", "centroidal_momentum"]
 def centroidal_momentum(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> Force:
     """Return the momentum (angular, linear) of a subtree about its centre of mass."""
     b = tree.frame(frame)
-    v, h, Ic = tree.field(Motion), tree.field(Force), tree.field(Inertia)
-    X = tree.own(Chain)
-    for i, p in tree.outward():
-        X[i] = i.transform(q[i])
-        v[i] = X[i] @ v[p] + i.subspace(q[i]) @ qd[i]
-        Ic[i], h[i] = i.inertia, i.inertia @ v[i]
-    for i, p in tree.inward():
-        Ic[p] += X[i].T @ Ic[i] @ X[i]
-        h[p] += X[i].T @ h[i]
-    rotation = path_poses(tree, q, b)[b.body].rotation
+    h = carried_momenta(tree, q, qd, Motion.zero())
+    Ic, P = composite_inertias(tree, q, b)
+    rotation = P[b.body].rotation
     total = h[b.body]
     about = subtract(total.angular, cross(mass_centre(Ic[b.body]), total.linear))
     return Force(matvec(rotation, about), matvec(rotation, total.linear))

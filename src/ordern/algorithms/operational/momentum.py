@@ -14,8 +14,8 @@ is eqs. (15)-(17), read so.
 
 from __future__ import annotations
 
-from ...model import Frame, Joints, Tree, Values
-from ...spatial import Force, Inertia, Motion
+from ...model import Field, Frame, Joints, Tree, Values
+from ...spatial import Chain, Force, Inertia, Motion
 from ...spatial.linear import cross, matvec, subtract, transpose
 from ..kinematics.pose import path_poses
 from ..registry import algorithm
@@ -40,15 +40,20 @@ def composite_body_momentum(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> 
 @algorithm("momentum", "body-sum", paper="Jain 1991", equations="(15)-(17), with velocities")
 def body_sum(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> Force:
     """Return the momentum, body by body."""
-    v, h = tree.field(Motion), tree.field(Force)
-    X = tree.own()
+    return _at(tree, q, frame, carried_momenta(tree, q, qd, Motion.zero()))
+
+
+def carried_momenta(tree: Tree, q: Joints, qd: Joints, base: Motion) -> Field[Force]:
+    """Return the momentum of each body with all that it carries, in its frame, if the base moves so."""
+    v, h = tree.field(Motion, base=base), tree.field(Force)
+    X = tree.own(Chain)
     for i, p in tree.outward():
         X[i] = i.transform(q[i])
         v[i] = X[i] @ v[p] + i.subspace(q[i]) @ qd[i]
         h[i] = i.inertia @ v[i]
     for i, p in tree.inward():
         h[p] += X[i].T @ h[i]
-    return _at(tree, q, frame, h)
+    return h
 
 
 def _at(tree: Tree, q: Joints, frame: Frame, h: Values[Force]) -> Force:
