@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -13,6 +15,9 @@ from ordern.simulate.integrators.numpy_machine import NumpyMachine
 from ordern.simulate.integrators.rk_step import Point, attempt, dense_coefficients, finish
 from ordern.simulate.integrators.step_control import GROWTH, NEARLY, combined_error, step_factor
 from ordern.simulate.integrators.tableaus import TABLEAUS
+from ordern.simulate.run.chunk import Runner
+from ordern.simulate.run.log import Log
+from ordern.simulate.run.run import Run
 from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import METHODS, ROUNDING, SAME_STEPS, assert_close
 
@@ -243,3 +248,23 @@ def test_rolled(monkeypatch) -> None:
     wanted, _ = on_arrays(TABLEAUS["dormand-prince"], Equations(robot, zero, zero), q, v, 1e-4, 2e-3)
     assert len(found.t) == len(wanted)
     assert_close(found.v[-1], wanted[-1][1].v, TOLERANCE)
+
+
+@pytest.mark.parametrize("limits", ["ignore", "bounce"])
+@pytest.mark.parametrize("name", ["double-pendulum", "four-bar"])
+def test_a_run_frees_its_arrays_without_the_garbage_collector(name: str, limits: str) -> None:
+    robot = on.load(name)
+    q0 = robot.assemble().q if name == "four-bar" else robot.neutral()
+
+    def alive() -> int:
+        return sum(issubclass(type(x), Run | Log | Runner) for x in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = alive()
+        robot.simulate(q0, until=0.1, limits=limits)
+        after = alive()
+    finally:
+        gc.enable()
+    assert after == before

@@ -356,6 +356,8 @@ class Compiled(Runner):
         """Return the drives' forces at the ends of steps and at their starts; None if these are the ends before."""
         if s.tau is None:
             held = np.repeat(samples.tau, np.diff([0, *s.renewals, len(s.t)]), axis=0)
+            if not slant.any():
+                return held, held
             starts = np.concatenate([[start], s.t[:-1]])[: len(s.t)]
             return held + (s.t - since)[:, None] * slant, held + (starts - since)[:, None] * slant
         if not self.samples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, final
@@ -117,17 +118,18 @@ class Run:
         self.balance.robot = problem.now.robot
         if problem.constrained and problem.mechanism.grounded:
             self.balance.keeps[:] = False
-        self.excess, self.loops = Excess(self.robot), LoopBooks(self)
+        run: Run = weakref.proxy(self)  # no cycle: the arrays of a run are freed when it ends
+        self.excess, self.loops = Excess(self.robot), LoopBooks(run)
         books: dict[str, Book] = {"balance": self.balance, "excess": self.excess}
         self.books = books | ({"loops": self.loops} if problem.constrained else {})
-        self.switching, self.band = Switching(self, options.switches), SingularBand(self)
-        self.stops, self.contacts = JointStops(self, stops), contacts
+        self.switching, self.band = Switching(run, options.switches), SingularBand(run)
+        self.stops, self.contacts = JointStops(run, stops), contacts
         own = [*self.switching.watchers, *(contacts.watchers if contacts else ()), *self.band.watchers]
         user = [e.watcher(self.robot, k) for k, e in enumerate(options.events)]
         watchers = (*user, *own, *self.stops.watchers)
         self.watch = Tracker(self.robot, watchers, max(1, options.order // 2))
         if contacts is not None:
-            contacts.enter(self)
+            contacts.enter(self)  # they are read after the run
         self._extra = problem.mechanism.extra(problem)
         self.log = Log(problem.nq, problem.nv, tuple(self._extra.values()))
         self.pieces: list[tuple[float, tuple[bool, ...]]] = [(0.0, problem.closed)]
