@@ -70,6 +70,7 @@ def test_sums_over_bodies(seed: int) -> None:
         assert_close(times(A, v), expected["centroidal_momentum"], ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_rates_along_motions(seed: int) -> None:
     robot = tree(seed)
@@ -101,6 +102,7 @@ def test_rate_of_the_jacobian(seed: int, axes: str) -> None:
     assert_close(times(J, a) + times(J_rate, v), found, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_axes_at_the_origin(seed: int) -> None:
     """The velocity field of the frame's body, at the world's origin."""

@@ -107,6 +107,7 @@ def test_states_do_not_disturb_each_other() -> None:
     assert_close(alone.acceleration, expected(robot, q[1, 0], v[1, 0], tau[1, 0]), INVERSION)
 
 
+@pytest.mark.slow
 def test_one_position_for_many_forces() -> None:
     robot = TREES["followers"]
     q, v, _, *_ = drawn(robot)
@@ -162,6 +163,7 @@ def test_other_kinds_of_numbers(method: str) -> None:
     assert_close(long, exact, INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_to_solve(method: str) -> None:
     block = on.Builder("block").body("base").build()
@@ -195,6 +197,7 @@ def test_the_preconditioner_does_not_form_the_mass_matrix(monkeypatch: pytest.Mo
     assert longer < 3 * rolled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled"])
 @pytest.mark.parametrize("name", [name for name in TREES if name != "followers"])
 def test_the_diagonal_of_the_mass_matrix_times_a_vector(name: str, way: str) -> None:

@@ -92,6 +92,7 @@ def test_wrenches_are_those_of_the_recursions(method: str, name: str) -> None:
     assert_close(ask(robot, "constraint_forces", q, v, tau, *more, method=method), wrenches, INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [None, "newton-euler", "virtual-work-split", *WRENCHES])
 def test_robots_tell_joint_wrenches_of_joint_forces(method: str | None) -> None:
     """No method but the usual one needs accelerations first; all tell what these would."""

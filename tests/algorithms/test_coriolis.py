@@ -39,6 +39,7 @@ def tree(seed: int) -> on.Robot:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(15))
 def test_forces_and_skewness(seed: int, method: str) -> None:

@@ -89,6 +89,7 @@ def test_factors_multiply_to_the_mass_matrix(seed: int) -> None:
             assert_close(one, other, INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_inverse_products_and_solutions(seed: int) -> None:
     robot = tree(seed)
@@ -102,6 +103,7 @@ def test_inverse_products_and_solutions(seed: int) -> None:
     assert_close(ask(robot, "mass_matrix_solve", q, x), at_rest, INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_square_roots(seed: int) -> None:
     robot = tree(seed)
@@ -159,6 +161,7 @@ def test_factors_of_the_coordinates_that_are_left(seed: int) -> None:
     assert_close(times(R, ask(robot, "mass_matrix_root_solve", q, x, method="ltl")), x, INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_roots_of_trees(seed: int) -> None:
     robot = tree(seed)

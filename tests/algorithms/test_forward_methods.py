@@ -98,6 +98,7 @@ def test_ways_of_running_agree(robot: on.Robot, method: str) -> None:
     assert_close(single, expected, SINGLE)
 
 
+@pytest.mark.slow
 def test_order_n_as_loops_on_a_long_chain() -> None:
     robot = random_robot(33, 150, (on.Revolute, on.Spherical), chain=True)
     arguments = drawn(robot)[:3]
@@ -168,6 +169,7 @@ def columns(forces: Any) -> np.ndarray:
     return np.array([f.scalars for f in forces.columns])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tree of all joints", "floating", "followers"])
 def test_the_mass_matrix_of_unit_accelerations(name: str) -> None:
     """Jain 1991, sec. 3: three ways to one matrix, which is eliminated in its place, from the tips inward."""

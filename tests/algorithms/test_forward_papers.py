@@ -134,6 +134,7 @@ def test_long_chains(method: str) -> None:
     assert_close(solve(LONG, method, given, "rolled"), solve(LONG, None, given, "rolled"), INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LINKS)
 def test_accelerations_of_links_on_a_moving_base(method: str) -> None:
     """Through the robot: as the accelerations of frames, with the base's own motion in both."""
@@ -163,6 +164,7 @@ def test_accelerations_of_links_keep_loops_closed() -> None:
     assert_close(by_kkt, out, INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LINKS)
 def test_accelerations_of_links(method: str) -> None:
     for name in ("tree 1", "floating 0", "fixed joints kept"):
@@ -199,6 +201,7 @@ def test_accelerations_of_links_compiled(way: str) -> None:
         assert_close(found, expected, ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", ["frame", "world"])
 @pytest.mark.parametrize("method", LINKS)
 def test_acceleration_of_the_tip(method: str, axes: str) -> None:

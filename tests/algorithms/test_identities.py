@@ -100,6 +100,7 @@ def test_gravity_force_is_bias_force_at_rest(robot: on.Robot, method: str) -> No
     assert np.abs(gravity).max() > 1.0
 
 
+@pytest.mark.slow
 @every_method("potential_energy")
 def test_gravity_force_is_the_gradient_of_potential_energy(robot: on.Robot, method: str) -> None:
     q, _, _ = states(robot)
@@ -239,6 +240,7 @@ def test_external_forces_act_through_the_jacobians_of_their_bodies(robot: on.Rob
     assert_close(ask(robot, question, *arguments, external=f), expected, ROUNDING)
 
 
+@pytest.mark.slow
 def test_forces_by_name_act_at_their_frames(robot: on.Robot) -> None:
     q, v, a = states(robot)
     rng = np.random.default_rng(1)

@@ -171,6 +171,7 @@ def test_springs_of_angles_count_from_the_nearest_turn() -> None:
         assert_allclose(robot.loop_passive_force([q], [0.0]), [-0.4], atol=LOOP_CLOSED * 100)
 
 
+@pytest.mark.slow
 def test_loops_are_opened_and_closed() -> None:
     robot = mechanism(on.Fixed())
     assert list(robot.loop_rows) == ["outer", "inner", "ground", "cubic", "held"]

@@ -87,6 +87,7 @@ def test_directions_have_names_and_the_error_travels() -> None:
         robot.dynamic_inverse(robot.random(1), "world")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("angle", [0.0, np.pi])
 def test_a_singular_position_in_a_batch_is_named(question: str, angle: float) -> None:
@@ -105,6 +106,7 @@ def test_a_singular_position_in_a_batch_is_named(question: str, angle: float) ->
     assert_close(found, dense(robot, q[regular], v[regular], "flange", "frame")[question], INVERSION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("axes", ["frame", "world"])
 def test_with_a_tolerance_the_answer_is_among_the_motions_that_there_are(question: str, axes: str) -> None:
@@ -122,6 +124,7 @@ def test_with_a_tolerance_the_answer_is_among_the_motions_that_there_are(questio
         assert (out == found).all()
 
 
+@pytest.mark.slow
 def test_the_rank_does_not_depend_on_units_of_length() -> None:
     """The same arm, a thousand times as large and as small."""
     for size in (1e-3, 1.0, 1e3):
@@ -183,6 +186,7 @@ def test_no_random_tree_is_answered_where_there_is_no_answer(seed: int) -> None:
                 assert np.isfinite(asked(robot, question, q, v, body.name)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled"])
 def test_kernels_answer_with_no_numbers(way: str) -> None:
     """On the diagonal or in the first column; also for a joint that is not on the path to the frame."""

@@ -196,6 +196,7 @@ def test_questions_with_several_methods_let_one_choose() -> None:
         assert "method" in inspect.signature(getattr(on.Robot, name)).parameters, name
 
 
+@pytest.mark.slow
 def test_through_the_robot() -> None:
     robot = random_robot(2, 1, (on.Revolute,), floating=True)
     q, v, _ = random_state(robot, 2)

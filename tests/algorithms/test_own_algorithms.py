@@ -55,6 +55,7 @@ def plain_articulated_body(tree: Any, q: Any, qd: Any, tau: Any) -> Any:
     return qdd
 
 
+@pytest.mark.slow
 def test_a_recursion_that_does_not_know_them_is_refused() -> None:
     assert any(c.mimic for c in FOLLOWING.joints)
     on.algorithm("forward_dynamics", "textbook")(plain_articulated_body)

@@ -141,6 +141,7 @@ def test_masses_and_mass_centres(name: str) -> None:
         assert height == pytest.approx(HEIGHTS[name], abs=CLOSED_FORM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [four_bar.four_bar, slider_crank.slider_crank, five_bar.five_bar])
 def test_a_hinge_in_space_asks_for_nothing_new_in_the_plane(make: Any) -> None:
     usual, hinged = (on.Robot.of(make(closure=x).build()) for x in (None, on.Revolute(ABOUT)))
@@ -362,6 +363,7 @@ def test_spatial_slider_crank() -> None:
         )
 
 
+@pytest.mark.slow
 def test_stewart_platform_has_the_leg_lengths_of_its_pose() -> None:
     robot, rng = on.load("stewart-platform"), np.random.default_rng(3)
     feet, hands = (np.array(x) for x in stewart_platform.anchors())
@@ -377,6 +379,7 @@ def test_stewart_platform_has_the_leg_lengths_of_its_pose() -> None:
     assert_close(np.hypot(feet[:, 0], feet[:, 1]), np.full(6, stewart_platform.BASE_RADIUS), ROUNDING)
 
 
+@pytest.mark.slow
 def test_stewart_platform_drives_hold_its_weight() -> None:
     """By virtual work, as the level platform is lifted: on it, and on cylinders and rods, 0.2 m from ends of legs."""
     robot, q = on.load("stewart-platform"), robots.positions("stewart-platform")["assembled"]
@@ -389,6 +392,7 @@ def test_stewart_platform_drives_hold_its_weight() -> None:
     assert_close(robot.forward_dynamics(q, np.zeros(robot.nv), tau), np.zeros(robot.nv), MECHANISM)
 
 
+@pytest.mark.slow
 def test_delta_robot_stands_where_three_spheres_meet() -> None:
     """Forward kinematics on paper: spheres around the elbows, each shifted inward by the platform's radius."""
     robot, rng = on.load("delta-robot"), np.random.default_rng(4)

@@ -222,6 +222,7 @@ def test_a_fall(capsys: Capture) -> None:
     assert on.load_result("f.npz").robot.name == "slider"
 
 
+@pytest.mark.slow
 def test_springs_to_a_position(capsys: Capture) -> None:
     kp, kd = 50.0, 4.0
     arguments = ["simulate", "slider.urdf", "--pd", str(kp), str(kd), "--target", "1", "--gravity-compensation"]
@@ -237,6 +238,7 @@ def test_forces_over_time(capsys: Capture) -> None:
     assert q == [pytest.approx(6 / M / 6, abs=REQUESTED)]
 
 
+@pytest.mark.slow
 def test_it_rests_where_gravity_is_compensated(capsys: Capture) -> None:
     arguments = ["simulate", "pendulum.urdf", "--q0", "1", "--gravity-compensation", "--until", "1"]
     assert told(capsys, arguments)["final"]["q"] == [pytest.approx(1.0, abs=REQUESTED)]
@@ -260,6 +262,7 @@ def test_a_run_that_fails_is_1_and_keeps_what_it_has(capsys: Capture) -> None:
     assert "Traceback" not in err and Path("m.npz").exists() and "energy drift" in out
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_gone_on_from(capsys: Capture) -> None:
     arguments = ["simulate", "pendulum.urdf", "--q0", "1", "--checkpoint", "run.ckpt"]
     first = told(capsys, arguments)["final"]
@@ -320,6 +323,7 @@ def test_trajectories_bounce_off_limits(capsys: Capture) -> None:
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_trajectories_keep_loops_closed_by_projection(capsys: Capture) -> None:
     arguments = ["rollout", "four-bar", "--batch", "2", "--steps", "100", "--drift", "project", "--out", "r.npz"]
     assert main(arguments) == 0

@@ -29,6 +29,7 @@ def motion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "fall.npz"
 
 
+@pytest.mark.slow
 def test_the_usual_picture(motion: str, capsys: Capture) -> None:
     assert main(["plot", motion]) == 0
     assert capsys.readouterr().out == "written: fall.png\n"
@@ -70,6 +71,7 @@ def test_a_bad_line_of_a_table_is_told_as_elsewhere(motion: str, capsys: Capture
             assert capsys.readouterr().err == f"ordern: error: {told}\n"
 
 
+@pytest.mark.slow
 def test_what_where_and_of_which_joints(motion: str, capsys: Capture) -> None:
     assert main(["plot", motion, "q", "energy", "tip", "--joint", "elbow", "--out", "p.svg", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -239,6 +239,7 @@ def test_a_joint_of_ones_own_is_kept(directory: Path, compiled: list[str]) -> No
     assert len(compiled) == len(entries(directory)) == 2
 
 
+@pytest.mark.slow
 def test_a_hit_imports_nothing_that_traces_or_emits(directory: Path) -> None:
     script = (
         "import sys; import ordern as on; import numpy as np\n"

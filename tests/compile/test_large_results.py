@@ -77,6 +77,7 @@ def test_streamed_results_begin_anywhere_and_touch_nothing_else(robot: on.Robot)
         np.testing.assert_array_equal(memory[8 + offset + expected.size :], -7.0)
 
 
+@pytest.mark.slow
 def test_streamed_rows_may_lie_apart(robot: on.Robot) -> None:
     q = states(robot, enough(robot, "float64"))
     expected = by_few(robot, q)

@@ -169,6 +169,7 @@ def test_tips_error_covers_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(x.kind == "loop" for x in rough.check(samples=20))
 
 
+@pytest.mark.slow
 def test_check_tells_of_loops_that_open() -> None:
     robot = on.load("delta-robot")
     tree = robot.opened()

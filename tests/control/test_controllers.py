@@ -163,6 +163,7 @@ def test_operational_space_decouples_the_frame(panda: on.Robot) -> None:
     assert np.abs(v).max() > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.needs("example_robot_data")
 @pytest.mark.needs("scipy")
 def test_operational_space_turns_by_a_linear_law(panda: on.Robot) -> None:

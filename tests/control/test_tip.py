@@ -71,6 +71,7 @@ def test_the_frame_follows_its_path(panda: on.Robot, poses: list[Array], way: st
     assert_close(trajectory(inside).a, slope[1], 10 * SECOND_DIFFERENCE)
 
 
+@pytest.mark.slow
 def test_a_line_is_straight_and_a_screw_is_not(panda: on.Robot, poses: list[Array]) -> None:
     start, end = poses[0], poses[2]
     for path, straight in (("line", True), ("screw", False)):

@@ -87,6 +87,7 @@ def test_motions_on_the_manifold(name: str, robot: on.Robot) -> None:
     assert trajectory(np.zeros(0)).v.shape == (0, robot.nv)
 
 
+@pytest.mark.slow
 def test_quintic_has_the_ends_that_were_asked_for(robot: on.Robot) -> None:
     rng = np.random.default_rng(6)
     (q0, q1), (v0, v1, a0, a1) = robot.random(rng, 2), rng.normal(size=(4, robot.nv))

@@ -129,6 +129,7 @@ def test_methods_for_trees_are_refused_by_name() -> None:
         tree.forward_dynamics(np.zeros(7), np.zeros(7), np.zeros(7), arm_method="kkt")
 
 
+@pytest.mark.slow
 def test_loops_that_are_open_are_named() -> None:
     q = [position(0.3, 0.2, 0.4, -0.3)]
     off = [q[0] + np.array([0, 0, 0.01, 0, 0, 0])]

@@ -61,6 +61,7 @@ def test_contact_parameters() -> None:
     assert np.abs(state.attitudes[2] @ state.attitudes[2].T - np.eye(3)).max() < GRASPED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rigid", "mixed", "fingers"])
 def test_projection_undoes_a_disturbance(name: str) -> None:
     grasp, q = system(name)

@@ -49,6 +49,7 @@ def as_one_robot() -> on.Robot:
     return builder.loop("pin", on.Revolute(Y), "bar", "second", at=(1, 0, 0), child_at=(0.4, 0, 0)).build()
 
 
+@pytest.mark.slow
 def test_a_locked_start_is_told_at_once() -> None:
     grasp, pose = stretched()
     found = grasp.forward_dynamics([[0.0], [0.0]], None, np.zeros(2), pose=pose)

@@ -66,6 +66,7 @@ class TestDocument:
         model = build("<mujoco/>")
         assert (model.nv, model.base, model.notes) == (0, "world", ())
 
+    @pytest.mark.slow
     def test_deep_trees(self) -> None:
         n = 900
         text = "<mujoco><worldbody>" + f"<body pos='0 0 1'><joint axis='0 1 0'/>{GEOM}" * n + "</body>" * n

@@ -311,6 +311,7 @@ class TestPoses:
             found = build(model(f"<link name='a'><pose {text}</pose></link>"))
             assert_close(pose(found, found.neutral(), "a"), placed(f"1 2 3 0 0 {math.pi / 2}"), ROUNDING)
 
+    @pytest.mark.slow
     def test_a_long_chain_of_poses_does_not_exhaust_the_stack(self) -> None:
         n = 3000
         parts = [link("l0")]

@@ -31,6 +31,7 @@ def words(count: int) -> list[str]:
     return [f"{''.join(rng.choices(string.ascii_lowercase, k=9))}{k}" for k in range(count)]
 
 
+@pytest.mark.slow
 def test_the_same_names_are_likely_as_difflib_finds() -> None:
     rng = random.Random(1)
     for _ in range(3000):

@@ -17,6 +17,7 @@ def robot():
     return random_robot(11, n=9, joints=ALL_JOINTS, floating=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", PRECISION)
 @pytest.mark.parametrize("size", SIZES)
 def test_inverse_of_each_other(robot, dtype, size) -> None:

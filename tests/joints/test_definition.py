@@ -123,6 +123,7 @@ class TestAgainstJointsOfTheLibrary:
         pair = _two_steps(on.Revolute((0, 0, 1)), on.Prismatic((0, 0, 1)), "two").build()
         _same(_one_step(Cylindrical(), "one").build(), pair)
 
+    @pytest.mark.slow
     def test_helical_is_a_constrained_cylinder(self) -> None:
         """With q = B s and a constant B, forces are B^T tau and the mass matrix B^T M B."""
         pitch, axis = 0.37, (2.0, -1.0, 0.5)

@@ -11,6 +11,7 @@ from tests.random_models import random_robot, random_state
 from tests.tolerances import ROUNDING, SINGLE, assert_close
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_interpolate(seed: int) -> None:
     robot = random_robot(810 + seed, 6, floating=seed % 2 == 1)

@@ -109,6 +109,7 @@ def test_mass_matrix_and_loops_are_the_published_ones(robot: on.Robot) -> None:
     assert_close(published_order(in_order(START)), START, 0.0)
 
 
+@pytest.mark.slow
 def test_acceleration_and_forces_at_the_start(robot: on.Robot) -> None:
     motion = robot.closed_dynamics(START, REST, forces(START))
     assert difference(in_order(motion.a), ACCELERATION) < PUBLISHED

@@ -43,6 +43,7 @@ def test_it_is_assembled_within_its_limits(cassie: on.Robot) -> None:
         np.testing.assert_allclose(ends[0], ends[1], atol=CASSIE)
 
 
+@pytest.mark.slow
 def test_joints_that_are_kept_stay(cassie: on.Robot) -> None:
     q = cassie.assemble(cassie.neutral(), tolerance=CASSIE).q
     q[cassie.joint("left-knee-op").q] -= 0.2

@@ -122,6 +122,7 @@ def test_every_method_and_question_asks_for_states_that_fit(method):
         robot.actuation(q, v + 1.0, tau)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_without_the_check_the_formulas_answer(method):
     """K a + k = 0, in a state that no mechanism has."""
@@ -147,6 +148,7 @@ def test_the_check_changes_no_answer(name):
         np.testing.assert_array_equal(robot.forward_dynamics(q, v, tau[0]), found[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 def test_the_tolerance_is_a_part_of_the_way_around_the_loop(size):
     """By hand: 0.2 + 0.6 of the joints' places, 0.4 + 0.5 of the loop's."""
@@ -217,6 +219,7 @@ def test_another_tolerance_may_be_given():
             robot.forward_dynamics(q, v, 0 * v, check=wrong)
 
 
+@pytest.mark.slow
 def test_angles_are_told_in_radians():
     robot = linkage(closure=on.Fixed())
     q = np.zeros(3)
@@ -268,6 +271,7 @@ def test_what_is_not_a_number_gives_what_is_none(name):
         robot.forward_dynamics(Q, v, tau)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_states_of_files_and_of_rollouts_fit(name):
     robot, q, v = closed(name)

@@ -41,6 +41,7 @@ def test_accelerations_and_forces_are_those_of_all_other_methods(name: str) -> N
         assert (found.rank == expected.rank).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUNDLED)
 def test_the_basis(name: str) -> None:
     """K N = 0, K a_0 = c, N is the identity for the independent joints, and its condition is what W allows."""

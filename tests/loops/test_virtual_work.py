@@ -60,6 +60,7 @@ def test_it_is_there_for_the_rest_that_can_be_given() -> None:
     assert_close(single, robot.forward_dynamics(q, v, tau), SINGLE)
 
 
+@pytest.mark.slow
 def test_couplings_are_joints_too() -> None:
     tree = on.Builder("geared").body("base")
     body = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.3, 0.2, 0.25), "at": (0.1, 0.2, 0.3)}

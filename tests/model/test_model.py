@@ -315,6 +315,7 @@ class TestInertiaIsRequired:
         """Each joint moves some, but there is a motion that moves none: two arms turn about one line of masses."""
         self._refused(on.load("double-pendulum", floating=True), "meets no inertia.* that joints move: 'base'")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("joint", "body"),
         [

@@ -46,6 +46,7 @@ def test_the_counts_in_the_documentation_are_those_of_the_code() -> None:
         assert f"{M} / {A}" in text
 
 
+@pytest.mark.slow
 def test_what_branches_cost_is_that_of_the_code() -> None:
     text = (ROOT / "docs" / "papers" / "times.md").read_text(encoding="utf-8")
     found = times.branches(sizes=(2, 4)).splitlines()

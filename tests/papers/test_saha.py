@@ -86,6 +86,7 @@ def test_energy_is_kept_in_free_fall(name: str, until: float) -> None:
     assert np.abs(energy - energy[0]).max() / kinetic < KEPT_ENERGY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["planar-3r", "stanford-arm"])
 def test_free_fall_is_that_of_scipy_around_pinocchio(name: str) -> None:
     """Figures 6 and 9."""
@@ -137,6 +138,7 @@ def test_a_heavy_tip_takes_more_steps_with_a_factorised_mass_matrix() -> None:
     assert other.steps + other.rejected > 4 * (one.steps + one.rejected)
 
 
+@pytest.mark.slow
 def test_the_classes_of_operations_are_all_of_them() -> None:
     """Of both texts, and as many as the counter finds."""
     for n in (6, 8):
@@ -163,6 +165,7 @@ def test_what_one_link_takes_is_what_the_class_grows_by() -> None:
     assert 0 < more <= 21
 
 
+@pytest.mark.slow
 def test_the_explanation_has_his_numbers_and_ours() -> None:
     text = denoc_counts.section()
     for words in ("201n - 335", "193n - 361", "289n - 419", "871 / 797", "2077 / 1955", "191n - 294"):

@@ -22,6 +22,7 @@ def marks(axes: Any, marker: str, edge: str) -> np.ndarray:
     return np.concatenate([np.stack(d, axis=-1) for d in data])
 
 
+@pytest.mark.slow
 def test_a_flat_one_is_drawn_in_its_plane() -> None:
     q = four_bar.assembled_position(0.8)
     figure = plot.mechanism(on.load("four-bar"), q, title="A four-bar")

@@ -45,6 +45,7 @@ def titles(figure: Any) -> list[str]:
 # ---------------------------------------------------------------- motions
 
 
+@pytest.mark.slow
 def test_curves_go_through_the_samples(fall: on.Result) -> None:
     figure = fall.plot("q", "v", "tau")
     q, v, tau = figure.axes
@@ -168,6 +169,7 @@ def test_path_of_the_tip(fall: on.Result) -> None:
         fall.plot("tip", frames="flang")
 
 
+@pytest.mark.slow
 def test_planar_motion_has_one_plane() -> None:
     result = on.load("planar-3r").simulate([0.3, 0.2, 0.1], until=0.2)
     (ax,) = result.plot("tip").axes
@@ -176,6 +178,7 @@ def test_planar_motion_has_one_plane() -> None:
     assert [ax.get_xlabel(), ax.get_ylabel()] == expected
 
 
+@pytest.mark.slow
 def test_events_and_jumps() -> None:
     robot = on.load("double-pendulum")
     hard = replace(robot, joints=tuple(replace(c, lower=(-0.3,), upper=(0.3,)) for c in robot.joints))

@@ -162,6 +162,7 @@ def test_a_file_that_was_cut_is_damaged(tmp_path: Path) -> None:
     assert_holds(cut, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -191,6 +192,7 @@ def test_contents_that_changed_are_refused(tmp_path: Path, change: str) -> None:
         assert_holds(path, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arrays",
     [

@@ -42,6 +42,7 @@ def turned(q: Array) -> Rotation:
     return Rotation.from_quat(np.roll(q[..., :4], -1, axis=-1))
 
 
+@pytest.mark.slow
 def test_a_tumbling_body_keeps_its_momentum() -> None:
     """Ten seconds of 4 ms: its velocity along fixed axes stays, and it flies a straight line."""
     body = thrown()
@@ -68,6 +69,7 @@ def to_mujoco(q: Array, v: Array) -> tuple[Array, Array]:
 QUADRUPED = ROBOTS / "solo_description/robots/solo12.urdf"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["quadruped", "random"])
 def test_a_step_is_mujocos(name: str) -> None:
     """In motion, under forces, for several states and steps of several lengths."""
@@ -238,6 +240,7 @@ def momentum_error(method: str, steps: int) -> float:
     return float(np.abs(turned(q).apply(v[3:] + np.cross(v[:3], OFF_CENTRE)) - start).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", TABLEAUS.values(), ids=lambda t: t.name)
 def test_momentum_converges_with_the_order(method: Any) -> None:
     steps = {1: 40, 4: 40, 5: 20, 8: 10}[method.order]
@@ -245,5 +248,6 @@ def test_momentum_converges_with_the_order(method: Any) -> None:
     assert abs(math.log2(rough / fine) - method.order) < ORDER
 
 
+@pytest.mark.slow
 def test_the_variational_method_keeps_momentum() -> None:
     assert momentum_error("variational", 40) < 40 * EXACT

@@ -43,6 +43,7 @@ def test_time_of_a_fall(method: str, native: bool | None) -> None:
     assert_close(result.v[-1], [-G * expected], REQUESTED)
 
 
+@pytest.mark.slow
 def test_direction_and_order() -> None:
     """Up and down through two heights: each passage at its time, in the order of time, also within one step."""
     names = [("up", 1), ("down", -1), ("both", 0)]

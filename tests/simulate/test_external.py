@@ -60,6 +60,7 @@ def test_joint_forces_do_the_work_of_forces_on_bodies(seed: int, way: str) -> No
     assert_close(robot.kernel("external_force", way=way)(q, f), wanted, METHODS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["constant", "frame", "lines", "steps", "frames"])
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_simulations_agree_with_steps_from_python(robot: on.Robot, kind: str) -> None:

@@ -297,6 +297,7 @@ def test_external_forces_that_are_none() -> None:
         CART.simulate(external={"cart": [0, 0, 0, math.inf, 0, 0]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dormand-prince", "radau"])
 def test_a_sample_is_taken_once(method: str) -> None:
     """Also the first one, and those at which a piece begins for another reason."""
@@ -366,6 +367,7 @@ class _Complex:
         return np.array([1.0 + 2.0j])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "words"),
     [

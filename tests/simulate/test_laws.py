@@ -128,6 +128,7 @@ def test_goals_with_breaks(name: str) -> None:
         assert t in native.t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_robots_and_wrong_models(seed: int) -> None:
     """Friction and springs act, and the model of the controller may differ from the robot."""
@@ -159,6 +160,7 @@ def test_joints_without_motors_get_no_force() -> None:
     assert not native.tau[:, 1].any() and native.tau[:, 0].any()
 
 
+@pytest.mark.slow
 def test_bodies_that_turn_go_to_a_fixed_goal() -> None:
     robot = TURNING.with_actuated([c.name for c in TURNING.joints])
     q0, goal = robot.random(0), robot.random(1)
@@ -317,6 +319,7 @@ def test_largest_demands() -> None:
         assert_close([one.time, one.demand, one.limit], [other.time, other.demand, other.limit], 100 * ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("period", [None, 0.03])
 def test_an_event_within_compiled_samples(period: float | None) -> None:
     """An event turns the velocities round in the middle of a chunk; the forces after it are those of that moment."""
@@ -336,6 +339,7 @@ def test_an_event_within_compiled_samples(period: float | None) -> None:
     assert_close(native.tau[-1], python.tau[-1], 100 * CLOSED_LOOP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("period", [None, 0.03])
 def test_a_joint_that_a_controller_presses_onto_its_stop(period: float | None) -> None:
     """The joint strikes the stop, rests on it, and leaves it when the goal comes back; fixed steps to rounding."""
@@ -360,6 +364,7 @@ def test_a_joint_that_a_controller_presses_onto_its_stop(period: float | None) -
         assert_close(getattr(native, name), getattr(python, name), CLOSED_LOOP)
 
 
+@pytest.mark.slow
 def test_gains_that_an_event_changes() -> None:
     controller = co.PD(ARM, END, KP, KD)
 
@@ -377,6 +382,7 @@ def test_gains_that_an_event_changes() -> None:
     assert np.abs(ends[0] - soft).max() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("period", [None, 0.03])
 def test_a_run_that_goes_on_from_a_checkpoint(tmp_path: Path, period: float | None) -> None:
     """The same numbers, bit by bit, whether a run was interrupted or not."""

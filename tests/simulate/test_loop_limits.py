@@ -211,6 +211,7 @@ def test_an_opened_loop_has_no_stop() -> None:
     assert result.q[-1, 0] == pytest.approx(-1.0 - 0.5 * G * 0.25, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_loop_that_closes_at_its_stop_strikes_it_and_beyond_it_does_not_close() -> None:
     robot = bead(-1.0).with_loops({"wire": False})
     falls = on.Event(lambda t, q, v: q[0] + 1.0, direction=-1)
@@ -316,6 +317,7 @@ def test_external_forces_act_on_closed_loops() -> None:
         assert result.report.energy_drift < tol.LOOP_ENERGY
 
 
+@pytest.mark.slow
 def test_series_and_tables_of_mechanisms(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     result = bead(-1.0).simulate([0.0], until=0.6, limits="bounce", switches=on.Switch(at=0.55, open="wire"))

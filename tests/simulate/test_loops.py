@@ -69,6 +69,7 @@ def test_methods_of_dynamics_move_alike(dynamics: str) -> None:
     assert result.report.dynamics == dynamics
 
 
+@pytest.mark.slow
 def test_samples_and_times_between_are_closed() -> None:
     robot = pendulum()
     result = robot.simulate(HELD, until=np.linspace(0.0, 2.0, 101), rtol=1e-6, atol=1e-6)
@@ -106,6 +107,7 @@ def test_springs_and_dampers_of_loops_are_in_the_books() -> None:
     assert result.report.dissipated == pytest.approx(total, abs=1e-9) and total > 0.0
 
 
+@pytest.mark.slow
 def test_driven_loops_do_work() -> None:
     builder = on.Builder("driven").body("ground")
     builder.body("mass", parent="ground", joint=on.Prismatic((0, 0, 1)), mass=2.0)

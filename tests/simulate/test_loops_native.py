@@ -72,6 +72,7 @@ def driven() -> on.Robot:
     return builder.loop("motor", on.Driven(on.Revolute((0, 1, 0)), (0.0, 2.0, 1.0)), "ground", "crank").build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, {"method": "rk4", "step": 1e-3}], ids=["adaptive", "fixed"])
 def test_loops_that_time_moves(given: dict[str, Any]) -> None:
     """The drive does work, which is in the balance of the energy."""
@@ -81,6 +82,7 @@ def test_loops_that_time_moves(given: dict[str, Any]) -> None:
     assert found.report.energy_error < 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drift", ["none", "baumgarte", (4.0, 8.0)], ids=str)
 def test_loops_that_are_not_projected(drift: Any) -> None:
     """Residuals are the same too: they depend on the stabilisation."""

@@ -161,6 +161,7 @@ def test_files_keep_what_loops_did(tmp_path: Path) -> None:
     assert np.array_equal(on.load_result(tmp_path / "motion.npz").at(times)[0], result.at(times)[0])
 
 
+@pytest.mark.slow
 def test_joints_bounce_with_their_loops() -> None:
     """The point strikes a floor 0.5 m below the pivot: the rod lets it move along the circle only, and so back."""
     result = point(lower=-0.5).simulate([1.0, 0.0], until=0.6, limits="bounce", restitution=1.0)
@@ -174,6 +175,7 @@ def test_joints_bounce_with_their_loops() -> None:
     assert ended.report.stopped == "limit" and ended.q[-1, 1] == pytest.approx(-0.5)
 
 
+@pytest.mark.slow
 def test_limits_of_joints_that_close_loops() -> None:
     builder = on.Builder("bead").body("ground")
     builder.body("mass", parent="ground", joint=on.Prismatic((0, 0, 1)), mass=1.0)

@@ -172,6 +172,7 @@ def test_energy_balance() -> None:
         assert found.dissipated[-1] > 0.1
 
 
+@pytest.mark.slow
 def test_dense_output() -> None:
     """Within steps, as near to the truth as at their ends."""
     q, v, tau, slant = problem(MIXED)

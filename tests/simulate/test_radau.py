@@ -168,6 +168,7 @@ def test_quaternions_stay_units_and_the_tolerance_holds() -> None:
     assert abs(change) < 1e-4
 
 
+@pytest.mark.slow
 def test_between_the_steps() -> None:
     """The polynomial of a step, half-way, against a run that ends there."""
     q, v, _ = random_state(FLOATING, 3)

@@ -35,6 +35,7 @@ def test_an_arm_falls_onto_its_stops(restitution: float) -> None:
         assert_close(getattr(native, name), getattr(python, name), SAME)
 
 
+@pytest.mark.slow
 def test_resting_joints_do_not_move() -> None:
     """A double pendulum whose first joint lies on its stop, until the second one swings it off."""
     link = {"mass": 1.0, "com": (0.5, 0, 0), "inertia": (0.05, 0.05, 0.05), "joint": on.Revolute((0, 1, 0))}

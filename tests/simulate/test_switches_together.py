@@ -76,6 +76,7 @@ def test_one_after_the_other() -> None:
     assert_held(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [True, False])
 def test_an_event_does_not_hide_them(terminal: bool) -> None:
     """Nor do switches hide an event; one that ends the run ends it after them."""
@@ -122,6 +123,7 @@ def test_after_a_step_that_is_shorter_than_a_moment(before: float) -> None:
     assert_held(balls().simulate(start(), tau=kink, until=0.4, switches=tables()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dormand-prince-8", "radau"])
 def test_next_to_a_sample_of_a_controller(method: str) -> None:
     """Its third sample is at 0.1 * 3 = 0.30000000000000004, which leaves next to no time for a step."""

@@ -40,6 +40,7 @@ def test_a_rigid_inertia_as_an_articulated_one(I) -> None:
     assert (I66(I.articulated()) == I66(I)).all()
 
 
+@pytest.mark.slow
 @QUICK
 @given(articulated)
 def test_rows_and_upper_half(I) -> None:
