@@ -26,7 +26,7 @@ def motion():
 
 
 def tip():
-    """Where the hand goes, and phase portraits."""
+    """Draw the path of the hand, and phase portraits."""
     result = on.load("puma560").simulate(START, until=2.0)
     return result.plot("tip", "phase", joints=["waist", "shoulder", "elbow"], title="A PUMA 560, let go")
 
@@ -98,7 +98,7 @@ FIGURES |= {f"mechanism-{name}": partial(mechanism, name) for name in (*MECHANIS
 
 
 def drift():
-    """What becomes of a loop and of the energy with and without corrections, at steps that are too long."""
+    """Draw the errors of a loop and of the energy with and without corrections, at steps that are too long."""
     robot = on.load("four-bar")
     made = style.figure(style.WIDTH, 2.9)
     left, right = made.subplots(1, 2)

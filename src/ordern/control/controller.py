@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Controller", "Goal", "Modelled", "Target", "Written", "gains", "sampled"]
 
 Target = ArrayLike | Trajectory | Callable[[float], Any]
-"""Where to go: a position, a trajectory, or a function of time that returns (q, v, a)."""
+"""A goal: a position, a trajectory, or a function of time that returns (q, v, a)."""
 
 
 class Controller(ABC):

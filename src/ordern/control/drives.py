@@ -38,7 +38,7 @@ class Drives:
             self.at[robot.joint(name).v] = True
         self.everywhere = bool(self.at.all())
         self.whole = self.everywhere and not self.looped
-        """Whether every joint has a motor, and no loop binds them."""
+        """True if every joint has a motor and the robot has no loops."""
         self.passive_loops = any(x.active and x.is_passive for x in robot.loops)
         self.timed = robot.loop_table.timed
         self.ask = loop_functions(robot)

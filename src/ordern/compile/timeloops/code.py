@@ -75,9 +75,9 @@ class Closing:
     rounds: int
     """The most iterations of Newton's method."""
     timed: bool = False
-    """Whether time moves some of the rows."""
+    """True if some of the rows move with time."""
     projects: bool = True
-    """Whether the ends of steps are projected."""
+    """True if the ends of steps are projected onto the loops."""
     pull: tuple[float, float] | None = None
     """Alpha and beta of Baumgarte's stabilisation, or None."""
 

@@ -52,11 +52,11 @@ class Rows(Protocol):
     names: Mapping[str, slice]
     """The rows of each loop, coupling or contact."""
     timed: bool
-    """Whether time alone moves some row."""
+    """True if some row moves with time alone."""
     passive: bool
-    """Whether joints that close loops have springs, dampers or friction."""
+    """True if joints that close loops have springs, dampers or friction."""
     ranked: ClassVar[bool]
-    """Whether `solve` and `acceleration` can leave rows out, by the rank."""
+    """True if `solve` and `acceleration` can leave dependent rows out."""
     locked: ClassVar[float]
     """A joint whose response to an impulse is below this part of the response without rows cannot move."""
 

@@ -66,7 +66,7 @@ class Chunk:
 
     @property
     def edges(self) -> Array:
-        """Where steps begin and end, (k + 1,)."""
+        """The times at which steps begin and end, (k + 1,)."""
         return np.concatenate([[self.start], self.t])
 
     def first(self, k: int) -> Chunk:
@@ -187,7 +187,7 @@ class Stepwise(Runner):
         return np.concatenate([hermite(h, values[0], rates[0], values[1], rates[1]), _works(problem, taken)], axis=2)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """That of the integrator."""
+        """Return the state of the integrator."""
         return {"t": np.array(self._t), **{f"integrator.{k}": x for k, x in self.integrator.state().items()}}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -246,7 +246,7 @@ class Compiled(Runner):
         self._loop = self._new_loop(law=law)
         self._started = False
         self.unclear = False
-        """Whether the next step needs a decision about loops that compiled code does not make."""
+        """True if the next step needs a decision about loops that compiled code does not make."""
         self._adaptive = self._loop.method.adaptive
 
     def start(self, t: float, q: Array, v: Array, h: float | None, end: float = np.inf) -> None:

@@ -66,9 +66,9 @@ class Watcher:
     """1: only upward changes count, -1: only downward ones."""
     phase: Phase = Phase.EFFECT
     shown: bool = True
-    """Whether the result lists it among its events."""
+    """True if the result lists it among its events."""
     together: bool = False
-    """Whether it is looked for at the moment of another one that ends the steps."""
+    """True if the run evaluates it also at the time of another watcher that ends the steps."""
     index: int = -1
     """The place among the user's events."""
     subject: Any = None
