@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .loading import load as load
     from .loading import load_result as load_result
     from .loading import tree as tree
+    from .model import Actuator as Actuator
     from .model import Body as Body
     from .model import Connection as Connection
     from .model import Coupling as Coupling
@@ -106,7 +107,7 @@ _WHERE = {
     ),
     "kernel": "Kernel",
     "loading": "chain from_dh load load_result tree",
-    "model": "Body Connection Coupling Frame Loop Mimic Model ModelJoint Note Placement Shape",
+    "model": "Actuator Body Connection Coupling Frame Loop Mimic Model ModelJoint Note Placement Shape",
     "robot": "Builder Robot",
     "simulate.events": "Event",
     "simulate.forces": "Table",

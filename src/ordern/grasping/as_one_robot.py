@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import Array
-from ..model import BASE, Body, Coupling, Frame, Loop, ModelBuilder, ModelJoint, Placement, Shape
+from ..model import BASE, Actuator, Body, Coupling, Frame, Loop, ModelBuilder, ModelJoint, Placement, Shape
 from ..robot import Robot
 from ..rotations import matrix_from_quaternion, pose, quaternion_from_matrix, rotate
 from .products import transposed
@@ -30,6 +30,7 @@ def whole_robot(grasp: Grasp) -> Robot:
     loops: list[Loop] = []
     couplings: list[Coupling] = []
     motors: list[str] = []
+    actuators: list[Actuator] = []
     for arm in grasp.arms:
         first, robot, prefix = len(bodies), arm.robot, f"{arm.name}/"
         bodies += [replace(b, name=prefix + b.name) for b in robot.bodies]
@@ -39,6 +40,9 @@ def whole_robot(grasp: Grasp) -> Robot:
             starts = {"q_start": c.q_start + arm.q.start, "v_start": c.v_start + arm.v.start}
             joints.append(replace(c, name=prefix + c.name, parent=parent, placement=place, mimic=mimic, **starts))
         motors += [prefix + name for name in robot.actuated]
+        for drive in robot.actuators:
+            on = tuple(prefix + name for name in drive.joints)
+            actuators.append(replace(drive, name=prefix + drive.name, joints=on))
         frames += [Frame(prefix + f.name, *_moved(arm, first, f.body, f.placement)) for f in robot.frames]
         for shape in robot.shapes:
             body, place = _moved(arm, first, shape.body, shape.placement)
@@ -71,6 +75,7 @@ def whole_robot(grasp: Grasp) -> Robot:
         couplings=tuple(couplings),
         shapes=tuple(shapes),
         motors=tuple(motors) if any(arm.robot.motors is not None for arm in grasp.arms) else None,
+        actuators=tuple(actuators),
     )
 
 

@@ -1,5 +1,6 @@
 """Models: bodies, joints, frames; and the tree as algorithms see it."""
 
+from .actuators import Actuator
 from .builder import ModelBuilder
 from .concrete import ConcreteTree
 from .freedoms import Freedom, FreedomTables
@@ -31,6 +32,7 @@ __all__ = [
     "BASE",
     "PORT_KINDS",
     "SHAPES",
+    "Actuator",
     "Answer",
     "Base",
     "Bodies",

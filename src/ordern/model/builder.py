@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..arguments import choice
 from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Free, Joint, joint_placement
+from .actuators import Actuator, on_joints
 from .builder_loops import GraphBuilder
 from .checks import Numbers, inertia_numbers, located, name_of, numbers, some, vector
 from .drafts import JointDraft, Layout, joint_draft, merged, model_joints
@@ -48,6 +50,7 @@ class ModelBuilder(GraphBuilder):
         self._parent_joint: dict[str, str] = {}
         self._shapes: list[tuple[str, Shape, str]] = []
         self._notes: list[Note] = []
+        self._actuators: list[Actuator] = []
 
     @classmethod
     def of(cls: type[B], model: Model) -> B:
@@ -73,6 +76,7 @@ class ModelBuilder(GraphBuilder):
             builder.couple(x.name, model.joints[x.joint].name, other, x.coefficients, x.where, x.active)
         builder._shapes = [(names[shape.body], shape, "") for shape in model.shapes]
         builder._notes = list(model.notes)
+        builder._actuators = list(model.actuators)
         return builder
 
     @property
@@ -228,9 +232,36 @@ class ModelBuilder(GraphBuilder):
         self._shapes.append((body, Shape(BASE, kind, lengths, at, file, role, tint, name), where))
         return self
 
-    def note(self: B, message: str, where: str = "", suggestion: str = "") -> B:
-        """Keep a remark of a loader on something that it noticed. `Model.notes` has all remarks."""
-        self._notes.append(Note(message, where, suggestion))
+    def actuator(
+        self: B,
+        name: str,
+        kind: str = "motor",
+        joints: str | Sequence[str] = (),
+        gear: Sequence[Numbers] = (),
+        *,
+        force_limits: Sequence[float] = (-math.inf, math.inf),
+        control_limits: Sequence[float] = (-math.inf, math.inf),
+        through: str = "",
+        where: str = "",
+    ) -> B:
+        """Describe an actuator of some joints; `Actuator` explains the arguments. Gears are 1 unless given.
+
+        This only adds to `Model.actuators`. The joints that have motors are those of the argument `actuated` of the
+        builder and of `joint`.
+        """
+        on = (joints,) if isinstance(joints, str) else tuple(joints)
+        freedoms = (self._joints[name].type.nv if name in self._joints else 1 for name in on)
+        rows = tuple(gear) if gear else tuple((1.0,) * n for n in freedoms)
+        limits = tuple(force_limits), tuple(control_limits)
+        self._actuators.append(Actuator(name, kind, on, rows, *limits, through, where))  # type: ignore[arg-type]
+        return self
+
+    def note(self: B, message: str, where: str = "", suggestion: str = "", *, quiet: bool = False) -> B:
+        """Keep a remark of a loader on something that it noticed. `Model.notes` has all remarks.
+
+        A `quiet` remark is about parts that do not change the motion; the warning of `load` leaves it out.
+        """
+        self._notes.append(Note(message, where, suggestion, quiet))
         return self
 
     def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Model:
@@ -254,7 +285,8 @@ class ModelBuilder(GraphBuilder):
             index, at = layout.on_body(body, shape.placement, "a shape", where)
             shapes.append(replace(shape, body=index, placement=at))
         joints = tuple(model_joints(layout.joints))
-        couplings = tuple(self._coupled(joints))
+        couplings, loops = tuple(self._coupled(joints)), tuple(self._looped(layout.on_body))
+        freedoms = {c.name: c.type.nv for c in joints} | {loop.name: loop.nv for loop in loops}
         return Model(
             name=self.name,
             bodies=tuple(map(merged, layout.parts)),
@@ -263,12 +295,13 @@ class ModelBuilder(GraphBuilder):
             gravity=(self.gravity[0], self.gravity[1], self.gravity[2]),
             base="world" if floating else root,
             snap=snap,
-            loops=tuple(self._looped(layout.on_body)),
+            loops=loops,
             couplings=couplings,
             shapes=tuple(shapes),
             notes=tuple(self._notes),
             source=self.source,
             motors=self._motors(joints, couplings, not isinstance(floating, (bool, Free))),
+            actuators=on_joints(self._actuators, freedoms, self._joints),
         )
 
     def _root_joint(self, root: str, floating: bool | Joint) -> JointDraft:

@@ -110,7 +110,8 @@ def are_coefficients(x: tuple[float, ...]) -> bool:
 def name_of(name: object, what: str) -> str:
     """Return a name; raise if it is not a non-empty string."""
     if not isinstance(name, str) or not name:
-        raise ModelError(f"a {what}'s name must be a non-empty string, not {name!r}")
+        article = "an" if what[0] in "aeiou" else "a"
+        raise ModelError(f"{article} {what}'s name must be a non-empty string, not {name!r}")
     return name
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from .. import joints
 from ..errors import ModelError
 from ..joints import Closure, Composite, Driven, Joint, Placement
+from .actuators import Actuator
 from .model import Model
 from .parts import BASE, SHAPES, Body, Coupling, Frame, Loop, Mimic, ModelJoint, Note, Shape
 
@@ -203,6 +204,9 @@ _READERS: dict[str, Read] = {
     "tuple[float, ...]": _list(_number),
     "tuple[float, float, float]": _list(_finite, 3),
     "tuple[float, float, float, float] | None": _maybe(_list(_number, 4)),
+    "tuple[float, float]": _list(_number, 2),
+    "tuple[tuple[float, ...], ...]": _list(_list(_finite)),
+    "tuple[str, ...]": _list(_text),
     "tuple[str, ...] | None": _maybe(_list(_text)),
 }
 """The reader of each type of field, by its annotation."""
@@ -220,7 +224,7 @@ def _readers(cls: Any) -> dict[str, Read]:
     return {f.name: _SPECIAL.get((cls, f.name)) or _READERS[str(f.type)] for f in fields(cls)}
 
 
-for _cls in (Placement, Body, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note):
+for _cls in (Placement, Body, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note, Actuator):
     _READERS[_cls.__name__] = _part(_cls, **_readers(_cls))
     _READERS[f"{_cls.__name__} | None"] = _maybe(_READERS[_cls.__name__])
     _READERS[f"tuple[{_cls.__name__}, ...]"] = _list(_READERS[_cls.__name__])

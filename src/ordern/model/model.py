@@ -17,6 +17,7 @@ from ..arguments import Array
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
+from .actuators import Actuator
 from .checks import numbers, require_limits, vector
 from .inertia_numbers import spatial
 from .loops import LoopTable, loop_digest, loop_table
@@ -32,7 +33,7 @@ __all__ = ["Model"]
 
 _PARTS = {
     **{"bodies": Body, "joints": ModelJoint, "frames": Frame, "loops": Loop, "couplings": Coupling},
-    **{"shapes": Shape, "notes": Note},
+    **{"shapes": Shape, "notes": Note, "actuators": Actuator},
 }
 
 
@@ -63,6 +64,8 @@ class Model:
     """The file it came from."""
     motors: tuple[str, ...] | None = None
     """The joints that have motors, if they were given; `actuated` has them in any case."""
+    actuators: tuple[Actuator, ...] = field(default=(), compare=False)
+    """The actuators that the file describes, with their gears and limits."""
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together: they may have been replaced by hand."""

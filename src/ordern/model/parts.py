@@ -367,6 +367,8 @@ class Note:
     message: str
     where: str = ""
     suggestion: str = ""
+    quiet: bool = False
+    """True if it is about parts of the file that do not change the motion: sensors, looks, contacts."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message}" if self.where else self.message
