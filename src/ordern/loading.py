@@ -24,6 +24,7 @@ def load(
     snap: float = 1e-11,
     loops: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
     cut: str | Sequence[str] = (),
+    root: str | os.PathLike[str] | None = None,
 ) -> Robot:
     """Return the robot that `source` describes: a file (URDF, MJCF, SDF), XML text, or the name of a bundled robot.
 
@@ -34,7 +35,8 @@ def load(
 
     `loops` are joints that close loops, which URDF cannot express: the name of a JSON file, or its contents, a list
     with a dictionary for each (see docs/formats/loops.md). `cut` names the joints (or one joint) of an SDF file that
-    close its loops; by default they are chosen.
+    close its loops; by default they are chosen. Documents may include files in the folder `root` and below; by default
+    this is the project that the document belongs to (see docs/formats/mjcf.md).
     """
     from . import io, robots
 
@@ -43,7 +45,7 @@ def load(
     if bundled and cut:
         raise ArgumentError(f"cut: the bundled robot {str(source)!r} has its tree already")
     known = () if bundled else (*robots.names(), *robots.families())
-    builder = robots.builder(str(source)) if bundled else io.load_builder(source, known, cut=cut)
+    builder = robots.builder(str(source)) if bundled else io.load_builder(source, known, cut=cut, root=root)
     if loops is not None:
         from .io.loops import add_loops
 

@@ -11,6 +11,7 @@ import pytest
 import ordern as on
 from ordern.errors import ModelError
 from ordern.io import load_builder
+from ordern.io.mjcf import mesh
 from ordern.io.mjcf.hull import convex_hull
 from ordern.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from ordern.model import Model, Placement
@@ -302,6 +303,26 @@ class TestMeshes:
             (tmp_path / "x/m.obj").write_text(lines)
             refused(path, "'x/m.obj' is broken", "a.xml:4")
 
+    def test_files_are_read_once_also_beside_the_file_that_names_them(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path, part = tmp_path / "a.xml", tmp_path / "parts/assets.xml"
+        part.parent.mkdir()
+        part.write_text('<x><asset><mesh name="m" file="shapes/m.obj"/></asset></x>')
+        geom = '<geom type="mesh" mesh="m"/>'
+        include = '<include file="parts/assets.xml"/><compiler meshdir="elsewhere"/>'
+        path.write_text(arm(f"<joint/>{geom}<body>{geom}{geom}</body>", before=include))
+        refused(path, "there is no file '.*/elsewhere/shapes/m.obj'")
+        (part.parent / "shapes").mkdir()
+        (part.parent / "shapes/m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n")
+        opened: list[str] = []
+        real = mesh.open_source
+        monkeypatch.setattr(mesh, "open_source", lambda path, *more: opened.append(str(path)) or real(path, *more))
+        model = build(path)
+        assert model.mass == pytest.approx(3 * 1000.0 / 6.0 + 1000.0 * 4.0 / 3.0 * math.pi * 0.001)
+        assert [Path(name).name for name in opened] == ["m.obj"]
+        assert model.shapes[0].file == "parts/shapes/m.obj"
+
     def test_a_mesh_that_gives_no_mass_is_not_read(self) -> None:
         inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
         asset = '<compiler meshdir="../parts"/><asset><mesh file="sub/m.stl" scale="1 2 3" refpos="1 1 1"/></asset>'
@@ -405,6 +426,42 @@ class TestIncludes:
         (tmp_path / "secret.xml").write_text("<x><joint/></x>")
         (inside / "link.xml").symlink_to(tmp_path / "secret.xml")
         refused(self.write(inside, main=arm('<include file="link.xml"/>')), "leads out of the directory", "main.xml:4")
+
+    def test_names_are_relative_to_the_main_file_then_to_the_including_one(self, tmp_path: Path) -> None:
+        for folder in ("models", "parts", "parts/deep"):
+            (tmp_path / folder).mkdir()
+        (tmp_path / "models/main.xml").write_text(arm('<include file="../parts/joint.xml"/><include file="own.xml"/>'))
+        (tmp_path / "models/own.xml").write_text('<x><joint name="own"/></x>')
+        (tmp_path / "parts/own.xml").write_text('<x><joint name="wrong"/></x>')  # the main file's own one comes first
+        (tmp_path / "parts/joint.xml").write_text('<x><include file="deep/a.xml"/><include file="deep/b.xml"/></x>')
+        for name in ("a", "b"):
+            (tmp_path / f"parts/deep/{name}.xml").write_text(f'<x><joint name="{name}"/><include file="c.xml"/></x>')
+        (tmp_path / "parts/deep/c.xml").write_text('<x><site pos="0 0 1"/></x>')  # twice, by files that are included
+        path = tmp_path / "models/main.xml"
+        refused(path, "leads out of the directory of the main file; .*: name a folder.*root=folder.*--root", "xml:4")
+        named = [c.name for c in on.load(path, root=tmp_path).joints]
+        (tmp_path / "pyproject.toml").touch()
+        assert [c.name for c in build(path).joints] == named == ["a", "b", "own"]
+        (tmp_path / "parts/pyproject.toml").touch()  # in another project than the main file
+        outside = self.write(tmp_path / "parts", main=arm('<include file="../models/own.xml"/>'))
+        refused(outside, "leads out of the directory of the main file")
+        deep = tmp_path / "parts/deep/main.xml"
+        deep.write_text(arm('<include file="../../models/own.xml"/>'))
+        refused(deep, "leads out of the project folder '.*parts'; files are included from there and below")
+        with pytest.raises(on.ModelError, match=r"root='.*models' does not hold the file itself"):
+            on.load(deep, root=tmp_path / "models")
+        with pytest.raises(on.ModelError, match=r"root='.*nothing' is not a folder"):
+            on.load(deep, root=tmp_path / "nothing")
+
+    def test_an_installed_package_is_its_own_root(self, tmp_path: Path) -> None:
+        inside = tmp_path / "site-packages/suite/assets/arms"
+        inside.mkdir(parents=True)
+        (tmp_path / ".git").mkdir()
+        (tmp_path / "site-packages/suite/__init__.py").touch()
+        (inside.parent / "joint.xml").write_text('<x><joint name="a"/></x>')
+        assert build(self.write(inside, main=arm('<include file="../joint.xml"/>'))).joints[0].name == "a"
+        (tmp_path / "site-packages/joint.xml").write_text('<x><joint name="a"/></x>')
+        refused(self.write(inside, main=arm('<include file="../../../joint.xml"/>')), "leads out of the project folder")
 
     def test_a_file_is_included_once(self, tmp_path: Path) -> None:
         main = arm('<include file="a.xml"/>\n<include file="a.xml"/>')

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     reports, unreadable = [], False
     for file in args.file:
         try:
-            report = examine(given(file), floating=args.floating, loops=args.loops)
+            report = examine(given(file), floating=args.floating, loops=args.loops, root=args.root)
         except UnreadableError as e:
             complain(str(e))
             unreadable = True
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     return int(any(not r.ok or (args.strict and r.warnings) for r in reports))
 
 
-def examine(source: str, *, floating: bool = False, loops: str | None = None) -> Report:
+def examine(source: str, *, floating: bool = False, loops: str | None = None, root: str | None = None) -> Report:
     """Return the report on a file, or on the text of one. An error while loading is a finding too."""
     from .. import load
 
@@ -69,7 +69,7 @@ def examine(source: str, *, floating: bool = False, loops: str | None = None) ->
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            report = check(load(source, floating=floating, merge=False, loops=loops))
+            report = check(load(source, floating=floating, merge=False, loops=loops, root=root))
         except UnreadableError:
             raise
         except OrdernError as e:

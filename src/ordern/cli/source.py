@@ -25,9 +25,10 @@ def robot_argument(parser: argparse.ArgumentParser, help: str = ROBOT) -> None:
 
 
 def robot_options(parser: argparse.ArgumentParser) -> None:
-    """Declare whether the robot floats, and its loops."""
+    """Declare whether the robot floats, its loops, and the folder of files that it includes."""
     parser.add_argument("--floating", action="store_true", help="let the root float")
     parser.add_argument("--loops", metavar="FILE", help="JSON file with loops that the robot's own file does not have")
+    parser.add_argument("--root", metavar="FOLDER", help="folder from which the file may include others")
 
 
 def start_options(parser: argparse._ActionsContainer) -> None:
@@ -40,10 +41,10 @@ def loaded(args: argparse.Namespace, name: str = "", *, merge: bool = True) -> R
     """Load the robot of this name, or the one that the arguments name. Only `ordern check` shows the warnings."""
     from .. import load
 
-    floating, loops = getattr(args, "floating", False), getattr(args, "loops", None)
+    floating, loops, root = getattr(args, "floating", False), getattr(args, "loops", None), getattr(args, "root", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return load(given(name or args.robot), merge=merge, loops=loops, floating=floating)
+        return load(given(name or args.robot), merge=merge, loops=loops, floating=floating, root=root)
 
 
 def bundled(args: argparse.Namespace) -> str:

@@ -13,21 +13,23 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from ...model import ModelBuilder
+from ..includes import Folder
 from ..xml import Element
 from .actuators import add_motors, drives_of, read_actuators
+from .assemble import assemble
 from .bodies import add_bodies
-from .document import Document, assemble
+from .document import Document
 from .equality import add_equalities
 from .tree import Tree
 
 __all__ = ["build_mjcf"]
 
 
-def build_mjcf(root: Element) -> ModelBuilder:
-    """Build a robot from the root element of an MJCF document."""
+def build_mjcf(root: Element, *, folder: Folder = None) -> ModelBuilder:
+    """Build a robot from the root element of an MJCF document; files are included from `folder` and below."""
     if root.tag != "mujoco":
         raise root.error(f"the root element is <{root.tag}>; that of an MJCF document is <mujoco>")
-    assemble(root)
+    assemble(root, folder)
     document = Document(root)
     stem = "" if root.source.startswith("<") else PurePath(root.source).stem
     builder = ModelBuilder(root.attributes.get("model") or stem or "mujoco", document.settings.gravity)

@@ -1,22 +1,19 @@
-"""A whole MJCF document: its files put together, its settings, and its classes of defaults."""
+"""A whole MJCF document without includes: its settings, its classes of defaults, its assets."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ...errors import ModelError
 from ...records import dataclass
 from ..attributes import flag, found, keyword, number, required, vector
-from ..includes import included_path
-from ..source import open_source
-from ..xml import Element, parse_xml
+from ..solids import Mass
+from ..xml import Element
 from .unread import Unread
 
-__all__ = ["ORIENTATIONS", "Document", "Settings", "assemble"]
+__all__ = ["ORIENTATIONS", "Document", "Settings"]
 
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 """The attributes for orientations, of which an element has one at most."""
@@ -26,42 +23,6 @@ ACTUATORS = (
     *("dcmotor", "plugin"),
 )
 """The elements of actuators, which share one set of defaults."""
-
-
-def assemble(root: Element) -> None:
-    """Replace every <include> of a document by the contents of its file."""
-    seen = {os.path.abspath(root.source): "as the main file"}
-    stack = [root]
-    while stack:
-        children = stack.pop().children
-        at = 0
-        while at < len(children):
-            if children[at].tag == "include":
-                children[at : at + 1] = _included(children[at], root, seen).children
-            else:
-                at += 1
-        stack.extend(reversed(children))
-
-
-_TOGETHER = "put all files into one directory, and load the main one from there"
-
-
-def _included(include: Element, root: Element, seen: dict[str, str]) -> Element:
-    name = required(include, "file")
-    what = f'<include file="{name}">'
-    path = included_path(name, include, root.source, root.source, _TOGETHER)
-    key = os.path.abspath(path)
-    if key in seen:
-        raise include.error(f"{what}: this file is read already, {seen[key]}; a file is included once")
-    seen[key] = f"included at {include.where}"
-    try:
-        opened = open_source(path, [".xml"])
-        included = parse_xml(opened.data, opened.name)
-    except ModelError as e:
-        raise include.error(f"{what}: {e}") from None
-    if not included.children:
-        raise include.error(f"{what}: there is nothing in this file")
-    return included
 
 
 _MAIN = "main"
@@ -147,6 +108,8 @@ class Document:
                         self.unread.add(f"{attribute} of <option>")
         self._read_defaults(root)
         self.meshes = self._assets("mesh")
+        self.mesh_masses: dict[tuple[str, bool], Mass] = {}
+        """The masses of meshes, solid and as shells, which are read once."""
         self.materials = self._assets("material")
 
     def section(self, tag: str) -> Iterator[Element]:

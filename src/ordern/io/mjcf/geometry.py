@@ -78,9 +78,12 @@ def _asset(geom: Geom, document: Document) -> Element:
 
 
 def _mesh(geom: Geom, document: Document, shell: bool) -> Mass:
-    asset = _asset(geom, document)
+    asset, known = _asset(geom, document), document.mesh_masses
+    key = (geom.element.attributes["mesh"], shell)
     try:
-        return read_mesh(asset, document, shell=shell)
+        if key not in known:
+            known[key] = read_mesh(asset, document, shell=shell)
+        return known[key]
     except ModelError as e:
         raise geom.element.error(
             f"{geom.what} has its mass from mesh {geom.element.attributes['mesh']!r}, which cannot be used: {e}; "

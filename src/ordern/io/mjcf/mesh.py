@@ -66,7 +66,7 @@ def mesh_file(asset: Element, document: Document, at: Placement) -> tuple[str, t
         with np.errstate(all="ignore"):
             at = at @ Placement.of(R.T, -(R.T @ position) * scale)
     file = asset.attributes.get("file", "")
-    return (_located(file, document) if file else ""), tuple(scale.tolist()), at
+    return (_located(asset, file, document) if file else ""), tuple(scale.tolist()), at
 
 
 def _transform(asset: Element, what: str) -> tuple[Array, Array, Array]:
@@ -78,13 +78,20 @@ def _transform(asset: Element, what: str) -> tuple[Array, Array, Array]:
     return np.array(vector(asset, "refpos", 3, what, _ZERO)), R, np.array(vector(asset, "scale", 3, what, _ONE))
 
 
-def _located(file: str, document: Document) -> str:
-    """Return the path of a file in the directory of meshes."""
-    settings = document.settings
+def _located(asset: Element, file: str, document: Document) -> str:
+    """Return the path of a file, relative to the main file: in the directory of meshes or, if it is not there, beside
+    the file that has the asset.
+    """
+    settings, main = document.settings, document.root.source
     if settings.strip_path:
         file = PureWindowsPath(file).name
     folder = settings.asset_dir if settings.mesh_dir is None else settings.mesh_dir
-    return os.path.join(folder, file).replace("\\", "/")
+    usual = os.path.join(folder, file).replace("\\", "/")
+    here = os.path.dirname(main)
+    if asset.source == main or main.startswith("<") or os.path.exists(os.path.join(here, usual)):
+        return usual
+    beside = os.path.relpath(os.path.join(os.path.dirname(asset.source), file.replace("\\", "/")), here or ".")
+    return beside.replace("\\", "/") if os.path.exists(os.path.join(here, beside)) else usual
 
 
 def _given(asset: Element, what: str) -> tuple[Array, Indices]:
@@ -105,7 +112,7 @@ def _list(asset: Element, attribute: str, what: str) -> Array:
 
 
 def _from_file(asset: Element, document: Document, what: str) -> tuple[Array, Indices]:
-    file = _located(required(asset, "file", what), document)
+    file = _located(asset, required(asset, "file", what), document)
     readers = {".stl": _stl, ".obj": read_obj, ".msh": _msh}
     suffix = "." + asset.attributes.get("content_type", Path(file).suffix).rpartition(".")[2].rpartition("/")[2].lower()
     if suffix not in readers:

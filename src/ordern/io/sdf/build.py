@@ -19,6 +19,7 @@ import numpy as np
 from ...joints import Fixed, Free, Joint
 from ...model import Model, ModelBuilder, Note, Placement
 from ..grammar import Examined, note_unread
+from ..includes import Folder
 from ..remarks import Remarks
 from ..xml import Element
 from .document import read_document
@@ -62,11 +63,14 @@ class _SdfBuilder(ModelBuilder):
 
 
 @np.errstate(over="ignore", invalid="ignore")  # placements that are not finite are refused
-def build_sdf(root: Element, cut: Sequence[str] = ()) -> ModelBuilder:
-    """Return a robot from the root element of an SDF document; the joints named in `cut` close loops."""
+def build_sdf(root: Element, *, cut: Sequence[str] = (), folder: Folder = None) -> ModelBuilder:
+    """Return a robot from the root element of an SDF document; the joints named in `cut` close loops.
+
+    Files are included from `folder` and below; see `includes`.
+    """
     examined = Examined()
     GRAMMAR.examine([root], examined)
-    world = read_document(root)
+    world = read_document(root, folder)
     GRAMMAR.examine(_included(world), examined)
     scopes = list(_scopes(world))
     name = world.name or WORLD if len(world.models) > 1 else next(iter(world.models))

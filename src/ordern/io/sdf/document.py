@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..attributes import required
-from ..includes import included_path
+from ..includes import Folder, included_path
 from ..source import open_source
 from ..xml import Element, parse_xml
 from .scope import Scope
@@ -19,7 +19,7 @@ MAX_INCLUDES = 1000
 """Files that a document may include, counted each time."""
 
 
-def read_document(root: Element) -> Scope:
+def read_document(root: Element, folder: Folder = None) -> Scope:
     """Return the world of a document, with its models. Without a <world> it is the document itself."""
     worlds = list(root.all("world"))
     if len(worlds) > 1:
@@ -28,7 +28,7 @@ def read_document(root: Element) -> Scope:
     inside = worlds[0] if worlds else root
     name = required(inside, "name") if worlds else ""
     world = Scope(name, inside, _version(root), "")
-    _Reader(root).read_models(world, 0)
+    _Reader(root, folder).read_models(world, 0)
     if not world.models:
         raise inside.error("the document has no <model>")
     return world
@@ -47,7 +47,8 @@ def _version(root: Element) -> tuple[int, int]:
 class _Reader:
     """Reads the models of a document and of those that it includes."""
 
-    def __init__(self, root: Element) -> None:
+    def __init__(self, root: Element, folder: Folder) -> None:
+        self.folder = folder
         self.includes = 0
         self.main = root.source
         self.open = [Path(root.source).resolve()]
@@ -85,7 +86,7 @@ class _Reader:
             raise include.error(f"more than {MAX_INCLUDES} files are included")
         if "://" in uri:
             raise include.error(f"{uri!r} is included from elsewhere, and nothing is fetched: {_INLINE}")
-        path = included_path(uri, include, include.source, self.main, _INLINE, "model.sdf")
+        path = included_path(uri, include, (include.source,), self.main, self.folder, "model.sdf")
         if path.resolve() in self.open:
             raise include.error(f"{uri!r} includes itself")
         source = open_source(path, [".sdf"])
