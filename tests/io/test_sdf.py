@@ -471,6 +471,21 @@ class TestLimits:
         assert (found.lower, found.upper) == ((-math.inf,), (math.inf,))
         assert (found.effort_limit, found.velocity_limit) == ((math.inf,), (math.inf,))
 
+    def test_quotes_around_limits_of_velocity_and_effort_are_dropped(self) -> None:
+        limit = "<limit><lower>-1</lower><upper>1</upper><velocity>2.5\"</velocity><effort>'3'</effort></limit>"
+        found = build(arm(f"<axis><xyz>1 0 0</xyz>{limit}</axis>"))
+        assert (found.joints[0].velocity_limit, found.joints[0].effort_limit) == ((2.5,), (3.0,))
+        assert any("read without the quotes around it: effort of joint 'j', velocity" in n.message for n in found.notes)
+
+    def test_the_inertia_of_a_rotor_is_an_armature(self) -> None:
+        axis = "<axis><xyz>1 0 0</xyz></axis><drake:rotor_inertia>6e-5</drake:rotor_inertia>"
+        assert build(arm(f"{axis}<drake:gear_ratio>100</drake:gear_ratio>")).joints[0].armature == (
+            pytest.approx(0.6, rel=1e-15),
+        )
+        assert build(arm(axis)).joints[0].armature == (6e-5,)
+        with pytest.raises(ModelError, match=r"joint 'j': its <drake:rotor_inertia> is -1; expected zero or more"):
+            build(arm(axis.replace("6e-5", "-1")))
+
     def test_a_continuous_joint_has_none(self) -> None:
         limited = "<axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis>"
         assert build(arm(limited, "continuous")).joint("j").lower == (-math.inf,)
@@ -722,6 +737,13 @@ class TestIncludes:
         with pytest.raises(ModelError) as caught:
             load_builder(path)
         assert message in str(caught.value)
+        assert str(caught.value).startswith(f"{path}:3: ")
+
+    def test_a_broken_file_that_is_included_is_named_with_both_places(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, "<include><uri>parts</uri></include>", part="</link>")
+        with pytest.raises(ModelError) as caught:
+            load_builder(path)
+        assert str(caught.value).startswith(f"{path}:3: <include> of 'parts': {tmp_path / 'parts/model.sdf'}:")
 
     def test_text_has_no_neighbours(self) -> None:
         with pytest.raises(

@@ -396,7 +396,7 @@ OVERFLOWING = f"""<inertial><origin rpy="1 1 1"/><mass value="1"/>
 BASE = '<robot name="r">\n<link name="a"/>\n<link name="b"/>\n'
 FAULTS: list[tuple[str, str]] = [
     ("<robot/>", "<string>:1: <robot> has no name; expected <robot name="),
-    ('<robot name=" "/>', "<string>:1: <robot> has an empty name; expected <robot name="),
+    ('<robot name=" "/>', "<string>: 'robot' has no bodies"),
     ('<sdf version="1"/>', "<string>:1: the root element is <sdf>; that of a URDF document is <robot>"),
     ('<robot name="r"/>', "<string>: 'r' has no bodies"),
     ('<robot name="r">\n<link/></robot>', "<string>:2: <link> has no name; expected <link name="),

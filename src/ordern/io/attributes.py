@@ -12,7 +12,19 @@ from ..errors import unknown_name
 from ..model import Placement
 from .xml import Element
 
-__all__ = ["bound", "flag", "found", "from_quaternion", "keyword", "number", "parsed", "required", "rotated", "vector"]
+__all__ = [
+    "bound",
+    "flag",
+    "found",
+    "from_quaternion",
+    "keyword",
+    "number",
+    "parsed",
+    "required",
+    "rotated",
+    "unquoted",
+    "vector",
+]
 
 T = TypeVar("T")
 Numbers = tuple[float, ...]
@@ -67,6 +79,17 @@ def parsed(text: str, counts: Sequence[int], *, infinite: bool = False) -> tuple
         raise ValueError("expected a finite number")
     many = f"{counts[0]} to {counts[-1]}" if len(counts) > 2 else " or ".join(map(str, counts))
     raise ValueError(f"expected {many} finite numbers separated by spaces")
+
+
+def unquoted(text: str) -> float | None:
+    """Return a number that has stray quotes around it, as typing errors leave them; None for any other text."""
+    bare = text.strip(" \t\r\n\"'")
+    if bare == text.strip():
+        return None
+    try:
+        return parsed(bare, (1,), infinite=True)[0]
+    except ValueError:
+        return None
 
 
 def keyword(element: Element, attribute: str, choices: Iterable[str], default: str, what: str) -> str:

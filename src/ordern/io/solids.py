@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import Array
 from ..model import Placement
 
-__all__ = ["NOTHING", "SOLIDS", "Mass", "combined", "shape_mass"]
+__all__ = ["NOTHING", "SOLIDS", "Mass", "combined", "shape_mass", "solid_mass"]
 
 Moments = tuple[Any, tuple[Any, Any, Any]]
 """A mass, and its moments of inertia along its own axes: real or, for derivatives, complex numbers."""
@@ -58,6 +58,13 @@ def shape_mass(kind: str, size: Sequence[float], shell: bool = False) -> Mass:
     """
     m, moments = _shell(kind, size) if shell else SOLIDS[kind](*size)
     return Mass(m, np.zeros(3), np.diag(moments))
+
+
+def solid_mass(kind: str, size: Sequence[float]) -> Mass:
+    """Return the mass of a solid of density one, about its centre; `size` is that of a `Shape`, with whole lengths."""
+    radius, *length = size
+    halves = [x / 2.0 for x in size] if kind == "box" else [radius, *(x / 2.0 for x in length)]
+    return shape_mass(kind, size if kind == "ellipsoid" else halves)
 
 
 def _shell(kind: str, size: Sequence[float]) -> Moments:

@@ -25,7 +25,7 @@ from ..xml import Element
 from .document import read_document
 from .gearbox import add_gearbox
 from .grammar import GRAMMAR
-from .joint import SdfJoint, coefficients, joint_type, mimic_of, read_joint
+from .joint import SdfJoint, armature_of, coefficients, joint_type, mimic_of, read_joint
 from .link import add_link
 from .scope import MODEL, WORLD, Scope
 from .text import numbers
@@ -168,6 +168,8 @@ def _add_joints(
         parent, child = (joint.child, joint.parent) if reverse else (joint.parent, joint.child)
         type, at = joint_type(joint, places[child], reverse=reverse), places[parent].inverse @ places[child]
         terms, mimic = coefficients(joint, remarks, reverse=reverse), mimic_of(joint, leaders, remarks)
+        if len(joint.axes) == 1:
+            terms["armature"] = armature_of(joint)
         builder.joint(joint.name, type, parent, child, at=at, where=where, mimic=mimic, **terms)
         if reverse:
             remarks.add("joints that carry their parents", repr(joint.name), where)
@@ -179,6 +181,8 @@ def _add_joints(
         builder.loop(joint.name, type, *ends, at=at, child_at=child_at, where=where, **coefficients(joint, remarks))
         mimic_of(joint, set(), remarks)
         remarks.add("joints that close loops", repr(joint.name), where)
+        if armature_of(joint):
+            remarks.add("without the inertia of its rotor, because it closes a loop", repr(joint.name), where)
 
 
 def _add_frames(builder: ModelBuilder, scope: Scope, places: dict[str, Placement]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...errors import ModelError
 from ..attributes import required
 from ..includes import Folder, included_path
 from ..source import open_source
@@ -89,8 +90,11 @@ class _Reader:
         path = included_path(uri, include, (include.source,), self.main, self.folder, "model.sdf")
         if path.resolve() in self.open:
             raise include.error(f"{uri!r} includes itself")
-        source = open_source(path, [".sdf"])
-        root = parse_xml(source.data, source.name)
+        try:
+            source = open_source(path, [".sdf"])
+            root = parse_xml(source.data, source.name)
+        except ModelError as e:
+            raise include.error(f"<include> of {uri!r}: {e}") from None
         version = _version(root)
         models = list(root.all("model"))
         if len(models) != 1:

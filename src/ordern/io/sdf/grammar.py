@@ -21,7 +21,8 @@ _KNOWN = {
     "collision": ("pose geometry", ""),
     "geometry": (f"empty {' '.join(SHAPES)}", ""),
     "joint": (
-        "pose parent child axis axis2 thread_pitch screw_thread_pitch gearbox_ratio gearbox_reference_body",
+        "pose parent child axis axis2 thread_pitch screw_thread_pitch gearbox_ratio gearbox_reference_body "
+        "drake:rotor_inertia drake:gear_ratio",
         "name type",
     ),
     "axis": (_AXIS, ""),

@@ -12,13 +12,13 @@ from ...errors import unknown_name
 from ...joints import Composite, Continuous, Fixed, Helical, Joint, Prismatic, Revolute, Spherical, Universal
 from ...model import Placement
 from ...records import dataclass
-from ..attributes import bound, required
+from ..attributes import bound, required, unquoted
 from ..remarks import Remarks
 from ..xml import Element
 from .scope import MODEL, WORLD, Scope
 from .text import flag, number, numbers, text_of
 
-__all__ = ["SdfJoint", "coefficients", "joint_type", "mimic_of", "read_joint"]
+__all__ = ["SdfJoint", "armature_of", "coefficients", "joint_type", "mimic_of", "read_joint"]
 
 
 _AXES: dict[str, tuple[str, ...]] = {
@@ -121,6 +121,15 @@ def coefficients(joint: SdfJoint, remarks: Remarks, *, reverse: bool = False) ->
     return {key: [one[key] for one in each] for key in each[0]}
 
 
+def armature_of(joint: SdfJoint) -> float:
+    """Return the inertia of a rotor as its joint feels it: Drake's rotor_inertia times gear_ratio^2."""
+    element, what = joint.element, joint.what
+    rotor = number(element, "drake:rotor_inertia", what, 0.0)
+    if rotor < 0.0:
+        raise element.error(f"{what}: its <drake:rotor_inertia> is {rotor:g}; expected zero or more")
+    return rotor * number(element, "drake:gear_ratio", what, 1.0) ** 2
+
+
 def mimic_of(joint: SdfJoint, leaders: set[str], remarks: Remarks) -> tuple[str, float, float] | None:
     """Return the leader of a mimic joint, ratio and offset; follower = multiplier (leader - reference) + offset."""
     what = joint.what
@@ -184,10 +193,11 @@ def _of_axis(joint: SdfJoint, axis: Element | None, remarks: Remarks) -> dict[st
     what, where = joint.what, (axis or joint.element).where
     limit = axis.only("limit", what) if axis else None
     dynamics = axis.only("dynamics", what) if axis else None
-    lower, upper, effort, velocity = (
+    lower, upper = (
         bound(number(limit, key, what, usual, infinite=True), _UNLIMITED)
-        for key, usual in (("lower", -math.inf), ("upper", math.inf), ("effort", math.inf), ("velocity", math.inf))
+        for key, usual in (("lower", -math.inf), ("upper", math.inf))
     )
+    effort, velocity = (bound(_top(limit, key, what, remarks), _UNLIMITED) for key in ("effort", "velocity"))
     if lower > upper:
         remarks.add("without limits, because the lower one is above the upper one", what, where)
     free = joint.kind == "continuous" or lower > upper
@@ -202,6 +212,16 @@ def _of_axis(joint: SdfJoint, axis: Element | None, remarks: Remarks) -> dict[st
     }
     remarks.raise_to_zero(found, ("damping", "friction", "stiffness"), what, where)
     return found | {"rest": number(dynamics, "spring_reference", what, 0.0)}
+
+
+def _top(limit: Element | None, key: str, what: str, remarks: Remarks) -> float:
+    """Return a limit of velocity or effort; quotes around its number are left out."""
+    child = limit.only(key, what) if limit else None
+    x = unquoted(child.text) if child else None
+    if child is None or x is None:
+        return number(limit, key, what, math.inf, infinite=True)
+    remarks.add("read without the quotes around it", f"{key} of {what}", child.where)
+    return x
 
 
 def _triple(x: Array) -> tuple[float, float, float]:
