@@ -483,6 +483,8 @@ class TestLimits:
             pytest.approx(0.6, rel=1e-15),
         )
         assert build(arm(axis)).joints[0].armature == (6e-5,)
+        (actuator,) = build(arm(f"{axis}<drake:gear_ratio>100</drake:gear_ratio>")).actuators
+        assert (actuator.name, actuator.joints, actuator.gear) == ("j", ("j",), ((100.0,),))
         with pytest.raises(ModelError, match=r"joint 'j': its <drake:rotor_inertia> is -1; expected zero or more"):
             build(arm(axis.replace("6e-5", "-1")))
 

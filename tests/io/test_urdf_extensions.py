@@ -131,6 +131,43 @@ class TestRotors:
             build(self.motor('rotor_inertia value="-1"'))
 
 
+class TestActuators:
+    def actuators(self, *transmissions: str) -> list[tuple[object, ...]]:
+        more = '<link name="c"/><joint name="k" type="prismatic"><parent link="tip"/><child link="c"/></joint>'
+        found = build(arm(more=more + "\n".join(f"<transmission {x}</transmission>" for x in transmissions)))
+        return [(a.name, a.kind, a.joints, a.gear, a.through) for a in found.actuators]
+
+    def test_the_gear_is_the_reduction_of_actuator_joint_or_transmission(self) -> None:
+        gear = "<mechanicalReduction>-80</mechanicalReduction>"
+        actuator = (
+            f'<type>transmission_interface/SimpleTransmission</type><joint name="elbow"/><actuator name="m">{gear}'
+        )
+        assert self.actuators(
+            f"name='a'>{actuator}</actuator>",
+            f"name='b' type='pr2/SimpleTransmission'><joint name='k'>{gear}</joint><actuator name='m'/>",
+            f"name='c'><joint name='k'/>{gear}",
+            "><joint name='k'/><actuator><drake:gear_ratio value='7'/><mechanicalReduction>1</mechanicalReduction>"
+            "</actuator>",
+        ) == [
+            ("m", "SimpleTransmission", ("elbow",), ((-80.0,),), ""),
+            ("m_2", "SimpleTransmission", ("k",), ((-80.0,),), ""),
+            ("c", "transmission", ("k",), ((-80.0,),), ""),
+            ("k_transmission", "transmission", ("k",), ((7.0,),), ""),
+        ]
+
+    def test_a_transmission_of_several_joints(self) -> None:
+        assert self.actuators(
+            "name='d'><joint name='elbow'/><joint name='k'/><actuator name='l'/><actuator name='r'/>"
+        ) == [(name, "transmission", (), (), "transmission 'd' of joints 'elbow', 'k'") for name in ("l", "r")]
+
+    def test_a_gear_that_is_no_number_is_noted_and_taken_as_one(self) -> None:
+        gear = "<mechanicalReduction>reduction</mechanicalReduction>"
+        text = f'<transmission><joint name="elbow"/><actuator name="m">{gear}</actuator></transmission>'
+        model = build(arm(more=text))
+        assert model.actuators[0].gear == ((1.0,),)
+        assert "taken as 1, because it is not a number: gear of actuator 'm' (reduction)" in model.notes[0].message
+
+
 def four_bar(closing: str) -> str:
     """A crank and a rocker of length 1, at a distance of 2; a coupler of length 2 hangs on the crank."""
     return f"""<robot name="bars"><link name="base"/><link name="crank"/><link name="rocker"/><link name="coupler"/>

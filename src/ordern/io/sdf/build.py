@@ -25,8 +25,9 @@ from ..xml import Element
 from .document import read_document
 from .gearbox import add_gearbox
 from .grammar import GRAMMAR
-from .joint import SdfJoint, armature_of, coefficients, joint_type, mimic_of, read_joint
+from .joint import SdfJoint, coefficients, joint_type, mimic_of, read_joint
 from .link import add_link
+from .motor import armature_of, gear_of, has_motor
 from .scope import MODEL, WORLD, Scope
 from .text import numbers
 from .tree import Tree, span
@@ -171,6 +172,8 @@ def _add_joints(
         if len(joint.axes) == 1:
             terms["armature"] = armature_of(joint)
         builder.joint(joint.name, type, parent, child, at=at, where=where, mimic=mimic, **terms)
+        if len(joint.axes) == 1 and has_motor(joint):
+            builder.actuator(joint.name, "motor", joint.name, [gear_of(joint)], where=where)
         if reverse:
             remarks.add("joints that carry their parents", repr(joint.name), where)
     for k in tree.loops:

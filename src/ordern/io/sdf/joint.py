@@ -18,7 +18,7 @@ from ..xml import Element
 from .scope import MODEL, WORLD, Scope
 from .text import flag, number, numbers, text_of
 
-__all__ = ["SdfJoint", "armature_of", "coefficients", "joint_type", "mimic_of", "read_joint"]
+__all__ = ["SdfJoint", "coefficients", "joint_type", "mimic_of", "read_joint"]
 
 
 _AXES: dict[str, tuple[str, ...]] = {
@@ -119,15 +119,6 @@ def coefficients(joint: SdfJoint, remarks: Remarks, *, reverse: bool = False) ->
     if reverse:
         each.reverse()
     return {key: [one[key] for one in each] for key in each[0]}
-
-
-def armature_of(joint: SdfJoint) -> float:
-    """Return the inertia of a rotor as its joint feels it: Drake's rotor_inertia times gear_ratio^2."""
-    element, what = joint.element, joint.what
-    rotor = number(element, "drake:rotor_inertia", what, 0.0)
-    if rotor < 0.0:
-        raise element.error(f"{what}: its <drake:rotor_inertia> is {rotor:g}; expected zero or more")
-    return rotor * number(element, "drake:gear_ratio", what, 1.0) ** 2
 
 
 def mimic_of(joint: SdfJoint, leaders: set[str], remarks: Remarks) -> tuple[str, float, float] | None:
