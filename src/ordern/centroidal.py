@@ -1,6 +1,8 @@
-"""The centre of mass and the centroidal momentum as methods of robots."""
+"""The centre of mass, the centroidal momentum and the energies as methods of robots."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -72,20 +74,51 @@ class CentroidalMethods(Answering, Model):
         named = {"frame": self._subtree(subtree)}
         return self._ask("centroidal_map_rate", (q, v), named, None, threads, out)
 
-    def _subtree(self, name: str | None) -> Frame:
-        """Return the frame of the body with which a subtree begins, or of the base for the whole robot."""
+    def kinetic_energy(
+        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *,
+        base_velocity: ArrayLike | None = None, subtree: str | None = None,
+    ) -> Array:  # fmt: skip
+        """Return the kinetic energy of all bodies and drives, of the batch's shape.
+
+        With a `subtree` as for `com`, return that of its bodies and of the drives of its joints.
+        """
+        return self._energy("kinetic_energy", (q, v), {"base_velocity": base_velocity}, subtree, threads, out)
+
+    def potential_energy(
+        self, q: ArrayLike, threads: Threads = None, out: Out = None, *, subtree: str | None = None
+    ) -> Array:
+        """Return the potential energy in the field of gravity, zero at the base's origin, of the batch's shape.
+
+        With a `subtree` as for `com`, return that of its bodies.
+        """
+        return self._energy("potential_energy", (q,), {}, subtree, threads, out)
+
+    def _energy(
+        self, question: str, state: tuple[ArrayLike, ...], named: dict[str, Any], subtree: str | None,
+        threads: Threads, out: Out,
+    ) -> Array:  # fmt: skip
+        if subtree is None:
+            return self._ask(question, state, named, None, threads, out)
+        named = {**named, "frame": self._subtree(subtree, massless=True)}
+        return self._ask(f"subtree_{question}", state, named, None, threads, out)
+
+    def _subtree(self, name: str | None, massless: bool = False) -> Frame:
+        """Return the frame of the body with which a subtree begins, or of the base for the whole robot.
+
+        A subtree without mass is an error, unless it may be `massless`.
+        """
         if not isinstance(name, str | None):
             raise ArgumentError(f"subtree must be the name of a body, or None for the whole robot, not {name!r}")
-        return self._kernels.kept(("subtree", name), lambda: _root(self, name))
+        return self._kernels.kept(("subtree", name, massless), lambda: _root(self, name, massless))
 
 
-def _root(model: Model, name: str | None) -> Frame:
+def _root(model: Model, name: str | None, massless: bool) -> Frame:
     if name is None:
         root, bodies = _WHOLE, model.bodies
     else:
         root = _body_frame(model, name)
         bodies = tuple(model.bodies[k] for k in carried(model.joints, root.body))
-    if not sum(b.mass for b in bodies):
+    if not massless and not sum(b.mass for b in bodies):
         raise ArgumentError(f"{name or model.name!r} has no mass, and so no centre of mass")
     return root
 

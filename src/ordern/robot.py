@@ -329,17 +329,6 @@ class Robot(CentroidalMethods, LoopMethods, Model):
         """
 
     @answers
-    def kinetic_energy(
-        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *,
-        base_velocity: ArrayLike | None = None,
-    ) -> Array:  # fmt: skip
-        """Return the kinetic energy of all bodies and drives, of the batch's shape."""
-
-    @answers
-    def potential_energy(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
-        """Return the potential energy in the field of gravity, zero at the base's origin, of the batch's shape."""
-
-    @answers
     def pose(self, q: ArrayLike, frame: str | Frame, threads: Threads = None, out: Out = None) -> Array:
         """Return the homogeneous matrix of a frame in the world, of shape (..., 4, 4)."""
 

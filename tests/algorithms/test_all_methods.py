@@ -122,11 +122,12 @@ def test_on_real_robots(file: str, floating: bool) -> None:
 
 def test_aliases_are_what_they_are_called_after() -> None:
     names = {m.name for m in on.methods("forward_dynamics") if m.alias_of == "articulated-body"}
-    assert names == {"featherstone", "rodriguez", "brandl-johanni-otter", "rosenthal"}
+    assert names == {"featherstone", "rodriguez", "brandl-johanni-otter", "rosenthal", "aba"}
+    short = [("inverse_dynamics", "rnea"), ("bias_force", "rnea"), ("mass_matrix", "crba")]
     robot = tree(0)
-    given = arguments(robot, "forward_dynamics", (), 1)
-    for name in names:
+    for question, name in [*(("forward_dynamics", name) for name in names), *short]:
+        given = arguments(robot, question, (), 1)
+        assert find(question, name)[1].alias_of == find(question)[1].name
         assert np.array_equal(
-            robot.kernel("forward_dynamics", name, way="interpreted")(*given),
-            robot.kernel("forward_dynamics", way="interpreted")(*given),
+            robot.kernel(question, name, way="interpreted")(*given), robot.kernel(question, way="interpreted")(*given)
         )

@@ -36,7 +36,7 @@ def roots(robot: on.Robot, seed: int) -> list[tuple[on.Frame, list[int]]]:
 def by_bodies(robot: on.Robot, numbers: list[int], q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
     """The sums over bodies as they are defined."""
     mass = sum(robot.bodies[k].mass for k in numbers)
-    centres, momenta = [], []
+    centres, momenta, kinetic, potential = [], [], 0.0, 0.0
     for k in numbers:
         body = robot.bodies[k]
         frame = on.Frame("centre", k, on.Placement(position=body.com))
@@ -46,6 +46,9 @@ def by_bodies(robot: on.Robot, numbers: list[int], q: np.ndarray, v: np.ndarray)
         R, p = R[..., :3, :3], R[..., :3, 3]
         centres.append(body.mass * p)
         momenta.append((p, times(R, times(I, V[..., :3])), body.mass * times(R, V[..., 3:])))
+        turning = (V[..., :3] * times(I, V[..., :3])).sum(axis=-1)
+        kinetic = kinetic + 0.5 * (turning + body.mass * (V[..., 3:] ** 2).sum(axis=-1))
+        potential = potential - body.mass * p @ np.array(robot.gravity)
     com = sum(centres) / mass
     linear = sum(l for _, _, l in momenta)
     angular = sum(a + np.cross(p - com, l) for p, a, l in momenta)
@@ -53,6 +56,8 @@ def by_bodies(robot: on.Robot, numbers: list[int], q: np.ndarray, v: np.ndarray)
         "com": com,
         "com_velocity": linear / mass,
         "centroidal_momentum": np.concatenate([angular, linear], axis=-1),
+        "kinetic_energy": kinetic,
+        "potential_energy": potential,
     }
 
 
@@ -65,6 +70,9 @@ def test_sums_over_bodies(seed: int) -> None:
         assert_close(ask(robot, "com", q, frame=root), expected["com"], ROUNDING)
         assert_close(ask(robot, "com_velocity", q, v, frame=root), expected["com_velocity"], ROUNDING)
         assert_close(ask(robot, "centroidal_momentum", q, v, frame=root), expected["centroidal_momentum"], ROUNDING)
+        kinetic = ask(robot, "subtree_kinetic_energy", q, v, frame=root)
+        assert_close(kinetic, expected["kinetic_energy"], ROUNDING)
+        assert_close(ask(robot, "subtree_potential_energy", q, frame=root), expected["potential_energy"], ROUNDING)
         J, A = ask(robot, "com_jacobian", q, frame=root), ask(robot, "centroidal_map", q, frame=root)
         assert_close(times(J, v), expected["com_velocity"], ROUNDING)
         assert_close(times(A, v), expected["centroidal_momentum"], ROUNDING)
@@ -137,6 +145,8 @@ QUESTIONS = {
     "centroidal_momentum": 2,
     "centroidal_map": 1,
     "centroidal_map_rate": 2,
+    "subtree_kinetic_energy": 2,
+    "subtree_potential_energy": 1,
 }
 
 
@@ -177,6 +187,12 @@ def test_subtrees_by_name() -> None:
     assert_close(
         wrist, sum(b.mass * p[:3] for b, p in zip(bodies, points, strict=True)) / sum(b.mass for b in bodies), ROUNDING
     )
+    v = np.full(6, 0.1)
+    parts = [("kinetic_energy", (q, v)), ("potential_energy", (q,))]
+    for energy, state in parts:
+        whole, part = getattr(robot, energy)(*state), getattr(robot, energy)(*state, subtree="wrist")
+        assert_close(getattr(robot, energy)(*state, subtree=robot.bodies[0].name), whole, ROUNDING)
+        assert part.shape == () and part != whole
     with pytest.raises(UnknownNameError, match=r"unknown body 'wrst' in puma560. Did you mean 'wrist'"):
         robot.com(q, "wrst")
     with pytest.raises(ArgumentError, match=r"subtree must be the name of a body.*\['wrist'\]"):
@@ -203,6 +219,7 @@ def test_without_mass_there_is_no_centre() -> None:
     with pytest.raises(ArgumentError, match="'b' has no mass, and so no centre of mass"):
         robot.com_jacobian([0.0, 0.0], "b")
     assert robot.com([0.0, 0.0]).shape == (3,)
+    assert robot.kinetic_energy([0.0, 0.0], [1.0, 1.0], subtree="b") == 0.0
 
 
 def test_operational_answers_are_about_the_frame() -> None:

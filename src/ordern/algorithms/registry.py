@@ -153,8 +153,8 @@ def algorithm(
     return register
 
 
-def alias(question: str, name: str, of: str, *, paper: str, equations: str = "") -> None:
-    """Declare another name of a method, from a paper that derives the same recursion."""
+def alias(question: str, name: str, of: str, *, paper: str = "", equations: str = "") -> None:
+    """Declare another name of a method: a short one, or that of a paper that derives the same recursion."""
     _, meant = find(question, of)
     _ALGORITHMS[question, name] = replace(meant, name=name, paper=paper, equations=equations, alias_of=of)
 
@@ -199,7 +199,7 @@ def methods(question: str | None = None) -> tuple[Algorithm, ...]:
 
     >>> import ordern as on
     >>> [m.name for m in on.methods("inverse_dynamics")]
-    ['newton-euler', 'composite-inertia', 'denoc', 'newton-euler-absolute', 'newton-euler-vector']
+    ['newton-euler', 'composite-inertia', 'denoc', 'newton-euler-absolute', 'newton-euler-vector', 'rnea']
     """
     import_all()
     if question is not None:

@@ -130,7 +130,7 @@ def _table(
 ) -> str:
     rows = []
     for k, name in enumerate(names):
-        others = ", ".join(f"`{m.name}`" for m in methods(question) if m.alias_of == name)
+        others = ", ".join(f"`{m.name}`" for m in methods(question) if m.alias_of == name and m.paper)
         numbers = ("-" if np.isnan(c[k]) else f"{c[k]:.1e}" for c in columns)
         rows.append((f"`{name}`" + (f" ({others})" if others else ""), *numbers))
     return table(("method", *head), rows)

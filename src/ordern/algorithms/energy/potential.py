@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from ...graph import Scalar
-from ...model import Joints, Tree
+from ...model import Field, Frame, Joints, Tree
 from ...spatial import Pose, Real
 from ...spatial.linear import add, dot, matvec, scale
 from ..registry import algorithm
 
-__all__ = ["potential_energy"]
+__all__ = ["potential_energy", "subtree_potential_energy"]
 
 
 @algorithm("potential_energy", "body-sum", equations="- sum m g . c")
 def potential_energy(tree: Tree, q: Joints) -> Scalar:
     """Return the potential energy of all bodies."""
+    return _carried(tree, q)[tree.base]
+
+
+@algorithm("subtree_potential_energy", "body-sum", equations="- sum m g . c")
+def subtree_potential_energy(tree: Tree, q: Joints, frame: Frame) -> Scalar:
+    """Return the potential energy of a body with all that it carries."""
+    return _carried(tree, q)[tree.frame(frame).body]
+
+
+def _carried(tree: Tree, q: Joints) -> Field[Scalar]:
+    """Return the potential energy of each body with all that it carries."""
     up = tree.base_acceleration.linear
     P, E = tree.field(Pose), tree.field(Real)
     for i, p in tree.outward():
@@ -22,4 +33,4 @@ def potential_energy(tree: Tree, q: Joints) -> Scalar:
         E[i] = dot(up, add(scale(I.m, P[i].position), matvec(P[i].rotation, I.h)))
     for i, p in tree.inward():
         E[p] += E[i]
-    return E[tree.base]
+    return E
