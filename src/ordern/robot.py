@@ -21,6 +21,7 @@ from .algorithms.method_limits import require_tree
 from .arguments import positive
 from .centroidal import CentroidalMethods
 from .errors import ArgumentError
+from .frames import FrameMethods
 from .joints import Joint
 from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Out, Threads, answers, delegated
@@ -46,7 +47,7 @@ _WORLD = Frame("world", BASE)
 _FEW = 4096
 
 
-class Robot(CentroidalMethods, LoopMethods, Model):
+class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
     """Bodies joined in a tree, and their kinematics and dynamics.
 
     Positions q, velocities v, accelerations a and joint forces tau are arrays whose last dimension is nq or nv. Spatial
@@ -205,9 +206,7 @@ class Robot(CentroidalMethods, LoopMethods, Model):
         if not self.nc:
             return self._ask("link_accelerations", (q, v, tau), {"external": external, **moved}, method, threads, out)
         a = self.forward_dynamics(q, v, tau, external, None if method == "fd4" else method, threads, **moved)
-        bodies = [Frame(b.name, k) for k, b in enumerate(self.bodies)]
-        found = np.stack([self.acceleration(q, v, a, body, threads=threads, **moved) for body in bodies], axis=-2)
-        return stored("link_accelerations", found, out)
+        return self.accelerations(q, v, a, threads=threads, out=out, **moved)
 
     def tip_acceleration(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, frame: str | Frame, axes: str = "frame",

@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     from ..counting import PieceCounts, count
 
     robot = loaded(args)
-    options = {"frame": args.frame or robot.bodies[-1].name, "axes": "frame", "kind": "classical"}
+    frame = args.frame or robot.bodies[-1].name
+    options = {"frame": frame, "frames": [frame], "axes": "frame", "kind": "classical"}
     question = find(args.question, args.method)[0]
     chosen: dict[str, Any] = {name: options[name] for name in question.options}
     counts = count(robot, args.question, args.method, general=args.general, **chosen)

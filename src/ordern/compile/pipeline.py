@@ -42,6 +42,15 @@ class Request:
         accepted = self.algorithm.accepts(self.question)
         return [(p.kind, not p.optional or p.name in self.present) for p in self.question.inputs if p.name in accepted]
 
+    @property
+    def frames(self) -> int:
+        """The number of frames in the setting `frames`."""
+        return len(dict(self.options).get("frames", ()))
+
+    def shape(self, kind: str) -> tuple[int, ...]:
+        """Return the shape of an argument or of the result, for one state."""
+        return core_shape(self.model, kind, self.frames)
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -78,8 +87,8 @@ def load(request: Request, dtype: str) -> Machine:
 def layout_of(request: Request, lanes: int) -> Layout:
     """Return the arguments and the result of a request as operands."""
     ports = [p for p in request.question.inputs if not p.optional or p.name in request.present]
-    inputs = tuple(Operand(p.name, core_shape(request.model, p.kind)) for p in ports)
-    return Layout(inputs, Operand("out", core_shape(request.model, request.question.output)), lanes)
+    inputs = tuple(Operand(p.name, request.shape(p.kind)) for p in ports)
+    return Layout(inputs, Operand("out", request.shape(request.question.output)), lanes)
 
 
 def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
@@ -125,9 +134,7 @@ def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | 
     if machine is None or joints is None or text is None:
         return None
     asked = request.question
-    options = [
-        (name, (value.body, value.placement) if isinstance(value, Frame) else value) for name, value in request.options
-    ]
+    options = [(name, _numbers(value)) for name, value in request.options]
     return [
         request.model.digest,
         request.model.snap,
@@ -140,6 +147,13 @@ def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | 
         request.way,
         *machine,
     ]
+
+
+def _numbers(setting: Any) -> Any:
+    """Return the numbers that a setting brings into the code: of a frame its body and its placement there."""
+    if isinstance(setting, Frame):
+        return setting.body, setting.placement
+    return tuple(map(_numbers, setting)) if isinstance(setting, tuple) else setting
 
 
 def piece_key(model: Model, piece: Any, cores: Any, dtype: str) -> list[Any] | None:

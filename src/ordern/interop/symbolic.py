@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..algorithms.method_limits import require_tree
 from ..errors import ArgumentError, OrdernError
 from ..graph import OPS, Graph, Node, Scalar, live
 from ..joints import Joint
+from ..kernel.settings import with_frames
 from ..model import BASE, ConcreteTree, Index, Model, core_shape, core_size, result_scalars
 from ..model.tables import INERTIA, PLACEMENT
 
@@ -28,7 +30,7 @@ def symbolic(
     simplify: bool = True,
     **options: Any,
 ) -> Any:
-    """Return the answer to a question as a SymPy matrix, column or expression.
+    """Return the answer to a question as a SymPy expression, column or matrix, or as an array of more dimensions.
 
     Arguments are symbols q1, q2, ..., v1, ..., a1, ..., tau1, .... With `parameters`, masses (m1), mass centres (c1x),
     inertias about them (I1xx) and positions of joints in their parents (l1x) are symbols too, unless they are zero,
@@ -47,10 +49,10 @@ def symbolic(
     reason = algorithm.refuses(robot) if algorithm.refuses else ""
     if reason or algorithm.pieces:
         raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason or 'it iterates'}")
-    if "frame" in options:
-        options["frame"] = robot.frame(options["frame"])
+    options = with_frames(robot, question, options)
     graph = Graph("symbolic")
     tree = _SymbolicTree(robot, graph) if parameters else ConcreteTree(robot)
+    tree.frames = len(options.get("frames", ()))
     accepted = algorithm.accepts(declared)
     inputs = []
     for port in declared.inputs:
@@ -59,16 +61,18 @@ def symbolic(
         if port.optional and port.name not in present:
             inputs.append(tree.zeros(port.kind))
             continue
-        size = core_size(robot, port.kind)
+        size = core_size(robot, port.kind, tree.frames)
         leaves = [graph.leaf(f"{port.name}{k + 1}" if size > 1 else port.name) for k in range(size)]
         inputs.append(tree.input(port.kind, leaves))
-    results = result_scalars(algorithm.function(tree, *inputs, **options), core_size(robot, declared.output))
+    shape = core_shape(robot, declared.output, tree.frames)
+    results = result_scalars(algorithm.function(tree, *inputs, **options), math.prod(shape))
     expressions = _expressions(results, sympy)
     if simplify:
         expressions = [sympy.simplify(sympy.nsimplify(x, rational=True) if _plain(x) else x) for x in expressions]
-    shape = core_shape(robot, declared.output)
     if not shape:
         return expressions[0]
+    if len(shape) > 2:
+        return sympy.Array(expressions, shape)
     return sympy.Matrix(*(shape if len(shape) == 2 else (*shape, 1)), expressions)
 
 

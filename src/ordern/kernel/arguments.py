@@ -22,10 +22,10 @@ _WEAK = (bool, int, float)
 class Arguments:
     """The shapes that a kernel expects, and the checks of arguments against them."""
 
-    def __init__(self, model: Model, question: str, ports: Sequence[Port], output: str) -> None:
+    def __init__(self, model: Model, question: str, ports: Sequence[Port], output: str, frames: int = 0) -> None:
         self.model, self.question, self.ports = model, question, tuple(ports)
-        self.shapes = [core_shape(model, p.kind) for p in ports]
-        self.output = core_shape(model, output)
+        self.shapes = [core_shape(model, p.kind, frames) for p in ports]
+        self.output = core_shape(model, output, frames)
         self.ranks = [len(shape) + 1 for shape in self.shapes]
 
     def checked(

@@ -11,7 +11,6 @@ import numpy as np
 from ..arguments import AnyArray
 from ..compile.pipeline import Request
 from ..graph import Counts
-from ..model import core_shape
 from ..records import dataclass
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def count_calls(kernels: Kernels, request: Request) -> PieceCounts:
     model, rng = kernels.model, np.random.default_rng(0)
     q = model.random(rng)
     ports = [p for p in request.question.inputs if not p.optional or p.name in request.present]
-    given = {p.name: q if p.kind == "q" else rng.uniform(-1, 1, core_shape(model, p.kind)) for p in ports}
+    given = {p.name: q if p.kind == "q" else rng.uniform(-1, 1, request.shape(p.kind)) for p in ports}
     calls = _Calls(kernels)
     request.algorithm.function(calls.ask, **given, **dict(request.options))
     return calls.counts(request)
@@ -100,7 +99,7 @@ class _Calls:
         """Return the answer of a kernel, and count the states that it was called for."""
         kernel, optional = self._kernels.named(question, **named)
         given = [np.asarray(x) for x in (*arguments, *optional)]
-        cores = (len(core_shape(kernel.model, p.kind)) for p in kernel.ports)
+        cores = (len(kernel.request.shape(p.kind)) for p in kernel.ports)
         states = math.prod(np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(given, cores, strict=True))))
         here = self._called[self._now]
         here[kernel] = here.get(kernel, 0) + states

@@ -23,6 +23,7 @@ from .compiled import Compiled
 from .composed import PieceCounts
 from .fast_path import add_fallback
 from .runners import Composed, InPieces, Interpreted, Runner
+from .settings import with_frames
 
 __all__ = ["Kernel"]
 
@@ -51,9 +52,7 @@ class Kernel:
         present = (present,) if isinstance(present, str) else tuple(present)
         self.model = model
         self.question, self.algorithm = _checked(model, question, method, present, way, options)
-        if "frame" in options:
-            options["frame"] = model.frame(options["frame"])
-        self.options = options
+        self.options = options = with_frames(model, question, options)
         self.ports: list[Port] = [p for p in self.question.inputs if not p.optional or p.name in present]
         computed = model
         if self.algorithm.borrows:
@@ -62,7 +61,8 @@ class Kernel:
             computed = borrowed(model)
         settings = tuple(sorted(options.items(), key=lambda o: o[0]))
         self.request = Request(computed, self.question, self.algorithm, frozenset(present), settings, way)
-        self._runner = _runner(self.request, Arguments(model, question, self.ports, self.question.output))
+        output = self.question.output
+        self._runner = _runner(self.request, Arguments(model, question, self.ports, output, self.request.frames))
 
     def __call__(self, *arguments: Any, out: AnyArray | None = None, threads: int | None = None) -> AnyArray:
         """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""

@@ -10,6 +10,7 @@ from ..algorithms.registry import find_question
 from ..arguments import AnyArray
 from ..model import Model
 from .kernel import Kernel
+from .settings import with_frames
 
 __all__ = ["Kernels"]
 
@@ -39,8 +40,7 @@ class Kernels:
         """Return the kernel of a question about this robot, or about another model."""
         algorithm = find(question, method)[1]
         about = self.model if model is None else model
-        if "frame" in options:
-            options["frame"] = about.frame(options["frame"])
+        options = with_frames(about, question, options)
         other = None if model is None else id(model)  # a kernel keeps its model and its algorithm alive
         named = present if isinstance(present, str) else tuple(present)
         key = (id(algorithm), other, named, way, *sorted(options.items()))

@@ -151,7 +151,7 @@ class ConcreteTree(Tree):
 
     def output(self, kind: str) -> Output:
         """Return a result: scalars in the order of its array."""
-        scalars: list[Scalar] = [0.0] * core_size(self.model, kind)
+        scalars: list[Scalar] = [0.0] * core_size(self.model, kind, self.frames)
         return Output(self, kind, scalars.__getitem__, scalars.__setitem__, scalars)
 
 

@@ -35,7 +35,7 @@ class _Array:
         """Make an array of a kind from a function that reads a number, and from all numbers if they are known."""
         self.kind, self.scalars = port_kind(kind), scalars
         self._name, self._tree, self._read = kind, tree, read
-        shape = core_shape(tree.model, kind)
+        shape = core_shape(tree.model, kind, tree.frames)
         strides = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
         axes = [AXES[axis] if isinstance(axis, str) else None for axis in self.kind.axes]
         self._ranges = [(a, stride) for a, stride in zip(axes, strides, strict=True) if a is not None and a.start]
@@ -135,8 +135,8 @@ class Output(_Array):
             value = [getattr(x, "scalars", x) for x in value]
         entries = self._entries(i)
         check_block(value, len(entries), len(self._rest))
-        if i.kind.follows and not (self.adds or self.kind.turned):
-            return
+        if i.kind.follows and not self.adds and self._ranges[0][0].count:
+            return  # the coordinates belong to the joint that it follows
         for at, numbers in zip(entries, value, strict=True):
             for more, x in zip(self._rest, numbers, strict=True):
                 self._put(at + more, x, i.ratio)

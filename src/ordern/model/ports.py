@@ -1,8 +1,9 @@
 """The kinds of arguments and results of algorithms: one table, which everything else reads.
 
 A kind is an array. Each of its axes is a number, its length, or one of the `AXES`: then its entries belong to
-coordinates, to freedoms, to bodies, or to the constraints of loops. A body's part of the array follows: its own range
-along each axis of bodies or joints, and all of the other axes. So a new kind is one row of `PORT_KINDS`.
+coordinates, to freedoms, to bodies, to the frames that a call lists, or to the constraints of loops. A body's part of
+the array follows: its own range along each axis of bodies or joints, and all of the other axes. So a new kind is one
+row of `PORT_KINDS`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from ..errors import TraceError, unknown_name
 from ..graph import Scalar
 from ..records import dataclass
-from ..spatial import Force, Freedoms, Motion, Pose, leaves
+from ..spatial import Force, Freedoms, Motion, leaves
 from .model import Model
 
 __all__ = [
@@ -42,12 +43,15 @@ class Axis:
     for each body."""
     count: Callable[[Any], int] | None = None
     """The length of a joint's range. None: one entry for each body."""
+    per_frame: int = 0
+    """The number of entries for each frame of the setting `frames`; then the length is that of all frames."""
 
 
 AXES = {
     "q": Axis(lambda model: model.nq, "q", lambda joint: joint.nq),
     "v": Axis(lambda model: model.nv, "v", lambda joint: joint.nv),
     "body": Axis(lambda model: len(model.bodies), "body"),
+    "frame": Axis(lambda model: 0, per_frame=1),
     "row": Axis(lambda model: model.loop_table.nc),
     "loop_q": Axis(lambda model: model.loop_table.nq),
     "loop_v": Axis(lambda model: model.loop_table.nv),
@@ -94,6 +98,11 @@ PORT_KINDS = {
     "spatial": PortKind((6, 6), "a matrix between spatial vectors"),
     "v_motion": PortKind(("v_motion",), "accelerations of the joints, then a motion"),
     "pose": PortKind((4, 4), "a homogeneous matrix"),
+    "poses": PortKind(("frame", 4, 4), "a homogeneous matrix for each frame"),
+    "motions": PortKind(("frame", 6), "angular and linear for each frame"),
+    "frame_columns": PortKind(("frame", 6, "v"), "for each frame a motion for each freedom", adds=True),
+    "body_poses": PortKind(("body", 4, 4), "a homogeneous matrix for each body"),
+    "body_motions": PortKind(("body", 6), "angular and linear for each body"),
     "rows": PortKind(("row",), "constraints of loops and couplings: nc"),
     "row_columns": PortKind(("row", "v"), "for each constraint a number for each freedom", adds=True),
     "row_wrenches": PortKind(("row", 6), "for each constraint a moment and a force"),
@@ -112,22 +121,26 @@ def port_kind(name: str) -> PortKind:
     return PORT_KINDS[name]
 
 
-def core_shape(model: Model, kind: str) -> tuple[int, ...]:
-    """Return the array shape of a port, without batch dimensions."""
-    return tuple(AXES[axis].length(model) if isinstance(axis, str) else axis for axis in port_kind(kind).axes)
+def core_shape(model: Model, kind: str, frames: int = 0) -> tuple[int, ...]:
+    """Return the array shape of a port, without batch dimensions, in a call that lists so many frames."""
+
+    def length(axis: str | int) -> int:
+        if isinstance(axis, int):
+            return axis
+        found = AXES[axis]
+        return found.per_frame * frames if found.per_frame else found.length(model)
+
+    return tuple(map(length, port_kind(kind).axes))
 
 
-def core_size(model: Model, kind: str) -> int:
+def core_size(model: Model, kind: str, frames: int = 0) -> int:
     """Return the number of scalars of a port."""
-    return math.prod(core_shape(model, kind))
+    return math.prod(core_shape(model, kind, frames))
 
 
 def result_scalars(value: Any, size: int) -> list[Scalar]:
     """Return the scalars of an algorithm's result, in the order of its array, which has this size."""
-    if isinstance(value, Pose):
-        R, p = value.rotation, value.position
-        scalars = [*R[0], p[0], *R[1], p[1], *R[2], p[2], 0.0, 0.0, 0.0, 1.0]
-    elif isinstance(value, tuple):
+    if isinstance(value, tuple):
         scalars = [x for part in value for x in (part.scalars if hasattr(part, "scalars") else leaves(part))]
     else:
         scalars = list(value.scalars) if hasattr(value, "scalars") else [value]

@@ -138,6 +138,8 @@ class Tree(ABC):
     """The loops, fields, arguments and results of one robot."""
 
     model: Model
+    frames: int = 0
+    """The number of frames in the setting `frames`: the length of arrays with a part for each."""
     runner: Runner | None = None
     """Runs pieces instead of Python."""
 

@@ -20,7 +20,14 @@ __all__ = ["example", "page", "robot_of", "tabled"]
 
 _ZOO = {"arms": "stanford-arm", "trees": "yamane-branched-30", "spherical joints": "free-top"}
 """Structures, each with a robot that has it."""
-_OPTIONS: dict[str, Any] = {"frame": "link6", "axes": "frame", "kind": "classical", "alpha": 20.0, "moving": True}
+_OPTIONS: dict[str, Any] = {
+    "frame": "link6",
+    "frames": ("link3", "link6"),
+    "axes": "frame",
+    "kind": "classical",
+    "alpha": 20.0,
+    "moving": True,
+}
 """The options of questions that are counted and timed."""
 
 

@@ -367,6 +367,12 @@ class Pose:
         """Return the reference frame itself."""
         return cls(IDENTITY3, ZERO3)
 
+    @property
+    def scalars(self) -> tuple[Scalar, ...]:
+        """The entries of the homogeneous matrix, row by row."""
+        (x, y, z), p = self.rotation, self.position
+        return (*x, p[0], *y, p[1], *z, p[2], 0.0, 0.0, 0.0, 1.0)
+
     def point(self, x: Vector3) -> Vector3:
         """Return a point of this frame, in the reference frame."""
         return add(self.position, matvec(self.rotation, x))

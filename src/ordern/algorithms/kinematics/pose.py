@@ -16,9 +16,9 @@ def pose(tree: Tree, q: Joints, frame: Frame) -> Pose:
     return f.pose(path_poses(tree, q, f)[f.body])
 
 
-def path_poses(tree: Tree, q: Joints, frame: PlacedFrame) -> Field[Pose]:
-    """Return the poses of the bodies between the base and a frame."""
+def path_poses(tree: Tree, q: Joints, frame: PlacedFrame | None) -> Field[Pose]:
+    """Return the poses of the bodies between the base and a frame; without a frame, of all bodies."""
     P = tree.field(Pose)
-    for i, p in tree.path(frame):
+    for i, p in tree.outward() if frame is None else tree.path(frame):
         P[i] = i.transform(q[i]).child(P[p])
     return P

@@ -6,13 +6,14 @@ the oracle that compiled code is tested against.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...arguments import AnyArray
-from ...model import ConcreteTree, Runner, core_shape, core_size, result_scalars
+from ...model import ConcreteTree, Runner, result_scalars
 
 if TYPE_CHECKING:
     from ..pipeline import Request
@@ -38,17 +39,17 @@ def converted(arrays: Sequence[AnyArray], dtype: np.dtype[Any]) -> list[AnyArray
 
 def interpret(request: Request, arrays: Sequence[AnyArray], runner: Runner | None = None) -> AnyArray:
     """Run an algorithm on arrays of one data type, with any batch shape; `runner` runs pieces instead of Python."""
-    model, output = request.model, request.question.output
+    model, shape = request.model, request.shape(request.question.output)
     dtype = np.result_type(*arrays)
     tree = ConcreteTree(model, _number(arrays, dtype))
-    tree.runner = runner
+    tree.runner, tree.frames = runner, request.frames
     inputs, batches, remaining = [], [], iter(arrays)
     for kind, given in request.slots:
         if not given:
             inputs.append(tree.zeros(kind))
             continue
         array = next(remaining)
-        core = len(core_shape(model, kind))
+        core = len(request.shape(kind))
         batch = array.shape[: array.ndim - core]
         flat = array.reshape((*batch, int(np.prod(array.shape[array.ndim - core :]))))
         batches.append(batch)
@@ -57,11 +58,11 @@ def interpret(request: Request, arrays: Sequence[AnyArray], runner: Runner | Non
     batch = np.broadcast_shapes(*batches)
     with np.errstate(all="ignore"):
         answer = request.algorithm.function(tree, *inputs, **dict(request.options))
-        scalars = result_scalars(answer, core_size(model, output))
+        scalars = result_scalars(answer, math.prod(shape))
     result = np.empty((*batch, len(scalars)), dtype)
     for k, x in enumerate(scalars):
         result[..., k] = x + 0.0  # no negative zeros
-    return result.reshape((*batch, *core_shape(model, output)))
+    return result.reshape((*batch, *shape))
 
 
 def _number(arrays: Sequence[AnyArray], dtype: np.dtype[Any]) -> Callable[[float], Any] | None:

@@ -48,6 +48,7 @@ T = TypeVar("T")
 def trace_rolled(request: Request, layout: Layout) -> Program:
     """Run an algorithm on symbolic bodies."""
     tree = RolledTree(request.model)
+    tree.frames = request.frames
     ports = count_from()
     inputs = [tree.input(kind, next(ports)) if given else tree.zeros(kind) for kind, given in request.slots]
     result = request.algorithm.function(tree, *inputs, **dict(request.options))
@@ -304,7 +305,7 @@ class RolledTree(Tree):
 
     def output(self, kind: str) -> Output:
         """Return a result, in memory."""
-        memory = self.new_array(core_size(self.model, kind))
+        memory = self.new_array(core_size(self.model, kind, self.frames))
 
         # a number that was just written is not read again; one written with other indices may be the same number
         def read(at: Affine | int) -> Scalar:

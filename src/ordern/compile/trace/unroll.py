@@ -31,6 +31,7 @@ def trace_unrolled(request: Request, layout: Layout) -> list[Scalar]:
     """Run an algorithm on graph nodes; return the scalars of the result, constants as floats."""
     algorithm = request.algorithm
     graph, tree = Graph("unrolled"), ConcreteTree(request.model, regroup=algorithm.regroup)
+    tree.frames = request.frames
     operands = enumerate(layout.inputs)
     inputs = []
     for kind, given in request.slots:
