@@ -460,10 +460,10 @@ class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
         A run with a `checkpoint` file can be killed: calling the same again goes on where it was, with the same result.
         The file knows the run by its robot, state, settings, forces and events: of functions their code, constants,
         defaults and the numbers and arrays that they use from outside, of controllers their class and attributes.
-        Another run is refused. That a function has no memory of its own is up to you. `progress` is True for a line in
-        the terminal, or a function of the fraction done. Whatever ends a run before its time (a state that is not
-        finite, steps that become too small, Ctrl-C) is in `result.report` and a warning; the motion so far is kept.
-        Forces that are no Python functions run as machine code, unless `native` is False.
+        Another run is refused. That a function has no memory of its own is up to you. `progress` is True for a
+        bar with the time left (plain lines in a log), or a function of the fraction done. Whatever ends a run before
+        its time (a state that is not finite, steps that become too small, Ctrl-C) is in `result.report` and a warning;
+        the motion so far is kept. Forces that are no Python functions run as machine code, unless `native` is False.
 
         >>> import ordern as on
         >>> result = on.load("double-pendulum").simulate([1.0, 0.0], until=2.0)
@@ -478,6 +478,7 @@ class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
         feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None, external: External | None = None,
         dynamics: str | None = None, smoothing: float = 0.01, drift: str = "baumgarte", limits: str = "ignore",
         restitution: float = 0.0, threads: Threads = None, out: tuple[Array, Array] | None = None,
+        progress: bool | Callable[[float], Any] | None = None,
     ) -> Rollout:  # fmt: skip
         """Return trajectories of a batch of states in steps of `dt`, in native code: `q, v, t = robot.rollout(...)`.
 
@@ -496,7 +497,8 @@ class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
         Loops are kept closed by Baumgarte's stabilisation, within what the steps' errors leave after 50 ms: with rk4 at
         1 ms some 1e-9 m. With `drift="project"` the end of each step is projected onto closed positions and velocities,
         as in `simulate`, to 1e-12 m; a trajectory for which this is not possible goes on as NaN. Singular positions are
-        not watched as in `simulate`. The start must be closed.
+        not watched as in `simulate`. The start must be closed. `progress` shows how far a long call is, as in
+        `simulate`.
         """
 
     def builder(self) -> Builder:

@@ -14,7 +14,7 @@ import ordern as on
 from ordern.cli import main
 from ordern.cli.bench import _lines, _quiet
 from ordern.cli.peers import peers
-from ordern.simulate.run.progress import Bar
+from ordern.screen.progress import Bar
 
 pytestmark = pytest.mark.needs("matplotlib", "pinocchio", "mujoco")
 
@@ -171,7 +171,7 @@ def test_progress_is_shown_on_terminals_only(monkeypatch: pytest.MonkeyPatch) ->
         bar = Bar()
         for fraction in (0.5, 1.0, 1.0):
             bar(fraction)
-        assert stream.getvalue().endswith("100.0%      \n") == shown
+        assert stream.getvalue().rstrip(" \n").endswith("100.0%") == shown
         assert stream.getvalue().count("\n") == shown
 
 

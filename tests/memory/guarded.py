@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import ordern as on
+from ordern.screen.progress import counted
 from ordern.compile.run.loaded import Machine
 from ordern.compile.timeloops.code import LoadedLoop
 from tests.kernel.arm import make_arm
@@ -81,7 +82,7 @@ def main(count: int, seed: int) -> None:
     largest = 8 * MOST * max(max(r.nv * r.nv, 3 * r.nq) for r in robots)
     rooms = [Room(2 * largest) for _ in range(4)]
     states = {id(r): (r.random(rng, (2 * MOST,)), rng.normal(size=(2 * MOST, r.nv))) for r in robots}
-    for k in range(count):
+    for k in counted(range(count), "guarded calls"):
         robot, function, kinds, core = table[rng.integers(len(table))]
         if k % 50 == 0:
             roll_out(robot, states[id(robot)], rooms, rng)

@@ -28,6 +28,6 @@ def test_guarded_calls(campaign: Callable[[int, int], int]) -> None:
     """Batches of 1 to 70 states, one state, strides, broadcasting, both data types, rollouts."""
     count = campaign(5_000, 1_000_000)
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.memory.guarded", str(count), "0"]
-    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)  # stderr has a bar
     print(done.stdout.strip())
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.returncode == 0

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.screen.progress import counted
 from ordern.compile.run.keeper import _contents, keeper
 from tests.kernel.arm import resident
 
@@ -204,7 +205,7 @@ def test_loading_asking_and_dropping_robots_takes_no_memory(campaign: Callable[[
     names = ("stanford-arm", "puma560", "double-pendulum")
 
     def churn(count: int) -> None:
-        for k in range(count):
+        for k in counted(range(count), "robots"):
             asked(names[k % 3])
 
     churn(150)

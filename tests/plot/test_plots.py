@@ -323,3 +323,24 @@ def test_without_matplotlib(fall: on.Result, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(on.OrdernError, match=r"pip install 'ordern\[plot\]'"):
         fall.plot("q")
+
+
+# ---------------------------------------------------------------- on the screen
+
+
+def test_a_figure_shows_itself(fall: on.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib
+
+    figure = fall.plot("q")
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    matplotlib.use("agg")  # no windows
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: not opened.append(url))
+    figure.show()
+    (url,) = opened
+    path = Path(url.removeprefix("file://"))
+    assert path.read_bytes().startswith(b"\x89PNG")
+    path.unlink()
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    with pytest.raises(on.OrdernError, match="cannot be shown"):
+        figure.show()

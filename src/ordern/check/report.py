@@ -95,6 +95,15 @@ class Report:
                 lines.extend([f"    -> {suggestion}"] if suggestion else [])
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """Return the findings as a table, for notebooks."""
+        from ..screen.html import folded, table, titled
+
+        sorted_findings = [f for group in self.groups() for f in group]
+        rows = [(f.severity, f.name, f.message, f.suggestion, f.code, f.where) for f in sorted_findings]
+        head = ("", "of", "finding", "suggestion", "code", "where")
+        return titled(self.headline, folded("all findings", table(head, rows, left=6), len(rows)) if rows else "")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as dictionaries, lists and strings."""
         return {

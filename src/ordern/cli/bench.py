@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure every robot."""
-    from ..simulate.run.progress import Bar
+    from ..screen.progress import Bar
 
     robots = args.robots or list(_USUAL)
     bar, data = Bar(), []

@@ -93,8 +93,8 @@ def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float]:
     """Return the trajectories, and the seconds they took; in pieces, for the progress bar."""
     import numpy as np
 
+    from ..screen.progress import Bar
     from ..simulate.rollout import Rollout
-    from ..simulate.run.progress import Bar
 
     kind: Any = np.float32 if args.float32 else np.float64
     v0 = np.broadcast_to(vector(args.v0, robot, "v", "--v0"), (args.batch, robot.nv)).astype(kind)

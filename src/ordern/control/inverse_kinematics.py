@@ -57,7 +57,16 @@ class Reach:
     """(..., nv): the joints that a limit holds."""
 
     def __str__(self) -> str:
-        lines = [f"{int(np.sum(self.reached))} of {int(np.size(self.reached))} reached"]
+        rows = [f"{count} {text}; off by up to {angle}, {distance}" for count, text, angle, distance in self._missed()]
+        return "\n".join([self._headline, *rows])
+
+    @property
+    def _headline(self) -> str:
+        return f"{int(np.sum(self.reached))} of {int(np.size(self.reached))} reached"
+
+    def _missed(self) -> list[tuple[int, str, str, str]]:
+        """Return for each reason: how many targets were missed, the reason, and the largest angle and distance."""
+        rows = []
         for why, text in _TEXTS.items():
             here = np.asarray(self.why) == why
             if not here.any():
@@ -65,9 +74,21 @@ class Reach:
             held = self.stops[here].any(axis=0)
             names = [c.name for c in self.robot.independent if held[c.v].any()]
             joints = f" ({', '.join(names)})" if why == "limit" else ""
-            off = f"{np.max(self.angle[here]):.3g} rad, {np.max(self.distance[here]):.3g} m"
-            lines.append(f"{int(here.sum())} {text}{joints}; off by up to {off}")
-        return "\n".join(lines)
+            off = f"{np.max(self.angle[here]):.3g} rad", f"{np.max(self.distance[here]):.3g} m"
+            rows.append((int(here.sum()), f"{text}{joints}", *off))
+        return rows
+
+    def _repr_html_(self) -> str:
+        """Return the outcome as a table, for notebooks."""
+        from ..screen.html import table, titled
+
+        here = np.asarray(self.why) == "reached"
+        rows: list[tuple[object, ...]] = []
+        if here.any():
+            off = f"{np.max(self.angle[here]):.3g} rad", f"{np.max(self.distance[here]):.3g} m"
+            rows.append(("reached", int(here.sum()), *off))
+        rows += [(text, count, *off) for count, text, *off in self._missed()]
+        return titled(f"{self.robot.name}: {self._headline}", table(("", "targets", "angle", "distance"), rows))
 
 
 _TEXTS = {

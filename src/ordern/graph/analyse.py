@@ -26,6 +26,13 @@ class Counts:
         """The sum of all operations."""
         return self.multiplications + self.additions + self.divisions + self.negations + self.other
 
+    def _repr_html_(self) -> str:
+        """Return the numbers as a table, for notebooks."""
+        from ..screen.html import table
+
+        rows = [(k, f"{getattr(self, k):,}") for k in self.__slots__]
+        return table(("operations", "number"), [*rows, ("total", f"{self.total:,}")])
+
     def __add__(self, more: Counts) -> Counts:
         return Counts(*(getattr(self, k) + getattr(more, k) for k in self.__slots__))
 

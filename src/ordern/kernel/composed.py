@@ -63,10 +63,27 @@ class PieceCounts:
         """Return the operations of some steps, and of what is done once."""
         return self.once + self.each_step * steps
 
+    def _repr_html_(self) -> str:
+        """Return pieces and sums as a table, for notebooks."""
+        from ..screen.html import table, titled
+
+        rows: list[tuple[object, ...]] = [
+            (f"{p.question} by {p.method}", p.robot, p.once, p.each_step, *_numbers(p.counts)) for p in self.pieces
+        ]
+        rows += [("in all, once", "", "", "", *_numbers(self.once))]
+        rows += [("in all, each step", "", "", "", *_numbers(self.each_step))]
+        head = ("function", "robot", "calls once", "in each step", *Counts.__slots__, "total")
+        steps = f"{self.steps} step{'' if self.steps == 1 else 's'} in the state that was tried"
+        return titled(f"{self.question} by {self.method}: {steps}", table(head, rows, left=2))
+
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain numbers and words."""
         sums = {"once": asdict(self.once), "each_step": asdict(self.each_step)}
         return {**asdict(self), **sums, "pieces": [asdict(p) for p in self.pieces]}
+
+
+def _numbers(counts: Counts) -> list[str]:
+    return [f"{getattr(counts, k):,}" for k in (*Counts.__slots__, "total")]
 
 
 def count_calls(kernels: Kernels, request: Request) -> PieceCounts:

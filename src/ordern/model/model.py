@@ -353,6 +353,12 @@ class Model:
             f"{self.mass:.4g} kg{more}>"
         )
 
+    def _repr_html_(self) -> str:
+        """Return a table of bodies and joints, for notebooks."""
+        from .notebook_table import model_html
+
+        return model_html(self)
+
     def __hash__(self) -> int:
         return self._hash
 

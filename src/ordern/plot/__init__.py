@@ -9,8 +9,9 @@
 | `complexity` | operations of methods against the size of robots |
 | `save` | writes a figure to a file, completely or not at all |
 
-All but `save` return a `matplotlib.figure.Figure`. pyplot is not used: there is no current figure, no window, no change
-of settings, and a figure is freed with the last reference to it.
+All but `save` return a `matplotlib.figure.Figure`. A notebook displays it; elsewhere `figure.show()` opens a window, or
+the browser. Otherwise pyplot is not used: there is no current figure, no window, no change of settings, and a figure is
+freed with the last reference to it.
 """
 
 from __future__ import annotations

@@ -49,7 +49,10 @@ def matplotlib(module: str) -> Any:
 
 def figure(width: float, height: float) -> Any:
     """Return an empty figure without a window."""
-    return matplotlib("figure").Figure(figsize=(width, height), dpi=150, layout="constrained")
+    matplotlib("figure")  # the error for a missing matplotlib
+    from .figures import ShownFigure
+
+    return ShownFigure(figsize=(width, height), dpi=150, layout="constrained")
 
 
 def art3d() -> Any:

@@ -59,6 +59,15 @@ class Event:
         if not self.name:
             object.__setattr__(self, "name", getattr(self.function, "__name__", type(self.function).__name__))
 
+    def _repr_html_(self) -> str:
+        """Return the event as a table, for notebooks."""
+        from ..screen.html import table, titled
+
+        passages = {1: "upward", -1: "downward", 0: "both ways"}[self.direction]
+        rows = [("passages", passages), ("ends the run", "yes" if self.terminal else "no")]
+        rows += [("changes velocities", "yes" if self.effect else "no")]
+        return titled(f"Event {self.name}", table((), rows, left=2))
+
     @classmethod
     def limit(cls, joint: str, *, terminal: bool = False) -> Event:
         """Watch for a joint that leaves its limits. The name is that of a joint, or of a loop that a joint closes.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..arguments import choice, positive, real_number
 from ..errors import ArgumentError
 from ..loops.dynamics import BAUMGARTE
 from ..records import dataclass
+from ..screen.progress import Progress, require_progress
 from .constraints.limits import MODES
 from .events import Event, listed
 from .forces import require_signature
@@ -45,7 +45,7 @@ class SimulationOptions:
     smoothing: float = 0.01
     dense: bool = True
     checkpoint: str | os.PathLike[str] | None = None
-    progress: bool | Callable[[float], Any] | None = None
+    progress: Progress = None
     max_steps: int = 10_000_000
     native: bool | None = None
     drift: str | tuple[float, float] = "project"
@@ -59,8 +59,7 @@ class SimulationOptions:
             raise ArgumentError(f"restitution must be between 0 (no bounce) and 1 (no loss), not {self.restitution!r}")
         if not real_number(self.max_steps) >= 1.0 or self.max_steps % 1:
             raise ArgumentError(f"max_steps must be a whole number above 0, not {self.max_steps!r}")
-        if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
-            raise ArgumentError(f"progress must be True, False or a function of a fraction, not {self.progress!r}")
+        require_progress(self.progress)
         events = listed("events", self.events, Event, "[on.Event(function, name=...), on.Event.limit(joint)]")
         for e in events:
             require_signature(f"event {e.name!r}: the function", e.function)
@@ -121,14 +120,6 @@ class SimulationOptions:
     def ends_early(self) -> bool:
         """True if an event or a limit may end the run before its time."""
         return self.limits == "stop" or any(e.terminal for e in self.events)
-
-    def shown(self) -> Callable[[float], Any] | None:
-        """Return the function that gets the fraction done; a bar in the terminal for True."""
-        if self.progress is True:
-            from .run.progress import Bar
-
-            return Bar()
-        return self.progress or None
 
 
 _SHARES = {"dormand-prince-8": 0.03, "dormand-prince": 0.01, "cash-karp": 0.003, "radau": 0.1}

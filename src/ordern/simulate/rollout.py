@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from ..compile import cores, shared_out
 from ..errors import ArgumentError, InconsistentStateError
 from ..loops.kernels import worst_loop
 from ..records import dataclass
+from ..screen.progress import Progress, reported, require_progress
 from .constraints.constraints import Constraints
 from .constraints.limits import require_velocity, stops_of
 from .constraints.loop_rows import LoopRows
@@ -72,6 +74,14 @@ class Rollout:
             f"<Rollout of {math.prod(batch)} trajectories {batch}, {len(self.t)} states each, to t = {self.t[-1]:g} s>"
         )
 
+    def _repr_html_(self) -> str:
+        """Return shapes, and the number of trajectories that diverged, for notebooks."""
+        from ..screen.html import table, titled
+
+        rows = [(name, getattr(self, name).shape, getattr(self, name).dtype) for name in ("q", "v", "t")]
+        lost = f"{int(self.diverged.sum())} of {self.diverged.size} trajectories diverged"
+        return titled(repr(self)[1:-1], table(("array", "shape", "type"), rows, left=3), lost)
+
 
 def rollout(
     robot: Robot,
@@ -92,8 +102,10 @@ def rollout(
     restitution: float = 0.0,
     threads: int | None = None,
     out: tuple[AnyArray, AnyArray] | None = None,
+    progress: Progress = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
+    require_progress(progress)
     choice("method", method, TABLEAUS, "rollout")
     choice("drift", drift, _DRIFTS, "rollout")
     choice("limits", limits, _LIMITS, "rollout", "to end a run at a limit is for robot.simulate")
@@ -147,7 +159,8 @@ def rollout(
         "limits": np.concatenate([[restitution], robot.lower, robot.upper]).astype(dtype),
     }
     run = _Run(loop, arrays, {name: _flat_rows(x, batch, dtype) for name, x in timed.items()}, steps, every)
-    run.go(threads)
+    with reported(progress, robot.name) as told:
+        run.go(threads, told)
     return Rollout(q_out, v_out, t)
 
 
@@ -222,14 +235,23 @@ class _Run:
         self.loop, self.arrays, self.timed = loop, arrays, timed
         q, v = arrays["q_out"], arrays["v_out"]
         self.count, self.steps = len(q), steps
+        self._lock, self._done = threading.Lock(), 0
         self.words = {name: x.ctypes.data for name, x in arrays.items()} | {"every": every, "last": self.count - 1}
         self.words |= {f"{name}_stride": arrays[name].strides[0] for name in ("q0", "v0")}
         self.words |= {"q_stride": q.strides[0], "q_row": q.strides[1], "v_stride": v.strides[0], "v_row": v.strides[1]}
         for name, x in timed.items():
             self.words |= {name: x.ctypes.data, f"{name}_stride": x.strides[0], f"{name}_step": x.strides[1]}
 
-    def go(self, threads: int | None) -> None:
-        """Compute all trajectories, in threads."""
+    def go(self, threads: int | None, progress: Callable[[float], Any] | None = None) -> None:
+        """Compute all trajectories, in threads, and tell this thread's `progress` the fraction done."""
+        here, whole = threading.get_ident(), self.count * self.steps
+
+        def tell(steps: int) -> None:
+            with self._lock:
+                self._done += steps
+            if progress is not None and threading.get_ident() == here and self._done < whole:
+                progress(self._done / whole)
+
         lanes = self.loop.lanes
         tiles = -(-self.count // lanes)
         step_ns = self.loop.operations * _NS_PER_OPERATION
@@ -240,10 +262,14 @@ class _Run:
         rows = max(1, int(_PIECE_NS / (per * step_ns * self.words["every"])))
         size = per * lanes
         shared_out(
-            lambda first: self._piece(first, min(first + size, self.count), rows), range(0, self.count, size), at_once
+            lambda first: self._piece(first, min(first + size, self.count), rows, tell),
+            range(0, self.count, size),
+            at_once,
         )
+        if progress is not None:
+            progress(1.0)
 
-    def _piece(self, first: int, end: int, rows: int) -> None:
+    def _piece(self, first: int, end: int, rows: int, tell: Callable[[int], None]) -> None:
         """Compute some trajectories, with `rows` stored rows per call; each call continues from the last row."""
         words = {**self.words, "first": first, "end": end}
         every, left = words["every"], self.steps // words["every"]
@@ -251,6 +277,7 @@ class _Run:
             now = min(rows, left)
             words["steps"] = now * every
             self.loop.run(words)
+            tell((end - first) * now * every)
             left -= now
             if left <= 0:
                 return

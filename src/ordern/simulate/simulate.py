@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..arguments import Array
 from ..errors import ArgumentError
+from ..screen.progress import reported
 from .arguments import initial_state, integrator_for, report_times, require_end, run_key
 from .constraints.limits import Stop, limit_stops
 from .constraints.loop_rows import LoopMechanism, LoopRows
@@ -103,7 +104,8 @@ def drive(
     ready = time.perf_counter()
     run = Run(problem, runner, resting, state, span, stops, options, ready, ready - began, contacts)
     key = "" if options.checkpoint is None else run_key(parts, problem, options, state, span)
-    return run.go(options.checkpoint, key, options.shown())
+    with reported(options.progress, problem.robot.name) as told:
+        return run.go(options.checkpoint, key, told)
 
 
 def _compile(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> None:

@@ -119,7 +119,8 @@ class SimulationReport:
         """Return all fields as plain numbers and texts."""
         return {**asdict(self), "energy_drift": self.energy_drift, "momentum_drift": self.momentum_drift}
 
-    def __str__(self) -> str:
+    def _rows(self) -> tuple[str, list[tuple[str, str]]]:
+        """Return a title, and lines of a name and a text."""
         drift, (scale, of) = self.momentum_drift, self._scale()
         which = [n for n, x in zip(_COMPONENTS, self.momentum_error, strict=False) if x is not None]
         rows = [
@@ -139,8 +140,18 @@ class SimulationReport:
         how = "machine code" if self.native else "step by step from Python"
         compiling = f", and {_seconds(self.compiling)} to compile" if self.compiling >= 1e-3 else ""
         rows.append(("time taken", f"{_seconds(self.wall)}, {how}{compiling}"))
-        title = f"{self.robot}: {self.method}, accelerations by {self.dynamics}"
+        return f"{self.robot}: {self.method}, accelerations by {self.dynamics}", rows
+
+    def __str__(self) -> str:
+        title, rows = self._rows()
         return "\n".join([title, *(f"  {name:<15} {text}" for name, text in rows)])
+
+    def _repr_html_(self) -> str:
+        """Return the report as a table, for notebooks."""
+        from ...screen.html import table, titled
+
+        title, rows = self._rows()
+        return titled(title, table((), rows, left=2))
 
 
 _NOTHING = 1e-12

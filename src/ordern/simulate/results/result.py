@@ -17,12 +17,13 @@ from ...errors import ArgumentError
 from ...model import Frame
 from ...records import dataclass
 from ..integrators.dense import located
+from ..run.log import Events
 from . import tables
 from .energy import elastic
 from .interpolation import Hermite, Motion
 from .joining import joined, resampled
 from .series import LOOPS_CLOSED, JointSeries, joint_series, names, reserved, series
-from .summary import described
+from .summary import described, described_html
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -99,7 +100,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
                 raise ArgumentError(f"extra: {name!r} is the name of another series; choose another name")
         extra = {name: _kept(x, name, (n, *np.shape(x)[1:])) for name, x in self.extra.items()}
         object.__setattr__(self, "extra", MappingProxyType(extra))
-        object.__setattr__(self, "events", tuple(self.events))
+        object.__setattr__(self, "events", Events(self.events))
 
     # ---- series
 
@@ -364,6 +365,10 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         span = f", t = {self.t[0]:g} ... {self.t[-1]:g} s" if n else ""
         events = f", {len(self.events)} event{'s' if len(self.events) > 1 else ''}" if self.events else ""
         return f"<Result of {self.robot.name!r}: {many}{span}{events}>"
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a table with small curves, for notebooks."""
+        return described_html(self)
 
     def __eq__(self, other: object) -> bool:
         """Return whether all samples and events are the same, to the last bit; reports are not compared."""

@@ -13,7 +13,7 @@ from ...records import dataclass
 if TYPE_CHECKING:
     from .checkpoint import Block
 
-__all__ = ["Happened", "Log"]
+__all__ = ["Events", "Happened", "Log"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +31,29 @@ class Happened:
 
     def __str__(self) -> str:
         return f"{self.name} at {self.time:.9g} s"
+
+    def _repr_html_(self) -> str:
+        """Return the event with its state, for notebooks."""
+        return Events((self,))._repr_html_()
+
+
+class Events(tuple[Happened, ...]):
+    """Events in the order of time."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """Return the events as a table, for notebooks."""
+        from ...screen.html import folded, table, titled
+
+        rows = [(e.name, f"{e.time:.9g}", _numbers(e.q), _numbers(e.v)) for e in self]
+        listed = folded("all events", table(("event", "time, s", "q", "v"), rows), len(rows))
+        return titled(f"{len(self)} event{'' if len(self) == 1 else 's'}", *([listed] if rows else []))
+
+
+def _numbers(x: Array) -> str:
+    """Return the first numbers of a vector."""
+    return ", ".join(f"{v:.4g}" for v in x[:8]) + (" ..." if len(x) > 8 else "")
 
 
 class Log:

@@ -1,0 +1,1 @@
+"""Progress bars, and tables in HTML, for terminals, logs and notebooks."""
