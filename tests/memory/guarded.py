@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import ordern as on
-from ordern.screen.progress import counted
 from ordern.compile.run.loaded import Machine
 from ordern.compile.timeloops.code import LoadedLoop
+from ordern.screen.progress import counted
 from tests.kernel.arm import make_arm
 
 PAGE = mmap.PAGESIZE

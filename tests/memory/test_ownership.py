@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.screen.progress import counted
 from ordern.compile.run.keeper import _contents, keeper
+from ordern.screen.progress import counted
 from tests.kernel.arm import resident
 
 ROOT = Path(__file__).parent.parent.parent
