@@ -564,10 +564,12 @@ class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
     @delegated("view", "show")
     def view(
         self, q: ArrayLike | None = None, *, motion: Any = None, save: str | os.PathLike[str] | None = None,
-        port: int | None = None, browser: bool = True, wait: bool | None = None,
+        port: int | None = None, browser: bool | None = None, wait: bool | None = None,
         paths: Sequence[str | Frame] | None = None, external: External | None = None, origins: Sequence[str] = (),
     ) -> Viewer | None:  # fmt: skip
         """Show the robot in the browser, at a position or in motion; or `save` it in one HTML file that plays offline.
+
+        In a notebook, the page is the output of the cell, and stays in it; there, `browser=True` opens a tab as well.
 
         `motion` is the result of a simulation, or a pair (t, q). `port` is that of the server, `paths` are the frames
         whose paths are drawn, `external` forces are drawn as arrows. Scripts wait for Ctrl-C, unless `wait` is False.

@@ -13,6 +13,8 @@ import pytest
 
 import ordern as on
 from ordern.view.charts import Charts
+from ordern.view.page import embedded
+from ordern.view.stage import Stage
 from tests.random_models import random_robot
 from tests.tolerances import VIEWED, assert_close
 from tests.view.chromium import HOW_TO_GET_ONE, Page, Picture, find_browser, page
@@ -142,6 +144,21 @@ def test_live_page(browser: Page, puma: on.Robot, swing: tuple[Any, Any]) -> Non
         assert_at(browser, puma, swing[1][20])
         checked(browser)
         browser.open("about:blank")  # else the page would miss its server
+
+
+@pytest.mark.slow
+def test_page_in_an_exported_notebook(browser: Page, puma: on.Robot, tmp_path: Path) -> None:
+    file = tmp_path / "notebook.html"
+    file.write_text(f"<!doctype html><body>{embedded(Stage(puma, q=START))}</body>", encoding="utf-8")
+    browser.errors.clear()
+    browser.requests.clear()
+    browser.open(file.as_uri())
+    inner = "document.querySelector('iframe')?.contentWindow.__viserMutable"
+    browser.until(f"Object.keys({inner}?.nodePoseData ?? {{}}).some((name) => name.startsWith('/robot/5'))")
+    at = browser.run(f"{inner}.nodePoseData['/robot/5 flange'].position")
+    assert_close(np.array(at), puma.pose(START, "flange")[:3, 3], VIEWED)
+    assert browser.errors == []
+    assert [url[:80] for url in browser.requests if not re.match(r"file:|data:|blob:|about:", url)] == []
 
 
 @pytest.mark.slow

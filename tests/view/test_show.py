@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import socket
@@ -242,13 +243,36 @@ def test_a_served_page_ends_cleanly(puma: on.Robot, capsys: pytest.CaptureFixtur
         viewer.pose(0.1 * np.ones(6))
         with pytest.raises(on.ArgumentError, match=r"q has shape \(3,\); expected \(6,\)"):
             viewer.pose(np.zeros(3))
-        assert viewer.url in repr(viewer) and viewer.url in viewer._repr_html_()
+        assert viewer.url in repr(viewer)
     assert "closed" in repr(viewer)
     viewer.close()
     with pytest.raises(OSError):
         urllib.request.urlopen(viewer.url, timeout=2)
     assert threading.active_count() <= before + 2
     assert capsys.readouterr().out == ""
+
+
+def test_a_notebook_gets_the_whole_page_and_no_server(
+    puma: on.Robot, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.modules["ordern.view.show"], "in_notebook", lambda: True)
+    monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("opened a tab"))
+    viewer = puma.view()
+    assert viewer is not None and "not served" in repr(viewer)
+    viewer.pose(0.1 * np.ones(6))
+    shown = viewer._repr_html_()
+    (frame,) = re.findall(r'<iframe srcdoc="([^"]*)"', shown)
+    page = html.unescape(frame)
+    values = json.loads(re.search(r"window.__ORDERN__=(.*?);</script>", page)[1])["values"]  # type: ignore[index]
+    assert values == 6 * [0.1]
+    assert "not served" in repr(viewer) and capfd.readouterr() == ("", "")
+    with viewer:
+        assert re.fullmatch(r"http://localhost:\d+", viewer.url) and viewer.url in repr(viewer)
+    unused = puma.view()
+    assert unused is not None
+    unused.close()
+    with pytest.raises(on.OrdernError, match="is closed"):
+        print(unused.url)
 
 
 def test_external_forces_are_drawn(puma: on.Robot) -> None:

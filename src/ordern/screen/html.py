@@ -53,7 +53,8 @@ def sparkline(t: Sequence[float], y: Sequence[float], width: int = 120, height: 
     if len(known) < 2:
         return Markup("")
     low, high, start, span = min(known), max(known), t[0], (t[-1] - t[0]) or 1.0
-    scale = (height - 4) / (high - low) if high > low else 0.0
+    seen = high - low > 1e-6 * max(abs(low), abs(high))  # a range that the numbers beside it show
+    scale = (height - 4) / (high - low) if seen else 0.0
     path, pen = [], "M"
     for at, v in zip(t, y, strict=True):
         if not math.isfinite(v):

@@ -1,19 +1,22 @@
-"""A page that is served: sliders, play and pause, switches for groups of nodes, curves."""
+"""A robot on the screen: embedded in a notebook, or a page that is served, with sliders, switches and curves."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, array
+from ..errors import OrdernError
 from .charts import step
 from .motion import Motion, rest
 from .scene import TOGGLES
+from .server import stop
 from .stage import Curves, Stage
 
 __all__ = ["Viewer"]
@@ -26,17 +29,42 @@ _SLOW = 0.12
 
 
 class Viewer(contextlib.AbstractContextManager["Viewer"]):
-    """A page that is being served. It lives until `close`, or until the process ends.
+    """A robot that is shown: by a server on this machine, until `close` or until the process ends.
+
+    As the output of a cell, a notebook embeds the whole page, with the robot at its last position. It needs no server
+    and no network, and stays in the notebook and in what is exported from it. In a notebook, the server starts when it
+    is needed: by `serve`, `url`, `play`, `pause` or `seek`.
 
     >>> viewer = robot.view(wait=False)                          # doctest: +SKIP
     >>> viewer.pose(q)                                           # doctest: +SKIP
     >>> viewer.close()                                           # doctest: +SKIP
     """
 
-    def __init__(self, server: Any, stage: Stage) -> None:
-        self._server, self._stage = server, stage
+    def __init__(self, stage: Stage, connect: Callable[[], Any]) -> None:
+        self._stage, self._connect = stage, connect
+        self._server: Any = None
         self._lock = threading.RLock()
         self._closed = threading.Event()
+        self._q = stage.q
+
+    def serve(self) -> Viewer:
+        """Start the server, unless it runs; return this viewer."""
+        with self._lock:
+            if self._server is None:
+                if self._closed.is_set():
+                    raise OrdernError("this viewer is closed; call view() again")
+                self._server = self._connect()
+                try:
+                    self._build()
+                except BaseException:
+                    self._clock_thread = threading.current_thread()
+                    self.close()
+                    raise
+        return self
+
+    def _build(self) -> None:
+        """Fill the page, and start the thread that plays the motion."""
+        server, stage = self._server, self._stage
         self._scene = stage.scene(server, collision=True)
         self._values = stage.charts.values(stage.q)
         self._shown = rest(stage.q)
@@ -54,13 +82,16 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         self._show_folder()
         if stage.warning:
             server.gui.add_markdown(f"*{stage.warning}*")
+        if self._q is not stage.q:
+            self._show_position(self._q)
+            self._set_sliders(self._q)
         self._clock_thread = threading.Thread(target=self._run, name="ordern-view", daemon=True)
         self._clock_thread.start()
 
     @property
     def port(self) -> int:
         """The port of the server."""
-        return int(self._server.get_port())
+        return int(self.serve()._server.get_port())
 
     @property
     def url(self) -> str:
@@ -69,6 +100,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
 
     def wait(self) -> None:
         """Serve the page until Ctrl-C, or until it is closed from another thread."""
+        self.serve()
         try:
             while not self._closed.wait(0.2):  # on Windows, Ctrl-C cannot interrupt a wait without a timeout
                 pass
@@ -81,20 +113,24 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         """Stop serving."""
         if not self._closed.is_set():
             self._closed.set()
+            if self._server is None:
+                return
             if threading.current_thread() is not self._clock_thread:
                 self._clock_thread.join(timeout=2.0)
-            with contextlib.redirect_stdout(None):
-                self._server.stop()
+            stop(self._server)
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Viewer of {self._stage.robot.name!r}: {'closed' if self._closed.is_set() else self.url}>"
+        where = "closed" if self._closed.is_set() else "not served" if self._server is None else self.url
+        return f"<Viewer of {self._stage.robot.name!r}: {where}>"
 
     def _repr_html_(self) -> str:
-        """Return the page itself, for a notebook."""
-        return f'<iframe src="{self.url}" width="100%" height="560" style="border:1px solid #ddd"></iframe>'
+        """Return the whole page in a frame, for a notebook: it needs no server, and moves where it is exported to."""
+        from .page import embedded
+
+        return embedded(self._stage.at(self._q))
 
     # ------------------------------------------------------------ the motion
 
@@ -155,6 +191,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
 
     def play(self) -> None:
         """Play the motion."""
+        self.serve()
         if self._play_button is None:  # nothing moves
             return
         if self._time >= self._frames.duration:
@@ -164,6 +201,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
 
     def pause(self) -> None:
         """Stop playing."""
+        self.serve()
         self._playing = False
         if self._play_button is not None:
             self._play_button.label, self._play_button.icon = "Play", "player-play"
@@ -244,6 +282,9 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
     def pose(self, q: ArrayLike) -> None:
         """Put the robot at a position."""
         position = array(q, (self._stage.robot.nq,), "q")
+        self._q = position
+        if self._server is None:
+            return
         self.pause()
         with self._lock:
             self._show_position(position)

@@ -7,7 +7,6 @@ page still plays, and the panel says that it cannot move the robot.
 
 from __future__ import annotations
 
-import contextlib
 import html
 import json
 import os
@@ -25,10 +24,10 @@ from .charts import factors, step
 from .looks import shades
 from .motion import rest
 from .scene import TOGGLES, Scene
-from .server import start
+from .server import start, stop
 from .stage import Stage
 
-__all__ = ["check_path", "page", "write"]
+__all__ = ["check_path", "embedded", "page", "write"]
 
 _MOST_POSES = 40_000
 _MOST_SLIDERS = 100
@@ -51,6 +50,13 @@ def write(stage: Stage, path: str | os.PathLike[str]) -> None:
         file.write(text.encode())
 
 
+def embedded(stage: Stage, height: int = 480) -> str:
+    """Return the page in a frame of another page, such as a notebook."""
+    whole = html.escape(page(stage), quote=True)
+    look = f'height="{height}" style="border:1px solid #ddd;width:100%;display:block" allow="fullscreen"'
+    return f'<div><iframe srcdoc="{whole}" title="{html.escape(stage.robot.name)}" {look}></iframe></div>'
+
+
 def page(stage: Stage) -> str:
     """Return the text of the page."""
     server = start(stage.robot.name)
@@ -64,8 +70,7 @@ def page(stage: Stage) -> str:
         text: str = recording.as_html()
         data = _panel_data(stage, scene)
     finally:
-        with contextlib.redirect_stdout(None):
-            server.stop()
+        stop(server)
     resources = files(__package__)
     safe = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")  # in a script
     head = (

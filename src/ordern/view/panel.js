@@ -231,6 +231,7 @@
       mark.textContent = panel.classList.toggle("closed") ? "\u25b8" : "\u25be";
       drawn = -1;
     });
+    if (window.innerWidth < 600) title.click(); // in a narrow frame of a notebook, the robot is seen first
     curves();
     joints();
     switches();

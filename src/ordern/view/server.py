@@ -12,12 +12,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import ArgumentError, OrdernError
 
-__all__ = ["HOST", "MissingViserError", "PortError", "allowed", "checked_origins", "start"]
+__all__ = ["HOST", "MissingViserError", "PortError", "allowed", "checked_origins", "require_viser", "start", "stop"]
 
 HOST = "127.0.0.1"
 """Pages are served to this machine only; others reach them through a tunnel."""
@@ -40,23 +41,51 @@ def start(label: str, port: int | None = None, origins: Iterable[str] = ()) -> A
 
     Pages of this machine and of the given `origins` may connect to it.
     """
-    try:
-        import viser
-    except ImportError as e:
-        raise MissingViserError(
-            f"viewing needs viser, which is not installed ({e}): pip install 'ordern[view]'"
-        ) from None
+    viser = require_viser()
     if port is not None:
         _check(port)
     server = None
     try:
-        with contextlib.redirect_stdout(io.StringIO()), guarded(checked_origins(origins)):  # viser prints a box
+        with _silent(), guarded(checked_origins(origins)):  # viser prints a box
             server = viser.ViserServer(host=HOST, port=_FIRST if port is None else port, label=label, verbose=False)
     except OrdernError:
         if server is not None:
-            server.stop()
+            stop(server)
         raise
     return server
+
+
+def stop(server: Any) -> None:
+    """Stop a server, without a word."""
+    with _silent():
+        server.stop()
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep viser from printing. It prints by rich, which in a notebook adds outputs to the cell, and by `print`."""
+    console: Any = None
+    with contextlib.suppress(ImportError):
+        console = import_module("rich").get_console()
+    before = getattr(console, "quiet", False)
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            if console is not None:
+                console.quiet = True
+            yield
+        finally:
+            if console is not None:
+                console.quiet = before
+
+
+def require_viser() -> Any:
+    """Import viser; the error says how to install it."""
+    try:
+        return import_module("viser")
+    except ImportError as e:
+        raise MissingViserError(
+            f"viewing needs viser, which is not installed ({e}): pip install 'ordern[view]'"
+        ) from None
 
 
 def _check(port: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,15 @@ class Stage:
         if np.ndim(q) == 2:
             raise ArgumentError("q is one position; several positions are a motion: view(motion=(t, q))")
         return array(q, (self.robot.nq,), "q")
+
+    def at(self, q: Array) -> Stage:
+        """Return the same contents with another first position."""
+        if q is self.q:
+            return self
+        other = copy(self)
+        other.q = q
+        other.motion = self.motion if self.moves else rest(q)
+        return other
 
     def frames(self, most: int, rate: float = 60.0) -> Motion:
         """Return the motion at equal times, with at most `most` poses of bodies in all."""
