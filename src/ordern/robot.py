@@ -475,7 +475,8 @@ class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
     def rollout(
         self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
         *, method: str = "semi-implicit-euler", every: int = 1,
-        feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None, external: External | None = None,
+        feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None, policy: Callable[..., Any] | None = None,
+        hold: int = 1, noise: Mapping[str, Any] | None = None, seed: Any = 0, external: External | None = None,
         dynamics: str | None = None, smoothing: float = 0.01, drift: str = "baumgarte", limits: str = "ignore",
         restitution: float = 0.0, threads: Threads = None, out: tuple[Array, Array] | None = None,
         progress: bool | Callable[[float], Any] | None = None,
@@ -488,11 +489,15 @@ class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
         "semi-implicit-euler", "rk4", "dormand-prince", "cash-karp" or "dormand-prince-8", all with fixed steps. The
         first one steps linear velocities of free and planar joints along fixed axes, as MuJoCo's Euler does.
         `feedback=(kp, kd, target)` adds kp (target - q) - kd v at every stage, with positions (..., nq) or
-        (..., steps, nq) as the target. `external` forces on bodies are as for `forward_dynamics`, constant, or
-        with a row for each step. Damping, friction and springs act. A trajectory that is no longer finite stays so;
-        the result has which in `diverged`, and since which stored state in `diverged_at`. With `limits="bounce"`,
-        joints of a tree that end a step beyond a limit are set back to it and bounce with a coefficient of
-        `restitution`, or rest, within an error of the order of dt.
+        (..., steps, nq) as the target. A `policy` is a function of the states (q, v) of the whole batch, or of
+        (t, q, v), that returns joint forces (..., nv), which are added to `tau`. It is called once in each control step
+        of `hold` steps, and its forces are held; a controller is a policy, too. `noise` has standard deviations of what
+        the policy sees, and of the forces: {"q": 1e-3, "v": 1e-2, "tau": 0.1}, each a number, nv numbers, or numbers by
+        joints; a new draw for each trajectory and control step, from `seed`. `external` forces on bodies are as for
+        `forward_dynamics`, constant, or with a row for each step. Damping, friction and springs act. A trajectory that
+        is no longer finite stays so; the result has which in `diverged`, and since which stored state in `diverged_at`.
+        With `limits="bounce"`, joints of a tree that end a step beyond a limit are set back to it and bounce with a
+        coefficient of `restitution`, or rest, within an error of the order of dt.
 
         Loops are kept closed by Baumgarte's stabilisation, within what the steps' errors leave after 50 ms: with rk4 at
         1 ms some 1e-9 m. With `drift="project"` the end of each step is projected onto closed positions and velocities,

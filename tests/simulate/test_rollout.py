@@ -301,3 +301,106 @@ def test_bad_arguments(arguments, words) -> None:
 def test_an_unknown_method_lists_those_that_exist() -> None:
     with pytest.raises(on.errors.UnknownNameError, match=r"unknown method 'rk5' in rollout.*semi-implicit-euler, rk4"):
         ARM.rollout(np.zeros(6), np.zeros(6), steps=1, method="rk5")
+
+
+class TestPolicies:
+    @pytest.mark.parametrize(("hold", "every"), [(1, 1), (4, 2), (2, 4), (3, 2)])
+    def test_as_one_control_step_after_the_other(self, hold, every) -> None:
+        q, v, _ = random_state(MIXED, 3, (2, 3))
+        table = np.random.default_rng(1).normal(size=(11, MIXED.nv))
+        seen = []
+
+        def policy(q, v):
+            seen.append(q.shape)
+            return -2.0 * v
+
+        found = MIXED.rollout(q, v, table[None, None], policy=policy, hold=hold, every=every, dt=2e-3)
+        assert seen == [(2, 3, MIXED.nq)] * -(-11 // hold)
+        states = [(q, v)]
+        for first in range(0, 11, hold):
+            part = table[first : first + hold] - 2.0 * v[..., None, :]
+            each = MIXED.rollout(q, v, part, part.shape[-2], dt=2e-3)
+            q, v = each.q[..., -1, :], each.v[..., -1, :]
+            states += [(each.q[..., k, :], each.v[..., k, :]) for k in range(1, len(each.t))]
+        wanted = states[::every]
+        assert np.array_equal(found.q, np.stack([q for q, _ in wanted], axis=-2))
+        assert np.array_equal(found.v, np.stack([v for _, v in wanted], axis=-2))
+        at = [states[min(k, 10) // hold * hold][1] for k in range(0, 12, every)]  # the last row repeats the last forces
+        assert np.array_equal(found.tau, -2.0 * np.stack(at, axis=-2))
+
+    def test_a_controller_is_a_policy(self) -> None:
+        q, v, _ = random_state(ARM, 3, (4,))
+        hold = on.controllers.PD(ARM, q[0], 50.0, 5.0, gravity=True)
+        found = ARM.rollout(q, v, steps=6, policy=hold)
+        assert np.array_equal(found.tau[:, 0], hold(0.0, q, v))
+        wanted = ARM.rollout(q, v, steps=6, policy=lambda q, v: hold(0.0, q, v))
+        assert np.array_equal(found.q, wanted.q)
+        alone = ARM.rollout(q[0], v[0], steps=6, policy=hold)
+        assert np.array_equal(alone.q, found[0].q)
+
+    def test_noise_has_its_size_and_its_seed(self) -> None:
+        q, v, n = np.zeros((2000, 6)), np.zeros((2000, 6)), {}
+
+        def policy(q, v):
+            n["q"], n["v"] = q.copy(), v.copy()
+            return np.zeros_like(v)
+
+        noise = {"q": 1e-3, "v": {"waist": 0.1}, "tau": [0.0, 0.0, 0.0, 0.0, 0.0, 2.0]}
+        found = ARM.rollout(q, v, steps=1, policy=policy, noise=noise, seed=4)
+        assert_close(n["q"].std(axis=0), np.full(6, 1e-3), 0.1)
+        assert_close(n["v"].std(axis=0), [0.1, 0, 0, 0, 0, 0], 0.1)
+        assert_close(found.tau[:, 0].std(axis=0), [0, 0, 0, 0, 0, 2.0], 0.1)
+        again, other = (ARM.rollout(q, v, steps=3, noise={"tau": 1.0}, hold=2, seed=k) for k in (4, 5))
+        assert np.array_equal(again.q, ARM.rollout(q, v, steps=3, noise={"tau": 1.0}, hold=2, seed=4).q)
+        assert not np.array_equal(again.q, other.q)
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ({"policy": lambda q: q}, r"called with \(q, v\), or with \(t, q, v\), but takes \(q\)"),
+            ({"policy": 3.0}, r"`policy` must be a function of \(q, v\), not 3.0"),
+            ({"policy": lambda q, v: v[:2]}, r"at t = 0 s the policy returned an array of shape \(2, 6\).*\(3, 6\)"),
+            ({"policy": lambda q, v: "no"}, "the policy returned 'no'"),
+            ({"policy": lambda q, v: v / 0.0}, r"the policy returned \[nan.* for state 0 of the batch"),
+            ({"policy": on.controllers.PD(ARM, np.zeros(6), 1.0, 1.0, period=0.01)}, "give hold=10"),
+            ({"noise": {"q": 1.0}}, "noise of 'q' and 'v' is in what a policy sees"),
+            ({"noise": 0.1}, 'noise is a dictionary, noise={"q": 1e-3'),
+            ({"noise": {"a": 0.1}}, "'a'.*q, v, tau"),
+            ({"noise": {"tau": -1.0}}, "noise of 'tau' must not be below zero"),
+            ({"noise": {"tau": 1.0}, "seed": "x"}, "`seed` must be a whole number"),
+            ({"hold": 0}, "`hold` must be a whole number from 1 on"),
+        ],
+    )
+    def test_bad_ones_are_told(self, arguments, words) -> None:
+        with pytest.raises((on.ArgumentError, on.UnknownNameError), match=words), np.errstate(all="ignore"):
+            ARM.rollout(np.zeros((3, 6)), np.zeros((3, 6)), steps=2, **arguments)
+
+
+def test_trajectories_by_index() -> None:
+    q, v, _ = random_state(ARM, 3, (2, 3))
+    run = ARM.rollout(q, v, steps=4, noise={"tau": 1.0})
+    assert np.array_equal(run[1].q, run.q[1]) and np.array_equal(run[1, 2].tau, run.tau[1, 2])
+    assert np.array_equal(run[..., 2].v, run.v[:, 2]) and run[1:, ::2].q.shape == (1, 2, 5, 6)
+    assert np.array_equal(run[~run.diverged].q, run.q.reshape(6, 5, 6)) and np.array_equal(run[1].t, run.t)
+    with pytest.raises(on.ArgumentError, match=r"trajectories of a batch of shape \(2, 3\).*index 2 is out of bounds"):
+        run[2]
+    with pytest.raises(on.ArgumentError, match=r"one trajectory: index its arrays"):
+        run[1, 2][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "constant", "table"),
+    [
+        ({"tau": np.ones((5, 6))}, "tau[..., None, :]", "tau[None]"),
+        ({"feedback": (1.0, 1.0, np.ones((5, 6)))}, "target[..., None, :]", "target[None]"),
+        ({"external": np.ones((5, 6, 6))}, "external[..., None, :, :]", "external[None]"),
+    ],
+)
+def test_rows_for_trajectories_or_for_steps(arguments, constant, table) -> None:
+    with pytest.raises(on.ArgumentError) as problem:
+        ARM.rollout(np.zeros((5, 6)), np.zeros((5, 6)), steps=5, **arguments)
+    assert constant in str(problem.value) and table in str(problem.value)
+    tau = np.random.default_rng(0).normal(size=(5, 6))
+    one, other = (ARM.rollout(np.zeros((5, 6)), np.zeros((5, 6)), x, steps=5) for x in (tau[..., None, :], tau[None]))
+    assert np.array_equal(one[2].q, ARM.rollout(np.zeros(6), np.zeros(6), tau[2], steps=5).q)
+    assert np.array_equal(other[2].q, ARM.rollout(np.zeros(6), np.zeros(6), tau).q)

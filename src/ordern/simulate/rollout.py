@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..arguments import AnyArray, choice, positive, real_number
 from ..compile import cores, shared_out
 from ..errors import ArgumentError, InconsistentStateError
 from ..loops.kernels import worst_loop
-from ..records import dataclass
 from ..screen.progress import Progress, reported, require_progress
 from .constraints.constraints import Constraints
 from .constraints.limits import require_velocity, stops_of
@@ -23,6 +21,8 @@ from .constraints.loop_rows import LoopRows
 from .integrators.native import Closing, FixedLoop
 from .integrators.tableaus import TABLEAUS
 from .memory import machine_memory
+from .policies import Policy, controlled
+from .rolled import Rollout
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -38,51 +38,6 @@ _PIECE_NS = 2e8
 """One call of machine code takes about this long, so that the run can be interrupted."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rollout:
-    """Trajectories; unpack them as `q, v, t = robot.rollout(...)`, or use the names."""
-
-    q: AnyArray
-    """Positions, of shape (..., 1 + steps // every, nq); the first are the initial ones."""
-    v: AnyArray
-    """Velocities, of shape (..., 1 + steps // every, nv)."""
-    t: AnyArray
-    """Times since the start, of shape (1 + steps // every,)."""
-
-    def __iter__(self) -> Iterator[AnyArray]:
-        return iter((self.q, self.v, self.t))
-
-    @cached_property
-    def diverged(self) -> NDArray[np.bool_]:
-        """True for trajectories that became infinite or NaN, of the batch's shape; they stay so to their end."""
-        return np.asarray(self.diverged_at >= 0)
-
-    @cached_property
-    def diverged_at(self) -> NDArray[np.int64]:
-        """The index of the first stored state that is not finite, for each trajectory; -1 if all are finite."""
-        found = np.full(self.v.shape[:-2], -1, dtype=np.int64)
-        ends_well = np.isfinite(self.v[..., -1, :]).all(-1) & np.isfinite(self.q[..., -1, :]).all(-1)
-        for where in np.argwhere(~ends_well):
-            k = tuple(where)
-            fine = np.isfinite(self.v[k]).all(-1) & np.isfinite(self.q[k]).all(-1)
-            found[k] = int(np.argmin(fine))
-        return found
-
-    def __repr__(self) -> str:
-        batch = self.v.shape[:-2]
-        return (
-            f"<Rollout of {math.prod(batch)} trajectories {batch}, {len(self.t)} states each, to t = {self.t[-1]:g} s>"
-        )
-
-    def _repr_html_(self) -> str:
-        """Return shapes, and the number of trajectories that diverged, for notebooks."""
-        from ..screen.html import table, titled
-
-        rows = [(name, getattr(self, name).shape, getattr(self, name).dtype) for name in ("q", "v", "t")]
-        lost = f"{int(self.diverged.sum())} of {self.diverged.size} trajectories diverged"
-        return titled(repr(self)[1:-1], table(("array", "shape", "type"), rows, left=3), lost)
-
-
 def rollout(
     robot: Robot,
     q0: ArrayLike,
@@ -94,6 +49,10 @@ def rollout(
     method: str = "semi-implicit-euler",
     every: int = 1,
     feedback: Any = None,
+    policy: Any = None,
+    hold: int = 1,
+    noise: Any = None,
+    seed: Any = 0,
     external: Any = None,
     dynamics: str | None = None,
     smoothing: float = 0.01,
@@ -112,7 +71,8 @@ def rollout(
     dt, smoothing = positive(dt, "rollout: `dt`"), positive(smoothing, "rollout: `smoothing`")
     if feedback is not None and not (isinstance(feedback, (tuple, list)) and len(feedback) == 3):
         raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
-    every = _count("every", every, 1)
+    every, hold = _count("every", every, 1), _count("hold", hold, 1)
+    steered = None if policy is None and noise is None else Policy(robot, policy, noise, seed, dt, hold)
     if threads is not None:
         threads = _count("threads", threads, 1)
     q, v = _states("q0", q0, robot.nq), _states("v0", v0, robot.nv)
@@ -129,12 +89,8 @@ def rollout(
     }
     steps = _steps(steps, timed["tau"], _shared(tau, rank))
     batch = _batch([x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in timed.values()], _shared(tau, rank))
-    for name, x in timed.items():
-        if x.shape[-2] not in (1, steps):
-            what = _TARGET if name == "goal" else name
-            raise ArgumentError(
-                f"rollout: {what} has {x.shape[-2]} rows over time, but there are {steps} steps; {_RULE}"
-            )
+    _require_rows(timed, steps)
+    _require_one_reading({"tau": tau, "external": loads, _TARGET: feedback and feedback[2]}, steps, batch, rank)
     single = all(x.dtype in (np.float32, np.float16) for x in (q, v, *timed.values()))
     dtype = np.dtype(np.float32 if single and not robot.nc else np.float64)
     with np.errstate(over="ignore", under="ignore"):
@@ -158,10 +114,25 @@ def rollout(
         "numbers": np.concatenate([[dt, smoothing, 0.0, 0.0, 1.0], *_gains(robot, feedback)]).astype(dtype),
         "limits": np.concatenate([[restitution], robot.lower, robot.upper]).astype(dtype),
     }
-    run = _Run(loop, arrays, {name: _flat_rows(x, batch, dtype) for name, x in timed.items()}, steps, every)
+    rows_of = {name: _flat_rows(x, batch, dtype) for name, x in timed.items()}
+    if steered is None:
+        with reported(progress, robot.name) as told:
+            _Run(loop, arrays, rows_of, steps, every).go(threads, told)
+        return Rollout(q_out, v_out, t)
+
+    done = 0
     with reported(progress, robot.name) as told:
-        run.go(threads, told)
-    return Rollout(q_out, v_out, t)
+
+        def go(some: dict[str, AnyArray], during: dict[str, AnyArray], count: int, each: int) -> None:
+            nonlocal done
+            during["tau"] = _flat_rows(during["tau"], during["tau"].shape[:1], dtype)
+            _Run(loop, arrays | some, during, count, each).go(threads)
+            done += count
+            if told is not None and done < steps:
+                told(done / steps)
+
+        forces = controlled(steered, go, arrays, rows_of, (steps, every, hold), batch)
+    return Rollout(q_out, v_out, t, forces.reshape(v_out.shape))
 
 
 _OPEN = 1e-6
@@ -312,8 +283,8 @@ def _require_arrays(tau: Any) -> None:
     if callable(tau) or (isinstance(tau, tuple) and len(tau) == 2 and np.ndim(tau[0]) != np.ndim(tau[1])):
         raise ArgumentError(
             f"rollout takes arrays, not {type(tau).__name__}: give tau of shape (..., nv), or (..., steps, nv) with a "
-            "row for each step, such as [table(dt * k) for k in range(steps)]; `feedback` is a controller's law, and "
-            "robot.simulate takes functions"
+            "row for each step, such as [table(dt * k) for k in range(steps)]; a function of the states is "
+            "policy=function, and robot.simulate takes functions of (t, q, v)"
         )
 
 
@@ -348,6 +319,31 @@ def _shared(tau: ArrayLike | None, rank: int) -> str:
     return (
         f"; tau of shape {shape} is read as a constant force for each state: for a table that all share give tau[None]"
     )
+
+
+def _require_rows(timed: dict[str, AnyArray], steps: int) -> None:
+    """Raise unless everything that changes with time has a row for each step."""
+    for name, x in timed.items():
+        if x.shape[-2] not in (1, steps):
+            what = _TARGET if name == "goal" else name
+            raise ArgumentError(
+                f"rollout: {what} has {x.shape[-2]} rows over time, but there are {steps} steps; {_RULE}"
+            )
+
+
+def _require_one_reading(given: dict[str, Any], steps: int, batch: tuple[int, ...], rank: int) -> None:
+    """Raise if numbers have a row for each trajectory of the last axis of the batch, and as many rows as steps."""
+    for name, x in given.items():
+        shape: tuple[int, ...] = () if x is None else np.shape(x)
+        if not 2 <= len(shape) < rank + 2 or not batch or not shape[-2] == batch[-1] == steps > 1:
+            continue
+        of, rest = ("external", ", :, :") if name == "external" else (name.split()[-1], ", :")
+        constant = f"{of}[{'None, ' * (rank + 1 - len(shape))}..., None{rest}]"
+        table = f"{of}[{', '.join(['None'] * (rank + 2 - len(shape)))}]"
+        raise ArgumentError(
+            f"rollout: {name} has {steps} rows, and both the batch and the steps have this length: give {constant} for "
+            f"one row per trajectory, constant in time, or {table} for one row per step, the same for all trajectories"
+        )
 
 
 def _steps(steps: Any, forces: AnyArray, hint: str) -> int:

@@ -1,0 +1,134 @@
+"""Policies of rollouts: functions of a batch of states that return joint forces, called once in each control step."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arguments import AnyArray
+from ..control.imperfections import Imperfections
+from ..errors import ArgumentError
+from .exchange import read_only
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Policy", "controlled"]
+
+
+class Policy:
+    """The joint forces of each control step: those of a function, with noise in what it sees and in its forces."""
+
+    def __init__(self, robot: Robot, function: Any, noise: Any, seed: Any, dt: float, hold: int) -> None:
+        self.robot, self.function, self.dt, self.call = robot, function, dt, _call(function)
+        self.imperfect = Imperfections(robot, noise, None, "rollout")
+        if function is None and {"q", "v"} & self.imperfect.noise.keys():
+            raise ArgumentError(
+                "rollout: noise of 'q' and 'v' is in what a policy sees; give policy=, or noise of 'tau'"
+            )
+        try:
+            self.rng = np.random.default_rng(seed)
+        except (TypeError, ValueError) as e:
+            raise ArgumentError(f"rollout: `seed` must be a whole number or a numpy.random.Generator: {e}") from None
+        period = getattr(function, "period", None)
+        if period is not None and abs(period - hold * dt) > 1e-9 * period:
+            raise ArgumentError(
+                f"rollout: the policy has a period of {period:g} s, but a control step of hold={hold} steps of dt = "
+                f"{dt:g} s is {hold * dt:g} s long; give hold={max(1, round(period / dt))}"
+            )
+        start = getattr(function, "start", None)
+        if callable(start):
+            start(robot)
+
+    def forces(self, t: float, q: AnyArray, v: AnyArray) -> AnyArray:
+        """Return the forces (..., nv) of the control step that begins at a time, for states (..., nq) and (..., nv)."""
+        tau: AnyArray = np.zeros_like(v)
+        if self.function is not None:
+            tau = self._asked(t, *self.imperfect.measured(q, v, self.rng))
+        return self.imperfect.exerted(tau, self.rng)
+
+    def _asked(self, t: float, q: AnyArray, v: AnyArray) -> AnyArray:
+        """Return what the function returns, checked."""
+        answer = self.call(t, read_only(q), read_only(v))
+        try:
+            tau = np.asarray(answer)
+            if tau.dtype.kind not in "biuf":
+                raise TypeError
+            tau = np.broadcast_to(tau, v.shape).astype(v.dtype)
+        except (TypeError, ValueError):
+            shape = f"an array of shape {np.shape(answer)}" if isinstance(answer, np.ndarray) else repr(answer)[:200]
+            raise ArgumentError(
+                f"rollout: at t = {t:.9g} s the policy returned {shape}; for this batch of {self.robot.name!r} give "
+                f"joint forces of shape {v.shape}"
+            ) from None
+        bad = ~np.isfinite(tau).all(-1) & np.isfinite(q).all(-1) & np.isfinite(v).all(-1)
+        if bad.any():
+            at = np.argwhere(bad)[0].tolist()
+            where = f" for state {at[0] if len(at) == 1 else tuple(at)} of the batch" if at else ""
+            raise ArgumentError(f"rollout: at t = {t:.9g} s the policy returned {tau[tuple(at)]}{where}")
+        return tau
+
+
+def _call(function: Any) -> Callable[[float, Any, Any], Any]:
+    """Return a function of (t, q, v) that calls a function of (q, v), or of (t, q, v)."""
+    if function is None:
+        return lambda t, q, v: None
+    if not callable(function) or isinstance(function, type):
+        raise ArgumentError(f"rollout: `policy` must be a function of (q, v), not {function!r}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of extension modules have no signature
+        return lambda t, q, v: function(q, v)
+    for timed in (False, True):
+        try:
+            signature.bind(*(None,) * (2 + timed))
+        except TypeError:
+            continue
+        return function if timed else lambda t, q, v: function(q, v)
+    raise ArgumentError(f"rollout: `policy` is called with (q, v), or with (t, q, v), but takes {signature}")
+
+
+def controlled(
+    policy: Policy,
+    go: Callable[[dict[str, AnyArray], dict[str, AnyArray], int, int], None],
+    arrays: dict[str, AnyArray],
+    timed: dict[str, AnyArray],
+    counts: tuple[int, int, int],
+    batch: tuple[int, ...],
+) -> AnyArray:
+    """Run all control steps, and return the forces of the policy at each stored state, (count, rows, nv).
+
+    `go` runs steps with other start and result arrays, other tables over time, a number of steps, and the number of
+    steps between stored states. `counts` are all steps, the steps between stored states, and those of a control step.
+    """
+    steps, every, hold = counts
+    stored = {name: arrays[f"{name}_out"] for name in "qv"}
+    now = {name: arrays[f"{name}0"] for name in "qv"}
+    forces = np.zeros_like(stored["v"])
+    each = math.gcd(every, hold)
+    own = {name: np.empty((len(x), hold // each + 1, x.shape[2]), x.dtype) for name, x in stored.items()}
+    for name, x in now.items():
+        stored[name][:, 0] = x
+    for first in range(0, steps, hold):
+        count = min(hold, steps - first) // each * each
+        q, v = (x.reshape(*batch, x.shape[-1]) for x in now.values())
+        tau = policy.forces(policy.dt * first, q, v).reshape(forces.shape[0], -1)
+        forces[:, -(-first // every) : -(-(first + hold) // every)] = tau[:, None]
+        if not count:
+            break
+        part = {name: x[:, first : first + count] if x.shape[1] > 1 else x for name, x in timed.items()}
+        part["tau"] = part["tau"] + tau[:, None]
+        rows = {name: x[:, : count // each + 1] for name, x in own.items()}
+        starts = {f"{name}0": x for name, x in now.items()}
+        go(starts | {f"{name}_out": x for name, x in rows.items()}, part, count, each)
+        ends = range((first // every + 1) * every, first + count + 1, every)
+        for name, x in rows.items():
+            stored[name][:, [k // every for k in ends]] = x[:, [(k - first) // each for k in ends]]
+        now = {name: np.ascontiguousarray(x[:, -1]) for name, x in rows.items()}
+    if steps and not steps % every:  # the end, from which no force acts
+        forces[:, -1] = tau
+    return forces
