@@ -194,7 +194,7 @@ def require_kept(robot: Robot, what: str, q: Array, v: Array, a: Array | None, t
         opening = terms.sum(axis=-1) + evaluate("loop_bias", q, v, t=t)
     name, off = worst_loop(robot, opening)
     if off > _OPEN * (1.0 + np.abs(terms).max(initial=0.0)):
-        hint = "project_velocity(q, v)" if a is None else "closed_dynamics(q, v, tau).a"
+        hint = "project_velocity(q, v)" if a is None else "project_acceleration(q, v, a)"
         raise ArgumentError(
             f"{what} would open loop {name!r} of {robot.name!r} (by {off:.3g}); `robot.{hint}` keeps it closed"
         )

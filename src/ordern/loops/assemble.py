@@ -25,7 +25,7 @@ from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
 from ..model import Connection
 from ..records import dataclass
-from .kernels import Array, Weights, asking, in_single, numbers, positive_weights
+from .kernels import Array, Weights, asking, in_single, kept_freedoms, numbers, positive_weights
 from .least_squares import JointLimits, LeastSquares, Search
 from .limits import CutLimits
 
@@ -116,7 +116,7 @@ def assemble(
     n = int(np.prod(batch))
     which = "or a dictionary of such by names of joints"
     heavy = positive_weights(weights, robot.nv, lambda name: robot.joint(name).v, which)
-    solver = _Solver(robot, _kept(robot, keep), heavy, t, limits, tolerance)
+    solver = _Solver(robot, kept_freedoms(robot, keep, "assemble"), heavy, t, limits, tolerance)
     x = solver.limits.within(np.asarray(robot.project(flat(start, batch, n))))
     found = solver.solve(x, steps)
     generator = np.random.default_rng(rng)
@@ -150,16 +150,6 @@ def close(robot: Robot, q: Array, t: Any = 0.0, steps: int = 10, tolerance: floa
     solver.damping = 1e-14
     found = solver.solve(q, steps)
     return found.q, found.done
-
-
-def _kept(robot: Robot, keep: Iterable[str]) -> Array:
-    """Return the freedoms of joints that are kept, as flags (nv,)."""
-    kept = np.zeros(robot.nv, bool)
-    if not isinstance(keep, Iterable):
-        raise ArgumentError(f"assemble: keep must be names of joints, not {keep!r}")
-    for name in (keep,) if isinstance(keep, str) else keep:
-        kept[robot.joint(name).v] = True
-    return kept
 
 
 class _Solver(LeastSquares):

@@ -1,4 +1,4 @@
-"""Forward dynamics of robots with loops: the choice of the method, stabilisation, and projected velocities."""
+"""Forward dynamics of robots with loops: the choice of the method, and stabilisation."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..algorithms.closed_loop.misfit import MISFIT
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..arguments import choice
-from ..errors import ArgumentError, LoopError, ModelError
+from ..errors import ArgumentError, ModelError
 from ..kernel.arguments import broadcast_named, stored
 from ..kernel.fast_path import install
 from .consistent import Check, require_consistent, tolerance_of
-from .kernels import Array, asking, in_single, numbers, worst_loop
+from .kernels import Array, asking, in_single, numbers
 from .motion import ClosedMotion
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["BAUMGARTE", "METHODS", "accelerations", "closed_dynamics", "project_velocity", "usual_method"]
+__all__ = ["BAUMGARTE", "METHODS", "accelerations", "closed_dynamics", "massive", "usual_method"]
 
 T = TypeVar("T")
 
@@ -35,10 +35,6 @@ BAUMGARTE = 20.0
 """alpha = beta of Baumgarte's stabilisation in 1/s: errors die out critically damped, with a time constant of 50 ms.
 That is long against the steps of any integrator (it stays stable up to steps of about 0.1 s), and short against the
 seconds in which drift builds up."""
-
-
-_LEFT = 1e-6
-"""The largest rate (rad/s, m/s) of loops at projected velocities, relative to these: more is a contradiction."""
 
 
 def usual_method(robot: Robot) -> str:
@@ -142,12 +138,12 @@ def _solve(
         a, lam, _ = proximal.solve(asking(robot), q, v, tau, **optional)
         return ClosedMotion(robot, q, v, a, lam, **given)
     E = equations(asking(robot), q, v, tau, **optional)
-    s = _solved(robot, lambda: solution(E, method, tolerance, rank))
+    s = massive(robot, lambda: solution(E, method, tolerance, rank))
     a, lam = s.a.reshape(*E.batch, robot.nv), s.multipliers.reshape(*E.batch, robot.nc)
     return ClosedMotion(robot, q, v, a, lam, known_rank=s.rank.reshape(E.batch), **given)
 
 
-def _solved(robot: Robot, solve: Callable[[], T]) -> T:
+def massive(robot: Robot, solve: Callable[[], T]) -> T:
     """Return a solution; raise if some motion that loops allow moves no mass."""
     try:
         return solve()
@@ -244,41 +240,3 @@ def _compiled(
             a[which], lam[which] = s.a, s.multipliers
             a, lam = a.reshape(*batch, nv), lam.reshape(*batch, robot.nc)
     return ClosedMotion(robot, q, v, a, lam, least=False, **given)
-
-
-def project_velocity(
-    robot: Robot,
-    q: ArrayLike,
-    v: ArrayLike,
-    t: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    check: Check = True,
-) -> Array:
-    """See `Robot.project_velocity`."""
-    most = tolerance_of(check, q)
-    kind = np.float32 if in_single(q, v, *((t,) if isinstance(t, np.ndarray) else ())) else np.float64
-    q, v = numbers("q", q, robot.nq), numbers("v", v, robot.nv)
-    if not robot.nc:
-        return np.array(v, kind)
-    require_consistent(robot, q, None, t, most, "project_velocity")
-    ask = asking(robot)
-    rate = ask("loop_rate", q, v, t=t)
-    batch = rate.shape[:-1]
-    n = int(np.prod(batch))
-    K = flat(ask("loop_jacobian", q, t=t), batch, n, 2)
-    q, v, rate = flat(q, batch, n), flat(v, batch, n), flat(rate, batch, n)
-    c = (K @ v[..., None])[..., 0] - rate
-    if usual_method(robot) == "multipliers":
-        E = Equations(ask, q, v, K, c, batch)
-        new = reduced.solve(E, tolerance, start=v).a
-    else:
-        f = (ask("mass_matrix", q) @ v[..., None])[..., 0]
-        new = _solved(robot, lambda: solved(Equations(ask, q, f, K, c, batch), null_space.solve, tolerance)).a
-    new = new.reshape(*batch, robot.nv)
-    name, left = worst_loop(robot, ask("loop_rate", q.reshape(*batch, -1), new, t=t))
-    if left > _LEFT * (1.0 + np.abs(new).max(initial=0.0)):
-        raise LoopError(
-            f"no velocities of {robot.name!r} keep all loops closed: loop {name!r} would still open at "
-            f"{left:.3g} (rad/s, m/s). Loops that time drives contradict others, or can go no further"
-        )
-    return np.asarray(new, kind)

@@ -186,5 +186,6 @@ def _consistent(robot: Robot, ask: Any, q: Array, v: Array, a: Array, K: Array, 
         if (left[:, rows] > size[:, rows]).any():
             raise ArgumentError(
                 f"actuation: the accelerations do not keep loop {name!r} closed (by {float(left[:, rows].max()):.3g}); "
-                "no forces cause such a motion. `robot.closed_dynamics(...)` gives consistent ones"
+                "no forces cause such a motion. `robot.project_acceleration(q, v, a)` is the acceleration next to them "
+                "that keeps it closed"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,17 @@ from ..errors import ArgumentError, LoopError
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Array", "asking", "in_single", "numbers", "positive_weights", "require_closed", "worst_loop", "worst_of"]
+__all__ = [
+    "Array",
+    "asking",
+    "in_single",
+    "kept_freedoms",
+    "numbers",
+    "positive_weights",
+    "require_closed",
+    "worst_loop",
+    "worst_of",
+]
 
 Array = NDArray[Any]
 Weights = ArrayLike | Mapping[str, float] | None
@@ -61,6 +71,16 @@ def positive_weights(weights: Weights, n: int, place: Callable[[str], slice], wh
     if w.shape != (n,) or not (np.isfinite(w) & (w > 0.0)).all():
         raise ArgumentError(f"weights must be {n} positive numbers, {which}")
     return w
+
+
+def kept_freedoms(robot: Robot, keep: Iterable[str], who: str) -> Array:
+    """Return the freedoms of joints that are kept, as flags (nv,)."""
+    kept = np.zeros(robot.nv, bool)
+    if not isinstance(keep, Iterable):
+        raise ArgumentError(f"{who}: keep must be names of joints, not {keep!r}")
+    for name in (keep,) if isinstance(keep, str) else keep:
+        kept[robot.joint(name).v] = True
+    return kept
 
 
 def in_single(*given: Any) -> bool:

@@ -211,15 +211,33 @@ class LoopMethods(Answering):
         A position that is not closed is an error; `check` is as in `closed_dynamics`.
         """
 
-    @delegated("loops.dynamics")
+    @delegated("loops.projection")
     def project_velocity(
         self, q: ArrayLike, v: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE, *,
-        check: Check = True,
+        check: Check = True, keep: Iterable[str] = (),
     ) -> Array:  # fmt: skip
         """Return the velocity next to v that keeps all loops closed, of shape (..., nv).
 
-        The kinetic energy of the difference is least: an impulse in the loops would change v in this way. The result is
-        in single precision if q and v are. q must be closed; `check` is as in `closed_dynamics`.
+        The kinetic energy of the difference is least: an impulse in the loops would change v in this way. The joints in
+        `keep` keep their velocities: with as many of them as the mechanism has freedoms, these velocities determine all
+        others. The result is in single precision if q and v are. q must be closed; `check` is as in `closed_dynamics`.
+
+        >>> import ordern as on
+        >>> four_bar = on.load("four-bar")
+        >>> v = four_bar.project_velocity(four_bar.assemble().q, [2.0, 0.0, 0.0], keep="drive")
+        >>> float(v[0])
+        2.0
+        """
+
+    @delegated("loops.projection")
+    def project_acceleration(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE, *,
+        check: Check = True, keep: Iterable[str] = (),
+    ) -> Array:  # fmt: skip
+        """Return the acceleration next to a that keeps all loops closed, K a + k(q, v) = 0, of shape (..., nv).
+
+        The difference d has the least d^T M d: constraint forces in the loops would change a in this way. The joints in
+        `keep` keep their accelerations. q must be closed, and v must keep it so; `check` is as in `closed_dynamics`.
         """
 
     @delegated("loops.inverse")
