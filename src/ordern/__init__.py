@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from .model import Body as Body
     from .model import Connection as Connection
     from .model import Coupling as Coupling
+    from .model import Drag as Drag
+    from .model import EllipsoidDrag as EllipsoidDrag
     from .model import Frame as Frame
     from .model import Loop as Loop
     from .model import Mimic as Mimic
@@ -107,7 +109,8 @@ _WHERE = {
     ),
     "kernel": "Kernel",
     "loading": "chain from_dh load load_result tree",
-    "model": "Actuator Body Connection Coupling Frame Loop Mimic Model ModelJoint Note Placement Shape",
+    "model": "Actuator Body Connection Coupling Drag EllipsoidDrag Frame Loop Mimic Model ModelJoint Note Placement "
+    "Shape",
     "robot": "Builder Robot",
     "simulate.events": "Event",
     "simulate.forces": "Table",

@@ -606,7 +606,7 @@ class TestNotes:
         )
         (note,) = build(text).notes
         assert note.message == (
-            "not read: actuator (2), sensor, density of <option>, gravcomp of <body>, springdamper of <joint>, "
+            "not read: actuator (2), sensor, gravcomp of <body>, springdamper of <joint>, "
             "frobnicate of <joint>, <plugin>"
         )
 

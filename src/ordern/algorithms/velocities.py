@@ -29,4 +29,4 @@ def velocities(i: Index, q: Freedoms, qd: Freedoms, w: Spin) -> tuple[Chain, Sub
     X, S = i.transform(q), i.subspace(q)
     vJ = S @ qd
     w_i = X @ w + vJ
-    return X, S, w_i, X.centripetal(w), w_i.coriolis(vJ) + i.bias(q, qd), w_i.gyroscopic(i.inertia)
+    return X, S, w_i, X.centripetal(w), w_i.coriolis(vJ) + i.bias(q, qd), w_i.gyroscopic(i.rigid_inertia)

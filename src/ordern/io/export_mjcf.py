@@ -117,6 +117,7 @@ class _Writer:
         for frame in extra_frames(model):
             check_name(frame.name, "frame", model.source)
             self._site(frame.name, frame.body, frame.placement)
+        losses.add_fluid(model)
         for loop in model.loops:
             self._loop(loop)
         self._couplings()

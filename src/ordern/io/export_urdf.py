@@ -73,6 +73,7 @@ def describe(model: Model, losses: Losses) -> Node:
     _transmissions(root, model, losses)
     if model.gravity != _GRAVITY:
         losses.add(f"gravity {numbers(model.gravity)} (readers take 0 0 -9.81)", "the robot", model.source)
+    losses.add_fluid(model)
     for loop in model.loops:
         losses.add("closing", f"loop {loop.name!r}", loop.where)
     for coupling in model.couplings:

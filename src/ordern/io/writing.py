@@ -134,6 +134,13 @@ class Losses:
         self.where = self.where or where
         self.lost.setdefault(what, []).append(of)
 
+    def add_fluid(self, model: Model) -> None:
+        """Add what a fluid does to the bodies, which the format cannot express as a property of a body."""
+        for body in model.bodies:
+            parts = {"added inertia": body.added_inertia, "buoyancy": body.displaced, "drag": body.drags}
+            for part in (name for name, numbers in parts.items() if numbers):
+                self.add(part, f"body {body.name!r}", body.where)
+
     def remark(self, what: str, of: str) -> None:
         """Add an omission that does not affect the dynamics."""
         self.unsaid.setdefault(what, []).append(of)

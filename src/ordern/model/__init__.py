@@ -3,6 +3,7 @@
 from .actuators import Actuator
 from .builder import ModelBuilder
 from .concrete import ConcreteTree
+from .fluid import Drag, EllipsoidDrag
 from .freedoms import Freedom, FreedomTables
 from .index import Index
 from .loops import PathEnd, TracedLoop
@@ -40,6 +41,8 @@ __all__ = [
     "ConcreteTree",
     "Connection",
     "Coupling",
+    "Drag",
+    "EllipsoidDrag",
     "Field",
     "Frame",
     "Freedom",

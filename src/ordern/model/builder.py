@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from ..arguments import choice
 from ..errors import ModelError, unknown_name
-from ..joints import Fixed, Free, Joint, joint_placement
+from ..joints import Continuous, Fixed, Free, Joint, Revolute, joint_placement
 from .actuators import Actuator, on_joints
 from .builder_loops import GraphBuilder
 from .checks import Numbers, inertia_numbers, located, name_of, numbers, some, vector
 from .drafts import JointDraft, Layout, joint_draft, merged, model_joints
+from .fluid import Drag, EllipsoidDrag, added_numbers, displaced_numbers, drags_of
 from .model import Model
 from .motors import chosen, names_of
 from .parts import BASE, SHAPES, TERMS, Body, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
@@ -31,14 +32,21 @@ class ModelBuilder(GraphBuilder):
 
     The one body that is no joint's child is the root: it is fixed to the ground, or floats with
     `build(floating=True)`. `actuated` are the names of the joints that have motors; `joint` can mark each of them, too.
+    `current` is the velocity of a fluid around the bodies, for their drag.
     """
 
     def __init__(
-        self, name: str = "robot", gravity: Sequence[float] = (0.0, 0.0, -9.81), actuated: Iterable[str] | None = None
+        self,
+        name: str = "robot",
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        actuated: Iterable[str] | None = None,
+        current: Sequence[float] = (0.0, 0.0, 0.0),
     ) -> None:
         super().__init__()
         self.name = str(name)
         self.gravity = vector(gravity, 3, "gravity")
+        self.current = vector(current, 3, "current")
+        """The velocity of the fluid around the bodies."""
         self.source = ""
         self.actuated = None if actuated is None else names_of(actuated, self.name)
         """The names of the joints that have motors; None if they were not given."""
@@ -55,12 +63,12 @@ class ModelBuilder(GraphBuilder):
     @classmethod
     def of(cls: type[B], model: Model) -> B:
         """Return a builder with the parts of a model, to be changed and built again."""
-        builder = cls(model.name, model.gravity)
+        builder = cls(model.name, model.gravity, current=model.current)
         builder.source, builder.actuated = model.source, model.motors
         names = {BASE: model.base, **{k: body.name for k, body in enumerate(model.bodies)}}
         builder.body(model.base)
         for k, (body, c) in enumerate(zip(model.bodies, model.joints, strict=True)):
-            builder.body(body.name, mass=body.mass, com=body.com, inertia=body.inertia, where=body.where)
+            builder._add_link(body)
             mimic = (model.joints[c.mimic.joint].name, c.mimic.ratio, c.mimic.offset) if c.mimic else None
             terms = {term: getattr(c, term) for term in TERMS}
             builder.joint(
@@ -122,6 +130,9 @@ class ModelBuilder(GraphBuilder):
         joint: Joint | None = None,
         joint_name: str | None = None,
         at: Placement | ArrayLike = (0.0, 0.0, 0.0),
+        added_inertia: ArrayLike | None = None,
+        displaced: tuple[float, ArrayLike] | None = None,
+        drag: Drag | EllipsoidDrag | Iterable[Drag | EllipsoidDrag] | None = None,
         where: str = "",
         **limits: Any,
     ) -> B:
@@ -132,13 +143,18 @@ class ModelBuilder(GraphBuilder):
         joint, `joint_name` its name (by default that of the body with `_joint`), and `at` its place in the parent's
         frame: a position, a pair (xyz, rpy), a 4x4 matrix or a `Placement`. Further keywords, `limits`, are those of
         the method `joint`.
+
+        In a fluid, `added_inertia` is a symmetric 6x6 matrix about the origin of the body's frame, angular rows first
+        (or its 21 upper numbers); `displaced` is the mass of the displaced fluid and the centre of its volume (3,);
+        `drag` is one `Drag` or `EllipsoidDrag`, or several.
         """
         what = f"body {name!r}"
         with located(where):
             if name_of(name, "body") in self._links:
                 raise ModelError(f"{what} exists already; every body needs a name of its own")
             x, y, z = vector(com, 3, f"{what}: com")
-            body = Body(name, mass, (x, y, z), inertia_numbers(inertia, what), where)
+            fluid = added_numbers(added_inertia, what), displaced_numbers(displaced, what), drags_of(drag, what)
+            body = Body(name, mass, (x, y, z), inertia_numbers(inertia, what), where, *fluid)
             if (parent is None) != (joint is None):
                 raise ModelError(f"{what}: give both `parent` and `joint`, or neither")
             if parent is None and (limits or joint_name is not None):
@@ -151,6 +167,11 @@ class ModelBuilder(GraphBuilder):
                 del self._links[name]
                 raise
         return self
+
+    def _add_link(self, body: Body) -> None:
+        """Add a body of a model as it is."""
+        self.body(body.name, where=body.where)
+        self._links[body.name] = body
 
     def joint(
         self: B,
@@ -198,6 +219,48 @@ class ModelBuilder(GraphBuilder):
                 )
         self._joints[name], self._parent_joint[child] = draft, name
         return self
+
+    def rotor(
+        self: B,
+        joint: str,
+        ratio: float,
+        *,
+        mass: float,
+        inertia: ArrayLike,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        axis: Sequence[float] | None = None,
+        on: str | None = None,
+        at: Placement | ArrayLike | None = None,
+        name: str | None = None,
+        where: str = "",
+    ) -> B:
+        """Add the rotor of a joint's motor as a body of its own, which turns `ratio` times as fast as the joint.
+
+        Its gyroscopic forces are then exact; an `armature` has the inertia ratio^2 J about the joint alone. `mass`,
+        `com` and `inertia` are those of a body. The rotor turns about `axis` on the body `on`, at the place `at`; by
+        default about the joint's axis, on its parent, at its place. Its name is that of the joint with `_rotor`, unless
+        given. Joint forces act on the output side of the gear. Leave the rotor out of the joint's armature, and its
+        mass out of the body that carries it.
+        """
+        with located(where):
+            led = self._known_joint(joint)
+            if axis is None:
+                axis = getattr(led.type, "axis", None)
+                if not isinstance(led.type, Revolute | Continuous) or axis is None:
+                    raise ModelError(f"the rotor of joint {joint!r}: give its `axis`; the joint is not a hinge")
+            name = f"{joint}_rotor" if name is None else name
+            x, y, z = vector(axis, 3, f"the rotor of joint {joint!r}: axis")
+        return self.body(
+            name,
+            mass=mass,
+            com=com,
+            inertia=inertia,
+            parent=led.parent if on is None else on,
+            joint=Continuous((x, y, z)),
+            at=led.placement if at is None else at,
+            mimic=(joint, ratio, 0.0),
+            where=where,
+        )
 
     def frame(self: B, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = "") -> B:
         """Name a frame that is fixed to a body, at the place `at` in the body's frame."""
@@ -293,6 +356,7 @@ class ModelBuilder(GraphBuilder):
             joints=joints,
             frames=self._placed_frames(layout),
             gravity=(self.gravity[0], self.gravity[1], self.gravity[2]),
+            current=(self.current[0], self.current[1], self.current[2]),
             base="world" if floating else root,
             snap=snap,
             loops=loops,

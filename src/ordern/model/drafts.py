@@ -12,6 +12,7 @@ from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Joint
 from ..records import dataclass
 from .checks import require_limits
+from .fluid import added_numbers, in_frame, matrix_of, moved
 from .parts import BASE, TERMS, Body, Frame, Mimic, ModelJoint, Placement, joint_terms, placement
 
 __all__ = ["JointDraft", "Layout", "joint_draft", "merged", "model_joints"]
@@ -171,4 +172,19 @@ def merged(parts: list[tuple[Body, Placement]]) -> Body:
         raise ModelError(f"body {first.name!r} and the bodies fixed to it have no finite mass and inertia", first.where)
     x, y, z = c.tolist()
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = I.tolist()
-    return Body(first.name, m, (x, y, z), (xx, yy, zz, xy, xz, yz), first.where)
+    return Body(first.name, m, (x, y, z), (xx, yy, zz, xy, xz, yz), first.where, *_merged_fluid(parts))
+
+
+def _merged_fluid(parts: list[tuple[Body, Placement]]) -> tuple[Any, Any, Any]:
+    """Return the added inertia, the displaced fluid and the drags of bodies that are fixed to each other."""
+    A, moment = np.zeros((6, 6)), np.zeros(4)
+    drags: list[Any] = []
+    for part, at in parts:
+        if part.added_inertia:
+            A = A + in_frame(matrix_of(part.added_inertia), at)
+        if part.displaced:
+            mass, *centre = part.displaced
+            moment = moment + mass * np.array([1.0, *(at.R @ centre + at.p)])
+        drags += moved(part.drags, at)
+    displaced = (moment[0], *(moment[1:] / moment[0])) if moment[0] else ()
+    return added_numbers(A, f"body {parts[0][0].name!r}"), displaced, tuple(drags)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..errors import TraceError
+from ..errors import ArgumentError, TraceError
 from ..graph import Scalar
 from ..joints import Joint
-from ..spatial import Chain, Freedoms, Inertia, Motion, Rotation, Subspace, Transform, Turn, factors
+from ..spatial import ArticulatedInertia, Chain, Freedoms, Inertia, Motion, Rotation, Subspace, Transform, Turn, factors
 from .inertia_numbers import inertia_of
 from .ports import PORT_KINDS
 from .tables import INERTIA, OFFSET, PLACEMENT, RATIO, TURN, Kind
@@ -57,8 +57,63 @@ class Index:
 
     @property
     def inertia(self) -> Inertia:
-        """The body's inertia about its frame's origin."""
+        """The body's inertia about its frame's origin; an error if a fluid adds to it, which most methods leave out."""
+        if self.kind.fluid is not None and self.kind.fluid.inertial:
+            raise ArgumentError(
+                "this method has no terms for the added inertia and the buoyancy of bodies in a fluid; the default "
+                "method of inverse dynamics, forward dynamics, the mass matrix and its inverse, bias and gravity "
+                "forces and energies has them"
+            )
+        return self.rigid_inertia
+
+    @property
+    def rigid_inertia(self) -> Inertia:
+        """The inertia of the body itself about its frame's origin, without that of a fluid."""
         return inertia_of(self.row(INERTIA))
+
+    @property
+    def total_inertia(self) -> Any:
+        """The body's inertia and that of the fluid that moves with it; an `Inertia` if no body of the model has any."""
+        fluid = self.kind.fluid
+        if fluid is None or not fluid.inertial:
+            return self.rigid_inertia
+        return self.rigid_inertia.articulated() + self.added_inertia
+
+    @property
+    def articulated_inertia(self) -> ArticulatedInertia:
+        """The same as an articulated inertia, to which the inertias of other bodies can be added."""
+        found = self.total_inertia
+        return found.articulated() if isinstance(found, Inertia) else found
+
+    @property
+    def added_inertia(self) -> ArticulatedInertia:
+        """The inertia of the fluid that moves with the body."""
+        assert self.kind.fluid is not None
+        numbers = iter(self.row(self.kind.fluid.added))
+        return ArticulatedInertia.of_upper({(r, c): next(numbers) for r in range(6) for c in range(r, 6)})
+
+    @property
+    def displaced(self) -> Inertia:
+        """The fluid that the body displaces, as a mass without moments of inertia."""
+        assert self.kind.fluid is not None
+        m, x, y, z = self.row(self.kind.fluid.displaced)
+        return Inertia(m, (x, y, z), (0.0,) * 6)
+
+    def drags(self) -> Iterator[tuple[Transform, Numbers]]:
+        """Return for each `Drag` the transform to its frame, six linear and six quadratic coefficients."""
+        fluid = self.kind.fluid
+        return (self._placed(fluid.drag(k)) for k in range(fluid.drags)) if fluid else iter(())
+
+    def ellipsoid_drags(self) -> Iterator[tuple[Transform, Numbers]]:
+        """Return for each `EllipsoidDrag` the transform to its frame, and the numbers of its law."""
+        fluid = self.kind.fluid
+        return (self._placed(fluid.ellipsoid(k)) for k in range(fluid.ellipsoids)) if fluid else iter(())
+
+    def _placed(self, where: slice) -> tuple[Transform, Numbers]:
+        """Return a transform from the body's working frame, and the numbers after it."""
+        e = self.row(where)
+        turn = Turn(((e[0], e[1], e[2]), (e[3], e[4], e[5]), (e[6], e[7], e[8])))
+        return Transform(turn, (e[9], e[10], e[11])), e[12:]
 
     @property
     def borrowed(self) -> Inertia | None:

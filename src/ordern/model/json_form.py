@@ -16,6 +16,7 @@ from .. import joints
 from ..errors import ModelError
 from ..joints import Closure, Composite, Driven, Joint, Placement
 from .actuators import Actuator
+from .fluid import Drag, EllipsoidDrag
 from .model import Model
 from .parts import BASE, SHAPES, Body, Coupling, Frame, Loop, Mimic, ModelJoint, Note, Shape
 
@@ -224,7 +225,16 @@ def _readers(cls: Any) -> dict[str, Read]:
     return {f.name: _SPECIAL.get((cls, f.name)) or _READERS[str(f.type)] for f in fields(cls)}
 
 
-for _cls in (Placement, Body, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note, Actuator):
+_READERS["Placement"] = _part(Placement, **_readers(Placement))
+_READERS["Drag"], _READERS["EllipsoidDrag"] = (_part(cls, **_readers(cls)) for cls in (Drag, EllipsoidDrag))
+
+
+def _drag(x: Any) -> Any:
+    return _READERS["EllipsoidDrag" if isinstance(x, dict) and "semi_axes" in x else "Drag"](x)
+
+
+_READERS["tuple[Drag | EllipsoidDrag, ...]"] = _list(_drag)
+for _cls in (Body, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note, Actuator):
     _READERS[_cls.__name__] = _part(_cls, **_readers(_cls))
     _READERS[f"{_cls.__name__} | None"] = _maybe(_READERS[_cls.__name__])
     _READERS[f"tuple[{_cls.__name__}, ...]"] = _list(_READERS[_cls.__name__])

@@ -19,12 +19,13 @@ from ..records import dataclass
 from ..spatial import Freedoms
 from .actuators import Actuator
 from .checks import numbers, require_limits, vector
+from .fluid import matrix_of
 from .inertia_numbers import spatial
 from .loops import LoopTable, loop_digest, loop_table
 from .mimic_armature import moving_together
 from .motors import listed, usual
 from .parts import BASE, Body, Coupling, Frame, Loop, ModelJoint, Note, Shape
-from .tables import INERTIA, Tables, tables_of
+from .tables import INERTIA, Kind, Tables, tables_of
 
 if TYPE_CHECKING:
     from .loop_sizes import LoopSize
@@ -64,12 +65,15 @@ class Model:
     """The file it came from."""
     motors: tuple[str, ...] | None = None
     """The joints that have motors, if they were given; `actuated` has them in any case."""
+    current: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """The velocity of the fluid around the bodies, for their drag."""
     actuators: tuple[Actuator, ...] = field(default=(), compare=False)
     """The actuators that the file describes, with their gears and limits."""
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together: they may have been replaced by hand."""
         object.__setattr__(self, "gravity", vector(self.gravity, 3, "gravity"))
+        object.__setattr__(self, "current", vector(self.current, 3, "current"))
         for name, kind in _PARTS.items():
             parts = tuple(getattr(self, name))
             object.__setattr__(self, name, parts)
@@ -95,6 +99,11 @@ class Model:
                     )
                 q, v = q + c.type.nq, v + c.type.nv
             require_limits(f"joint {c.name!r}", c.lower, c.upper)
+        if any(self.current) and any(b.added_inertia for b in self.bodies):
+            raise ModelError(
+                f"{self.name!r} has a current and bodies with added inertia: the forces of added inertia in a fluid "
+                "that flows are not modelled. Give a zero current, or drag only"
+            )
         for what, parts in (("body", self.bodies), ("joint", self.joints), ("frame", self.frames)):
             names = [part.name for part in parts]
             if len(set(names)) < len(names):
@@ -116,6 +125,16 @@ class Model:
     def nv(self) -> int:
         """Number of velocities: the length of v, a and tau."""
         return sum(c.nv for c in self.joints)
+
+    @cached_property
+    def in_fluid(self) -> bool:
+        """True if some body has added inertia, or displaces fluid."""
+        return any(b.added_inertia or b.displaced for b in self.bodies)
+
+    @cached_property
+    def has_passive(self) -> bool:
+        """True if joints have dampers, friction or springs, or bodies have drag."""
+        return any(c.is_passive for c in self.joints) or any(b.drags for b in self.bodies)
 
     @cached_property
     def independent(self) -> tuple[ModelJoint, ...]:
@@ -227,14 +246,13 @@ class Model:
     def digest(self) -> str:
         """A fingerprint of all numbers of the dynamics; names and limits are not part of it."""
         t, h = self.tables, hashlib.sha256()
-        for a in (t.parent, t.kind, t.q_start, t.v_start, t.rows, np.array(self.gravity) + 0.0):
+        for a in (t.parent, t.kind, t.q_start, t.v_start, t.rows, np.array([*self.gravity, *self.current]) + 0.0):
             h.update(str(a.shape).encode())
             h.update(np.ascontiguousarray(a).tobytes())
         for kind in t.kinds:
             cls = type(kind.joint)
-            h.update(
-                f"{cls.__module__}.{cls.__qualname__} {kind.joint.kind} {kind.has_armature} {kind.follows}".encode()
-            )
+            structure = f"{kind.joint.kind} {kind.has_armature} {kind.follows} {kind.fluid}"
+            h.update(f"{cls.__module__}.{cls.__qualname__} {structure}".encode())
         return h.hexdigest()
 
     @cached_property
@@ -272,6 +290,7 @@ class Model:
         """Raise unless every joint moves some inertia: without it, accelerations are not defined."""
         t = self.tables
         heavy: list[bool] = [bool(row[12] or row[16:22].any()) for row in t.rows]
+        heavy = [x or bool(b.added_inertia) for x, b in zip(heavy, self.bodies, strict=True)]
         leaf = [True] * len(self.bodies)
         for k in reversed(range(len(self.bodies))):
             c, armature = self.joints[k], t.rows[k, t.kinds[t.kind[k]].term(0)]
@@ -287,7 +306,7 @@ class Model:
                     "mass and an inertia, give the joint an armature, or fix the joint",
                     self.source,
                 )
-            if leaf[k] and not _meets_inertia(c, t.rows[k], armature):
+            if leaf[k] and not _meets_inertia(c, t.rows[k], armature, t.kinds[t.kind[k]]):
                 raise ModelError(
                     f"joint {c.name!r} meets no inertia along its freedoms (body {self.bodies[k].name!r} has mass "
                     f"{self.bodies[k].mass:g} kg, but no inertia that this joint must turn or push{self._alike(k)}), "
@@ -378,11 +397,12 @@ def _constant(numbers: list[float]) -> Array:
     return a
 
 
-def _meets_inertia(c: ModelJoint, row: Array, armature: Array) -> bool:
+def _meets_inertia(c: ModelJoint, row: Array, armature: Array, kind: Kind) -> bool:
     """Return True if a joint that carries only this body has a regular inertia."""
     S = c.type.subspace(Freedoms(c.type.neutral())).columns
     six = np.array([m.scalars for m in S], float)
-    D = six @ spatial(row[INERTIA]) @ six.T + np.diag(armature)
+    I = spatial(row[INERTIA]) + (matrix_of(row[kind.fluid.added].tolist()) if kind.fluid else 0.0)
+    D = six @ I @ six.T + np.diag(armature)
     return bool(np.linalg.matrix_rank(D, hermitian=True) == c.type.nv)
 
 

@@ -14,7 +14,8 @@ from ..arguments import Array
 from ..errors import ModelError
 from ..joints import Closure, Joint, Placement, placement
 from ..records import dataclass
-from .checks import are_coefficients, numbers
+from .checks import are_coefficients, located, numbers
+from .fluid import Drag, EllipsoidDrag, added_numbers, displaced_numbers, drags_of
 
 __all__ = [
     "BASE",
@@ -93,6 +94,12 @@ class Body:
     """(xx, yy, zz, xy, xz, yz) about the centre of mass."""
     where: str = field(default="", compare=False)
     """File and line that it came from."""
+    added_inertia: tuple[float, ...] = ()
+    """The inertia of the fluid that moves with the body: 21 numbers, or none; see `ordern.model.fluid`."""
+    displaced: tuple[float, ...] = ()
+    """The fluid that the body displaces: its mass, and the centre of its volume; or no numbers."""
+    drags: tuple[Drag | EllipsoidDrag, ...] = ()
+    """The drag of the fluid."""
 
     def __post_init__(self) -> None:
         what = f"body {self.name!r}"
@@ -105,6 +112,11 @@ class Body:
             if not all(map(math.isfinite, numbers)):
                 raise ModelError(f"{what}: {key} must be finite, not {numbers}", self.where)
             object.__setattr__(self, key, numbers)
+        if self.added_inertia or self.displaced or self.drags:
+            with located(self.where):
+                object.__setattr__(self, "added_inertia", added_numbers(self.added_inertia, what))
+                object.__setattr__(self, "displaced", displaced_numbers(self.displaced, what))
+                object.__setattr__(self, "drags", drags_of(self.drags, what))
 
     @property
     def inertia_matrix(self) -> Array:

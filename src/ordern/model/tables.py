@@ -7,6 +7,7 @@ one body; joints of one kind share their formulas and differ only in their rows.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from ..joints.limitable import directions_turn
 from ..joints.placement import snapped
 from ..records import dataclass
 from ..spatial import Chain, Freedoms, Subspace, Transform, leaves
+from .fluid_rows import FluidColumns, fluid_rows
 from .mimic_armature import lent_armature
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class Kind:
     """True if rows have damping, friction, stiffness and rest."""
     borrowed: slice | None = None
     """The entries with the inertia shifted to the body across its joint: see `ordern.model.shiftable_inertia`."""
+    fluid: FluidColumns | None = None
+    """The entries with added inertia, displaced fluid and drag; None if no body of the model has any."""
 
     def term(self, number: int) -> slice:
         """Return the entries of a row with the armature (0), damping, friction, stiffness (3) or rest position (4)."""
@@ -115,6 +119,9 @@ def tables_of(model: Model) -> Tables:
     followers = [k for k, c in enumerate(model.joints) if c.mimic]
     kind, found = _kinds(model, E, armature, slice(width, width + len(followers)), passive)
     rows = np.zeros((n, width + len(followers)))
+    fluid, more = fluid_rows(model.bodies, Q, rows.shape[1])
+    if fluid is not None:
+        found = tuple(replace(k, fluid=fluid) for k in found)
     rows[:, 0:9] = E
     rows[:, 9:12] = np.where(np.abs(r) < model.snap, 0.0, r)
 
@@ -146,6 +153,7 @@ def tables_of(model: Model) -> Tables:
         rows[mimic.joint, width + number] = -mimic.ratio
     q_start = np.array([c.q_start for c in model.joints], np.int64)
     v_start = np.array([c.v_start for c in model.joints], np.int64)
+    rows = np.concatenate([rows, more], axis=1)
     made = Tables(found, kind, parent, q_start, v_start, rows + 0.0, len(followers))
     for array in (made.kind, made.parent, made.q_start, made.v_start, made.rows):
         array.flags.writeable = False

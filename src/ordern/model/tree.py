@@ -25,7 +25,7 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 
 from ..graph import Scalar
 from ..joints.placement import snapped
-from ..spatial import FixedSize, Force, Freedoms, Motion, Pose, Transform, Turn
+from ..spatial import ArticulatedInertia, FixedSize, Force, Freedoms, Inertia, Motion, Pose, Transform, Turn
 from .freedoms import Freedom
 from .index import Index
 from .loops import PathEnd
@@ -162,6 +162,27 @@ class Tree(ABC):
         """The acceleration of the base that stands for gravity."""
         gx, gy, gz = self.model.gravity
         return Motion((0.0, 0.0, 0.0), (0.0 - gx, 0.0 - gy, 0.0 - gz))
+
+    @property
+    def in_fluid(self) -> bool:
+        """True if some body has added inertia, or displaces fluid."""
+        return self.model.in_fluid
+
+    @property
+    def has_drag(self) -> bool:
+        """True if some body has drag."""
+        return any(body.drags for body in self.model.bodies)
+
+    @property
+    def inertia_type(self) -> FixedSize[Any]:
+        """The type of the bodies' `total_inertia`."""
+        return ArticulatedInertia if self.in_fluid else Inertia
+
+    @property
+    def current(self) -> Motion:
+        """The velocity of the fluid."""
+        x, y, z = self.model.current
+        return Motion((0.0, 0.0, 0.0), (x, y, z))
 
     def frame(self, name: str | Frame) -> PlacedFrame:
         """Return a frame of the model."""

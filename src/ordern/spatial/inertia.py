@@ -69,6 +69,12 @@ class Inertia:
         _same(self, other)
         return Inertia(self.m + other.m, add(self.h, other.h), _sum(self.I, other.I))
 
+    def __sub__(self, other: Inertia) -> Inertia:
+        _same(self, other)
+        a, b = self.I, other.I
+        rest = (a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5])
+        return Inertia(self.m - other.m, subtract(self.h, other.h), rest)
+
     def __matmul__(self, v: Motion) -> Force:
         """Return the momentum of a velocity, or the force of an acceleration."""
         _needs_motion(self, v)

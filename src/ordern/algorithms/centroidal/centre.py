@@ -56,7 +56,7 @@ def com_acceleration(tree: Tree, q: Joints, qd: Joints, qdd: Joints, v0: Base, a
         vJ = S @ qd[i]
         v[i] = X[i] @ v[p] + vJ
         a[i] = X[i] @ a[p] + S @ qdd[i] + v[i].cross(vJ) + i.bias(q[i], qd[i])
-        f[i] = i.inertia @ a[i] + v[i].cross(i.inertia @ v[i])
+        f[i] = i.rigid_inertia @ a[i] + v[i].cross(i.rigid_inertia @ v[i])
     for i, p in tree.inward():
         f[p] += X[i].T @ f[i]
     return _per_mass(tree, q, frame, f)
@@ -79,7 +79,7 @@ def _per_mass(tree: Tree, q: Joints, frame: Frame, sums: Bodies) -> Vector3:
     f = tree.frame(frame)
     m = tree.field(Real)
     for i, _ in tree.outward():
-        m[i] = i.inertia.m
+        m[i] = i.rigid_inertia.m
     for i, p in tree.inward():
         m[p] += m[i]
     rotation = path_poses(tree, q, f)[f.body].rotation

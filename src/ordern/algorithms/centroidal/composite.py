@@ -41,7 +41,7 @@ def composite_inertias(tree: Tree, q: Joints, root: PlacedFrame) -> tuple[Field[
     for i, p in tree.outward():
         X[i] = i.transform(q[i])
         P[i] = X[i].child(P[p])
-        Ic[i] = part_of(inside[i], i.inertia)
+        Ic[i] = part_of(inside[i], i.rigid_inertia)
     for i, p in tree.inward():
         Ic[p] += X[i].T @ Ic[i] @ X[i]
     return Ic, P

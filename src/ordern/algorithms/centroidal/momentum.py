@@ -66,7 +66,7 @@ def centroidal_map_rate(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> Outp
     for i, p in tree.outward():
         X[i] = i.transform(q[i])
         v[i] = X[i] @ v[p] + i.subspace(q[i]) @ qd[i]
-        D[i] = part_of(inside[i], _inertia_rate(i.inertia, v[i]))
+        D[i] = part_of(inside[i], _inertia_rate(i.rigid_inertia, v[i]))
     for i, p in tree.inward():
         D[p] += X[i].T @ D[i] @ X[i]
     for i, _ in tree.outward():

@@ -3,7 +3,8 @@
     f = - damping v - friction v / sqrt(v^2 + smoothing^2) - stiffness (q - rest)
 
 for each freedom; q - rest is the joint's `difference`, so that a spherical joint's spring pulls along its rotation
-vector. Coulomb friction is smoothed: within the velocity `smoothing` it passes from one side to the other.
+vector. Coulomb friction is smoothed: within the velocity `smoothing` it passes from one side to the other. The drag of
+bodies in a fluid adds S^T times the drag on all bodies that the joint carries.
 Cost: order n.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 from ...graph import Scalar, sqrt
 from ...model import Index, Joints, Number, Output, Tree
 from ...spatial import Freedoms
+from ..fluid import drag_forces
 from ..registry import algorithm
 from .step import joint_by_joint
 
@@ -32,4 +34,7 @@ def passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Outpu
         stretch = i.joint.difference(i.rest, q[i])
         return -(resistance(i.damping, i.friction, qd[i], smoothing[i]) + i.stiffness * stretch)
 
-    return joint_by_joint(tree, "f", force)
+    if not tree.has_drag:
+        return joint_by_joint(tree, "f", force)
+    drag = drag_forces(tree, q, qd)
+    return joint_by_joint(tree, "f", lambda i: force(i) + i.subspace(q[i]).T @ drag[i])

@@ -29,7 +29,7 @@ def _carried(tree: Tree, q: Joints, qd: Joints, v0: Base) -> Field[Scalar]:
     for i, p in tree.outward():
         v[i] = i.transform(q[i]) @ v[p] + i.subspace(q[i]) @ qd[i]
         drive = i.armature * qd[i]
-        E[i] = (i.inertia @ v[i]).dot(v[i]) + dot(drive, qd[i])
+        E[i] = (i.total_inertia @ v[i]).dot(v[i]) + dot(drive, qd[i])
     for i, p in tree.inward():
         E[p] += E[i]
     return E

@@ -29,7 +29,7 @@ def _carried(tree: Tree, q: Joints) -> Field[Scalar]:
     P, E = tree.field(Pose), tree.field(Real)
     for i, p in tree.outward():
         P[i] = i.transform(q[i]).child(P[p])
-        I = i.inertia
+        I = i.rigid_inertia - i.displaced if tree.in_fluid else i.rigid_inertia
         E[i] = dot(up, add(scale(I.m, P[i].position), matvec(P[i].rotation, I.h)))
     for i, p in tree.inward():
         E[p] += E[i]

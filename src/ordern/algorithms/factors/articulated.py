@@ -63,7 +63,7 @@ def articulated(
     X, S, G, D = (tree.own() for _ in range(4))
     for i, _ in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
-        P[i] = i.inertia.articulated() + added(i) if added else i.inertia.articulated()
+        P[i] = i.articulated_inertia + added(i) if added else i.articulated_inertia
     for i, p in tree.inward():
         G[i], D[i], Pa = eliminate(P[i], S[i], i.armature + drag(i) if drag else i.armature)
         P[p] += X[i].T @ Pa @ X[i]

@@ -28,7 +28,7 @@ def newton_euler_product(tree: Tree, q: Joints, x: Joints) -> Output:
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
         a[i] = X[i] @ a[p] + S[i] @ x[i]
-        f[i] = i.inertia @ a[i]
+        f[i] = i.total_inertia @ a[i]
 
     for i, p in tree.inward():
         y[i] = S[i].T @ f[i] + i.armature * x[i]

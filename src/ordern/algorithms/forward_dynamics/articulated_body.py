@@ -3,7 +3,7 @@
     outward   w_i  = X_i w_p + S_i qd_i                         (angular velocity)
               r_i  = centripetal acceleration of body i's origin, in the parent's axes
               c_i  = Coriolis acceleration of body i
-              IA_i = I_i,                           pA_i = gyroscopic force of body i - external_i
+              IA_i = I_i,                           pA_i = gyroscopic force of body i - external_i; see `loads`
     inward    D_i  = S_i^T IA_i S_i + armature_i,   G_i = IA_i S_i D_i^-1
               u_i  = tau_i - S_i^T pA_i - g_i,      nu_i = D_i^-1 u_i
               Ia   = IA_i - G_i S_i^T IA_i,         Ip = X_i^T Ia X_i
@@ -27,6 +27,7 @@ from __future__ import annotations
 from ...model import Base, Bodies, Joints, Output, Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Spin, eliminate
 from ..binding import bind_followers, free_accelerations
+from ..fluid import loads
 from ..registry import algorithm
 
 __all__ = ["articulated_body"]
@@ -46,6 +47,7 @@ def articulated_body(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: B
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
     X, S, r, c, G, D, nu = (tree.own() for _ in range(7))
     qdd = free_accelerations(tree)
+    load = loads(tree, q, qd, external, v0)
 
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
@@ -53,8 +55,8 @@ def articulated_body(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: B
         w[i] = X[i] @ w[p] + vJ
         r[i] = X[i].centripetal(w[p])
         c[i] = w[i].coriolis(vJ) + i.bias(q[i], qd[i])
-        IA[i] = i.inertia.articulated()
-        pA[i] = w[i].gyroscopic(i.inertia) - external[i]
+        IA[i] = i.articulated_inertia
+        pA[i] = w[i].gyroscopic(i.rigid_inertia) - load[i]
 
     for i, p in tree.inward():
         G[i], D[i], Ia = eliminate(IA[i], S[i], i.armature)

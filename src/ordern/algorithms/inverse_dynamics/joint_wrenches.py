@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from ...model import Base, Bodies, Joints, Output, Tree
 from ...spatial import Force
+from ..fluid import loads
 from ..registry import algorithm
 from ..velocities import base_motion, velocities
 
@@ -34,11 +35,12 @@ def joint_wrenches(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bod
     w, a = base_motion(tree, v0, a0)
     f, X = tree.field(Force), tree.own()
     wrench = tree.output("wrenches")
+    load = loads(tree, q, qd, external, v0)
 
     for i, p in tree.outward():
         X[i], S, w[i], r, c, b = velocities(i, q[i], qd[i], w[p])
         a[i] = X[i] @ (a[p] + r) + S @ qdd[i] + c
-        f[i] = i.inertia @ a[i] + b - external[i]
+        f[i] = i.total_inertia @ a[i] + b - load[i]
 
     for i, p in tree.inward():
         wrench[i] = f[i]

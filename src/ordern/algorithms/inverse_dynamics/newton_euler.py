@@ -4,7 +4,7 @@
               r_i = centripetal acceleration of body i's origin, in the parent's axes
               c_i = Coriolis acceleration of body i
               a_i = X_i (a_p + r_i) + S_i qdd_i + c_i           (acceleration of the body's origin)
-              f_i = I_i a_i + b_i - external_i,                 b_i = gyroscopic force of body i
+              f_i = I_i a_i + b_i - external_i,                 b_i = gyroscopic force of body i; see `loads`
     inward    tau_i = S_i^T f_i + armature_i qdd_i + g_i,       g_i = gyration of the momentum armature_i qd_i
               f_p  += X_i^T f_i
 
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from ...model import Base, Bodies, Joints, Output, Tree
 from ...spatial import Force, Motion, Spin
+from ..fluid import loads
 from ..registry import algorithm
 
 __all__ = ["newton_euler"]
@@ -39,6 +40,7 @@ def newton_euler(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bodie
     f = tree.field(Force)
     X, S = tree.own(), tree.own()
     tau = tree.output("f")
+    load = loads(tree, q, qd, external, v0)
 
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
@@ -46,7 +48,7 @@ def newton_euler(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bodie
         w[i] = X[i] @ w[p] + vJ
         r, c = X[i].centripetal(w[p]), w[i].coriolis(vJ) + i.bias(q[i], qd[i])
         a[i] = X[i] @ (a[p] + r) + S[i] @ qdd[i] + c
-        f[i] = i.inertia @ a[i] + w[i].gyroscopic(i.inertia) - external[i]
+        f[i] = i.total_inertia @ a[i] + w[i].gyroscopic(i.rigid_inertia) - load[i]
 
     for i, p in tree.inward():
         tau[i] = S[i].T @ f[i] + i.armature * qdd[i] + i.gyration(q[i], qd[i])

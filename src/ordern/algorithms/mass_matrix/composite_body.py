@@ -12,7 +12,7 @@ Reference: Featherstone and Orin 2000, eqs. (9), (10); Jain 1991, eq. (28), wher
 from __future__ import annotations
 
 from ...model import Joints, Output, Tree
-from ...spatial import Inertia, plus_diagonal
+from ...spatial import plus_diagonal
 from ..registry import algorithm
 
 __all__ = ["composite_body"]
@@ -28,13 +28,13 @@ __all__ = ["composite_body"]
 )
 def composite_body(tree: Tree, q: Joints) -> Output:
     """Return the mass matrix M for position q."""
-    Ic = tree.field(Inertia)
+    Ic = tree.field(tree.inertia_type)
     X, S = tree.own(), tree.own()
     M = tree.output("symmetric")
 
     for i, _ in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
-        Ic[i] = i.inertia
+        Ic[i] = i.total_inertia
 
     for i, p in tree.inward():
         Ic[p] += X[i].T @ Ic[i] @ X[i]

@@ -30,7 +30,7 @@ def composite_body_momentum(tree: Tree, q: Joints, qd: Joints, frame: Frame) -> 
     X = tree.own()
     for i, _ in tree.outward():
         X[i] = i.transform(q[i])
-        Ic[i], h[i] = i.inertia, Force.zero()
+        Ic[i], h[i] = i.rigid_inertia, Force.zero()
     for i, p in tree.inward():
         h[p] += X[i].T @ (h[i] + Ic[i] @ (i.subspace(q[i]) @ qd[i]))
         Ic[p] += X[i].T @ Ic[i] @ X[i]
@@ -50,7 +50,7 @@ def carried_momenta(tree: Tree, q: Joints, qd: Joints, base: Motion) -> Field[Fo
     for i, p in tree.outward():
         X[i] = i.transform(q[i])
         v[i] = X[i] @ v[p] + i.subspace(q[i]) @ qd[i]
-        h[i] = i.inertia @ v[i]
+        h[i] = i.rigid_inertia @ v[i]
     for i, p in tree.inward():
         h[p] += X[i].T @ h[i]
     return h

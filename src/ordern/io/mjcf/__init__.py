@@ -32,7 +32,8 @@ def build_mjcf(root: Element, *, folder: Folder = None) -> ModelBuilder:
     assemble(root, folder)
     document = Document(root)
     stem = "" if root.source.startswith("<") else PurePath(root.source).stem
-    builder = ModelBuilder(root.attributes.get("model") or stem or "mujoco", document.settings.gravity)
+    name, settings = root.attributes.get("model") or stem or "mujoco", document.settings
+    builder = ModelBuilder(name, settings.gravity, current=settings.wind)
     builder.source = root.source
     builder.grounded = "the root is the world, which does not float: give the bodies on it a <freejoint/>"
     tree = Tree(document)

@@ -16,6 +16,7 @@ from ..attributes import bound, flag, keyword, number, required, vector
 from ..solids import Mass
 from ..xml import Element
 from .document import Document, Settings
+from .fluid import body_drags
 from .geometry import add_shapes, geom_of
 from .inertia import body_masses
 from .orientation import fromto, placed, shifted
@@ -68,7 +69,8 @@ def _add_body(
     """Add a body and its joints, in their order. `at` places the next body in the one before it."""
     assert body.parent is not None
     element, before, at = body.element, body.parent.name, body.at
-    inertia = {"mass": mass.m, "com": mass.com.tolist(), "inertia": mass.I}
+    drags = body_drags(body, mass, document)
+    inertia = {"mass": mass.m, "com": mass.com.tolist(), "inertia": mass.I, "drag": drags}
     _note_mocap(builder, body, tree)
     for part in body.joints:
         what = f"joint {part.name!r}"

@@ -55,6 +55,9 @@ class Settings:
     fit_aabb: bool = False
     exact_meshes: bool = False
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
+    density: float = 0.0
+    viscosity: float = 0.0
+    wind: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def angle(self, x: float) -> float:
         """Return an angle of the file in radians."""
@@ -80,8 +83,13 @@ class Settings:
             raise e.error(f'<compiler> has eulerseq="{self.eulerseq}"; expected three of x y z X Y Z')
 
     def read_option(self, e: Element) -> None:
-        """Apply the gravity of an <option>, or its flag that disables gravity."""
+        """Apply gravity and fluid of an <option>, or its flag that disables gravity."""
         self.gravity = vector(e, "gravity", 3, "option", self.gravity)
+        self.wind = vector(e, "wind", 3, "option", self.wind)
+        for name in ("density", "viscosity"):
+            setattr(self, name, number(e, name, "option", getattr(self, name)))
+            if getattr(self, name) < 0.0:
+                raise e.error(f"<option> has a negative {name}")
         for switch in e.all("flag"):
             if keyword(switch, "gravity", ("enable", "disable"), "enable", "option") == "disable":
                 self.gravity = (0.0, 0.0, 0.0)
@@ -103,9 +111,6 @@ class Document:
             elif section.tag == "option":
                 self.unread.check(section)
                 self.settings.read_option(section)
-                for attribute in ("density", "viscosity", "wind"):
-                    if any(vector(section, attribute, range(1, 4), "option", ())):
-                        self.unread.add(f"{attribute} of <option>")
         self._read_defaults(root)
         self.meshes = self._assets("mesh")
         self.mesh_masses: dict[tuple[str, bool], Mass] = {}

@@ -18,7 +18,7 @@ _READ = {
     "mujoco": "model",
     "compiler": "angle assetdir autolimits balanceinertia boundinertia boundmass coordinate eulerseq fitaabb "
     "inertiafromgeom inertiagrouprange meshdir settotalmass strippath exactmeshinertia",
-    "option": "gravity",
+    "option": "gravity density viscosity wind",
     "flag": "gravity",
     "body": f"name childclass mocap pos {_TURN}",
     "frame": f"name childclass pos {_TURN}",
@@ -28,7 +28,7 @@ _READ = {
     "actuatorfrcrange actuatorfrclimited",
     "freejoint": "name",
     "geom": f"name class type size pos {_TURN} fromto mass density shellinertia mesh fitscale group contype "
-    "conaffinity rgba material",
+    "conaffinity rgba material fluidshape fluidcoef",
     "site": f"name class pos {_TURN} fromto",
     "mesh": "name class file vertex face scale refpos refquat inertia content_type",
     "material": "name class rgba",
@@ -45,8 +45,7 @@ _WITHOUT_EFFECT = {
     "frame": "scale massscale scaling",
     "joint": "group margin solimpfriction solimplimit solreffriction solreflimit user actuatorgravcomp",
     "freejoint": "group",
-    "geom": "adhesion castshadow condim fluidcoef friction gap hfield margin priority solimp solmix solref surfacevel "
-    "user",
+    "geom": "adhesion castshadow condim friction gap hfield margin priority solimp solmix solref surfacevel user",
     "site": "group material mesh rgba size type user",
     "mesh": "material maxhullvert normal smoothnormal texcoord",
     "material": "emission metallic reflectance roughness shininess specular texrepeat texture texuniform",
@@ -59,7 +58,6 @@ _WITH_EFFECT = {
     "body": "gravcomp",
     "joint": "springdamper springyield",
     "freejoint": "align",
-    "geom": "fluidshape",
     "mesh": "builtin params",
 }
 """Attributes that change the forces on a robot in MuJoCo, and are noted as not read."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from ...model import SHAPES
 from ..grammar import Grammar
 
-__all__ = ["GRAMMAR"]
+__all__ = ["FLUID_AXES", "GRAMMAR"]
+
+FLUID_AXES = "xyzpqr"
+"""The rows of a <fluid_added_mass>: three linear ones, then three angular ones."""
 
 _AXIS = "xyz limit dynamics mimic use_parent_model_frame"
 _KNOWN = {
@@ -15,7 +18,8 @@ _KNOWN = {
     "model": ("model include link joint frame pose static", "name canonical_link placement_frame"),
     "frame": ("pose", "name attached_to"),
     "link": ("pose inertial visual collision gravity enable_gravity kinematic", "name"),
-    "inertial": ("pose mass inertia", "auto"),
+    "inertial": ("pose mass inertia fluid_added_mass", "auto"),
+    "fluid_added_mass": (" ".join(a + b for k, a in enumerate(FLUID_AXES) for b in FLUID_AXES[k:]), ""),
     "inertia": ("ixx iyy izz ixy ixz iyz", ""),
     "visual": ("pose geometry material", ""),
     "collision": ("pose geometry", ""),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ...arguments import Array
 from ...errors import ModelError
 from ...joints.axis import turned_frame, unit_axis
 from ...model import SHAPES, ModelBuilder, Placement
+from ...model.fluid import in_frame
 from ..attributes import required, rotated
 from ..remarks import Remarks
 from ..xml import Element
+from .grammar import FLUID_AXES
 from .scope import Scope
 from .text import flag, number, numbers, pose_of, relative_to, text_of
 
@@ -58,7 +63,27 @@ def _inertial(builder: ModelBuilder, name: str, link: Element, inertial: Element
     inertia = inertial.only("inertia", what)
     usual = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
     six = tuple(number(inertia, key, what, x) for key, x in usual.items())
-    builder.body(name, mass=m, com=at.position, inertia=rotated(six, at), where=link.where)
+    builder.body(
+        name,
+        mass=m,
+        com=at.position,
+        inertia=rotated(six, at),
+        added_inertia=_added_inertia(inertial, at, what),
+        where=link.where,
+    )
+
+
+def _added_inertia(inertial: Element, at: Placement, what: str) -> Array | None:
+    """Return the <fluid_added_mass> about the origin of the link; the file has it in the frame of the <inertial>."""
+    element = inertial.only("fluid_added_mass", what)
+    if element is None:
+        return None
+    A = np.zeros((6, 6))
+    for r, one in enumerate(FLUID_AXES):
+        for c, other in enumerate(FLUID_AXES[r:], r):
+            A[r, c] = A[c, r] = number(element, one + other, what, 0.0)
+    angular_first = [3, 4, 5, 0, 1, 2]
+    return in_frame(A[np.ix_(angular_first, angular_first)], at)
 
 
 def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element, body: str) -> None:

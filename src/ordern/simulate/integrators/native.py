@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...compile.timeloops.law_program import Law
     from ...robot import Robot
 
-__all__ = ["MOST_HELD", "Closing", "FixedLoop", "Native", "Segment", "has_passive", "kept"]
+__all__ = ["MOST_HELD", "Closing", "FixedLoop", "Native", "Segment", "kept"]
 
 T = TypeVar("T")
 Renew = Callable[[float, Array, Array], tuple[Array, float] | None]
@@ -44,11 +44,6 @@ _LANES = 2
 """Lanes for one state, which is in all of them: wider vectors take longer, and scalars are not faster."""
 _BUFFER = 1 << 20
 """Numbers of dense output that a segment holds at most, by default."""
-
-
-def has_passive(robot: Robot) -> bool:
-    """Tell whether joints have damping, friction or springs."""
-    return any(c.is_passive for c in robot.joints)
 
 
 def _requests(
@@ -82,7 +77,7 @@ def _requests(
     questions = list(more)
     if any(loop.is_passive for loop in robot.loops if loop.active):
         questions.append("all_passive_force")
-    elif has_passive(robot):
+    elif robot.has_passive:
         questions.append("passive_force")
     if method.exponential:
         questions += ["euler_position", "euler_velocity"] if turns_velocities(robot) else ["integrate"]

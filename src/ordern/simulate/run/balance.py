@@ -30,7 +30,8 @@ def conserved(robot: Robot, free_of_forces: bool) -> NDArray[np.bool_]:
     roots = [c for c in robot.joints if c.parent == BASE]
     floating = bool(roots) and all(type(c.type) is Free for c in roots)
     passive = any(c.is_passive or any(c.armature) for c in roots)
-    if not floating or passive or not free_of_forces:
+    fluid = robot.in_fluid or any(b.drags for b in robot.bodies)
+    if not floating or passive or fluid or not free_of_forces:
         return keeps
     g = np.array(robot.gravity)
     if not g.any():

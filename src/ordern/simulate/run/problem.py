@@ -68,7 +68,7 @@ class Problem:
         self.nq, self.nv, self.drift, self.pull = robot.nq, robot.nv, drift, pull
         self.constrained, self.switched, self.sparing = mechanism is not None, switched, False
         self.mechanism: Mechanism = mechanism or LoopMechanism(robot)
-        self._method, self._tree_passive = dynamics, any(c.is_passive for c in robot.joints)
+        self._method, self._tree_passive = dynamics, robot.has_passive
         self.now: Constraints
         """Of the rows that are closed; near a singular position, their strong ones."""
         self.usual: Constraints
