@@ -1,7 +1,8 @@
-"""The centre of mass, the centroidal momentum and the energies as methods of robots."""
+"""The centre of mass, the centroidal momentum, energies and wrenches of subtrees as methods of robots."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from .model.parts import carried
 
 __all__ = ["CentroidalMethods"]
 
+External = ArrayLike | Mapping[str, ArrayLike]
 _WHOLE = Frame("world", BASE)
 
 
@@ -92,6 +94,29 @@ class CentroidalMethods(Answering, Model):
         With a `subtree` as for `com`, return that of its bodies.
         """
         return self._energy("potential_energy", (q,), {}, subtree, threads, out)
+
+    def supported_wrench(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, subtree: str, axes: str = "frame",
+        external: External | None = None, threads: Threads = None, out: Out = None, *,
+        base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
+        """Return the (moment, force) that a subtree receives from the body that carries it, of shape (..., 6).
+
+        It moves the subtree with accelerations `a` against gravity and `external` forces (see `inverse_dynamics`): the
+        reading of a force sensor in the joint. `subtree` is as for `com`; for a link behind a fixed joint, build the
+        robot with merge=False. The `axes` are those of the subtree's first body ("frame"), or the world's, about the
+        body's origin ("world") or the world's ("origin").
+        """
+        if self.nc:
+            raise ArgumentError(
+                f"supported_wrench: {self.name!r} has loops; accelerations `a` alone do not determine their forces. "
+                "Use `joint_wrenches` with the joint forces `tau`, or `robot.opened()`"
+            )
+        if subtree is None:
+            raise ArgumentError("supported_wrench: name the body with which the subtree begins")
+        moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        named = {"frame": self._subtree(subtree, massless=True), "axes": axes, "external": external, **moved}
+        return self._ask("supported_wrench", (q, v, a), named, None, threads, out)
 
     def _energy(
         self, question: str, state: tuple[ArrayLike, ...], named: dict[str, Any], subtree: str | None,

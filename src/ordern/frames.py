@@ -1,15 +1,19 @@
-"""Questions about many frames as methods of robots."""
+# mypy: disable-error-code="empty-body"
+"""Questions about many frames as methods of robots: their kinematics, and contacts of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from .kernel.declarations import Answering, Array, Out, Threads
+from .kernel.declarations import Answering, Array, Out, Threads, answers, delegated
 from .kernel.settings import frame_list
 from .model import Frame, Model
+
+if TYPE_CHECKING:
+    from .impacts import Impact
 
 __all__ = ["FrameMethods", "Frames"]
 
@@ -18,7 +22,7 @@ Frames = Iterable[str | Frame] | None
 
 
 class FrameMethods(Answering, Model):
-    """Kinematics of many frames in one call: all frames share one sweep over the robot."""
+    """Kinematics of many frames in one call, which share one sweep over the robot, and contacts of frames."""
 
     def poses(self, q: ArrayLike, frames: Frames = None, threads: Threads = None, out: Out = None) -> Array:
         """Return the homogeneous matrices of k frames in the world, of shape (..., k, 4, 4).
@@ -64,6 +68,60 @@ class FrameMethods(Answering, Model):
         """
         listed = self._body_frames() if frames is None else frames
         return self._many("jacobians", (q,), listed, {"axes": axes}, threads, out)
+
+    @answers
+    def kinematic_hessian(
+        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
+    ) -> Array:
+        """Return the derivative H of a frame's Jacobian by each freedom, of shape (..., 6, nv, nv).
+
+        H[..., j, k] is the derivative of column j of `jacobian` along a unit velocity of freedom k. With it,
+        `jacobian_rate` is H v.
+        """
+
+    def delassus_matrix(
+        self, q: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame", contact: str = "frame",
+        threads: Threads = None, out: Out = None,
+    ) -> Array:  # fmt: skip
+        """Return the Delassus matrix J M^-1 J^T of k frames, of shape (..., 6 k, 6 k).
+
+        J has the rows of the Jacobians of the frames, one frame after the other. With contact="point" these are the
+        three of each origin, and the shape is (..., 3 k, 3 k). Without `frames`, J are the constraints of the robot's
+        loops, and the shape is (..., nc, nc). `axes` are "frame" or "world". Loops of a robot do not bind the frames.
+        """
+        from .impacts import delassus_matrix
+
+        return delassus_matrix(self, q, frames, axes, contact, threads, out)  # type: ignore[arg-type]
+
+    @delegated("impacts")
+    def delassus_solve(
+        self, q: ArrayLike, x: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame",
+        contact: str = "frame", damping: float = 0.0,
+    ) -> Array:  # fmt: skip
+        """Return (D + damping)^-1 x with the `delassus_matrix` D, of shape (..., m).
+
+        These are the forces on the frames, or along the constraints of loops, that cause the accelerations x there.
+        Constraints that depend on each other are a `SingularError`, unless there is a `damping` (1/kg, 1/(kg m^2)).
+        """
+
+    @delegated("impacts")
+    def impact(
+        self, q: ArrayLike, v: ArrayLike, frames: Iterable[str | Frame] | None = None, restitution: ArrayLike = 0.0, *,
+        axes: str = "frame", contact: str = "frame",
+    ) -> Impact:  # fmt: skip
+        """Return the velocities after frames hit something at rest, and the impulses on them, in one record.
+
+        After the impact, all six velocities of each frame (with contact="point": the three of its origin) are those
+        before it times minus the coefficient of `restitution`, from 0 to 1. Impulses act in all of these directions:
+        they may pull, and there is no friction cone. Loops stay closed. Without `frames`, the loops of the robot are
+        what hits: their velocities before need not keep them closed. `axes` are those of the impulses.
+
+        >>> import ordern as on
+        >>> arm = on.load("puma560")
+        >>> after = arm.impact([0.1, 0.5, -0.3, 0.2, 0.4, 0.1], [0.2] * 6, ["flange"], contact="point")
+        >>> abs(arm.velocity([0.1, 0.5, -0.3, 0.2, 0.4, 0.1], after.v, "flange")[3:]).max() < 1e-12
+        np.True_
+        """
 
     def _many(
         self, question: str, state: tuple[ArrayLike, ...], frames: Frames, named: dict[str, Any], threads: Threads,

@@ -110,6 +110,23 @@ def test_public_functions() -> None:
     assert robot.poses(q, []).shape == (2, 5, 0, 4, 4)
 
 
+def test_results_in_memory_of_any_strides() -> None:
+    """Results have three dimensions: each may have any stride, and NumPy gives any to one of length one."""
+    robot = on.load("planar-3r")
+    q = np.random.default_rng(0).normal(size=(5, 3))
+    for frames in (["link3"], ["link1", "link3"]):
+        expected = np.stack([robot.jacobian(q, name) for name in frames], axis=1)
+        k = len(frames)
+        assert_close(robot.jacobians(q, frames), expected, ROUNDING)
+        assert_close(robot.jacobians(q[0], frames), expected[0], ROUNDING)
+        whole = np.full((2, 5, 6, 3, k), np.nan)
+        out = whole[1].transpose(0, 3, 1, 2)[:, ::-1, :, ::-1]
+        assert robot.jacobians(q, frames, out=out) is out
+        assert_close(out, expected, ROUNDING)
+        assert np.isnan(whole[0]).all()
+        assert_close(robot.jacobians(q.astype(np.float32), frames), expected, SINGLE)
+
+
 def test_wrong_frames_are_named() -> None:
     robot = on.load("puma560")
     q = np.zeros(6)

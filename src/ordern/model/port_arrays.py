@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import TraceError
 from ..graph import Scalar
 from ..spatial import Force, Freedoms
+from .freedoms import Freedom
 from .index import Index
 from .ports import AXES, check_block, core_shape, port_kind
 
@@ -118,7 +119,10 @@ class Output(_Array):
         if isinstance(where, Index):
             self._set_part(where, value)
         elif isinstance(where, tuple) and isinstance(where[0], Index):
-            self._set_block(where[0], where[1], value)
+            if isinstance(where[1], Index):
+                self._set_block(where[0], where[1], value)
+            else:
+                self._set_columns(where[0], where[1], value)
         else:
             self._write(self._number(where), value)
 
@@ -140,6 +144,16 @@ class Output(_Array):
         for at, numbers in zip(entries, value, strict=True):
             for more, x in zip(self._rest, numbers, strict=True):
                 self._put(at + more, x, i.ratio)
+
+    def _set_columns(self, i: Index, d: Freedom, value: Sequence[Any]) -> None:
+        """Set the numbers between the freedoms of a body and one freedom d, `value` for each freedom of the body."""
+        (_, down), (_, across) = self._ranges
+        first = self._tree.start("v", i) * down + self._tree.start("v", d) * across
+        columns = [x.scalars for x in value]
+        check_block(columns, i.kind.joint.nv, len(self._rest))
+        for k, numbers in enumerate(columns):
+            for more, x in zip(self._rest, numbers, strict=True):
+                self._put(first + (k * down + more), x, i.ratio)
 
     def _set_block(self, one: Index, other: Index, value: Sequence[Sequence[Scalar]]) -> None:
         check_block(value, one.kind.joint.nv, other.kind.joint.nv)

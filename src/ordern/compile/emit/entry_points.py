@@ -10,6 +10,8 @@ NumPy at offsets that `fast_calls_work` has tested for this interpreter.
 
 from __future__ import annotations
 
+import math
+
 from ...records import dataclass
 from ..run.numpy_api import CONTEXT, TYPE_NUMBER
 from ..trace.layout import Layout, Operand
@@ -105,7 +107,9 @@ class _Loop(TextEmitter):
     def _contiguous(self, operand: Operand, strides: tuple[Value, ...]) -> Value:
         whole, expected = self.const("true", "i1"), self.target.itemsize
         for stride, n in zip(reversed(strides), reversed(operand.shape), strict=True):
-            whole, expected = stride.equals(expected) & whole, expected * n
+            if n > 1:  # NumPy gives any stride to a dimension of length one
+                whole = stride.equals(expected) & whole
+            expected *= n
         return whole
 
     def streaming(self) -> Value:
@@ -169,15 +173,22 @@ class _Loop(TextEmitter):
                     tile = ordered
                 self._move_strided(verb, array, tile)
 
-    def _move_strided(self, verb: str, array: _Array, tile: Value) -> None:
+    def _move_strided(self, verb: str, array: _Array, tile: Value, d: int = 0) -> None:
+        """Move numbers that lie apart, of the dimensions from d on; the addresses of the states walk along."""
         shape, strides = array.operand.shape, array.strides
-        if len(shape) < 2:
-            self.call(f"@{verb}_strided", array.rows, tile, array.operand.size, strides[0] if shape else 0)
+        if len(shape) - d < 2:
+            self.call(f"@{verb}_strided", array.rows, tile, math.prod(shape[d:]), strides[d] if shape else 0)
             return
-        with self.counted(shape[0]) as row:
-            self.call(f"@{verb}_strided", array.rows, tile.at(row * shape[1], self.target.vector), shape[1], strides[1])
-            for lane in range(self.target.lanes):
-                array.rows.store(array.rows.load("ptr", lane).at(strides[0]), lane)
+        with self.counted(shape[d]) as k:
+            self._move_strided(verb, array, tile.at(k * math.prod(shape[d + 1 :]), self.target.vector), d + 1)
+            self._walk(array, strides[d])
+        if d:
+            self._walk(array, strides[d] * -shape[d])
+
+    def _walk(self, array: _Array, step: Value) -> None:
+        """Add bytes to the addresses of the states."""
+        for lane in range(self.target.lanes):
+            array.rows.store(array.rows.load("ptr", lane).at(step), lane)
 
 
 def init_function() -> str:
