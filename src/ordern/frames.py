@@ -79,6 +79,7 @@ class FrameMethods(Answering, Model):
         `jacobian_rate` is H v.
         """
 
+    @delegated("impacts")
     def delassus_matrix(
         self, q: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame", contact: str = "frame",
         threads: Threads = None, out: Out = None,
@@ -89,9 +90,6 @@ class FrameMethods(Answering, Model):
         three of each origin, and the shape is (..., 3 k, 3 k). Without `frames`, J are the constraints of the robot's
         loops, and the shape is (..., nc, nc). `axes` are "frame" or "world". Loops of a robot do not bind the frames.
         """
-        from .impacts import delassus_matrix
-
-        return delassus_matrix(self, q, frames, axes, contact, threads, out)  # type: ignore[arg-type]
 
     @delegated("impacts")
     def delassus_solve(
