@@ -283,6 +283,39 @@ class TestMujoco:
         with pytest.raises(ArgumentError, match="joint 'j1' is a Spherical here and a hinge in MuJoCo"):
             convert(one, model, names={"j1": "hip", "j2": "knee"})
 
+    GEOM = '<geom type="box" size=".1 .2 .3" pos=".1 .2 .3" mass="1"/>'
+
+    @pytest.mark.parametrize(
+        "bodies",
+        [
+            '<body{a}><joint axis="0 1 0"/>{g}<body{b} pos="0 0 1"><joint/><joint axis="0 1 0"/>{g}</body></body>',
+            '<body name="x"><joint name="j"/><joint axis="0 1 0"/>{g}</body><body{a}><joint type="slide"/>{g}</body>',
+            '<body{a} pos="1 2 3" euler="9 8 7"><freejoint/>{g}</body><body{b} pos="3 2 1"><freejoint/>{g}</body>',
+            '<body pos="1 2 3"><body{a} pos="1 0 0" euler="9 8 7"><joint pos=".1 .2 .3"/>{g}</body></body>',
+        ],
+    )
+    @pytest.mark.parametrize("named", [False, True])
+    def test_joints_without_names(self, bodies: str, named: bool) -> None:
+        a, b = (' name="a"', ' name="b"') if named else ("", "")
+        text = f"<mujoco><worldbody>{bodies.format(a=a, b=b, g=self.GEOM)}</worldbody></mujoco>"
+        one, model = on.load(text, snap=0.0), mujoco.MjModel.from_xml_string(text)
+        assert_back(c := convert(one, model))
+        q, v, a, _ = state(one, ())
+        data, tau = mujoco.MjData(model), np.zeros(model.nv)
+        data.qpos[:], data.qvel[:], data.qacc[:] = pq, pv, pa = c.to_peer(q, v, a)
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_fwdVelocity(model, data)
+        mujoco.mj_rne(model, data, 1, tau)
+        assert_close(c.from_peer(pq, pv, pa, tau)[3], ask(one, "inverse_dynamics", q, v, a), PEER)
+
+    def test_joints_without_names_of_another_robot(self) -> None:
+        """The same number of joints is not enough: a chain is no tree, and a hinge no slide."""
+        fork = "<body><joint/>{g}</body><body><joint/>{g}</body>"
+        text = f"<mujoco><worldbody>{fork.format(g=self.GEOM)}</worldbody></mujoco>"
+        for joints in ((on.Revolute(), on.Revolute()), (on.Revolute(), on.Prismatic())):
+            with pytest.raises(ArgumentError, match=r"MuJoCo's: the unnamed one of body 1, the unnamed one of body 2"):
+                convert(robot(*joints), mujoco.MjModel.from_xml_string(text))
+
     def test_a_robot_that_was_loaded_from_the_same_file(self) -> None:
         text = to_mjcf(robot(on.Spherical(), on.Universal(), on.Revolute(), floating=True))
         one = on.load(text, snap=0.0)
@@ -315,6 +348,9 @@ class _Joint:
     def velocity_start(self) -> int:
         return int(self.data["v"])
 
+    def model_instance(self) -> str:
+        return str(self.data.get("model", "m"))
+
     def child_body(self) -> _Joint:
         return _Joint({"name": self.data["child"]})
 
@@ -345,6 +381,7 @@ class MultibodyPlant:
     def __init__(self, data: dict[str, Any], finalized: bool = True) -> None:
         self.data = data
         self.is_finalized = lambda: finalized
+        self.GetModelInstanceName = lambda instance: instance
         self.num_positions = lambda: data["num_positions"]
         self.num_velocities = lambda: data["num_velocities"]
 
@@ -383,6 +420,18 @@ class TestDrake:
             assert_close(ask(one, "inverse_dynamics", q, v, a), tau, PEER)
             B = c.velocity_matrix(q)
             assert_close(B.T @ np.array(theirs["mass_matrix"]) @ B, ask(one, "mass_matrix", q), PEER)
+
+    def test_joints_of_several_models_away_from_the_origins_of_their_links(self) -> None:
+        data, one = DRAKE["off origin"], on.load(DRAKE["scene"], snap=0.0)
+        assert sum(isinstance(c.type, on.Composite) for c in one.joints) == 5
+        c = convert(one, MultibodyPlant(data))
+        assert_back(c)
+        assert_derivatives(c)
+        for theirs in data["states"]:
+            q, v, a, tau = c.from_peer(*(theirs[x] for x in ("q", "v", "a", "tau")))
+            for body, pose in theirs["poses"].items():
+                assert_close(one.kernel("pose", way="interpreted", frame=body)(q), np.array(pose), PEER)
+            assert_close(ask(one, "inverse_dynamics", q, v, a), tau, PEER)
 
     @pytest.mark.parametrize("case", ["placed", "moved quaternion", "moved rpy"])
     @pytest.mark.parametrize("somewhere", [False, True])

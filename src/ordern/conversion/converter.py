@@ -1,8 +1,8 @@
-"""Conversion of coordinates to and from Pinocchio, MuJoCo and Drake, with joints matched by name."""
+"""Conversion of coordinates to and from Pinocchio, MuJoCo and Drake."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from ..arguments import Array, array, broadcast_shapes
 from ..errors import ArgumentError
-from ..joints import Free
 from ..model import Connection, Model
 from ..records import dataclass
 from .maps import Map
-from .peers import LIBRARIES, Peer, PeerJoint, base_joints, listed, map_of, peer_of
+from .matching import matched
+from .peers import LIBRARIES, PeerJoint, base_joints, listed, map_of, peer_of
 from .references import offsets_of
 
 __all__ = ["Converter", "convert"]
@@ -128,8 +128,9 @@ def convert(
 
     `peer` is a `pinocchio.Model`, a `mujoco.MjModel` or a Drake `MultibodyPlant`; or the name of the library, with
     `joints` the names of our joints in the order of the library. Joints are matched by name, the remaining ones by the
-    name of the body that they carry; one free joint on each side matches under any name. `names` maps names of our
-    joints to the library's names where they differ.
+    name of the body that they move, and by their order if it has several; one free joint on each side matches under any
+    name. Joints of bodies without names are matched by their order in the tree. `names` maps names of our joints to the
+    library's names where they differ.
     """
     if isinstance(peer, str):
         if joints is None:
@@ -139,7 +140,7 @@ def convert(
         raise ArgumentError("the model of the other library has an order of its own; give no names of joints")
     else:
         known = peer_of(peer)
-    pairs = _matched(robot, known, dict(names or {}))
+    pairs = matched(robot, known, dict(names or {}))
     for k, theirs in pairs:
         _check_parts(robot.joints[k], theirs, known.library)
     offsets = offsets_of(robot, known, pairs)
@@ -164,65 +165,6 @@ def _pieces(
         own = slice(q, q + part.nq), slice(v, v + part.nv)
         yield Piece(*own, slice(other.q, other.q + m.nq), slice(other.v, other.v + m.nv), m, *follows)
         q, v = q + part.nq, v + part.nv
-
-
-def _matched(robot: Model, peer: Peer, names: dict[str, str]) -> list[tuple[int, list[PeerJoint]]]:
-    """Return our joints, by index, each with its partners; raise unless all joints of both sides have one."""
-    ours = {k: c for k, c in enumerate(robot.joints) if c.type.nq}
-    left = dict.fromkeys(peer.joints)
-    by_name, by_child = _grouped(left, "name"), _grouped(left, "child")
-    found: list[tuple[int, list[PeerJoint]]] = []
-
-    def pair(k: int, partners: list[PeerJoint]) -> None:
-        found.append((k, partners))
-        del ours[k]
-        for partner in partners:
-            del left[partner]
-
-    for unknown in names.keys() - {c.name for c in robot.joints}:
-        robot.joint(unknown)
-    for k, c in list(ours.items()):
-        wanted = names.get(c.name, c.name)
-        partners = [x for x in by_name.get(wanted, ()) if x in left]
-        if len(partners) > 1 and len(partners) != len(base_joints(c.type, peer.library)):
-            raise ArgumentError(f"{LIBRARIES[peer.library]} has {len(partners)} joints named {wanted!r}; expected one")
-        if partners:
-            pair(k, partners)
-        elif wanted in peer.followers:
-            if c.mimic is None:
-                why = f"follows another joint in {LIBRARIES[peer.library]}, where it has no coordinate, but not here"
-                raise ArgumentError(f"joint {c.name!r} {why}")
-            del ours[k]
-    for k in list(ours):
-        partners = [x for x in by_child.get(robot.bodies[k].name, ()) if x.child and x in left]
-        if partners:
-            pair(k, partners)
-    floating = [k for k, c in ours.items() if isinstance(c.type, Free)]
-    theirs = [x for x in left if "free" in x.kind or "floating" in x.kind]
-    if len(floating) == len(theirs) == 1:
-        pair(floating[0], theirs)
-    if ours or left:
-        raise _unmatched(robot, [c.name for c in ours.values()], list(left), peer)
-    return found
-
-
-def _grouped(joints: Iterable[PeerJoint], attribute: str) -> dict[str, list[PeerJoint]]:
-    found: dict[str, list[PeerJoint]] = {}
-    for joint in joints:
-        found.setdefault(getattr(joint, attribute), []).append(joint)
-    return found
-
-
-def _unmatched(robot: Model, ours: list[str], left: list[PeerJoint], peer: Peer) -> ArgumentError:
-    library = LIBRARIES[peer.library]
-    lone = [f"ours: {', '.join(map(repr, ours))}"] if ours else []
-    lone += [f"{library}'s: {', '.join(map(str, left))}"] if left else []
-    return ArgumentError(
-        f"the joints of {robot.name!r} and of the {library} model do not match. Without a partner: {'; '.join(lone)}. "
-        f"All of ours: {', '.join(c.name for c in robot.joints if c.type.nq) or 'none'}. "
-        f"All of {library}'s: {', '.join(x.name for x in peer.joints) or 'none'}. "
-        "Joints with different names are matched by names={ours: theirs}"
-    )
 
 
 def _zeros(given: dict[str, Array], nq: int, nv: int) -> dict[str, Array]:

@@ -73,22 +73,30 @@ _QUATERNION = Map(4, 3)
 
 @dataclass(frozen=True)
 class Rpy(Map):
-    """A rotation as roll, pitch and yaw; the angular velocity is in the parent's axes."""
+    """A rotation as roll, pitch and yaw, from a frame on the parent to one on the child; velocities in the former."""
 
     nq: int = 3
     nv: int = 3
+    ground: Placement = _HERE
+    """The joint's frame, in which our rotation is measured, in their frame on the parent."""
+    tip: Placement = _HERE
+    """Their frame on the child in our child's frame."""
 
     def to_peer(self, q: Array) -> Array:
         """Convert to roll, pitch and yaw."""
-        return rpy_from_matrix(matrix_from_quaternion(q))
+        return rpy_from_matrix(self.ground.R @ matrix_from_quaternion(q) @ self.tip.R)
 
     def from_peer(self, q: Array) -> Array:
         """Convert from roll, pitch and yaw."""
-        return quaternion_from_rpy(q)
+        turn = quaternion_from_rpy(q)
+        if self.ground == self.tip == _HERE:
+            return turn
+        before, after = (quaternion_from_matrix(R.T) for R in (self.ground.R, self.tip.R))
+        return quaternion_product(quaternion_product(before, turn), after)
 
     def matrix(self, q: Array) -> Array:
-        """Return the rotation from the child's axes to the parent's."""
-        return matrix_from_quaternion(q)
+        """Return the rotation from the child's axes to those of their frame on the parent."""
+        return np.asarray(self.ground.R @ matrix_from_quaternion(q))
 
 
 @dataclass(frozen=True)

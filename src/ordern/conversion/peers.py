@@ -32,7 +32,18 @@ from ..records import dataclass
 from ..rotations import matrix_from_quaternion
 from .maps import CosSin, Floating, Map, PlanarBody, PlanarWorld, Rpy
 
-__all__ = ["LIBRARIES", "Peer", "PeerBody", "PeerJoint", "base_joints", "listed", "map_of", "mujoco_parts", "peer_of"]
+__all__ = [
+    "LIBRARIES",
+    "Peer",
+    "PeerBody",
+    "PeerJoint",
+    "base_joints",
+    "listed",
+    "map_of",
+    "mujoco_parts",
+    "peer_of",
+    "same_kind",
+]
 
 LIBRARIES = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake"}
 
@@ -109,12 +120,16 @@ class PeerJoint:
     body: int = -1
     """The index of the body that it carries, in `Peer.bodies`."""
     parent: str | None = None
-    """For a free joint: its parent body, empty for the world; None if not known."""
+    """For a free joint or a ball: its parent body, empty for the world; None if not known."""
     frame: Placement | None = None
-    """For a free joint: the frame from which its positions are measured, in the parent; None if it is ours."""
+    """For these joints: the frame from which their positions are measured, in the parent; None if it is ours."""
+    child_frame: Placement = _HERE
+    """For a ball: the frame that it turns, in the child."""
+    scope: str = ""
+    """The words before its full name and that of its body: the model that it belongs to, such as `arm::`."""
 
     def __str__(self) -> str:
-        return repr(self.name) if self.name else f"the unnamed one of body {self.child!r}"
+        return repr(self.name) if self.name else f"the unnamed one of body {self.child or self.body!r}"
 
 
 @dataclass(frozen=True)
@@ -194,20 +209,28 @@ def _drake(plant: Any) -> Peer:
         joint = plant.get_joint(index)
         if joint.num_positions():
             starts = joint.position_start(), joint.velocity_start()
-            free = _drake_frame(joint) if "floating" in joint.type_name() else {}
-            joints.append(PeerJoint(joint.name(), joint.type_name(), *starts, joint.child_body().name(), **free))
+            more = _drake_frames(joint)
+            more["scope"] = f"{plant.GetModelInstanceName(joint.model_instance())}::"
+            joints.append(PeerJoint(joint.name(), joint.type_name(), *starts, joint.child_body().name(), **more))
     return Peer("drake", plant.num_positions(), plant.num_velocities(), tuple(joints))
 
 
-def _drake_frame(joint: Any) -> dict[str, Any]:
-    """Return parent and frame of a free joint. Drake adds one from the world for each body without a joint."""
-    if not np.array_equal(_drake_pose(joint.frame_on_child()), np.eye(4)):
+def _drake_frames(joint: Any) -> dict[str, Any]:
+    """Return parent and frames of a free joint or a ball. Drake adds a free one for each body without a joint."""
+    if not ("floating" in joint.type_name() or joint.type_name() == "ball_rpy"):
+        return {}
+    X = _drake_pose(joint.frame_on_child())
+    if "floating" in joint.type_name() and not np.array_equal(X, np.eye(4)):
         raise ArgumentError(
             f"joint {joint.name()!r} of the Drake plant moves a frame other than that of the body "
             f"{joint.child_body().name()!r}; its velocities are of another point, and cannot be converted"
         )
     T, parent = _drake_pose(joint.frame_on_parent()), str(joint.parent_body().name())
-    return {"parent": "" if parent == "world" else parent, "frame": Placement.of(T[:3, :3], T[:3, 3])}
+    return {
+        "parent": "" if parent == "world" else parent,
+        "frame": Placement.of(T[:3, :3], T[:3, 3]),
+        "child_frame": Placement.of(X[:3, :3], X[:3, 3]),
+    }
 
 
 def _drake_pose(frame: Any) -> NDArray[np.float64]:
@@ -286,7 +309,15 @@ def map_of(robot: Model, c: Connection, joint: Joint, theirs: PeerJoint, library
         return Map(offset=offset)
     if isinstance(found, Floating):
         return replace(found, ground=_ground(robot, c, theirs, library))
+    if isinstance(found, Rpy):
+        tip = next((f.placement for f in robot.frames if f.name == theirs.child), _HERE) @ theirs.child_frame
+        return replace(found, ground=_ground(robot, c, theirs, library), tip=tip)
     return found
+
+
+def same_kind(joint: Joint, theirs: PeerJoint, library: str) -> bool:
+    """Return whether a joint of ours, or a part of it, and one of theirs are of one kind."""
+    return (_ours(joint), theirs.kind) in _MAPS[library]
 
 
 def _ground(robot: Model, c: Connection, theirs: PeerJoint, library: str) -> Placement:
@@ -307,7 +338,22 @@ def _ground(robot: Model, c: Connection, theirs: PeerJoint, library: str) -> Pla
 
 
 def _ours(joint: Joint) -> type[Joint]:
+    """Return the class of a joint, of an equal one for joints that differ from it in limits or in their place only."""
+    joint = _unplaced(joint)
     return Revolute if type(joint) is Continuous else type(joint)
+
+
+def _unplaced(joint: Joint) -> Joint:
+    """Return the joint that has the coordinates of a `Composite` whose parts share a place off the child's origin."""
+    if type(joint) is not Composite:
+        return joint
+    first: Joint
+    (first, at), *others = joint.parts
+    if not others and (first.nq == 1 or at.rotation == _HERE.rotation):
+        return first
+    if len(others) == 1 and others[0][1] == at and {type(first), type(others[0][0])} == {Revolute}:
+        return Universal()
+    return joint
 
 
 def _no_equal(name: str, joint: Joint, library: str) -> ArgumentError:
