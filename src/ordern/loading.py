@@ -25,8 +25,11 @@ def load(
     loops: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
     cut: str | Sequence[str] = (),
     root: str | os.PathLike[str] | None = None,
+    xacro_args: Mapping[str, str | float | bool] | None = None,
 ) -> Robot:
-    """Return the robot that `source` describes: a file (URDF, MJCF, SDF), XML text, or the name of a bundled robot.
+    """Return the robot that `source` describes: a file (URDF, MJCF, SDF, xacro), XML text, or a name.
+
+    A name is that of a bundled robot, or `description:` and the name of a robot of the package robot_descriptions.
 
     Bodies behind fixed joints are merged into their parents (their frames are kept) unless `merge` is False. With
     `floating` the root gets a free joint, or the given joint. Entries of placements within `snap` of 0 or +-1 become
@@ -36,7 +39,8 @@ def load(
     `loops` are joints that close loops, which URDF cannot express: the name of a JSON file, or its contents, a list
     with a dictionary for each (see docs/formats/loops.md). `cut` names the joints (or one joint) of an SDF file that
     close its loops; by default they are chosen. Documents may include files in the folder `root` and below; by default
-    this is the project that the document belongs to (see docs/formats/mjcf.md).
+    this is the project that the document belongs to (see docs/formats/mjcf.md). `xacro_args` are the arguments of a
+    xacro template, by name.
     """
     from . import io, robots
 
@@ -44,8 +48,14 @@ def load(
     bundled = robots.known(source)
     if bundled and cut:
         raise ArgumentError(f"cut: the bundled robot {str(source)!r} has its tree already")
+    if bundled and xacro_args is not None:
+        raise ArgumentError(f"xacro_args: the bundled robot {str(source)!r} has no arguments")
     known = () if bundled else (*robots.names(), *robots.families())
-    builder = robots.builder(str(source)) if bundled else io.load_builder(source, known, cut=cut, root=root)
+    builder = (
+        robots.builder(str(source))
+        if bundled
+        else io.load_builder(source, known, cut=cut, root=root, xacro_args=xacro_args)
+    )
     if loops is not None:
         from .io.loops import add_loops
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 
 from ..errors import ModelError, close_names
@@ -12,7 +12,7 @@ from .includes import Folder
 from .source import MissingFileError, UnreadableError, open_source
 from .urdf import read_urdf
 from .warnings import ModelWarning, warn_of
-from .xml import parse_xml
+from .xml import Element, parse_xml
 
 __all__ = ["MissingFileError", "ModelWarning", "UnreadableError", "load_builder", "read_urdf", "warn_of"]
 
@@ -26,40 +26,81 @@ _FORMATS = {
 _INCLUDING = ("mujoco", "sdf")
 """The formats whose documents include others."""
 
-_SUFFIXES = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf", ".xml": ""}
+_SUFFIXES = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf", ".xml": "", ".xacro": ""}
 """The root element that a suffix promises, if any."""
+
+_OTHERS = "xacro templates (.xacro)"
+"""The formats that are not XML documents of one of the formats above."""
 
 
 def load_builder(
-    source: str | os.PathLike[str], names: Iterable[str] = (), *, cut: Sequence[str] = (), root: Folder = None
+    source: str | os.PathLike[str],
+    names: Iterable[str] = (),
+    *,
+    cut: Sequence[str] = (),
+    root: Folder = None,
+    xacro_args: Mapping[str, object] | None = None,
 ) -> ModelBuilder:
     """Read a robot, ready to build, from a file or from XML text, a string that starts with `<`.
 
     `names` are the names of bundled robots, for hints in errors. `cut` names joints that close loops, in formats whose
     joints may connect links in any way. `root` is the folder from which files are included; see `includes`.
+    `xacro_args` are the arguments of a xacro template.
     """
+    packages: dict[str, str] = {}
+    if isinstance(source, str) and source.startswith("description:"):
+        from .descriptions import find_description
+
+        found = find_description(source)
+        source, packages = found.path, found.packages
+        if source.endswith(".xacro"):
+            xacro_args = {**found.arguments, **(xacro_args or {})}
     try:
         opened = open_source(source, _SUFFIXES)
     except MissingFileError as e:
-        if names and not os.path.splitext(source)[1]:
-            close = close_names(str(source), tuple(names))
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            end = "" if str(e).endswith("?") else "."
-            bundled = f"Nor is there a bundled robot of this name: {hint}known are {', '.join(names)}"
-            raise MissingFileError(f"{e}{end} {bundled}", e.filename) from None
-        raise
-    supported = ", ".join(name for name, _, _ in _FORMATS.values())
+        raise _unknown(e, source, tuple(names)) from None
+    if opened.suffix == ".xacro":
+        from .xacro import expand_xacro
+
+        return _of_template(expand_xacro(source, xacro_args, root, packages), opened.name, cut, root)
+    if xacro_args is not None:
+        raise ModelError("xacro_args: only xacro templates (.xacro) have arguments", opened.name)
     if isinstance(opened.data, bytes) and opened.suffix not in _SUFFIXES:
         given = f"files that end in {opened.suffix!r}" if opened.suffix else "files without a suffix"
-        hint = " (make one with `xacro template.xacro > robot.urdf`)" if opened.suffix == ".xacro" else ""
-        raise ModelError(f"{given} are not read; supported: {supported}{hint}", opened.name)
-    top = parse_xml(opened.data, opened.name)
-    tag = _SUFFIXES.get(opened.suffix) or top.tag
+        raise ModelError(f"{given} are not read; supported: {_supported()}", opened.name)
+    return _build(parse_xml(opened.data, opened.name), _SUFFIXES.get(opened.suffix, ""), cut, root)
+
+
+def _build(top: Element, tag: str, cut: Sequence[str], root: Folder) -> ModelBuilder:
+    """Build a robot from the root element of a document; `tag` is the one that its suffix promises, if any."""
+    tag = tag or top.tag
     if tag not in _FORMATS:
-        raise top.error(f"the root element is <{top.tag}>, of no format that is read; supported: {supported}")
+        raise top.error(f"the root element is <{top.tag}>, of no format that is read; supported: {_supported()}")
     _, module, function = _FORMATS[tag]
     build: Callable[..., ModelBuilder] = getattr(import_module(f".{module}", __package__), function)
     if cut and tag != "sdf":
         raise ModelError("cut: only in SDF do joints connect links in any way; in other formats they are a tree")
     options = ({"folder": root} if tag in _INCLUDING else {}) | ({"cut": cut} if cut else {})
     return build(top, **options)
+
+
+def _of_template(text: str, name: str, cut: Sequence[str], root: Folder) -> ModelBuilder:
+    """Build a robot from an expanded template; messages say that their lines are those of the expanded document."""
+    builder = _build(parse_xml(text, f"{name} (expanded)"), "", cut, root)
+    builder.source = name
+    return builder
+
+
+def _supported() -> str:
+    return ", ".join([*(name for name, _, _ in _FORMATS.values()), _OTHERS])
+
+
+def _unknown(error: MissingFileError, source: str | os.PathLike[str], names: tuple[str, ...]) -> MissingFileError:
+    """Return the error for a file that does not exist; the name of a bundled robot may have been meant."""
+    if not names or os.path.splitext(source)[1]:
+        return error
+    close = close_names(str(source), names)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    end = "" if str(error).endswith("?") else "."
+    bundled = f"Nor is there a bundled robot of this name: {hint}known are {', '.join(names)}"
+    return MissingFileError(f"{error}{end} {bundled}", error.filename)
