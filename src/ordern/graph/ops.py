@@ -1,7 +1,7 @@
 """The table of operations: one row has all properties of an operation.
 
 An operation is evaluated on any scalar, simplified while a graph is traced, lowered to machine code by a
-`TextEmitter` (`compile/emit/nodes.py`), and differentiated. Adding one is adding one row to `OPS`.
+`TextEmitter` (`compile/emit/nodes.py`), written as C, and differentiated. Adding one is adding one row to `OPS`.
 
 Operands inside a simplification rule are graph nodes or plain floats; a rule returns a simpler expression, or None
 if the operation must become a node. The rules keep constants as Python floats, so that arithmetic
@@ -42,6 +42,8 @@ class Op:
     ufunc: str = ""
     """The name of NumPy's function for it; empty if NumPy has no such function."""
     commutative: bool = False
+    c: str = ""
+    """Its C expression: `{0}`, `{1}` ... are the operands, `{f}` ends names of functions: "f" in single precision."""
 
 
 def _is(x: Scalar, name: str) -> bool:
@@ -135,6 +137,10 @@ def _never(*_: Scalar) -> None:
     return None
 
 
+def _mul_partials(a: Scalar, b: Scalar) -> tuple[Scalar, ...]:
+    return b, a
+
+
 def _div_partials(a: Scalar, b: Scalar) -> tuple[Scalar, ...]:
     return 1.0 / b, -(a / (b * b))
 
@@ -156,22 +162,34 @@ def _binary(instruction: str) -> Callable[..., str]:
     return lambda emitter, a, b: emitter.binary(instruction, a, b)
 
 
+def _negate(emitter: Any, a: str) -> str:
+    return str(emitter.negate(a))
+
+
+def _square_root(emitter: Any, a: str) -> str:
+    return str(emitter.intrinsic("sqrt", a))
+
+
+def _select(emitter: Any, *operands: str) -> str:
+    return str(emitter.select_less(*operands))
+
+
 _ROWS = (
-    Op("add", 2, operator.add, _add, _binary("fadd"), lambda a, b: (1.0, 1.0), "additions", "add", commutative=True),
-    Op("sub", 2, operator.sub, _sub, _binary("fsub"), lambda a, b: (1.0, -1.0), "additions", "subtract"),
-    Op("mul", 2, operator.mul, _mul, _binary("fmul"), lambda a, b: (b, a), "multiplications", "multiply", True),
-    Op("div", 2, operator.truediv, _div, _binary("fdiv"), _div_partials, "divisions", "divide"),
-    Op("neg", 1, operator.neg, _neg, lambda e, a: e.negate(a), lambda a: (-1.0,), "negations", "negative"),
-    Op("sqrt", 1, scalars.sqrt, _never, lambda e, a: e.intrinsic("sqrt", a), _sqrt_partials, ufunc="sqrt"),
-    Op("sin", 1, scalars.sin, _sin, elementary.sin, lambda a: (scalars.cos(a),), ufunc="sin"),
-    Op("cos", 1, scalars.cos, _cos, elementary.cos, lambda a: (-scalars.sin(a),), ufunc="cos"),
-    Op("atan2", 2, scalars.atan2, _never, elementary.atan2, _atan2_partials, ufunc="arctan2"),
-    Op("where_less", 4, scalars.where_less, _where_less, lambda e, *x: e.select_less(*x), _where_less_partials),
+    Op("add", 2, operator.add, _add, _binary("fadd"), lambda a, b: (1.0, 1.0), "additions", "add", True, "{0} + {1}"),
+    Op("sub", 2, operator.sub, _sub, _binary("fsub"), lambda a, b: (1.0, -1.0), "additions", "subtract", c="{0} - {1}"),
+    Op("mul", 2, operator.mul, _mul, _binary("fmul"), _mul_partials, "multiplications", "multiply", True, "{0} * {1}"),
+    Op("div", 2, operator.truediv, _div, _binary("fdiv"), _div_partials, "divisions", "divide", c="{0} / {1}"),
+    Op("neg", 1, operator.neg, _neg, _negate, lambda a: (-1.0,), "negations", "negative", c="-{0}"),
+    Op("sqrt", 1, scalars.sqrt, _never, _square_root, _sqrt_partials, ufunc="sqrt", c="sqrt{f}({0})"),
+    Op("sin", 1, scalars.sin, _sin, elementary.sin, lambda a: (scalars.cos(a),), ufunc="sin", c="sin{f}({0})"),
+    Op("cos", 1, scalars.cos, _cos, elementary.cos, lambda a: (-scalars.sin(a),), ufunc="cos", c="cos{f}({0})"),
+    Op("atan2", 2, scalars.atan2, _never, elementary.atan2, _atan2_partials, ufunc="arctan2", c="atan2{f}({0}, {1})"),
+    Op("where_less", 4, scalars.where_less, _where_less, _select, _where_less_partials, c="{0} < {1} ? {2} : {3}"),
 )
 OPS = {op.name: op for op in _ROWS}
+"""All operations by name. The columns are the fields of `Op`."""
 OUR_OPS = dict(OPS)
 """The rows of the library, as they are declared here: others enter the keys of the cache."""
-"""All operations by name. The columns are the fields of `Op`."""
 
 
 def apply(name: str, *operands: Scalar) -> Scalar:

@@ -85,6 +85,25 @@ class Kernel:
         """
         return self._runner.counts()
 
+    def c(self, dtype: str = "float64", name: str | None = None) -> str:
+        """Return the kernel as C code: the text of one C99 file with one function, which needs only `<math.h>`.
+
+        The comment at its top documents the arguments, their sizes and the cost. The text is made from the same graph
+        as the machine code, and is the same for the same robot. Numbers are of type double, or with `dtype="float32"`
+        of type float. The function has this `name`, or one made from those of the robot and the question. A kernel with
+        `way="rolled"` gives loops over tables, and needs a workspace as its last argument.
+
+        >>> import ordern as on
+        >>> text = on.load("double-pendulum").kernel("mass_matrix").c(name="inertia")
+        >>> "void inertia(const double *q, double *out);" in text
+        True
+        """
+        if self.algorithm.pieces or self.request.way == "interpreted":
+            _ = self._runner.code  # raises, and says why there is none
+        from ..compile.c.source import c_source
+
+        return c_source(self.request, dtype, name)
+
     def fast(
         self,
         fallback: Callable[..., Any] | None = None,

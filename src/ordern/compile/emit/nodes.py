@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ...graph import OPS, Node
-from .builder import Builder, Value, literal
+from .builder import Builder, Number, Value, literal
 from .target import Target
 
 __all__ = ["Constants", "TextEmitter", "declarations"]
@@ -46,8 +47,8 @@ class TextEmitter(Builder):
         self.dtype = target.dtype
         self.has_fma = target.host.has_fma
         self.memo: dict[tuple[str, str], tuple[str, str]] = {}
-        self._element = target.element
-        self._vector = target.vector
+        self.element = target.element
+        self.vector = target.vector
         self._integers = target.integers
         self._suffix = f"v{target.lanes}f{8 * target.itemsize}"
 
@@ -57,13 +58,13 @@ class TextEmitter(Builder):
 
     def load(self, pointer: str | Value, index: int = 0) -> str:
         """Load the vector at an index of an array of vectors."""
-        at = self.value(f"getelementptr {self._vector}, ptr {pointer}, i64 {index}") if index else pointer
-        return self.value(f"load {self._vector}, ptr {at}, align {self.align}")
+        at = self.value(f"getelementptr {self.vector}, ptr {pointer}, i64 {index}") if index else pointer
+        return self.value(f"load {self.vector}, ptr {at}, align {self.align}")
 
     def store(self, name: str, pointer: str | Value, index: int = 0) -> None:
         """Store a vector at an index of an array of vectors."""
-        at = self.value(f"getelementptr {self._vector}, ptr {pointer}, i64 {index}") if index else pointer
-        self.line(f"store {self._vector} {name}, ptr {at}, align {self.align}")
+        at = self.value(f"getelementptr {self.vector}, ptr {pointer}, i64 {index}") if index else pointer
+        self.line(f"store {self.vector} {name}, ptr {at}, align {self.align}")
 
     @property
     def align(self) -> int:
@@ -73,9 +74,9 @@ class TextEmitter(Builder):
     def constant(self, value: float) -> str:
         """Return a floating-point constant in every lane: from the table if there is one."""
         if self.constants is not None and value != 0.0:
-            at = f"getelementptr {self._element}, ptr %constants, i64 {self.constants.index(value)}"
-            return self.splat(self.value(f"load {self._element}, ptr {self.value(at)}"))
-        one = f"{self._element} {literal(value, self._element)}"
+            at = f"getelementptr {self.element}, ptr %constants, i64 {self.constants.index(value)}"
+            return self.splat(self.value(f"load {self.element}, ptr {self.value(at)}"))
+        one = f"{self.element} {literal(value, self.element)}"
         return f"<{', '.join([one] * self.target.lanes)}>"
 
     def integer(self, value: int) -> str:
@@ -84,7 +85,7 @@ class TextEmitter(Builder):
 
     def binary(self, instruction: str, a: str, b: str) -> str:
         """Emit a floating-point instruction."""
-        return self.value(f"{instruction} {_FLAGS} {self._vector} {a}, {b}")
+        return self.value(f"{instruction} {_FLAGS} {self.vector} {a}, {b}")
 
     def integer_binary(self, instruction: str, a: str, b: str) -> str:
         """Emit an integer instruction."""
@@ -92,28 +93,43 @@ class TextEmitter(Builder):
 
     def negate(self, a: str) -> str:
         """Return the negative of a value."""
-        return self.value(f"fneg {_FLAGS} {self._vector} {a}")
+        return self.value(f"fneg {_FLAGS} {self.vector} {a}")
 
     def intrinsic(self, name: str, *operands: str) -> str:
         """Call an intrinsic function of LLVM that is one instruction on this machine."""
-        arguments = ", ".join(f"{self._vector} {x}" for x in operands)
-        return self.value(f"call {self._vector} @llvm.{name}.{self._suffix}({arguments})")
+        arguments = ", ".join(f"{self.vector} {x}" for x in operands)
+        return self.value(f"call {self.vector} @llvm.{name}.{self._suffix}({arguments})")
 
     def select(self, test: str, x: str, y: str) -> str:
         """Return x in the lanes where a test holds, y in the others."""
         lanes = self.target.lanes
-        return self.value(f"select <{lanes} x i1> {test}, {self._vector} {x}, {self._vector} {y}")
+        return self.value(f"select <{lanes} x i1> {test}, {self.vector} {x}, {self.vector} {y}")
+
+    def one_if(self, test: Value) -> str:
+        """Return 1 in every lane if a test holds, and 0 if not."""
+        return self.splat(test.to("uitofp", self.element))
+
+    @contextmanager
+    def each(self, n: Number, inward: bool = False) -> Iterator[Value]:
+        """Run what is inside for 0, 1 ... below n, at least once; inward the last number comes first."""
+        with self.counted(n) as k:
+            yield (n if isinstance(n, Value) else self.const(n)) - 1 - k if inward else k
+
+    def clear(self, base: Value, start: int, size: int) -> None:
+        """Write zeros to vectors of an array."""
+        with self.counted(size) as k:
+            self.store(self.constant(0.0), base.at(k + start, self.vector))
 
     def shuffle(self, a: str, b: str, picks: Iterable[int]) -> str:
         """Pick numbers from two vectors; the indices of the second follow those of the first."""
         indices = ", ".join(f"i32 {k}" for k in picks)
         return self.value(
-            f"shufflevector {self._vector} {a}, {self._vector} {b}, <{self.target.lanes} x i32> <{indices}>"
+            f"shufflevector {self.vector} {a}, {self.vector} {b}, <{self.target.lanes} x i32> <{indices}>"
         )
 
     def select_less(self, a: str, b: str, x: str, y: str) -> str:
         """Return x in the lanes where a < b, y in the others."""
-        test = self.value(f"fcmp olt {self._vector} {a}, {b}")
+        test = self.value(f"fcmp olt {self.vector} {a}, {b}")
         return self.select(test, x, y)
 
     def select_odd(self, n: str, x: str, y: str) -> str:
@@ -124,15 +140,15 @@ class TextEmitter(Builder):
 
     def bits(self, a: str) -> str:
         """Return the bits of a float as an integer."""
-        return self.value(f"bitcast {self._vector} {a} to {self._integers}")
+        return self.value(f"bitcast {self.vector} {a} to {self._integers}")
 
     def float_of_bits(self, n: str) -> str:
         """Return the float that has the bits of an integer."""
-        return self.value(f"bitcast {self._integers} {n} to {self._vector}")
+        return self.value(f"bitcast {self._integers} {n} to {self.vector}")
 
     def splat(self, scalar: str | Value) -> str:
         """Return a vector with a number in every lane."""
-        return self.everywhere(scalar, self._element)
+        return self.everywhere(scalar, self.element)
 
     def everywhere(self, scalar: str | Value, kind: str) -> str:
         """Return a vector of `kind` with a scalar in every lane."""

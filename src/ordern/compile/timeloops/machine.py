@@ -444,10 +444,10 @@ class Numbers(TextEmitter):
 
     def summed(self, x: str) -> Carried:
         """Add a term to a sum that begins with zero."""
-        total = self.carried(self.const(self.constant(0.0), self._vector))
-        total.next = self.const(self.binary("fadd", total.value.name, x), self._vector)
+        total = self.carried(self.const(self.constant(0.0), self.vector))
+        total.next = self.const(self.binary("fadd", total.value.name, x), self.vector)
         return total
 
     def place(self, tile: Tile, index: Value | int = 0) -> Value:
         """Return the address of a number of a value."""
-        return self.arguments[0].at(tile.at, self._vector).at(index, self._vector)
+        return self.arguments[0].at(tile.at, self.vector).at(index, self.vector)

@@ -1,0 +1,1 @@
+"""The C back end: a kernel as one C99 file."""
