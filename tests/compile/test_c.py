@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -153,3 +154,23 @@ def test_what_has_no_c_code_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(OPS, "cos", replace(OPS["cos"], c=""))
     with pytest.raises(on.CompileError, match="the operation 'cos' has no C code"):
         ARM.kernel("mass_matrix").c()
+
+
+def test_loops_are_not_left_out_in_silence() -> None:
+    with pytest.raises(on.ArgumentError, match="closed_dynamics"):
+        LOOP.kernel("forward_dynamics").c()
+    assert "these are numbers of the tree alone" in LOOP.kernel("mass_matrix").c()
+
+
+@pytest.mark.slow
+def test_the_programs_of_the_documentation_compile(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "c_code.md"
+    control, step = re.findall(r"^```c\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    torques = ARM.kernel("inverse_dynamics").c("float32", "arm_torques")
+    assert torques[: torques.index("*/")].rstrip() in page.read_text(encoding="utf-8")
+    (tmp_path / "chain.c").write_text(on.chain(200).kernel("forward_dynamics").c(name="chain"), encoding="utf-8")
+    for k, text in enumerate([f"{torques}\n{control}", step]):
+        (tmp_path / f"{k}.c").write_text(text, encoding="utf-8")
+        if COMPILER is not None:
+            command = [COMPILER, "-std=c99", "-Wall", "-Werror", "-Wdouble-promotion", "-c", f"{k}.c", "-o", f"{k}.o"]
+            subprocess.run(command, cwd=tmp_path, check=True)

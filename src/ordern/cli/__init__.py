@@ -32,6 +32,7 @@ COMMANDS = {
     "plot": "draw a motion from a file",
     "methods": "list the questions about a robot, and their methods",
     "count": "count the operations of a method for a robot",
+    "c": "write a function of a robot as C code",
     "papers": "make the papers' tables and figures again",
     "bench": "measure speed on this machine, beside other libraries",
     "cache": "show or clear the compiled code that is kept on disk",

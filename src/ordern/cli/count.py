@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .outputs import show
+from .questions import question_arguments, settings
 from .source import loaded, robot_argument
 from .terminal import table
 
@@ -26,23 +27,16 @@ __all__ = ["arguments", "run"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     robot_argument(parser)
-    parser.add_argument("question", help="the question, such as forward_dynamics; see `ordern methods`")
-    parser.add_argument("--method", help="the method; the usual one unless given")
+    question_arguments(parser)
     parser.add_argument("--general", action="store_true", help="with general link parameters, as papers count")
-    parser.add_argument("--frame", help="the frame, for questions about one")
 
 
 def run(args: argparse.Namespace) -> int:
     """Count and print."""
-    from ..algorithms import find
     from ..counting import PieceCounts, count
 
     robot = loaded(args)
-    frame = args.frame or robot.bodies[-1].name
-    options = {"frame": frame, "frames": [frame], "axes": "frame", "kind": "classical"}
-    question = find(args.question, args.method)[0]
-    chosen: dict[str, Any] = {name: options[name] for name in question.options}
-    counts = count(robot, args.question, args.method, general=args.general, **chosen)
+    counts = count(robot, args.question, args.method, general=args.general, **settings(args, robot))
     if isinstance(counts, PieceCounts):
         show(args, counts.to_dict(), _pieces(counts))
     else:

@@ -16,7 +16,7 @@ from ..io.writing import UnwritableError
 from .terminal import to_json
 from .values import UsageError
 
-__all__ = ["MOTIONS", "PAGES", "PICTURES", "check_output", "dump", "note", "noted", "show"]
+__all__ = ["MOTIONS", "PAGES", "PICTURES", "check_folder", "check_output", "dump", "note", "noted", "show"]
 
 MOTIONS = (".npz", ".csv", ".parquet")
 PICTURES = (".png", ".svg", ".pdf")
@@ -36,15 +36,21 @@ def check_output(path: str | None, suffixes: Iterable[str]) -> None:
     target, known = Path(path), tuple(suffixes)
     if target.suffix.lower() not in known:
         raise UsageError(f"the name must end in one of {', '.join(known)}, which selects the format", path)
+    check_folder(path)
+    what, package, extra = _NEEDS.get(target.suffix.lower(), ("", "", ""))
+    if package and find_spec(package) is None:
+        raise UnwritableError(f"{what} needs {package}: pip install 'ordern[{extra}]'", path)
+
+
+def check_folder(path: str) -> None:
+    """Raise now if a file cannot be written later, whatever its suffix."""
+    target = Path(path)
     folder = Path(os.path.realpath(target)).parent
     if not folder.is_dir():
         raise UnwritableError(f"the file cannot be written: there is no folder {str(folder)!r}", path)
     if target.is_dir() or not os.access(folder, os.W_OK):
         why = "it is a folder" if target.is_dir() else f"no right to write to {str(folder)!r}"
         raise UnwritableError(f"the file cannot be written: {why}", path)
-    what, package, extra = _NEEDS.get(target.suffix.lower(), ("", "", ""))
-    if package and find_spec(package) is None:
-        raise UnwritableError(f"{what} needs {package}: pip install 'ordern[{extra}]'", path)
 
 
 def show(args: argparse.Namespace, data: Any, lines: Iterable[str], notes: Iterable[str] = ()) -> None:

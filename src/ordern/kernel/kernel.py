@@ -100,8 +100,10 @@ class Kernel:
         """
         if self.algorithm.pieces or self.request.way == "interpreted":
             _ = self._runner.code  # raises, and says why there is none
+        from ..algorithms.method_limits import require_tree
         from ..compile.c.source import c_source
 
+        require_tree(self.model, self.question.name)
         return c_source(self.request, dtype, name)
 
     def fast(

@@ -49,6 +49,11 @@ def comment(
     lines += [
         "Units are SI, angles are in radians. Matrices are stored row by row. The result must not overlap an argument.",
         "Numbers of the robot are constants of the code.",
+        *(
+            ["Loops and couplings are left out: these are numbers of the tree alone."]
+            if model.nc and not asked.loops
+            else []
+        ),
         "",
         f"Operations of a call: {_cost(written)}.",
         "Straight-line code." if written.workspace is None else "Loops over tables.",
@@ -75,19 +80,25 @@ class _Row:
 def _order(model: Model, ports: list[Port], output: str) -> list[str]:
     """Return lines that say where each joint and body is in the arrays."""
     axes = {axis for kind in (*(p.kind for p in ports), output) for axis in port_kind(kind).axes}
-    lines = []
-    for axis, what in (("q", "positions"), ("v", "freedoms")):
-        if axis in axes and model.independent:
-            at, parts = 0, []
-            for c in model.independent:
-                n = c.type.nq if axis == "q" else c.type.nv
-                if n:
-                    parts.append(f"{at} {c.name}" if n == 1 else f"{at}-{at + n - 1} {c.name}")
-                at += n
-            lines += _wrapped(f"Order of {what}:", parts)
-    if "body" in axes:
-        lines += _wrapped("Order of bodies:", [f"{k} {b.name}" for k, b in enumerate(model.bodies)])
-    return lines
+    orders = {
+        "q": ("positions", _joints(model, [c.type.nq for c in model.independent])),
+        "v": ("freedoms", _joints(model, [c.type.nv for c in model.independent])),
+        "body": ("bodies", [f"{k} {b.name}" for k, b in enumerate(model.bodies)]),
+    }
+    shown = [orders[axis] for axis in orders if axis in axes and orders[axis][1]]
+    if len(shown) > 1 and shown[0][1] == shown[1][1]:
+        shown[:2] = [(f"{shown[0][0]} and {shown[1][0]}", shown[0][1])]
+    return [line for what, parts in shown for line in _wrapped(f"Order of {what}:", parts)]
+
+
+def _joints(model: Model, sizes: list[int]) -> list[str]:
+    """Return the joints with their places in an array, in which they have these sizes."""
+    parts, at = [], 0
+    for c, n in zip(model.independent, sizes, strict=True):
+        if n:
+            parts.append(f"{at} {c.name}" if n == 1 else f"{at}-{at + n - 1} {c.name}")
+        at += n
+    return parts
 
 
 def _wrapped(head: str, parts: list[str]) -> list[str]:

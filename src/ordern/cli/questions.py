@@ -1,0 +1,33 @@
+"""A question about a robot on the command line: its name, its method and its settings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ..algorithms.registry import CHOICES
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["question_arguments", "settings"]
+
+
+def question_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the question, its method and its settings."""
+    parser.add_argument("question", metavar="QUESTION", help="such as forward_dynamics; `ordern methods` lists all")
+    parser.add_argument("--method", help="method that answers it; the default method unless given")
+    parser.add_argument("--frame", metavar="NAME", help="frame, for questions about one; the last body unless given")
+    parser.add_argument("--axes", choices=CHOICES["axes"], default="frame", help="of the answer; frame unless given")
+    parser.add_argument(
+        "--kind", choices=CHOICES["kind"], default="classical", help="of an acceleration; classical unless given"
+    )
+
+
+def settings(args: argparse.Namespace, robot: Robot) -> dict[str, Any]:
+    """Return the settings that the question takes."""
+    from ..algorithms import find
+
+    frame = args.frame or robot.bodies[-1].name
+    given = {"frame": frame, "frames": [frame], "axes": args.axes, "kind": args.kind}
+    return {name: given[name] for name in find(args.question, args.method)[0].options if name in given}
