@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,18 @@ from ..algorithms import find
 from ..algorithms.method_limits import require_tree
 from ..errors import ArgumentError, OrdernError
 from ..graph import OPS, Graph, Node, Scalar, live
-from ..joints import Joint
+from ..joints import Joint, Revolute
 from ..kernel.settings import with_frames
 from ..model import BASE, ConcreteTree, Index, Model, core_shape, core_size, result_scalars
 from ..model.tables import INERTIA, PLACEMENT
+from ..spatial import Motion
+from .forms import Writer
+from .polynomials import Ring, TooLongError
 
 __all__ = ["symbolic"]
+
+_ZERO = 1e-15
+"""Lengths, masses and inertias below this are roundings of zero."""
 
 
 def symbolic(
@@ -27,18 +33,25 @@ def symbolic(
     *,
     present: tuple[str, ...] = (),
     parameters: bool = False,
+    gravity: bool = False,
     simplify: bool = True,
     **options: Any,
 ) -> Any:
     """Return the answer to a question as a SymPy expression, column or matrix, or as an array of more dimensions.
 
-    Arguments are symbols q1, q2, ..., v1, ..., a1, ..., tau1, .... With `parameters`, masses (m1), mass centres (c1x),
-    inertias about them (I1xx) and positions of joints in their parents (l1x) are symbols too, unless they are zero,
-    numbered by body; rotations stay numbers, and inertias that are exactly alike along axes stay alike.
+    Arguments are real symbols q1, q2, ..., v1, ..., a1, ..., tau1, .... With `parameters`, masses (m1), mass centres
+    (c1x), inertias about them (I1xx) and positions of joints in their parents (l1x) are symbols too, unless they are
+    zero, numbered by body; rotations stay numbers, and inertias that are exactly alike along axes stay alike. With
+    `gravity`, its strength is the symbol g. Masses, moments of inertia, lengths along positive axes and g are positive
+    symbols; all others are real.
+
+    With `simplify`, the answer is multiplied out, and collected by accelerations, velocities and forces, then by sines
+    and cosines, then by parameters. This takes seconds for an arm of six joints. An answer that would take longer
+    is returned as the algorithm computes it, as all are without `simplify`.
 
     >>> import ordern as on
-    >>> on.symbolic(on.load("double-pendulum"), "mass_matrix").shape
-    (2, 2)
+    >>> on.symbolic(on.load("double-pendulum"), "gravity_force", parameters=True, gravity=True)[1]
+    -c2z*g*m2*sin(q1 + q2)
     """
     try:
         import sympy
@@ -51,10 +64,10 @@ def symbolic(
         raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason or 'it iterates'}")
     options = with_frames(robot, question, options)
     graph = Graph("symbolic")
-    tree = _SymbolicTree(robot, graph) if parameters else ConcreteTree(robot)
+    tree = _SymbolicTree(robot, graph, parameters, gravity)
     tree.frames = len(options.get("frames", ()))
-    accepted = algorithm.accepts(declared)
-    inputs = []
+    accepted, inputs = algorithm.accepts(declared), []
+    names: dict[str, list[str]] = {}
     for port in declared.inputs:
         if port.name not in accepted:
             continue
@@ -62,13 +75,18 @@ def symbolic(
             inputs.append(tree.zeros(port.kind))
             continue
         size = core_size(robot, port.kind, tree.frames)
-        leaves = [graph.leaf(f"{port.name}{k + 1}" if size > 1 else port.name) for k in range(size)]
-        inputs.append(tree.input(port.kind, leaves))
+        own = [f"{port.name}{k + 1}" if size > 1 else port.name for k in range(size)]
+        names.setdefault("positions" if port.kind == "q" else "motions", []).extend(own)
+        inputs.append(tree.input(port.kind, [graph.leaf(name) for name in own]))
     shape = core_shape(robot, declared.output, tree.frames)
     results = result_scalars(algorithm.function(tree, *inputs, **options), math.prod(shape))
-    expressions = _expressions(results, sympy)
-    if simplify:
-        expressions = [sympy.simplify(sympy.nsimplify(x, rational=True) if _plain(x) else x) for x in expressions]
+    positive = tree.positive
+
+    def symbol(name: str) -> Any:
+        return sympy.Symbol(name, positive=True) if name in positive else sympy.Symbol(name, real=True)
+
+    expressions = _simplified(results, names, robot, symbol, sympy) if simplify else None
+    expressions = _expressions(results, symbol, sympy) if expressions is None else expressions
     if not shape:
         return expressions[0]
     if len(shape) > 2:
@@ -76,16 +94,39 @@ def symbolic(
     return sympy.Matrix(*(shape if len(shape) == 2 else (*shape, 1)), expressions)
 
 
-def _plain(x: Any) -> bool:
-    """Return whether all numbers are short decimals, which are exact values."""
-    return all(abs(float(n) * 1e6 - round(float(n) * 1e6)) < 1e-6 for n in x.atoms() if n.is_Float)
+def _simplified(
+    results: list[Scalar], names: dict[str, list[str]], robot: Model, symbol: Callable[[str], Any], sympy: Any
+) -> list[Any] | None:
+    """Return the results in a short form; None if they are too long to be multiplied out."""
+    ring = Ring()
+    try:
+        values = ring.evaluated([x for x in results if isinstance(x, Node)])
+    except TooLongError:
+        return None
+    motions = {*names.get("motions", ()), "g"}
+    write = Writer(ring, symbol, motions, {*names.get("positions", ())}, _parallel(robot), sympy).expression
+    return [write(values[x.index] if isinstance(x, Node) else {0: float(x)} if x else {}) for x in results]
 
 
-def _expressions(results: list[Scalar], sympy: Any) -> list[Any]:
+def _parallel(robot: Model) -> list[list[str]]:
+    """Return groups of hinges in series whose axes are parallel, by the names of their angles."""
+    group: dict[int, list[str]] = {}
+    rows = robot.tables.rows
+    for k, c in enumerate(robot.joints):
+        if not isinstance(c.type, Revolute) or c.mimic is not None:
+            continue
+        with_parent = c.parent in group and abs(abs(rows[k, PLACEMENT][8]) - 1.0) < 1e-12
+        group[k] = group[c.parent] if with_parent else []
+        group[k].append(f"q{c.q_start + 1}" if robot.nq > 1 else "q")
+    return list({id(names): names for names in group.values()}.values())
+
+
+def _expressions(results: list[Scalar], symbol: Callable[[str], Any], sympy: Any) -> list[Any]:
+    """Return the results as they are computed."""
     values: dict[int, Any] = {}
     for node in live(x for x in results if isinstance(x, Node)):
         if node.op == "leaf":
-            values[node.index] = sympy.Symbol(node.data, real=True)
+            values[node.index] = symbol(node.data)
         elif node.op == "constant":
             values[node.index] = _number(node.data, sympy)
         else:
@@ -99,22 +140,38 @@ def _number(x: float, sympy: Any) -> Any:
 
 
 class _SymbolicTree(ConcreteTree):
-    """A tree whose bodies' masses, mass centres, inertias and places are symbols."""
+    """A tree whose masses, mass centres, inertias and places, and whose gravity, may be symbols."""
 
-    def __init__(self, model: Model, graph: Graph) -> None:
+    def __init__(self, model: Model, graph: Graph, parameters: bool, gravity: bool) -> None:
         super().__init__(model)
+        self._gravity = graph.leaf("g") if gravity else None
+        self.positive = {"g"}
+        """The names of symbols that are positive."""
         t = model.tables
-        self._index = []
-        for k in range(len(model.bodies)):
+        if parameters:
+            self._index = []
+        for k in range(len(model.bodies) if parameters else 0):
             row: list[Scalar] = t.rows[k].tolist()
             row[PLACEMENT.start + 9 : PLACEMENT.stop] = _places(model, k, graph)
             row[INERTIA] = _inertia(model, k, graph)
             self._index.append(Index(k, t.kinds[t.kind[k]], row.__getitem__))
+            self.positive |= {f"m{k + 1}", *(f"I{k + 1}{axis}" for axis in ("xx", "yy", "zz"))}
+            at = zip("xyz", model.joints[k].placement.position, strict=True)
+            self.positive |= {f"l{k + 1}{axis}" for axis, x in at if x > _ZERO}
+
+    @property
+    def base_acceleration(self) -> Motion:
+        """The acceleration of the base that stands for gravity: g upwards."""
+        strength = math.hypot(*self.model.gravity)
+        if self._gravity is None or not strength:
+            return super().base_acceleration
+        x, y, z = (self._gravity * (0.0 - a / strength) for a in self.model.gravity)
+        return Motion((0.0, 0.0, 0.0), (x, y, z))
 
 
 def _symbols(graph: Graph, names: Iterable[str], values: Iterable[float]) -> Any:
-    """Return an array of symbols; entries that are zero stay zero."""
-    found = [0.0 if value == 0.0 else graph.leaf(name) for name, value in zip(names, values, strict=True)]
+    """Return an array of symbols; entries that are zero, but for rounding, stay zero."""
+    found = [0.0 if abs(value) < _ZERO else graph.leaf(name) for name, value in zip(names, values, strict=True)]
     return np.array(found, object)
 
 
