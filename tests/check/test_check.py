@@ -64,7 +64,9 @@ CASES: list[tuple[str, str, Callable[[], on.Builder], str]] = [
     ("inertia-triangle", "error", lambda: arm(inertia=(0, 0, 0.03)), "no body turns heavily about one axis"),
     ("inertia-all-equal", "error", lambda: arm(inertia=(1e-6,) * 6), "nine entries are all 1e-06"),
     ("inertia-singular", "info", lambda: arm(inertia=(0, 0, 0)), "counts as a point mass"),
-    ("inertia-singular", "warning", lambda: arm(inertia=(0.01, 0.01, 0)), "there is no inertia about one axis"),
+    ("inertia-singular", "info", lambda: arm(inertia=(0.01, 0.01, 0)), "there is no inertia about one axis"),
+    ("inertia-triangle", "warning", lambda: arm(inertia=(0.01, 0.01, 0.022)), "here it is 1.1 times that"),
+    ("inertia-planar", "info", lambda: arm(inertia=(0, 0.03, 0)), "it turns about no other"),
     ("inertia-too-large", "warning", lambda: arm(inertia=(2e4, 2e4, 2e4)), "are within 0.4 m"),
     ("inertia-too-large", "warning", lambda: bare(1.0, 1e4), "100 m from its centre; few bodies of robots are as"),
     ("inertia-too-large", "warning", lambda: bare(2.0, 15.0, com=(0.15, 0, 0)), "2.74 m from its centre; its joints"),
@@ -145,6 +147,25 @@ def test_the_stanford_arm_lies_on_the_triangle_inequality() -> None:
     moments = [np.sort(np.linalg.eigvalsh(b.inertia_matrix)) for b in arm.bodies]
     assert any(abs(I[0] + I[1] - I[2]) < 1e-12 for I in moments)  # links 1 and 6 of Saha's Table 3
     assert not check(arm).errors
+
+
+def test_textbook_links_in_a_plane_are_remarks() -> None:
+    """Two links with one moment each; on a joint across, the same inertia is an error."""
+
+    def two(axis: tuple[float, ...]) -> on.Builder:
+        first = on.Builder().body("base").body("l1", parent="base", joint=on.Revolute(Z), mass=1, inertia=(0, 0, 0.1))
+        more = {"mass": 1, "inertia": (0, 0, 0.1), "com": (0.2, 0, 0), "at": (0.4, 0, 0)}
+        return first.body("l2", parent="l1", joint=on.Revolute(axis), **more)
+
+    assert {(f.code, f.severity) for f in check(two(Z).build())} == {("inertia-planar", "info")}
+    assert [f.name for f in check(two((0, 1, 0)).build()).errors] == ["l2"]
+
+
+def test_the_puma_passes() -> None:
+    """One of its measured moments is 1.1 times what it can be; the moment of link 1 is known about its axis only."""
+    report = on.load("puma560").check()
+    assert report.ok
+    assert [f.code for f in report.warnings] == ["inertia-triangle"]
 
 
 def test_defaults_on_many_bodies_are_one_finding() -> None:

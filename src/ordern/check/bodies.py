@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..model import Body
+from ..joints import Revolute
+from ..model import BASE, Body
 from .report import Finding
 from .subject import Subject
 from .table import body_check, robot_check
@@ -15,6 +16,8 @@ __all__: list[str] = []
 
 _ROUNDING = 1e-3
 """Slim or flat bodies lie on the limit, and files have few digits: a smaller violation is rounding."""
+_MEASURED = 1.25
+"""Inertias of real robots that were measured exceed the sum of the other two moments by up to a few tenths."""
 _ROOMY, _TIGHT = 5.0, 2e-3
 """Doubtful radii of gyration of bodies of unknown shape, relative to the distances between their joints."""
 _COMPACT = 0.05
@@ -37,9 +40,25 @@ def inertia_negative(s: Subject, k: int, b: Body) -> str:
 
 @body_check("inertia-triangle", "error", _INERTIA_ADVICE)
 def inertia_triangle(s: Subject, k: int, b: Body) -> str:
-    """Find principal moments above the sum of the other two, which no distribution of mass has."""
+    """Find principal moments far above the sum of the other two, which no distribution of mass has."""
+    return _triangle(s, k, b) if s.principal[k][2] > _MEASURED * s.principal[k][:2].sum() else ""
+
+
+@body_check("inertia-triangle", "warning", f"{_INERTIA_ADVICE}; fine if it was measured so")
+def inertia_measured(s: Subject, k: int, b: Body) -> str:
+    """Find principal moments a little above the sum of the other two, as measurements give."""
+    return _triangle(s, k, b) if s.principal[k][2] <= _MEASURED * s.principal[k][:2].sum() else ""
+
+
+@body_check("inertia-planar", "info", "fine for a motion in a plane; other programs may refuse it")
+def inertia_planar(s: Subject, k: int, b: Body) -> str:
+    """Find bodies with the inertia of a motion in a plane."""
+    return "has a moment of inertia about its axis of rotation only; it turns about no other" if s.plane(k) else ""
+
+
+def _triangle(s: Subject, k: int, b: Body) -> str:
     x, y, z = s.principal[k]
-    if x < -_ROUNDING * z or z <= (x + y) * (1.0 + _ROUNDING) or _all_equal(b):
+    if x < -_ROUNDING * z or z <= (x + y) * (1.0 + _ROUNDING) or _all_equal(b) or s.plane(k):
         return ""
     rule = "no body turns heavily about one axis and lightly about the others"
     if x + y > 0.0:
@@ -61,7 +80,7 @@ def inertia_missing(s: Subject, k: int, b: Body) -> str:
     return f"has mass {b.mass:.4g} kg but no inertia: it counts as a point mass" if point else ""
 
 
-@body_check("inertia-singular", "warning", _IDEAL_ADVICE)
+@body_check("inertia-singular", "info", _IDEAL_ADVICE)
 def inertia_singular(s: Subject, k: int, b: Body) -> str:
     """Find moving bodies with mass but without inertia about some axis."""
     line = _singular(s, k, b) and s.principal[k][2] != 0.0
@@ -133,8 +152,9 @@ def inertia_default(s: Subject) -> Iterator[Finding]:
 
 @body_check("inertia-without-mass", "warning", "give it a mass")
 def inertia_without_mass(s: Subject, k: int, b: Body) -> str:
-    """Find bodies with inertia but without mass."""
-    return "has an inertia but no mass" if b.mass == 0.0 and any(b.inertia) else ""
+    """Find bodies with inertia but without mass, which a body that only turns about a fixed axis does not need."""
+    turns = s.plane(k) and s.model.joints[k].parent == BASE and isinstance(s.model.joints[k].type, Revolute)
+    return "has an inertia but no mass" if b.mass == 0.0 and any(b.inertia) and not turns else ""
 
 
 @body_check("com-far", "warning", "check the units (metres), and that it is given in the body's own frame")
@@ -169,7 +189,8 @@ def mass_huge(s: Subject) -> Iterator[Finding]:
 
 def _singular(s: Subject, k: int, b: Body) -> bool:
     least, _, most = s.principal[k]
-    return b.mass > 0.0 and s.moved[k] and abs(least) <= 1e-9 * most and not _all_equal(b)
+    flat = abs(least) <= 1e-9 * most and not _all_equal(b) and not s.plane(k)
+    return b.mass > 0.0 and s.moved[k] and flat
 
 
 def _gyration(s: Subject, k: int, b: Body) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arguments import Array
 from ..io.solids import SOLIDS
+from ..joints import Cylindrical, Fixed, Helical, Joint, Prismatic, Revolute
 from ..model import BASE, Model, Shape
 from .geometry import Solid, solid_of
 
@@ -39,6 +40,28 @@ class Subject:
             first.append(head)
             group.setdefault(head, []).append(k)
         return group
+
+    @cached_property
+    def turning(self) -> list[Array | None]:
+        """The only axis about which each body can turn, in its own axes: zero if it cannot turn, None if several."""
+        found: list[Array | None] = []
+        for c in self.model.joints:
+            above = np.zeros(3) if c.parent == BASE else found[c.parent]
+            own = _axis(c.type)
+            if above is None or own is None:
+                found.append(None)
+                continue
+            above = c.placement.R.T @ above
+            parallel = np.linalg.norm(np.cross(above, own)) < 1e-9
+            found.append((own if own.any() else above) if parallel else None)
+        return found
+
+    def plane(self, k: int) -> bool:
+        """Return True if a body has a moment of inertia about one axis only, and turns about no other."""
+        axis, (least, middle, most) = self.turning[k], self.principal[k]
+        if axis is None or not axis.any() or not most > 0.0 or not max(abs(least), abs(middle)) <= 1e-9 * most:
+            return False
+        return bool(np.abs(self.model.bodies[k].inertia_matrix @ axis - most * axis).max() <= 1e-9 * most)
 
     @cached_property
     def shapes(self) -> list[list[Shape]]:
@@ -102,3 +125,10 @@ class Subject:
             point = size < 1e-12 * b.mass  # less than a micrometre across
             found.append(np.where(point, 0.0, moments))
         return found
+
+
+def _axis(joint: Joint) -> Array | None:
+    """Return the axis about which a joint turns; zero if it does not turn, None if there are several or it is other."""
+    if isinstance(joint, (Fixed, Prismatic)):
+        return np.zeros(3)
+    return np.array(joint.axis, float) if isinstance(joint, (Cylindrical, Helical, Revolute)) else None
