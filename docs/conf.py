@@ -2,16 +2,24 @@
 
 import inspect
 import re
+import sys
 from pathlib import Path
 
 import ordern
+
+sys.path.insert(0, str(Path(__file__).parent))  # for notebook_pages
 
 project = "ordern"
 author = "The ordern authors"
 copyright = author
 release = version = ordern.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = [
+    "myst_parser",
+    "notebook_pages",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+]
 exclude_patterns = ["_build"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

@@ -10,7 +10,7 @@ __all__ = ["Markup", "folded", "sparkline", "table", "titled"]
 
 _MOST_OPEN = 24
 """Longer tables are folded."""
-_SIDES = ("text-align:left", "text-align:right;white-space:nowrap")
+_SIDES = ("text-align:left;padding:0 0.6em", "text-align:right;white-space:nowrap;padding:0 0.6em")
 
 
 class Markup(str):

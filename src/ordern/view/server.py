@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -63,8 +64,13 @@ def stop(server: Any) -> None:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Keep viser from printing. It prints by rich, which in a notebook adds outputs to the cell, and by `print`."""
+    """Keep viser from printing.
+
+    It prints by rich, which in a notebook adds outputs to the cell, and by `print`; websockets writes to the log.
+    """
     console: Any = None
+    log = logging.getLogger("websockets.server")
+    level = log.level
     with contextlib.suppress(ImportError):
         console = import_module("rich").get_console()
     before = getattr(console, "quiet", False)
@@ -72,8 +78,10 @@ def _silent() -> Iterator[None]:
         try:
             if console is not None:
                 console.quiet = True
+            log.setLevel(max(level, logging.WARNING))
             yield
         finally:
+            log.setLevel(level)
             if console is not None:
                 console.quiet = before
 
