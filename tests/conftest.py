@@ -18,8 +18,10 @@ import pytest
 from .robots import ROBOTS
 
 OPTIONAL = {
+    "PIL": "pillow",
     "collada": "pycollada",
     "example_robot_data": "example-robot-data",
+    "imageio_ffmpeg": "imageio-ffmpeg",
     "matplotlib": "matplotlib",
     "mujoco": "mujoco",
     "pandas": "pandas",

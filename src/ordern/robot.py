@@ -571,6 +571,7 @@ class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
         self, q: ArrayLike | None = None, *, motion: Any = None, save: str | os.PathLike[str] | None = None,
         port: int | None = None, browser: bool | None = None, wait: bool | None = None,
         paths: Sequence[str | Frame] | None = None, external: External | None = None, origins: Sequence[str] = (),
+        size: tuple[int, int] = (800, 600), look_from: ArrayLike | None = None,
     ) -> Viewer | None:  # fmt: skip
         """Show the robot in the browser, at a position or in motion; or `save` it in one HTML file that plays offline.
 
@@ -579,6 +580,9 @@ class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
         `motion` is the result of a simulation, or a pair (t, q). `port` is that of the server, `paths` are the frames
         whose paths are drawn, `external` forces are drawn as arrows. Scripts wait for Ctrl-C, unless `wait` is False.
         `origins` are further addresses that may connect, such as a proxy.
+
+        `save` also writes a picture (.png, .jpg, .webp), or a film of the motion (.gif, .mp4 and others, for which
+        `result.animate` has more options), of `size` pixels, from the direction `look_from`. This needs no browser.
         """
 
     def plot(self, motion: Result, *what: str, **options: Any) -> Any:

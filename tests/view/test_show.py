@@ -213,7 +213,7 @@ def test_pages_that_cannot_be_written(puma: on.Robot, tmp_path: Path) -> None:
     with pytest.raises(UnwritableError, match="the file cannot be written"):
         puma.view(save=tmp_path / "none" / "page.html")
     with pytest.raises(on.ArgumentError, match=r"must end in \.html"):
-        puma.view(save=tmp_path / "page.png")
+        puma.view(save=tmp_path / "page.txt")
     assert not list(tmp_path.iterdir())
 
 

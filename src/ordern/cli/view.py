@@ -10,6 +10,7 @@ examples:
   ordern view puma560 --q elbow=30deg,shoulder=-1
   ordern view puma560 --motion fall.npz
   ordern view fall.npz --save fall.html
+  ordern view fall.npz --save fall.mp4
   ordern view --floating --no-browser --port 8090 anymal.urdf
 """
 
@@ -41,7 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--q", nargs="+", metavar=LIST, help="the position; numbers may also be arguments of their own")
     where.add_argument("--position", metavar="NAME", help='a position of a bundled robot, such as "ready"')
     parser.add_argument("--path", action="append", metavar="FRAME", help="draw the way of this frame; may be repeated")
-    parser.add_argument("--save", metavar="PAGE.html", help="write a page that plays offline, and serve nothing")
+    parser.add_argument(
+        "--save", metavar="FILE", help="write a page (.html), a picture (.png) or a film (.gif, .mp4); serve nothing"
+    )
     parser.add_argument("--port", type=int, help="port to serve on; otherwise the first that is free from 8080 on")
     parser.add_argument(
         "--origin", action="append", metavar="URL", help="let pages of this origin connect too; may be repeated"
@@ -52,8 +55,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load a robot and show it."""
     from ..view import show
+    from ..view.films import FILMS, STILLS
 
-    check_output(args.save, PAGES)
+    if args.save is None or Path(args.save).suffix.lower() not in (*STILLS, *FILMS):  # these have checks of their own
+        check_output(args.save, PAGES)
     options = {"save": args.save, "port": args.port, "browser": not args.no_browser, "paths": args.path}
     with noted() as caught:
         robot, motion = _loaded(args)

@@ -122,6 +122,8 @@ class Looks:
                 self._read[key] = read_mesh(find_mesh(self.model, shape), shape.size)
             except MeshError as e:
                 self.missing[shape.file] = str(e)
+            except ImportError:
+                self.missing[shape.file] = "needs trimesh: pip install 'ordern[view]'"
         return self._read.get(key, [])
 
     def corners(self, q: Array) -> Array:

@@ -12,12 +12,10 @@ import json
 import os
 from dataclasses import asdict
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
 from ..io.writing import replacing
 from ..model import BASE
 from .charts import factors, step
@@ -27,7 +25,7 @@ from .scene import TOGGLES, Scene
 from .server import start, stop
 from .stage import Stage
 
-__all__ = ["check_path", "embedded", "page", "write"]
+__all__ = ["PAGES", "embedded", "page", "write"]
 
 _MOST_POSES = 40_000
 _MOST_SLIDERS = 100
@@ -37,10 +35,8 @@ _CLOCK = "/clock"
 """An invisible node whose x is the time, for the panel."""
 
 
-def check_path(path: str | os.PathLike[str]) -> None:
-    """Raise unless this is the name of a page."""
-    if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise ArgumentError(f"{path} must end in .html: it is a page for browsers that is written")
+PAGES = (".html", ".htm")
+"""Suffixes of pages."""
 
 
 def write(stage: Stage, path: str | os.PathLike[str]) -> None:

@@ -11,14 +11,14 @@ import numpy as np
 
 from ..arguments import Array
 from ..model import BASE
-from ..model.poses import body_poses
 from ..records import dataclass
 from ..rotations import pose, quaternion_from_matrix
+from .camera import camera_for, ground_level
 from .looks import Looks
 from .skeleton import axis_of, equivalent
 from .solids import Solid, along, cylinder, ellipsoid
 
-__all__ = ["TOGGLES", "Scene"]
+__all__ = ["PATH", "PUSH", "TOGGLES", "Scene", "cell_size"]
 
 TOGGLES = {
     "shapes": True,
@@ -35,8 +35,7 @@ TOGGLES = {
 """The groups that can be shown, and whether each is shown at first."""
 
 _AXIS, _CENTRE, _INERTIA = (250, 176, 5), (30, 34, 42), (255, 160, 60)
-_FORCE, _PUSH, _PATH = (230, 57, 70), (42, 157, 80), (247, 127, 0)
-_FOV = 0.7
+_FORCE, PUSH, PATH = (230, 57, 70), (42, 157, 80), (247, 127, 0)
 _MOST_DETAILED = 250
 """Most bodies whose frames, axes, mass centres and inertias can be shown: more would be too much for a page."""
 
@@ -110,9 +109,7 @@ class Scene:
         """Add ground and camera for a robot at these positions (T, nq)."""
         looks, scene = self.looks, self.server.scene
         corners = looks.corners(q)
-        low, cell = float((corners @ looks.up).min()), _round(looks.size / 4)
-        # the ground is at the base, unless the robot reaches below it or floats
-        ground = low if looks.floats else 0.0 if low > -0.06 * looks.size else low - 0.02 * looks.size
+        cell, ground = cell_size(looks.size), ground_level(looks, corners)
         upright = quaternion_from_matrix(along(np.zeros(3), looks.up)[:3, :3], check=False)
         grid = scene.add_grid(
             "/ground",
@@ -135,33 +132,9 @@ class Scene:
         scene.configure_default_lights(True, cast_shadow=True)
         colours = {"sky_color": (255, 255, 255), "ground_color": (150, 156, 168)}
         scene.add_light_hemisphere("/sky", intensity=2.0, wxyz=upright, **colours)
-        self._camera(corners, q[0])
-
-    def _camera(self, corners: Array, q: Array) -> None:
-        low, high = corners.min(axis=0), corners.max(axis=0)
-        middle, radius = (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, 0.3 * self.looks.size)
-        distance = 1.02 * radius / math.sin(_FOV / 2)
-        camera = self.server.initial_camera
-        camera.fov, camera.near, camera.far = _FOV, 0.01 * distance, 60 * distance
-        camera.position, camera.look_at = middle + distance * self._direction(q), middle
-        camera.up = self.looks.up
-
-    def _direction(self, q: Array) -> Array:
-        """Return the direction of the camera: from the front and above, or at a right angle to a planar robot."""
-        up = self.looks.up
-        x = np.eye(3)[0 if abs(up[0]) < 0.9 else 1]
-        x = x - (x @ up) * up
-        x /= np.linalg.norm(x)
-        y = np.cross(up, x)
-        usual = 0.9 * x - 0.75 * y + 0.45 * up
-        own = [axis_of(c.type) for c in self.looks.model.joints]
-        turns = zip(body_poses(self.looks.model, q), own, strict=True)
-        axes = [T[:3, :3] @ axis.direction for T, axis in turns if axis is not None and axis.turns]
-        planar = axes and len(axes) == len(own) and all(abs(a @ axes[0]) > 0.999 for a in axes)
-        if planar and abs(axes[0] @ up) < 0.1:
-            side = axes[0] if axes[0] @ usual > 0 else -axes[0]
-            usual = side + 0.35 * np.cross(up, side) + 0.22 * up
-        return np.asarray(usual / np.linalg.norm(usual))
+        seen, camera = camera_for(looks, corners, q[0]), self.server.initial_camera
+        camera.fov, camera.near, camera.far = seen.field, 0.01 * seen.distance, 60 * seen.distance
+        camera.position, camera.look_at, camera.up = seen.position, seen.target, seen.up
 
     def path(self, name: str, points: Array) -> None:
         """Add a line through points (T, 3)."""
@@ -170,7 +143,7 @@ class Scene:
         node = self.server.scene.add_line_segments(
             f"/paths/{name.replace('/', '_')}",
             np.stack([points[:-1], points[1:]], axis=1).astype(np.float32),
-            _PATH,
+            PATH,
             thickness=2.5,
             thickness_units="screen",
         )
@@ -182,7 +155,7 @@ class Scene:
         node = self.server.scene.add_arrows(
             f"/{group}",
             _drawable(np.zeros((0, 2, 3)), size),
-            _FORCE if group == "joint forces" else _PUSH,
+            _FORCE if group == "joint forces" else PUSH,
             shaft_radius=0.006 * size,
             head_radius=0.016 * size,
             head_length=0.04 * size,
@@ -204,7 +177,8 @@ def _drawable(segments: Array, size: float) -> Array:
     return segments.astype(np.float32)
 
 
-def _round(x: float) -> float:
-    """Return a number with one digit, 1, 2 or 5, not above x."""
+def cell_size(size: float) -> float:
+    """Return the distance of lines on the ground: about a quarter of the robot's size, with the digit 1, 2 or 5."""
+    x = size / 4
     power = 10.0 ** math.floor(math.log10(x))
     return power * max(d for d in (1, 2, 5) if d * power <= x * (1 + 1e-9))

@@ -322,6 +322,16 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         """Show the motion in the browser, or write it to an HTML file; `options` are those of `robot.view`."""
         return self.robot.view(motion=self, **options)
 
+    def animate(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write a film of the motion, by the suffix of `path`: `result.animate("fall.gif")`, or .mp4, .webm, .webp.
+
+        `options` are those of `ordern.view.animate`: fps, speed, size, look_from, paths, external, progress. It needs
+        `pip install 'ordern[film]'`.
+        """
+        from importlib import import_module
+
+        import_module("ordern.view").animate(self.robot, self, path, **options)
+
     def plot(self, *what: str, **options: Any) -> Any:
         """Draw the motion: `result.plot("q", "tau", "energy", joints=["elbow"], save="fall.pdf")`.
 
