@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mujoco
+import numpy as np
 import pytest
 
 import ordern as on
@@ -62,6 +63,38 @@ def test_actuators_that_drive_less_than_a_joint_are_noted() -> None:
     assert robot.actuated == ("lift",)
 
 
+@pytest.mark.filterwarnings("ignore::ordern.ModelWarning")
+def test_gears_and_limits_are_those_of_mujoco() -> None:
+    actuators = (
+        '<position name="servo" joint="hip" gear="-4" forcerange="-3 5" ctrlrange="-1 1"/>'
+        f'{motors("wrist", 2)}<motor name="pull" tendon="cable" gear="3" forcelimited="true" forcerange="0 9"/>'
+        '<motor joint="base" gear="1 2 3 4 5 6"/><motor site="nozzle" gear="0 0 1"/>'
+        '<motor joint="lift" forcelimited="false" forcerange="-1 1"/>'
+    )
+    text = mjcf(actuators).replace('coef="1"/>', 'coef=".5"/><joint joint="lift" coef="-2"/>')
+    robot, model = on.load(text), mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    moment = np.zeros((model.nu, model.nv))
+    mujoco.mju_sparse2dense(moment, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind)
+    assert [x.kind for x in robot.actuators] == ["position", *["motor"] * 6]
+    assert (robot.actuators[0].name, robot.actuators[1].name) == ("servo", "wrist_motor")
+    for k, x in enumerate(robot.actuators):
+        row = np.zeros(robot.nv)
+        for joint, gear in zip(x.joints, x.gear, strict=True):
+            row[robot.joint(joint).v] = gear
+        row[:6] = np.roll(row[:6], 3)  # of the free joint: angular first here, linear first there
+        if x.joints:
+            assert row == pytest.approx(moment[k])
+        for limits, limited, theirs in (
+            (x.force_limits, model.actuator_forcelimited[k], model.actuator_forcerange[k]),
+            (x.control_limits, model.actuator_ctrllimited[k], model.actuator_ctrlrange[k]),
+        ):
+            assert limits == (tuple(theirs) if limited else (-np.inf, np.inf))
+    assert robot.actuators[3].through == "tendon 'cable'" and robot.actuators[5].through == "site 'nozzle'"
+    assert robot.actuators[5].joints == ()
+
+
 def test_an_actuator_of_an_unknown_joint_is_an_error() -> None:
     with pytest.raises(on.ModelError, match=r"unknown joint 'hop' in <motor>\. Did you mean 'hip'"):
         on.load(mjcf('<motor joint="hop"/>'))
@@ -71,8 +104,8 @@ def test_actuators_of_replicas() -> None:
     leg = f'<body name="leg" pos=".1 0 0"><joint name="hip"/>{BODY}</body>'
     fixed = f'<body name="arm"><joint name="elbow"/>{BODY}</body>'
     text = f'<mujoco><worldbody>{fixed}<replicate count="3" euler="0 0 1">{leg}</replicate></worldbody>'
-    with pytest.warns(on.ModelWarning):
-        robot = on.load(f'{text}<actuator><motor joint="hip"/></actuator></mujoco>')
+    robot = on.load(f'{text}<actuator><motor name="m" joint="hip"/></actuator></mujoco>')
+    assert [(x.name, x.joints) for x in robot.actuators] == [(f"m{k}", (f"hip{k}",)) for k in range(3)]
     assert robot.actuated == ("hip0", "hip1", "hip2")
 
 

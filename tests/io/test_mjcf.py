@@ -148,13 +148,15 @@ class TestJoints:
 
     def test_limits_the_wrong_way_round_are_noted(self) -> None:
         (note,) = build(arm('<joint name="j" range="1 -1"/>')).notes
-        assert str(note).endswith(":4: joint 'j' has range 1 to -1, and so no limits, as in MuJoCo")
+        assert str(note).endswith("because the larger one is given first: joint 'j' with range 1 to -1")
         assert build(arm('<joint limited="false" range="1 -1"/>')).notes == ()
 
     def test_autolimits(self) -> None:
         no = '<compiler autolimits="false"/>'
         assert build(arm('<joint limited="true" range="-1 1"/>', before=no)).upper < 1.0
         refused(arm('<joint name="j" range="-1 1"/>', before=no), "joint 'j' has range but not limited", ":4")
+        for free in ('<joint type="free"/>', '<joint type="free" range="1 0"/>'):
+            assert build(arm(free, before='<default><joint limited="true"/></default>')).nv == 6
         refused(arm('<joint limited="true"/>'), "joint 'link_joint': <joint> has no range", ":4")
         refused(arm('<joint limited="true" range="2 1"/>'), "range 2 to 1; expected the lower limit first", ":4")
 
@@ -260,7 +262,7 @@ class TestInertia:
             ('<geom type="capsule" size="1" fromto="1 2 3 1 2 3"/>', "no direction"),
             ('<geom type="mesh"/>', "<geom> has no mesh"),
             ('<geom type="mesh" mesh="nope"/>', "unknown mesh 'nope'"),
-            ('<geom type="sdf" mesh="nope"/>', "give the body an <inertial>"),
+            ('<geom type="sdf" mesh="nope"/>', "unknown mesh 'nope'"),
         ],
     )
     def test_errors(self, body: str, message: str) -> None:
@@ -481,7 +483,8 @@ class TestTree:
         model = build(arm('<joint/><site name="link" pos="1 2 3"/>'))
         assert model.frame("link").placement.position == (0.0, 0.0, 0.0)
         assert model.frame("link_site").placement.position == (1.0, 2.0, 3.0)
-        assert "site 'link' has the name of another frame" in str(model.notes[0])
+        assert "renamed, because another frame has the name of the site: 'link_site'" in str(model.notes[0])
+        assert model.notes[0].quiet
 
     def test_mocap_bodies_are_fixed(self) -> None:
         model = build(arm("", attributes='mocap="true"'))
@@ -491,12 +494,13 @@ class TestTree:
     @pytest.mark.parametrize(
         ("body", "message"),
         [
-            (
-                '<attach model="a" body="b" prefix="c"/>',
-                "body 'link' has <attach>, which is not read: load it in MuJoCo",
-            ),
-            ('<composite type="cable"/>', "has <composite>, which is not read"),
-            ('<flexcomp type="grid" name="f"/>', "deformable bodies are not supported"),
+            ('<attach model="a" body="b" prefix="c"/>', "<attach>: unknown model 'a'"),
+            ('<attach prefix="c"/>', "<attach> without a model needs the name of a body or frame"),
+            ('<attach body="lnk" prefix="c"/>', "<attach>: this model has no body 'lnk'"),
+            ('<attach body="link" prefix="c"/>', "attachments are nested more than 20 deep"),
+            ('<joint/><composite type="cable"/>', "has <composite>, which is not read"),
+            ('<joint/><flexcomp type="grid" name="f"/>', "deformable bodies are not supported"),
+            ("<freejoint/><body><joint/></body><flexcomp/>", "deformable bodies are not supported"),
             ('<frame scale="2"/>', "a <frame> has scale, which is not read"),
             ("<joints/>", "unknown element 'joints'; did you mean 'joint'"),
             ('<body name="link"/>', "body 'link' exists already"),
@@ -555,7 +559,7 @@ class TestEqualities:
         text = '<default><equality active="false"/></default><equality><weld name="w" body1="tip"/></equality>'
         model = build(self.model(text))
         assert [loop.active for loop in model.loops] == [False]
-        assert str(model.notes[0]) == "<string>:7: equality 'w' is not active: a loop that is open"
+        assert str(model.notes[0]) == "<string>:7: not active, and so a loop that is open: equality 'w'"
 
     @pytest.mark.parametrize(
         ("equality", "message"),
@@ -596,23 +600,65 @@ class TestShapes:
         assert (shape.kind, shape.body, shape.placement.position) == ("plane", -1, (0.0, 0.0, 1.0))
 
 
+class TestLeftOut:
+    FLEX = '<flexcomp type="grid" name="f"/>'
+    SDF = '<geom type="sdf" mesh="m"><plugin plugin="x"/></geom>'
+    MESH = '<asset><mesh name="m"><plugin plugin="x"/></mesh></asset>'
+
+    @pytest.mark.parametrize(
+        ("more", "note", "quiet"),
+        [
+            (FLEX, "left out: deformable bodies, which move nothing but by contacts: body 'world'", False),
+            (f"<body>{FLEX}</body>", "left out: deformable bodies, which move nothing but by contacts", False),
+            (f"<body name='b'><freejoint/>{FLEX}</body>", "with deformable parts that float freely: body 'b'", False),
+            (f"<body name='b'><freejoint/>{SDF}</body>", "masses are not known here: bodies that float freely", False),
+            (f"<body name='b'>{SDF}</body>", "without the mass of a mesh, which does not move: body 'b'", True),
+            (f"<body name='b'>{SDF.replace('sdf', 'mesh')}</body>", "without the mass of a mesh", True),
+        ],
+    )
+    def test_where_the_rest_moves_without_it(self, more: str, note: str, quiet: bool) -> None:
+        model = build(arm(before=self.MESH, after=f"<worldbody>{more}</worldbody>"))
+        assert [c.name for c in model.joints] == ["link_joint"]
+        assert any(note in found.message and found.quiet == quiet for found in model.notes), model.notes
+
+    def test_where_it_is_part_of_a_robot(self) -> None:
+        refused(arm(f"<joint/>{self.SDF}", before=self.MESH), "made by a plugin, and its mass is not known here", ":4")
+        bound = f'<worldbody><body name="b"><freejoint/>{self.SDF}</body></worldbody>'
+        bound += '<equality><weld body1="b" body2="link"/></equality>'
+        refused(arm(before=self.MESH, after=bound), "mass is not known here; give the body an <inertial>", ":7")
+
+
 class TestNotes:
-    def test_what_is_not_read_is_one_note(self) -> None:
+    def test_what_is_not_read_is_in_two_notes(self) -> None:
         text = arm(
-            '<joint springdamper="1 1" frobnicate="3"/><camera/><light/><plugin/>',
+            '<joint springyield="1" frobnicate="3"/><camera/><light/><plugin/>',
             before='<option density="1.2"/><size njmax="3"/><visual/><statistic/>',
             after='<actuator><motor joint="link_joint"/><motor joint="link_joint"/></actuator><sensor><gyro/></sensor>',
             attributes='gravcomp="1"',
         )
-        (note,) = build(text).notes
-        assert note.message == (
-            "not read: actuator (2), sensor, gravcomp of <body>, springdamper of <joint>, "
+        loud, quiet = build(text).notes
+        assert loud.message == (
+            "not modelled, so that the motion differs: gravcomp of <body>, springyield of <joint>, "
             "frobnicate of <joint>, <plugin>"
         )
+        assert quiet.message == "not read: sensor" and quiet.quiet and not loud.quiet
+        with pytest.warns(on.ModelWarning) as caught:
+            on.load(text)
+        assert "frobnicate" in str(caught[0].message) and "sensor" not in str(caught[0].message)
+        on.load(arm(after="<sensor><gyro/></sensor>"))  # without a warning, which would be an error here
+
+    def test_no_note_about_the_motion_is_left_out_of_the_warning(self) -> None:
+        bodies = "".join(f'<body name="b{k}" mocap="true"/>' for k in range(30))
+        with pytest.warns(on.ModelWarning) as caught:
+            on.load(arm('<joint springyield="1"/><site name="link"/>', after=f"<worldbody>{bodies}</worldbody>"))
+        lines = str(caught[0].message).splitlines()
+        assert len(lines) == 3 and "(30 in all)" in lines[1] and "springyield" in lines[2]
 
     def test_nothing_to_note(self) -> None:
         assert build(arm()).notes == ()
 
     def test_limits_and_terms_that_joints_cannot_have(self) -> None:
         (note,) = build(arm('<joint type="ball" range="0 30" damping="1 2"/>')).notes
-        assert note.message == "not read: non-linear damping of <joint>, range of ball joints"
+        assert note.message == (
+            "not modelled, so that the motion differs: non-linear damping of <joint>, range of ball joints"
+        )

@@ -305,3 +305,13 @@ class TestSnapping:
         q = [0.3]
         assert_close(self._robot(1e-10).mass_matrix(q), self._robot(0.0).mass_matrix(q), ROUNDING)
         assert_close(self._robot(1e-10).pose(q, "a"), self._robot(0.0).pose(q, "a"), EXACT * 10 + 1e-12)
+
+
+def test_terms_of_a_joint_can_be_changed() -> None:
+    builder = on.Builder("b").body("g").body("a", parent="g", joint=on.Revolute(), mass=1.0, upper=2.0, damping=3.0)
+    joint = builder.set_terms("a_joint", damping=4.0, stiffness=5.0).build().joints[0]
+    assert (joint.damping, joint.stiffness, joint.upper) == ((4.0,), (5.0,), (2.0,))
+    with pytest.raises(on.ModelError, match="damping must be finite and not below zero"):
+        builder.set_terms("a_joint", damping=-1.0)
+    with pytest.raises(on.ModelError, match="unknown keyword 'dampling'"):
+        builder.set_terms("a_joint", dampling=1.0)

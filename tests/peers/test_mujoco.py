@@ -452,6 +452,54 @@ def equalities() -> Pair:
     return Pair(text.replace("</worldbody>", f"</worldbody><equality>{EQUALITIES}</equality>"))
 
 
+CHILD = f"""<mujoco model="leg"><compiler angle="radian" eulerseq="zyx" boundmass=".5"/>
+<default><geom density="500"/><default class="knee"><joint axis="1 0 0" armature=".2"/></default></default>
+<asset><mesh name="m" file="parts/m.obj"/></asset>
+<worldbody><geom size=".1" mass="3"/><body name="hip" pos="0 0 .2" euler=".1 .2 .3" childclass="knee">
+  <joint name="hip" ref=".3"/>{SPHERE}<geom type="mesh" mesh="m"/>
+  <frame name="shin_frame" pos="0 .1 0" euler=".3 0 0"><body name="shin" pos=".1 0 0"><joint name="shin"/>{TUBE}
+    <site name="toe" pos="0 0 .1"/></body></frame>
+</body></worldbody>
+<equality><joint joint1="hip" joint2="shin" polycoef="0 2"/><weld name="w" body1="shin"/></equality>
+<actuator><motor name="drive" joint="hip" gear="3" armature=".1"/><motor joint="shin"/></actuator></mujoco>"""
+
+
+@pytest.mark.filterwarnings("ignore::ordern.ModelWarning")
+def test_attachments(tmp_path: Path) -> None:
+    (tmp_path / "legs/parts").mkdir(parents=True)
+    (tmp_path / "legs/child.xml").write_text(CHILD)
+    (tmp_path / "legs/parts/m.obj").write_text("v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .2\n")
+    trunk = '<body name="trunk"><freejoint/>{}</body>'.format(SPHERE + "{}")
+    inside = '<frame pos=".1 .2 .3" euler="10 0 0"><attach model="{0}" {1} prefix="{2}"/></frame>'
+    both = inside.format("leg", 'body="hip"', "left_") + inside.format("named", 'frame="shin_frame"', "right_")
+    turned = f'<replicate count="2" euler="0 0 90">{inside.format("leg", "", "whole_")}</replicate>'
+    own = f'<body name="tail" pos="1 0 0"><joint axis="0 1 0"/>{TUBE}</body><attach body="tail" prefix="second_"/>'
+    path = tmp_path / "main.xml"
+    assets = '<asset><model file="legs/child.xml"/><model name="named" file="legs/child.xml"/></asset>'
+    path.write_text(f"<mujoco>{assets}<worldbody>{trunk.format(both + turned)}{own}</worldbody></mujoco>")
+    pair = Pair(path)
+    pair.check()
+    robot = pair.robot
+    ids = [mujoco.mj_id2name(pair.m, mujoco.mjtObj.mjOBJ_ACTUATOR, k) for k in range(pair.m.nu)]
+    assert sorted(filter(None, ids)) == sorted(x.name for x in robot.actuators if "drive" in x.name)
+    assert len(robot.actuators) == pair.m.nu and len(robot.loops) + len(robot.couplings) == pair.m.neq
+    assert {shape.file for shape in robot.shapes} == {"", "legs/parts/m.obj"}
+
+
+@pytest.mark.filterwarnings("ignore::ordern.ModelWarning")
+def test_springdampers() -> None:
+    joints = '<joint name="a" axis="1 0 0" springdamper=".1 .7" ref="20"/><joint name="b" type="slide"/>'
+    ball = f'<body pos=".1 0 0"><joint name="c" type="ball" springdamper=".5 2"/>{INERTIAL}</body>'
+    loose = f'<body pos="1 2 3"><joint name="d" type="free" springdamper=".2 1"/>{INERTIAL}</body>'
+    motor = '<actuator><motor joint="a" gear="2" damping="3"/></actuator>'
+    default = '<default><joint armature=".1"/></default>'
+    pair = Pair(arm(joints + ball, before=default, after=f"<worldbody>{loose}</worldbody>{motor}"))
+    stiffness, damping = (x.reshape(len(x), -1)[:, 0] for x in (pair.m.jnt_stiffness, pair.m.dof_damping))
+    for k, (_, _, v, joint) in enumerate(pair.each()):
+        agree(np.array(joint.stiffness), np.full(joint.nv, stiffness[k]))
+        agree(np.array(joint.damping), damping[v : v + joint.nv] + 12.0 * (joint.name == "a"))
+
+
 def test_loops_have_the_errors_of_mujoco() -> None:
     """The distance of the two anchors and the rotation between them, as MuJoCo's constraints measure them."""
     pair = equalities()

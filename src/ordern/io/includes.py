@@ -1,8 +1,8 @@
 """Files that a document includes. They are read from a root folder and below; nothing is fetched.
 
 The root is the folder that the user names. By default it is the project that the main document belongs to: the nearest
-folder above it that has a `.git`, a `pyproject.toml` or the like; for an installed Python package, the package; and
-otherwise the folder of the document.
+folder above it that has a `.git`, a `pyproject.toml` or the like; otherwise the nearest with a license; otherwise the
+Python package that it is in; and otherwise its own folder.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ Folder = str | os.PathLike[str] | None
 
 _MARKS = (".git", "pyproject.toml", "setup.py", "package.xml")
 """Files that the top folder of a project has."""
+_LICENSES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "COPYING")
+"""Files of a project that was downloaded without its history."""
 _INSTALLED = ("site-packages", "dist-packages")
 """Folders of installed packages, which are not parts of the project above them."""
 _ADVICE = "name a folder that holds all files, by on.load(..., root=folder) or by --root on the command line"
@@ -39,9 +41,10 @@ def include_root(main: str, root: Folder = None) -> Path:
             raise ModelError(f"root={str(root)!r} does not hold the file itself; expected a folder above it", main)
         return given.resolve()
     above = list(_folders_above(here))
-    for folder in above:
-        if any((folder / mark).exists() for mark in _MARKS):
-            return folder
+    for marks in (_MARKS, _LICENSES):
+        for folder in above:
+            if any((folder / mark).exists() for mark in marks):
+                return folder
     packages = [folder for folder in above if (folder / "__init__.py").exists()]
     return packages[-1] if packages else here
 

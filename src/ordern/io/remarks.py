@@ -31,10 +31,10 @@ class Remarks:
                 self.add("taken as zero, because it is below", f"{key} {terms[key]:g} of {what}", where)
                 terms[key] = 0.0
 
-    def note(self, builder: ModelBuilder) -> None:
-        """Add all notes to the model."""
+    def note(self, builder: ModelBuilder, *, quiet: bool = False) -> None:
+        """Add all notes to the model; `quiet` ones are about parts that do not change the motion."""
         for kind, items in self._found.items():
-            builder.note(f"{kind}: {some([item for item, _ in items])}", items[0][1])
+            builder.note(f"{kind}: {some([item for item, _ in items])}", items[0][1], quiet=quiet)
 
 
 def some(items: Sequence[str], most: int = 5) -> str:

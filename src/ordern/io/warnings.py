@@ -26,14 +26,7 @@ def warn(message: str, category: type[Warning] = ModelWarning) -> None:
 
 
 def warn_of(model: Model) -> None:
-    """Issue one warning with all notes of the loader, if there are any."""
-    if not model.notes:
-        return
-    shown = [str(note) for note in model.notes[:_MOST]]
-    if len(model.notes) > _MOST:
-        shown.append(f"... and {len(model.notes) - _MOST} more")
-    warn("\n  ".join([f"{model.name}: noticed while reading (see also robot.notes and robot.check()):", *shown]))
-
-
-_MOST = 8
-"""Notes that a warning shows."""
+    """Issue one warning with the notes of the loader, if there are any but quiet ones."""
+    shown = [str(note) for note in model.notes if not note.quiet]
+    if shown:
+        warn("\n  ".join([f"{model.name}: noticed while reading (see also robot.notes and robot.check()):", *shown]))

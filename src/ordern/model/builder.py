@@ -262,6 +262,16 @@ class ModelBuilder(GraphBuilder):
             where=where,
         )
 
+    def set_terms(self: B, joint: str, **terms: Any) -> B:
+        """Change limits or coefficients of a joint: `terms` are keywords of the method `joint`, such as damping."""
+        draft = self._known_joint(joint)
+        with located(draft.where):
+            changed = joint_draft(
+                joint, draft.type, draft.parent, draft.child, at=draft.placement, **{**draft.limits, **terms}
+            )
+        self._joints[joint] = replace(draft, limits=changed.limits)
+        return self
+
     def frame(self: B, name: str, body: str, at: Placement | ArrayLike = (0.0, 0.0, 0.0), where: str = "") -> B:
         """Name a frame that is fixed to a body, at the place `at` in the body's frame."""
         with located(where):
@@ -362,7 +372,7 @@ class ModelBuilder(GraphBuilder):
             loops=loops,
             couplings=couplings,
             shapes=tuple(shapes),
-            notes=tuple(self._notes),
+            notes=tuple(sorted(self._notes, key=lambda note: note.quiet)),
             source=self.source,
             motors=self._motors(joints, couplings, not isinstance(floating, (bool, Free))),
             actuators=on_joints(self._actuators, freedoms, self._joints),

@@ -20,6 +20,8 @@ from .assemble import assemble
 from .bodies import add_bodies
 from .document import Document
 from .equality import add_equalities
+from .left_out import known_masses, leave_out_deformables
+from .springs import set_springs
 from .tree import Tree
 
 __all__ = ["build_mjcf"]
@@ -30,16 +32,20 @@ def build_mjcf(root: Element, *, folder: Folder = None) -> ModelBuilder:
     if root.tag != "mujoco":
         raise root.error(f"the root element is <{root.tag}>; that of an MJCF document is <mujoco>")
     assemble(root, folder)
-    document = Document(root)
+    document = Document(root, folder)
     stem = "" if root.source.startswith("<") else PurePath(root.source).stem
     name, settings = root.attributes.get("model") or stem or "mujoco", document.settings
     builder = ModelBuilder(name, settings.gravity, current=settings.wind)
     builder.source = root.source
     builder.grounded = "the root is the world, which does not float: give the bodies on it a <freejoint/>"
     tree = Tree(document)
-    actuators = read_actuators(document, tree)
-    add_bodies(builder, document, tree, drives_of(actuators))
-    add_equalities(builder, document, tree)
+    leave_out_deformables(builder, tree)
+    masses = known_masses(builder, tree)
+    actuators = read_actuators(tree)
+    drives = drives_of(actuators)
+    add_bodies(builder, tree, masses, drives)
+    set_springs(builder, tree, drives)
+    add_equalities(builder, tree)
     add_motors(builder, actuators)
     document.unread.note(builder)
     return builder

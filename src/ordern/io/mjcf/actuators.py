@@ -1,10 +1,11 @@
-"""Actuators: the joints that they drive, and the armature and damping that they add.
+"""Actuators: the joints that they drive, their gears and limits, and the armature and damping that they add.
 
-Nothing else of them is read.
+Gains and dynamics of actuators are not read.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,83 +13,133 @@ import numpy as np
 from ...errors import unknown_name
 from ...model import ModelBuilder
 from ...records import dataclass
-from ..attributes import vector
+from ..attributes import keyword, vector
 from ..xml import Element
-from .document import ACTUATORS, Document
-from .tree import Tree
+from .document import ACTUATORS
+from .nodes import Source
+from .tendons import read_tendons
+from .tree import Tree, unique
 
-__all__ = ["Actuator", "add_motors", "drives_of", "read_actuators"]
+__all__ = ["Drive", "add_motors", "drives_of", "read_actuators"]
 
 _ADVICE = "give `actuated` to say otherwise"
+_TARGETS = ("tendon", "site", "cranksite", "slidersite", "body")
+"""The attributes that name what an actuator acts on, if it is no joint."""
+_NO_LIMITS = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
-class Actuator:
-    """An actuator of a document."""
+class Drive:
+    """An actuator of a document, for one replica of what it acts on."""
 
+    name: str
     tag: str
-    joints: tuple[str, ...]
-    """The joint that it acts on, or the joint in each replica; empty if it acts on something else, such as a tendon."""
+    coefficients: dict[str, float]
+    """The joints that it acts on: one, or those of a fixed tendon with their coefficients."""
     gear: tuple[float, ...]
     """The direction in which it pushes, six numbers."""
     added: dict[str, float]
     """The armature and damping that it adds to its joint."""
+    through: str
+    """The tendon, site or body that it acts on; empty if that is a joint."""
+    force_limits: tuple[float, float]
+    control_limits: tuple[float, float]
+    where: str
 
 
-def read_actuators(document: Document, tree: Tree) -> list[Actuator]:
-    """Return the actuators of a document."""
+def read_actuators(tree: Tree) -> list[Drive]:
+    """Return the actuators of a document, and of those that are attached."""
     joints = {part.name for body in tree.bodies for part in body.joints}
-    found = []
-    for element in document.section("actuator"):
-        known = element.tag in ACTUATORS
-        e = document.resolved(element, tag="actuator") if known else element
-        name = e.attributes.get("joint", e.attributes.get("jointinparent", ""))
-        what = f"an actuator of joint {name!r}"
-        gear = vector(e, "gear", range(1, 7), what, (1.0,))
-        terms = {key: vector(e, key, range(1, 4), what, (0.0,)) for key in ("armature", "damping") if known}
-        added = {key: gear[0] * gear[0] * x[0] for key, x in terms.items() if x[0]}
-        if added and not name:
-            document.unread.add(f"armature or damping of <{element.tag}> on other things than joints")
-        on = tuple(_joints_of(name, element, tree, joints)) if name else ()
-        found.append(Actuator(element.tag, on, (*gear, *(0.0,) * (6 - len(gear))), added))
+    tendons = read_tendons(tree, joints)
+    found: list[Drive] = []
+    taken: set[str] = set()
+    for source in tree.sources:
+        for element in source.document.section("actuator") if source.whole else ():
+            known = element.tag in ACTUATORS
+            e = source.document.resolved(element, tag="actuator") if known else element
+            found.extend(_drives(e, source, joints, tendons, taken))
     return found
 
 
-def drives_of(actuators: Sequence[Actuator]) -> dict[str, dict[str, float]]:
+def _drives(
+    e: Element, source: Source, joints: set[str], tendons: dict[str, dict[str, float]], taken: set[str]
+) -> Iterator[Drive]:
+    """Yield an actuator, once for each replica of what it acts on."""
+    has = e.attributes
+    joint = has.get("joint", has.get("jointinparent", ""))
+    kind = next((key for key in _TARGETS if has.get(key)), "")
+    target = joint or has.get(kind, "")
+    what = f"actuator {has['name']!r}" if has.get("name") else f"<{e.tag}> of {target!r}"
+    gear = vector(e, "gear", range(1, 7), what, (1.0,))
+    terms = {key: vector(e, key, range(1, 4), what, (0.0,)) for key in ("armature", "damping") if e.tag in ACTUATORS}
+    added = {key: gear[0] * gear[0] * x[0] for key, x in terms.items() if x[0]}
+    if added and not joint:
+        source.document.unread.add(f"armature or damping of <{e.tag}> on other things than joints")
+    limits = (_range(e, "force", what), _range(e, "ctrl", what))
+    names = _joints_of(joint, e, source, joints) if joint else source.names(kind, target)
+    for name in names:
+        suffix = name[len(source.prefix) + len(target) :]
+        own = f"{source.prefix}{has['name']}{suffix}" if has.get("name") else f"{name}_{e.tag}"
+        on, through = {name: 1.0}, ""
+        if not joint:
+            on, through = tendons.get(name, {}) if kind == "tendon" else {}, f"{kind} {name!r}".strip()
+        six = (*gear, *(0.0,) * (6 - len(gear)))
+        yield Drive(unique(own, taken), e.tag, on, six, added if joint else {}, through, *limits, e.where)
+
+
+def _range(e: Element, word: str, what: str) -> tuple[float, float]:
+    """Return the limits of force or control, if they apply."""
+    low, high = vector(e, f"{word}range", 2, what, (0.0, 0.0))
+    switch = keyword(e, f"{word}limited", ("false", "true", "auto"), "auto", what)
+    return (low, high) if low < high and switch != "false" else _NO_LIMITS
+
+
+def drives_of(drives: Sequence[Drive]) -> dict[str, dict[str, float]]:
     """Return the armature and damping that actuators add through their gears, by joint."""
     found: dict[str, dict[str, float]] = {}
-    for actuator in actuators:
-        for joint in actuator.joints if actuator.added else ():
+    for drive in drives:
+        for joint in drive.coefficients if drive.added else ():
             here = found.setdefault(joint, {})
-            for key, more in actuator.added.items():
+            for key, more in drive.added.items():
                 here[key] = here.get(key, 0.0) + more
     return found
 
 
-def add_motors(builder: ModelBuilder, actuators: Sequence[Actuator]) -> None:
-    """Set the actuated joints of the builder, if actuators name any.
+def add_motors(builder: ModelBuilder, drives: Sequence[Drive]) -> None:
+    """Add the actuators to the builder, and set its actuated joints, if actuators act on any directly.
 
     An actuator of a ball or a free joint pushes along one direction, its gear. Such a joint counts as actuated if its
     actuators push along all of its freedoms. A <damper> only brakes, and an <orientation> drives all freedoms.
     """
     gears: dict[str, list[tuple[float, ...]]] = {}
-    for actuator in actuators:
-        for joint in actuator.joints if actuator.tag != "damper" else ():
-            gears.setdefault(joint, []).append(actuator.gear)
+    for drive in drives:
+        rows = [[c * x for x in _directed(drive.gear, builder.freedoms(j))] for j, c in drive.coefficients.items()]
+        builder.actuator(
+            drive.name,
+            drive.tag,
+            tuple(drive.coefficients),
+            rows,
+            force_limits=drive.force_limits,
+            control_limits=drive.control_limits,
+            through=drive.through,
+            where=drive.where,
+        )
+        for joint in drive.coefficients if drive.tag != "damper" and not drive.through else ():
+            gears.setdefault(joint, []).append(drive.gear)
     if not gears:
         return
-    whole = {joint for actuator in actuators if actuator.tag == "orientation" for joint in actuator.joints}
+    whole = {joint for drive in drives if drive.tag == "orientation" for joint in drive.coefficients}
     driven: list[str] = []
-    for name, rows in gears.items():
+    for name, directions in gears.items():
         nv = builder.freedoms(name)
-        rank = np.linalg.matrix_rank(np.array(rows)[:, :nv])
+        rank = np.linalg.matrix_rank(np.array(directions)[:, :nv])
         if rank == nv or name in whole:
             driven.append(name)
         elif rank:
             few = f"push along {rank} of its {nv} freedoms, so that it does not count as actuated"
             builder.note(f"the actuators of joint {name!r} {few}", builder.source, _ADVICE)
     builder.actuated = tuple(driven)
-    others = sum(not actuator.joints for actuator in actuators)
+    others = sum(bool(drive.through) for drive in drives)
     if others:
         builder.note(
             f"{others} actuator{'s act' if others > 1 else ' acts'} on other things than joints (tendons, sites, "
@@ -98,9 +149,15 @@ def add_motors(builder: ModelBuilder, actuators: Sequence[Actuator]) -> None:
         )
 
 
-def _joints_of(name: str, element: Element, tree: Tree, joints: set[str]) -> Iterator[str]:
-    """Yield the joints of a name: one, or one in each replica."""
-    for suffix in [""] if name in joints else tree.suffixes.get(("joint", name), [""]):
-        if name + suffix not in joints:
-            raise element.error(str(unknown_name("joint", name + suffix, joints, f"<{element.tag}>")))
-        yield name + suffix
+def _directed(gear: tuple[float, ...], freedoms: int) -> tuple[float, ...]:
+    """Return the gear of each freedom of a joint. Of a free joint, MuJoCo has the linear ones first."""
+    return (*gear[3:], *gear[:3]) if freedoms == 6 else gear[:freedoms]
+
+
+def _joints_of(name: str, element: Element, source: Source, joints: set[str]) -> list[str]:
+    """Return the joints of a name: one, or one in each replica; none if it is not part of what is attached."""
+    found = source.names("joint", name, joints)
+    missing = [full for full in found if full not in joints]
+    if missing and not source.prefix:
+        raise element.error(str(unknown_name("joint", missing[0], joints, f"<{element.tag}>")))
+    return [full for full in found if full in joints]

@@ -13,81 +13,81 @@ from ...joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ...model import ModelBuilder, Placement
 from ...rotations import about, quaternion_from_matrix
 from ..attributes import bound, flag, keyword, number, required, vector
+from ..remarks import Remarks
 from ..solids import Mass
 from ..xml import Element
 from .document import Document, Settings
 from .fluid import body_drags
 from .geometry import add_shapes, geom_of
-from .inertia import body_masses
+from .nodes import BodyNode, Part
 from .orientation import fromto, placed, shifted
-from .tree import BodyNode, Part, Tree, unique
+from .tree import Tree, unique
 
-__all__ = ["add_bodies", "reference", "site_placement"]
+__all__ = ["Drives", "add_bodies", "reference", "site_placement"]
 
 Drives = dict[str, dict[str, float]]
 _ZERO = (0.0, 0.0, 0.0)
 _KINDS = ("hinge", "slide", "ball", "free")
 
 
-def add_bodies(builder: ModelBuilder, document: Document, tree: Tree, drives: Drives) -> None:
+def add_bodies(builder: ModelBuilder, tree: Tree, masses: dict[str, Mass], drives: Drives) -> None:
     """Add all bodies, joints, frames and shapes of a document. `drives` are the terms that actuators add to joints."""
-    masses = body_masses(tree, document)
+    remarks, names = Remarks(), Remarks()
     builder.body(tree.world.name, where=tree.world.element.where)
     for body in tree.bodies:
         try:
             if body is not tree.world:
-                _add_body(builder, body, masses[body.name], document, tree, drives)
+                _add_body(builder, body, masses[body.name], tree, drives, remarks)
             for part in body.geoms:
-                add_shapes(builder, geom_of(part, body, document), part, body, document)
+                add_shapes(builder, geom_of(part, body), part, body)
         except ModelError as e:
             raise e if e.where else body.element.error(f"{body.what}: {e}") from None
     for body in tree.bodies:
         for part in body.sites:
             if part.name:
-                _add_site(builder, part, body, document, tree)
+                _add_site(builder, part, body, tree, names)
+    remarks.note(builder)
+    names.note(builder, quiet=True)
 
 
-def _add_site(builder: ModelBuilder, part: Part, body: BodyNode, document: Document, tree: Tree) -> None:
+def _add_site(builder: ModelBuilder, part: Part, body: BodyNode, tree: Tree, names: Remarks) -> None:
     where, name = part.element.where, part.name
     if name in tree.names:
         name = f"{name}_site"
-        builder.note(f"site {part.name!r} has the name of another frame; its own is called {name!r}", where)
-    builder.frame(unique(name, tree.names), body.name, site_placement(part, document), where)
+        names.add("renamed, because another frame has the name of the site", repr(name), where)
+    builder.frame(unique(name, tree.names), body.name, site_placement(part), where)
 
 
-def site_placement(part: Part, document: Document) -> Placement:
+def site_placement(part: Part) -> Placement:
     """Return the placement of a site in its body."""
     what = f"site {part.name!r}"
     if "fromto" in part.element.attributes:
         return part.at @ fromto(part.element, what)[0]
-    return part.at @ placed(part.element, document.settings, what)
+    return part.at @ placed(part.element, part.document.settings, what)
 
 
-def _add_body(
-    builder: ModelBuilder, body: BodyNode, mass: Mass, document: Document, tree: Tree, drives: Drives
-) -> None:
+def _add_body(builder: ModelBuilder, body: BodyNode, mass: Mass, tree: Tree, drives: Drives, remarks: Remarks) -> None:
     """Add a body and its joints, in their order. `at` places the next body in the one before it."""
     assert body.parent is not None
     element, before, at = body.element, body.parent.name, body.at
     drags = body_drags(body, mass, document)
     inertia = {"mass": mass.m, "com": mass.com.tolist(), "inertia": mass.I, "drag": drags}
-    _note_mocap(builder, body, tree)
+    _note_mocap(body, tree, remarks)
     for part in body.joints:
         what = f"joint {part.name!r}"
         with np.errstate(all="ignore"):  # placements that are not finite are refused
             type, anchor = _joint_type(part, what)
-        limits = _limits(part.element, type, what, document)
-        _note_reversed(builder, part.element, limits, what)
+        limits = _limits(part.element, type, what, part.document)
+        _note_reversed(part.element, limits, what, remarks)
         if isinstance(type, Free):
             _check_free(body, tree, part, what)
             at = Placement()  # its position is that of the body in the world
             limits["rest"] = (*quaternion_from_matrix(body.pose.R).tolist(), *body.pose.position)
             if limits.get("stiffness"):
                 why = "which MuJoCo applies along the axes of the world; here it applies along those of the body"
-                advice = 'stiffness="0", or <freejoint/>, makes no difference between the two'
-                builder.note(f"{what} is free and has stiffness, {why}", part.element.where, advice)
+                remarks.add(f"free joints with stiffness, {why}", repr(part.name), part.element.where)
         else:
-            at = at @ shifted(anchor) @ _back(type, reference(part, document.settings, what))
+            at = at @ shifted(anchor) @ _back(type, reference(part, what))
         for key, x in drives.get(part.name, {}).items():
             limits[key] = limits.get(key, 0.0) + x
         is_last = part is body.joints[-1] and not anchor.any()
@@ -101,12 +101,12 @@ def _add_body(
         builder.joint(name, Fixed(), before, body.name, at=at, where=element.where)
 
 
-def _note_mocap(builder: ModelBuilder, body: BodyNode, tree: Tree) -> None:
+def _note_mocap(body: BodyNode, tree: Tree, remarks: Remarks) -> None:
     if flag(body.element, "mocap", False, body.what):
         where = body.element.where
         if body.joints or body.parent is not tree.world:
             raise ModelError(f"{body.what} is a mocap body; expected a child of the world without joints", where)
-        builder.note(f"{body.what} is moved by motion capture in MuJoCo, and fixed to the world here", where)
+        remarks.add("moved by motion capture in MuJoCo, and fixed to the world here", body.what, where)
 
 
 def _check_free(body: BodyNode, tree: Tree, part: Part, what: str) -> None:
@@ -141,11 +141,11 @@ def _joint_type(part: Part, what: str) -> tuple[Joint, Array]:
     return type, np.zeros(3) if on_axis else anchor
 
 
-def reference(part: Part, settings: Settings, what: str) -> float:
+def reference(part: Part, what: str) -> float:
     """Return the position of a joint in the pose of the file; zero for a ball."""
     ref = number(part.element, "ref", what, 0.0)
     kind = _kind(part.element, what)
-    return settings.angle(ref) if kind == "hinge" else ref if kind == "slide" else 0.0
+    return part.document.settings.angle(ref) if kind == "hinge" else ref if kind == "slide" else 0.0
 
 
 def _back(type: Joint, ref: float) -> Placement:
@@ -174,23 +174,21 @@ def _limits(e: Element, type: Joint, what: str, document: Document) -> dict[str,
     if scalar and "springref" in e.attributes:
         rest = number(e, "springref", what)
         limits["rest"] = settings.angle(rest) if turns else rest
-    if _limited(e, "range", "limited", what, settings):
-        low, high = vector(e, "range", 2, what)
-        if scalar:
-            bounds = (settings.angle(x) if turns else x for x in (low, high))
-            limits["lower"], limits["upper"] = map(bound, bounds)
-        else:
-            document.unread.add(f"range of {'ball' if isinstance(type, Spherical) else 'free'} joints")
+    if scalar and _limited(e, "range", "limited", what, settings):
+        low, high = (settings.angle(x) if turns else x for x in vector(e, "range", 2, what))
+        limits["lower"], limits["upper"] = bound(low), bound(high)
+    elif isinstance(type, Spherical) and e.attributes.get("limited", "auto") != "false" and "range" in e.attributes:
+        document.unread.add("range of ball joints")
     if scalar and _limited(e, "actuatorfrcrange", "actuatorfrclimited", what, settings):
         limits["effort_limit"] = max(map(abs, vector(e, "actuatorfrcrange", 2, what)))
     return limits
 
 
-def _note_reversed(builder: ModelBuilder, e: Element, limits: dict[str, Any], what: str) -> None:
+def _note_reversed(e: Element, limits: dict[str, Any], what: str, remarks: Remarks) -> None:
     low, high = vector(e, "range", 2, what, _ZERO[:2])
     if low > high and "lower" not in limits and e.attributes.get("limited", "auto") == "auto":
-        why = f"{what} has range {low:g} to {high:g}, and so no limits, as in MuJoCo"
-        builder.note(why, e.where, "give the lower limit first")
+        why = "without limits, as in MuJoCo, because the larger one is given first"
+        remarks.add(why, f"{what} with range {low:g} to {high:g}", e.where)
 
 
 def _limited(e: Element, attribute: str, switch: str, what: str, settings: Settings) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...records import dataclass
 from ..attributes import flag, found, keyword, number, required, vector
+from ..includes import Folder
 from ..solids import Mass
 from ..xml import Element
 from .unread import Unread
@@ -98,9 +99,13 @@ class Settings:
 class Document:
     """An MJCF document without includes: settings, classes of defaults, assets, and unread parts."""
 
-    def __init__(self, root: Element) -> None:
-        self.root = root
-        self.unread = Unread()
+    def __init__(self, root: Element, folder: Folder = None, parent: Document | None = None) -> None:
+        self.root, self.folder = root, folder
+        self.main: str = root.source if parent is None else parent.main
+        """The main file, which attaches all others."""
+        self.unread: Unread = Unread() if parent is None else parent.unread
+        self.attached: dict[str, Document] = {}
+        """The documents of <model> assets that were attached."""
         self.settings = Settings()
         self._classes: dict[str, dict[str, dict[str, str]]] = {}
         self.unread.sections(root)
@@ -116,6 +121,7 @@ class Document:
         self.mesh_masses: dict[tuple[str, bool], Mass] = {}
         """The masses of meshes, solid and as shells, which are read once."""
         self.materials = self._assets("material")
+        self.models = [element for element in self.section("asset") if element.tag == "model"]
 
     def section(self, tag: str) -> Iterator[Element]:
         """Return the elements of a section, which a document may have several times."""

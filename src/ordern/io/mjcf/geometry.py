@@ -13,13 +13,24 @@ from ..solids import NOTHING, Mass, shape_mass
 from ..xml import Element
 from .document import Document
 from .mesh import mesh_file, read_mesh
+from .nodes import BodyNode, Part
 from .orientation import fromto, placed
-from .tree import BodyNode, Part
 
-__all__ = ["Geom", "add_shapes", "geom_of", "mass_of"]
+__all__ = ["Geom", "MeshError", "UnknownMassError", "add_shapes", "geom_of", "mass_of"]
 
 _SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 _TYPES = ("plane", "hfield", *_SIZES, "mesh", "sdf")
+
+
+_GIVE = "give the body an <inertial>"
+
+
+class MeshError(ModelError):
+    """A mesh that gives no mass, because its file is missing or broken."""
+
+
+class UnknownMassError(MeshError):
+    """A mass that only MuJoCo can find out."""
 
 
 class Geom(NamedTuple):
@@ -30,9 +41,10 @@ class Geom(NamedTuple):
     at: Placement
     element: Element
     what: str
+    document: Document
 
 
-def geom_of(part: Part, body: BodyNode, document: Document) -> Geom:
+def geom_of(part: Part, body: BodyNode) -> Geom:
     """Return type, size and placement of a geom. The sizes of a geom that is fitted to a mesh are not known here."""
     e = part.element
     what = f"geom {part.name!r} of {body.what}" if part.name else f"a geom of {body.what}"
@@ -43,14 +55,14 @@ def geom_of(part: Part, body: BodyNode, document: Document) -> Geom:
         size = vector(e, "size", range(1, 4), what, ())[:1]
         size = (*size, half) if n == 2 else (*size, *size, half)
     else:
-        at = placed(e, document.settings, what)
+        at = placed(e, part.document.settings, what)
         size = vector(e, "size", range(1, 4), what, ())[:n]
     if "mesh" not in e.attributes and (len(size) < n or any(x <= 0.0 for x in size)):
         raise e.error(f'{what}: a {kind} has size="{e.attributes.get("size", "")}"; expected {n} positive numbers')
-    return Geom(kind, size, part.at @ at, e, what)
+    return Geom(kind, size, part.at @ at, e, what, part.document)
 
 
-def mass_of(geom: Geom, document: Document) -> Mass:
+def mass_of(geom: Geom) -> Mass:
     """Return the mass of a geom, in the frame of its body: of its volume, or of its surface if it is a shell."""
     e, what = geom.element, geom.what
     m = number(e, "mass", what, -1.0) if "mass" in e.attributes else None
@@ -60,42 +72,45 @@ def mass_of(geom: Geom, document: Document) -> Mass:
     if geom.kind in ("plane", "hfield") or not (density if m is None else m):
         return NOTHING
     shell = flag(e, "shellinertia", False, what)
-    if geom.kind == "sdf":
-        raise e.error(f"{what} is of type sdf, whose mass is not known here; give the body an <inertial>")
+    if geom.kind == "sdf" and any(child.tag == "plugin" for child in (*e.children, *_asset(geom).children)):
+        raise UnknownMassError(f"{what} is made by a plugin, and its mass is not known here; {_GIVE}", e.where)
     at, size = geom.at, geom.size
-    if geom.kind == "mesh":
-        unit = _mesh(geom, document, shell)
+    if geom.kind in ("mesh", "sdf"):
+        unit = _mesh(geom, shell)
     else:
         if "mesh" in e.attributes:
-            at, size = _fitted(geom, _mesh(geom, document, False), document)
+            at, size = _fitted(geom, _mesh(geom, False))
         unit = shape_mass(geom.kind, size, shell)
     scale = density if m is None else m / unit.m
     return Mass(scale * unit.m, unit.com, scale * unit.I).moved(at)
 
 
-def _asset(geom: Geom, document: Document) -> Element:
-    return found("mesh", required(geom.element, "mesh", geom.what), document.meshes, geom.element, geom.what)
+def _asset(geom: Geom) -> Element:
+    return found("mesh", required(geom.element, "mesh", geom.what), geom.document.meshes, geom.element, geom.what)
 
 
-def _mesh(geom: Geom, document: Document, shell: bool) -> Mass:
-    asset, known = _asset(geom, document), document.mesh_masses
+def _mesh(geom: Geom, shell: bool) -> Mass:
+    asset, document = _asset(geom), geom.document
+    known = document.mesh_masses
     key = (geom.element.attributes["mesh"], shell)
     try:
         if key not in known:
             known[key] = read_mesh(asset, document, shell=shell)
         return known[key]
     except ModelError as e:
-        raise geom.element.error(
+        generated = "builtin" in asset.attributes or any(child.tag == "plugin" for child in asset.children)
+        raise (UnknownMassError if generated else MeshError)(
             f"{geom.what} has its mass from mesh {geom.element.attributes['mesh']!r}, which cannot be used: {e}; "
-            "or give the body an <inertial>"
+            f"or {_GIVE}",
+            geom.element.where,
         ) from None
 
 
-def _fitted(geom: Geom, mesh: Mass, document: Document) -> tuple[Placement, tuple[float, ...]]:
+def _fitted(geom: Geom, mesh: Mass) -> tuple[Placement, tuple[float, ...]]:
     """Return placement and half sizes of a shape with about the inertia of a mesh, along its principal axes."""
-    if document.settings.fit_aabb:
-        why = "is fitted to the bounding box of a mesh, which is not read; give the body an <inertial>"
-        raise geom.element.error(f"{geom.what} {why}")
+    if geom.document.settings.fit_aabb:
+        why = f"is fitted to the bounding box of a mesh, which is not read; {_GIVE}"
+        raise UnknownMassError(f"{geom.what} {why}", geom.element.where)
     moments, axes = np.linalg.eigh(mesh.I)
     moments, axes = moments[::-1], axes[:, ::-1]
     axes = axes * np.linalg.det(axes)
@@ -106,15 +121,16 @@ def _fitted(geom: Geom, mesh: Mass, document: Document) -> tuple[Placement, tupl
     return geom.at @ Placement.of(axes, mesh.com), tuple(map(float, sizes.get(geom.kind, (a, b, c))))
 
 
-def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode, document: Document) -> None:
+def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode) -> None:
     """Add the visual and the collision shape of a geom, as far as it has these roles."""
-    e, kind = geom.element, geom.kind
+    e, kind, document = geom.element, geom.kind, geom.document
     if kind in ("hfield", "sdf") or (kind in _SIZES and "mesh" in e.attributes):
-        document.unread.add(f"shape of a geom of type {kind}{' fitted to a mesh' if 'mesh' in e.attributes else ''}")
+        fitted = " fitted to a mesh" if "mesh" in e.attributes and kind != "sdf" else ""
+        document.unread.add(f"shape of a geom of type {kind}{fitted}", quiet=True)
         return
     size, file, at = geom.size, "", geom.at
     if kind == "mesh":
-        file, size, at = mesh_file(_asset(geom, document), document, at)
+        file, size, at = mesh_file(_asset(geom), document, at)
     elif kind == "box":
         size = tuple(2.0 * x for x in size)
     elif kind in ("cylinder", "capsule"):
@@ -123,13 +139,14 @@ def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode, do
     seen = number(e, "group", geom.what, 0.0) <= 2 or not collides
     for role, holds in (("visual", seen), ("collision", collides)):
         if holds:
-            color, name = _color(geom, document), part.name
+            color, name = _color(geom), part.name
             builder.shape(body.name, kind, size, at=at, file=file, role=role, color=color, name=name, where=e.where)
 
 
-def _color(geom: Geom, document: Document) -> tuple[float, ...] | None:
+def _color(geom: Geom) -> tuple[float, ...] | None:
     e = geom.element
-    if "rgba" in e.attributes:
-        return vector(e, "rgba", 4, geom.what)
-    material = document.materials.get(e.attributes.get("material", ""))
-    return None if material is None or "rgba" not in material.attributes else vector(material, "rgba", 4, geom.what)
+    material = geom.document.materials.get(e.attributes.get("material", ""))
+    for looks in (e, material):
+        if looks is not None and looks.attributes.get("rgba", "").strip():  # an empty one is none
+            return vector(looks, "rgba", 4, geom.what)
+    return None

@@ -6,29 +6,19 @@ import numpy as np
 
 from ..attributes import number, required, vector
 from ..solids import Mass, combined
-from .document import Document, Settings
+from .document import Settings
 from .geometry import geom_of, mass_of
+from .nodes import BodyNode, Part
 from .orientation import placed
-from .tree import BodyNode, Part, Tree
 
-__all__ = ["body_masses"]
-
-
-def body_masses(tree: Tree, document: Document) -> dict[str, Mass]:
-    """Return mass, centre and inertia of every body but the world, by name."""
-    settings = document.settings
-    found = {body.name: _finite_mass(body, document) for body in tree.bodies if body is not tree.world}
-    if settings.total_mass > 0.0:
-        total = sum(mass.m for mass in found.values())
-        scale = settings.total_mass / total if total else 1.0
-        found = {name: Mass(scale * mass.m, mass.com, scale * mass.I) for name, mass in found.items()}
-    return found
+__all__ = ["body_mass"]
 
 
-def _finite_mass(body: BodyNode, document: Document) -> Mass:
+def body_mass(body: BodyNode) -> Mass:
+    """Return mass, centre and inertia of a body."""
     try:
         with np.errstate(all="ignore"):
-            mass = _bounded(_body_mass(body, document), document.settings)
+            mass = _bounded(_body_mass(body), body.document.settings)
     except OverflowError:
         mass = None
     if mass is None or not np.isfinite([mass.m, *mass.com, *mass.I.ravel()]).all():
@@ -36,27 +26,27 @@ def _finite_mass(body: BodyNode, document: Document) -> Mass:
     return mass
 
 
-def _body_mass(body: BodyNode, document: Document) -> Mass:
-    settings = document.settings
+def _body_mass(body: BodyNode) -> Mass:
+    settings = body.document.settings
     if len(body.inertials) > 1:
         raise body.inertials[1].element.error(f"{body.what} has {len(body.inertials)} <inertial>; expected one")
     low, high = settings.groups
     counted = (part for part in body.geoms if low <= number(part.element, "group", body.what, 0.0) <= high)
-    geoms = [geom_of(part, body, document) for part in counted]
+    geoms = [geom_of(part, body) for part in counted]
     if body.inertials and (settings.from_geoms != "true" or not geoms):
-        return _given(body.inertials[0], body, document)
+        return _given(body.inertials[0], body)
     if settings.from_geoms == "false":
         return combined([])
-    masses = (mass_of(geom, document) for geom in geoms)
+    masses = (mass_of(geom) for geom in geoms)
     return combined([mass for mass in masses if mass.m > 0.0])
 
 
-def _given(part: Part, body: BodyNode, document: Document) -> Mass:
+def _given(part: Part, body: BodyNode) -> Mass:
     """Return the mass of an <inertial>."""
     e, what = part.element, body.what
     required(e, "pos", what)
     m = number(e, "mass", what)
-    at = part.at @ placed(e, document.settings, what)
+    at = part.at @ placed(e, part.document.settings, what)
     if "diaginertia" in e.attributes and "fullinertia" in e.attributes:
         raise e.error(f"{what}: <inertial> has diaginertia and fullinertia; expected one of them")
     if "fullinertia" in e.attributes:

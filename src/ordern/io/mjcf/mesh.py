@@ -56,17 +56,22 @@ def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mas
 
 
 def mesh_file(asset: Element, document: Document, at: Placement) -> tuple[str, tuple[float, ...], Placement]:
-    """Return the file of a mesh, relative to the document; the scale; the placement of the file's frame in a body."""
+    """Return the file of a mesh, relative to the main file; the scale; the placement of the file's frame in a body."""
     what = "a mesh"
     position, R, scale = _transform(asset, what)
     if not np.array_equal(R, np.eye(3)) and len(set(scale.tolist())) > 1:
-        document.unread.add("refquat of a <mesh> with scales that differ")
+        document.unread.add("refquat of a <mesh> with scales that differ", quiet=True)
         R, position = np.eye(3), np.zeros(3)
     if position.any() or not np.array_equal(R, np.eye(3)):
         with np.errstate(all="ignore"):
             at = at @ Placement.of(R.T, -(R.T @ position) * scale)
     file = asset.attributes.get("file", "")
-    return (_located(asset, file, document) if file else ""), tuple(scale.tolist()), at
+    if file:
+        file = _located(asset, file, document)
+        if document.root.source != document.main:  # an attached model
+            here, there = (os.path.dirname(name) for name in (document.main, document.root.source))
+            file = os.path.relpath(os.path.join(there, file), here or ".").replace("\\", "/")
+    return file, tuple(scale.tolist()), at
 
 
 def _transform(asset: Element, what: str) -> tuple[Array, Array, Array]:
@@ -79,8 +84,8 @@ def _transform(asset: Element, what: str) -> tuple[Array, Array, Array]:
 
 
 def _located(asset: Element, file: str, document: Document) -> str:
-    """Return the path of a file, relative to the main file: in the directory of meshes or, if it is not there, beside
-    the file that has the asset.
+    """Return the path of a mesh, relative to its document: in the directory of meshes or, if it is not there, beside
+    the included file that has the asset.
     """
     settings, main = document.settings, document.root.source
     if settings.strip_path:

@@ -1,95 +1,48 @@
-"""The tree of bodies, with frames and replicas resolved, names for unnamed parts, and defaults applied."""
+"""The tree of bodies, with frames, replicas and attachments resolved, names for unnamed parts, and defaults applied."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import field
 
 from ...errors import ModelError
 from ...model import Placement
-from ...records import dataclass
 from ..attributes import required, vector
 from ..xml import MAX_PARTS, Element
+from .attach import attached
 from .document import Document
+from .nodes import BodyNode, Context, Part, Source
 from .orientation import euler_rotation, placed
 
-__all__ = ["WORLD", "BodyNode", "Part", "Tree", "unique"]
+__all__ = ["WORLD", "Tree", "unique"]
 
 WORLD = "world"
 _LISTS = {"joint": "joints", "freejoint": "joints", "geom": "geoms", "site": "sites", "inertial": "inertials"}
 """The parts of a body, and the lists that they go to."""
 _ZERO = (0.0, 0.0, 0.0)
 
-_INSTEAD = {
-    "attach": "load it in MuJoCo, which puts models together, and save it",
+_DEFORMABLE = {
     "composite": "load it in MuJoCo, which makes its bodies, and save it",
     "flexcomp": "deformable bodies are not supported; remove them",
 }
 """Elements that generate bodies and are not read, with a workaround."""
 
 
-@dataclass(slots=True)
-class Part:
-    """A joint, geom, site or inertial of a body, with its defaults."""
-
-    element: Element
-    at: Placement
-    """The placement of its frame in its body."""
-    name: str
-    """The name, with the suffix of its replica; geoms and sites may have no name."""
-
-
-@dataclass(slots=True)
-class BodyNode:
-    """A body of the file."""
-
-    name: str
-    element: Element
-    parent: BodyNode | None
-    at: Placement
-    """In the frame of its parent, as the file has it."""
-    pose: Placement
-    """In the world, in the position in which the file has the robot."""
-    joints: list[Part] = field(default_factory=list)
-    geoms: list[Part] = field(default_factory=list)
-    sites: list[Part] = field(default_factory=list)
-    inertials: list[Part] = field(default_factory=list)
-
-    @property
-    def what(self) -> str:
-        """The body's name for messages."""
-        return f"body {self.name!r}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """The context of an element: its body, the frame in the body, the class of defaults, the suffix of its replica."""
-
-    body: BodyNode
-    at: Placement
-    inherited: str
-    suffix: str = ""
-    copies: int = 1
-    """The number of copies of the context."""
-    replica: bool = False
-    """True directly inside of a <replicate>."""
-
-
 class Tree:
     """The bodies of a document, parents before children, in its order. The first is the world."""
 
     def __init__(self, document: Document) -> None:
-        self.document = document
-        self.world = BodyNode(WORLD, document.root, None, Placement(), Placement())
+        self.world = BodyNode(WORLD, document.root, None, Placement(), Placement(), document)
         self.bodies = [self.world]
-        self.suffixes: dict[tuple[str, str], list[str]] = {}
-        """The suffixes of replicas, by tag and name in the file."""
+        self.sources = [Source(document)]
+        """The main document, then those that are attached."""
+        self.deformable: list[tuple[BodyNode, ModelError]] = []
+        """The bodies that carry deformable ones, and the error to raise where they cannot be left out."""
         self.names = {WORLD}
         """The names of bodies and frames."""
         self.joint_names: set[str] = set()
-        stack: list[tuple[Element, _Context]] = []
-        top = _Context(self.world, Placement(), "")
+        stack: list[tuple[Element, Context]] = []
+        top = Context(self.world, Placement(), "", self.sources[0])
         for section in reversed(list(document.root.all("worldbody"))):
             stack.extend(self._inside(section, top))
         while stack:
@@ -100,12 +53,12 @@ class Tree:
                 raise e if e.where else element.error(f"{context.body.what}: {e}") from None
         self._name_the_rest()
 
-    def _inside(self, element: Element, context: _Context) -> Iterator[tuple[Element, _Context]]:
+    def _inside(self, element: Element, context: Context) -> Iterator[tuple[Element, Context]]:
         return ((child, context) for child in reversed(element.children))
 
-    def _visit(self, element: Element, c: _Context) -> Iterator[tuple[Element, _Context]]:
+    def _visit(self, element: Element, c: Context) -> Iterator[tuple[Element, Context]]:
         """Add an element to the tree; return the elements in it that are visited next."""
-        tag, document = element.tag, self.document
+        tag, document = element.tag, c.source.document
         if tag in ("body", "frame", "replicate"):
             document.unread.check(element)
             inherited = document.known_class(element, c.inherited)
@@ -116,29 +69,32 @@ class Tree:
             else:
                 _refuse_scaling(element)
                 body, at = c.body, c.at @ placed(element, document.settings, "a frame")
-            return self._inside(element, _Context(body, at, inherited, c.suffix, c.copies))
+            return self._inside(element, Context(body, at, inherited, c.source, c.suffix, c.copies))
+        if tag == "attach":
+            return iter(attached(element, c, self.sources))
         if tag in _LISTS:
             self._part(element, c)
-        elif tag in _INSTEAD:
-            raise element.error(f"{c.body.what} has <{tag}>, which is not read: {_INSTEAD[tag]}")
+        elif tag in _DEFORMABLE:
+            error = element.error(f"{c.body.what} has <{tag}>, which is not read: {_DEFORMABLE[tag]}")
+            self.deformable.append((c.body, error))
         else:
             document.unread.child(element)
         return iter(())
 
-    def _body(self, element: Element, c: _Context) -> BodyNode:
+    def _body(self, element: Element, c: Context) -> BodyNode:
         given = element.attributes.get("name", "")
-        name = given + c.suffix if given else ""
+        name = c.named(given)
         if name and name in self.names:
             raise element.error(f"body {name!r} exists already; every body needs a name of its own")
-        at = c.at @ placed(element, self.document.settings, f"body {name!r}" if name else "a body")
-        node = BodyNode(name, element, c.body, at, c.body.pose @ at)
+        at = c.at @ placed(element, c.source.document.settings, f"body {name!r}" if name else "a body")
+        node = BodyNode(name, element, c.body, at, c.body.pose @ at, c.source.document)
         self.bodies.append(node)
         if name:
             self.names.add(name)
             self._remember("body", given, c)
         return node
 
-    def _part(self, element: Element, c: _Context) -> None:
+    def _part(self, element: Element, c: Context) -> None:
         tag, body = element.tag, c.body
         if body is self.world and tag in ("joint", "freejoint", "inertial"):
             raise element.error(f"the world has a <{tag}>; only bodies can have one")
@@ -146,20 +102,21 @@ class Tree:
             why = f"a <{tag}> cannot be directly in a <replicate>; put it in a body"
             raise element.error(f"{body.what}: {why}")
         given = element.attributes.get("name", "")
-        part = Part(self.document.resolved(element, c.inherited), c.at, given + c.suffix if given else "")
+        document = c.source.document
+        part = Part(document.resolved(element, c.inherited), c.at, c.named(given), document)
         getattr(body, _LISTS[tag]).append(part)
         if given:
             self._remember(tag if tag != "freejoint" else "joint", given, c)
 
-    def _remember(self, tag: str, name: str, c: _Context) -> None:
+    def _remember(self, tag: str, name: str, c: Context) -> None:
         if c.suffix:
-            self.suffixes.setdefault((tag, name), []).append(c.suffix)
+            c.source.suffixes.setdefault((tag, name), []).append(c.suffix)
 
-    def _replicas(self, element: Element, c: _Context, inherited: str) -> Iterator[tuple[Element, _Context]]:
+    def _replicas(self, element: Element, c: Context, inherited: str) -> Iterator[tuple[Element, Context]]:
         count = required(element, "count").strip()
         if not re.fullmatch(r"\+?[0-9]{1,6}", count) or int(count) == 0:
             raise element.error(f'<replicate> has count="{count:.80}"; expected a positive integer')
-        document, n = self.document, int(count)
+        document, n = c.source.document, int(count)
         if c.copies * n * max(1, len(element.children)) > MAX_PARTS:
             raise element.error(f"replicas make more than {MAX_PARTS:,} elements")
         offset = vector(element, "offset", 3, "a replicate", _ZERO)
@@ -168,7 +125,7 @@ class Tree:
         copies = []
         for k in range(n):
             suffix = f"{element.attributes.get('sep', '')}{k:0{len(str(n - 1))}d}{c.suffix}"
-            copies.append(_Context(c.body, at, inherited, suffix, c.copies * n, replica=True))
+            copies.append(Context(c.body, at, inherited, c.source, suffix, c.copies * n, replica=True))
             at = at @ step
         return (pair for copy in reversed(copies) for pair in self._inside(element, copy))
 

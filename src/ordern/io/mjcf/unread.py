@@ -1,4 +1,7 @@
-"""The parts of a document that are not read: collected for one note; names that look misspelt are errors."""
+"""The parts of a document that are not read: collected for one note on those that change the motion, and one on others.
+
+Names that look misspelt are errors.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections import Counter
 
 from ...errors import close_names
 from ...model import ModelBuilder
-from ..grammar import note_kinds
 from ..spelling import CUTOFF
 from ..xml import Element
 
@@ -25,7 +27,7 @@ _READ = {
     "replicate": "count sep offset euler childclass",
     "inertial": f"pos mass diaginertia fullinertia {_TURN}",
     "joint": "name class type pos axis range limited ref springref stiffness damping armature frictionloss "
-    "actuatorfrcrange actuatorfrclimited",
+    "actuatorfrcrange actuatorfrclimited springdamper",
     "freejoint": "name",
     "geom": f"name class type size pos {_TURN} fromto mass density shellinertia mesh fitscale group contype "
     "conaffinity rgba material fluidshape fluidcoef",
@@ -33,7 +35,8 @@ _READ = {
     "mesh": "name class file vertex face scale refpos refquat inertia content_type",
     "material": "name class rgba",
     "equality": "name class active body1 body2 anchor relpose site1 site2 torquescale joint1 joint2 polycoef",
-    "actuator": "name class joint gear armature damping",
+    "actuator": "name class joint jointinparent tendon site cranksite slidersite body gear armature damping forcerange "
+    "forcelimited ctrlrange ctrllimited",
 }
 """The attributes that are read, by element. `equality` and `actuator` stand for all elements of these sections."""
 
@@ -56,7 +59,7 @@ _WITHOUT_EFFECT = {
 _WITH_EFFECT = {
     "compiler": "alignfree",
     "body": "gravcomp",
-    "joint": "springdamper springyield",
+    "joint": "springyield",
     "freejoint": "align",
     "mesh": "builtin params",
 }
@@ -66,8 +69,10 @@ _OFF: tuple[list[str], ...] = ([], ["0"], ["false"], ["auto"], ["none"])
 """Values with which these attributes have no effect either."""
 
 _SECTIONS = ["compiler", "option", "size", "statistic", "visual", "default", "asset", "worldbody", "equality"]
-_COUNTED_SECTIONS = ["actuator", "sensor", "contact", "tendon", "keyframe", "custom", "deformable", "extension"]
+_COUNTED_SECTIONS = ["sensor", "contact", "keyframe", "custom", "deformable", "extension"]
 """Sections whose elements are counted one by one."""
+_OTHER_SECTIONS = ["actuator", "tendon"]
+"""Sections whose readers count what they do not read."""
 _IN_BODY = ["body", "joint", "freejoint", "geom", "site", "inertial", "frame", "replicate"]
 _IN_BODY_WITHOUT_EFFECT = ("camera", "light")
 
@@ -77,19 +82,24 @@ class Unread:
 
     def __init__(self) -> None:
         self._count: Counter[str] = Counter()
+        """The parts that change the motion."""
+        self._quiet: Counter[str] = Counter()
+        """Other parts."""
         self._known: dict[str, tuple[frozenset[str], frozenset[str], tuple[str, ...]]] = {}
 
-    def add(self, what: str) -> None:
-        """Count one unread part."""
-        self._count[what] += 1
+    def add(self, what: str, *, quiet: bool = False) -> None:
+        """Count one unread part; it is `quiet` if it does not change the motion."""
+        (self._quiet if quiet else self._count)[what] += 1
 
     def sections(self, root: Element) -> None:
         """Check the sections of a document."""
         self.check(root)
         for section in root.children:
             if section.tag in _COUNTED_SECTIONS:
-                self._count.update([section.tag] * len(section.children))
-            elif section.tag not in _SECTIONS:
+                for element in section.children:
+                    acts = element.tag == "flex"
+                    self.add(f"<{element.tag}>" if acts else section.tag, quiet=not acts)
+            elif section.tag not in (*_SECTIONS, *_OTHER_SECTIONS):
                 _refuse_misspelt(section.tag, _SECTIONS, "element", section)
                 self.add(f"<{section.tag}>")
 
@@ -120,10 +130,11 @@ class Unread:
                     self.add(f"{attribute} of <{element.tag}>")
 
     def note(self, builder: ModelBuilder) -> None:
-        """Add one note about all unread parts."""
-        if self._count:
-            counts = [f"{what} ({n})" if n > 1 else what for what, n in self._count.items()]
-            note_kinds(builder, counts, builder.source, 40)  # more than any known model has
+        """Add one note about the parts that change the motion, and one about the others."""
+        for start, tally in (("not modelled, so that the motion differs", self._count), ("not read", self._quiet)):
+            if tally:
+                counts = [f"{what} ({n})" if n > 1 else what for what, n in tally.items()]
+                builder.note(f"{start}: {', '.join(counts)}", builder.source, quiet=tally is self._quiet)
 
 
 def _refuse_misspelt(name: str, known: list[str] | tuple[str, ...], kind: str, element: Element) -> None:
