@@ -32,6 +32,8 @@ class Imperfections:
         self.robot = robot
         self.noise = _sizes(robot, noise, f"{what}: noise", 'noise={"q": 1e-3, "v": 1e-2, "tau": 0.1}')
         self.quantum = _sizes(robot, quantum, f"{what}: quantum", 'quantum={"q": 1e-4, "tau": 0.05}')
+        self.numbers = tuple((of, *item) for of in ("noise", "quantum") for item in getattr(self, of).items())
+        """All of them; checkpoints compare tuples, not dictionaries."""
         self._steps = np.zeros(robot.nq)
         """The resolution of each coordinate of q."""
         for c in robot.independent if "q" in self.quantum else ():

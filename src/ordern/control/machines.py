@@ -19,6 +19,7 @@ from .trajectory import Motion
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .combined import Sampled
     from .controller import Goal
     from .operational_space import OperationalSpace
 
@@ -68,6 +69,10 @@ class Numbers:
         """Return x within limits; the controller notes demands above them."""
         saturated._note(self.t, x)
         return np.clip(x, -limits, limits)
+
+    def sampled(self, controller: Sampled, q: Array, v: Array) -> Array:
+        """Return the forces of a controller that is sampled, with noise and rounding."""
+        return controller._real(self, q, v)
 
     def part(self, whole: str, part: Any, q: Array, v: Array) -> Array:
         """Return the forces of another controller, or of a function, as floats."""
@@ -219,6 +224,12 @@ class Recorder:
         """Record limits; compiled code notes demands above them."""
         self._saturated.append(saturated)
         return self.note("clip", x, limits)
+
+    def sampled(self, controller: Sampled, q: Any, v: Any) -> Any:
+        """Record a controller without noise and rounding."""
+        if controller.delay or not controller._ideal:
+            raise NotRecordedError("delay, noise and rounding")
+        return controller._exact(self, q, v)
 
     def part(self, whole: str, part: Any, q: Any, v: Any) -> Vector:
         """Record another controller of the library."""

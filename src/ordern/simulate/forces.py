@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..compile.timeloops.law_program import Law
     from ..robot import Robot
 
-__all__ = ["Applied", "External", "Function", "Sampled", "Table", "Tabled", "applied", "require_signature"]
+__all__ = ["Applied", "External", "Function", "Table", "Tabled", "applied", "called", "require_signature"]
 
 TimeFunction = Callable[[float, Array, Array], Any]
 
@@ -242,50 +242,6 @@ class Function(Applied):
         return f"function {fingerprint(self.function)}"
 
 
-class Sampled(Function):
-    """A controller that is called once at each multiple of its period; its force holds until the next one."""
-
-    kind = "sampled"
-    saved = ("_held", "_sample")
-
-    def __init__(self, robot: Robot, function: TimeFunction, period: float) -> None:
-        super().__init__(robot, function)
-        self.period = self.longest = period
-        self._held, self._sample = np.zeros(robot.nv), -1
-
-    def enter(self, t: float, q: Array, v: Array) -> None:
-        """Call the controller if its next sample is due: pieces also begin at impacts, and twice at the same time."""
-        k = round(t / self.period)
-        if t == k * self.period and k > self._sample:
-            self._held, self._sample = called(self.robot, self.function, t, q, v), k
-
-    def next_break(self, t: float) -> float:
-        """Return the next multiple of the period."""
-        k = math.floor(t / self.period) + 1
-        while k * self.period <= t:
-            k += 1
-        while (k - 1) * self.period > t:
-            k -= 1
-        return k * self.period
-
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the force that is held."""
-        return self._held
-
-    def over(self, t: Array, q: Array, v: Array) -> Array:
-        """Return the force that is held, for each time."""
-        return Applied.over(self, t, q, v)
-
-    @property
-    def key(self) -> str:
-        """Identify the controller by its period, its code and its data."""
-        return f"sampled {self.period!r} {fingerprint(self.function)}"
-
-    def return_to(self, t: float, tau: Array) -> None:
-        """Hold the force of the last sample by this time."""
-        self._held, self._sample = np.array(tau), round(self.next_break(t) / self.period) - 1
-
-
 def applied(robot: Robot, tau: Any) -> Applied:
     """Return the joint forces for an argument `tau` of the user."""
     if tau is None:
@@ -297,7 +253,10 @@ def applied(robot: Robot, tau: Any) -> Applied:
         period = getattr(tau, "period", None)
         if period is None:
             return Function(robot, tau)
-        return Sampled(robot, tau, positive(period, f"tau: the period of {type(tau).__name__}"))
+        from ..control.combined import delay_of
+        from .sampled_forces import Sampled
+
+        return Sampled(robot, tau, positive(period, f"tau: the period of {type(tau).__name__}"), delay_of(tau))
     if isinstance(tau, tuple) and len(tau) == 2 and np.ndim(tau[0]) == 1 and np.ndim(tau[1]) == 2:
         return Tabled(robot, Table(*tau))
     return Constant(robot, _numbers("tau", tau))
