@@ -113,6 +113,22 @@ def test_series_of_any_name(fall: on.Result) -> None:
     np.testing.assert_array_equal(curve(extra.plot("gauge").axes[0], "gauge")[1][-1], 1.0)
 
 
+def test_references_and_errors(fall: on.Result) -> None:
+    robot = on.load("stanford-arm")
+    t = np.linspace(0.0, 1.0, 9)
+    q, v = np.outer(t, np.arange(6.0)), np.tile(np.arange(6.0), (9, 1))
+    extra = {"q_reference": q + 0.5, "v_reference": q, "q_error": np.full(q.shape, 0.5), "v_error": q}
+    result = on.Result(robot, t, q, v, np.zeros(v.shape), v, extra=extra)
+    figure = result.plot("tracking", "q_error", "v_error", joints=["joint2", "joint3"])
+    assert [ax.get_ylabel() for ax in figure.axes] == ["rad", "m", "rad", "m", "rad/s", "m/s"]
+    actual, desired, _ = figure.axes[0].get_lines()
+    np.testing.assert_allclose(desired.get_ydata() - actual.get_ydata(), 0.5)
+    assert actual.get_color() == desired.get_color() and desired.get_linestyle() == "--"
+    np.testing.assert_allclose(curve(figure.axes[3], "joint3")[1], 0.5)
+    with pytest.raises(on.ArgumentError, match="this motion has no reference"):
+        fall.plot("tracking")
+
+
 def test_many_joints_get_axes_of_their_own() -> None:
     robot = on.load("yamane-branched-30")
     t = np.linspace(0.0, 1.0, 20)

@@ -19,7 +19,7 @@ from .trajectory import Motion, Trajectory
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Controller", "Goal", "Modelled", "Target", "Written", "gains", "sampled"]
+__all__ = ["Aimed", "Controller", "Goal", "Modelled", "Target", "Written", "desired", "gains", "sampled"]
 
 Target = ArrayLike | Trajectory | Callable[[float], Any]
 """A goal: a position, a trajectory, or a function of time that returns (q, v, a)."""
@@ -48,6 +48,13 @@ class Controller(ABC):
 
     def start(self, robot: Robot) -> None:  # noqa: B027, most have nothing to prepare
         """Prepare for a simulation of the robot: raise if the robot does not fit, and reset the controller."""
+
+    def reference(self, t: float) -> Any:
+        """Return the desired motion (q, v, a) at a time, or None for a controller without one.
+
+        If a controller of yours returns one, the result of a simulation has its series: see `Result.extra`.
+        """
+        return None
 
     @abstractmethod
     def __call__(self, t: float, q: Array, v: Array) -> Array:
@@ -106,20 +113,33 @@ class Goal:
         if self.fixed is not None:
             return self.fixed
         found = self.target(t)
-        if isinstance(self.target, Trajectory):
-            return Motion(*found)
-        try:
-            q, v, a = found
-        except (TypeError, ValueError):
-            raise ArgumentError(f"the target must return (q, v, a); at t = {t:g} it returned {found!r}") from None
-        each = zip(("q", "v", "a"), (q, v, a), (self.nq, self.nv, self.nv), strict=True)
-        return Motion(*(array(x, (n,), f"{name} of the target at t = {t:g}") for name, x, n in each))
+        return Motion(*found) if isinstance(self.target, Trajectory) else desired(self.robot, "the target", found, t)
 
     def error(self, m: Any, q: Any, v: Any) -> tuple[Any, Any]:
         """Return the errors of position and of velocity, in the axes of the actual position."""
         motion = m.goal(self)
         e = m.call(self.robot, "difference", q, motion.q)
         return e, m.carried(self, e, motion.v) - v
+
+
+class Aimed(Modelled):
+    """A controller of joint positions that has a goal."""
+
+    goal: Goal
+
+    def reference(self, t: float) -> Motion:
+        """Return the desired position, velocity and acceleration at a time."""
+        return self.goal(t)
+
+
+def desired(robot: Robot, what: str, found: Any, t: float) -> Motion:
+    """Return the desired motion that a function of the user returned, checked."""
+    try:
+        q, v, a = found
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what} must return (q, v, a); at t = {t:g} it returned {found!r}") from None
+    each = zip(("q", "v", "a"), (q, v, a), (robot.nq, robot.nv, robot.nv), strict=True)
+    return Motion(*(array(x, (n,), f"{name} of {what} at t = {t:g}") for name, x, n in each))
 
 
 def gains(

@@ -7,6 +7,7 @@
 | `ComputedTorque` | inverse dynamics with feedback: a linear error, whatever the robot |
 | `FeedForward` | inverse dynamics of the wanted motion, and a PD |
 | `OperationalSpace` | a frame that moves as a unit mass on springs, with a null space |
+| `Impedance` | a frame on springs and dampers, with the inertia that it has |
 | `Sum`, `Saturated`, `Sampled` | several added; limited; with a zero-order hold |
 | `Controller` | the protocol for one's own |
 
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from .combined import Sampled, Saturated, Saturation, Sum
 from .controller import Controller
+from .impedance import Impedance
 from .joint_controllers import PD, ComputedTorque, FeedForward, GravityCompensation
 from .machines import NotRecordedError, Recorder
 from .operational_space import OperationalSpace
@@ -34,6 +36,7 @@ __all__ = [
     "Controller",
     "FeedForward",
     "GravityCompensation",
+    "Impedance",
     "OperationalSpace",
     "Sampled",
     "Saturated",
@@ -42,7 +45,7 @@ __all__ = [
 ]
 
 _WRITTEN: frozenset[type] = frozenset(
-    (PD, ComputedTorque, FeedForward, GravityCompensation, OperationalSpace, Sampled, Saturated, Sum)
+    (PD, ComputedTorque, FeedForward, GravityCompensation, Impedance, OperationalSpace, Sampled, Saturated, Sum)
 )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from .arguments import freedoms
-from .controller import Goal, Modelled, Target, gains, sampled
+from .controller import Aimed, Goal, Modelled, Target, gains, sampled
 from .drives import Drives
 from .machines import Numbers
 
@@ -24,7 +24,7 @@ Gains = ArrayLike | Mapping[str, ArrayLike]
 """A number, nv numbers, or a dictionary by joint names; joints without an entry get zero."""
 
 
-class PD(Modelled):
+class PD(Aimed):
     """tau = kp e + kd e', with e the error of position to a target or a trajectory, and e' the error of velocity.
 
     `gravity` adds the forces that hold the robot where it is: see `GravityCompensation`. Joints without motors get no
@@ -69,7 +69,7 @@ class GravityCompensation(Modelled):
         return self.drives.gravity(m, q) - self.drives.only(m, self.damping * v)
 
 
-class ComputedTorque(Modelled):
+class ComputedTorque(Aimed):
     """Inverse dynamics with feedback: the error obeys e'' + kd e' + kp e = 0 for any robot.
 
     tau = inverse_dynamics(q, v, a) minus the passive forces of damping, friction and springs. The acceleration is
@@ -108,7 +108,7 @@ class ComputedTorque(Modelled):
         return self.drives.forces(m, q, v, self.drives.reached(m, q, v, a), passive)
 
 
-class FeedForward(Modelled):
+class FeedForward(Aimed):
     """The forces of the desired motion, by inverse dynamics, plus a PD controller of the remaining error.
 
     The inverse dynamics depends on the trajectory alone, not on the state. It gives forces of the motors; a motion that

@@ -202,7 +202,7 @@ class Recorder:
         numbers = ((controller.kp, 6), (controller.kd, 6), (controller.heaviest, 1))
         given = (*state, *self._pose_goal(controller.target), *(self._lifted(x, n) for x, n in numbers))
         rows = (controller.rows.start, controller.rows.stop)
-        return self._value("task force", 6, tuple(x.index for x in given), rows)
+        return self._value(controller.text, 6, tuple(x.index for x in given), rows)
 
     def _pose_goal(self, target: Any) -> tuple[Vector, ...]:
         """Return coordinates, velocity and acceleration of a desired pose, and the rotation they count from."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from .tip import TASKS, TipTrajectory
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["OperationalSpace"]
+__all__ = ["OperationalSpace", "six_gains"]
 
 
 class OperationalSpace(Modelled):
@@ -41,6 +41,11 @@ class OperationalSpace(Modelled):
     Every freedom needs a motor; a floating base is an error. In a robot with loops, J and M are those of the motions
     that the loops allow, and tau are forces of the motors alone.
     """
+
+    text: ClassVar[str] = "task force"
+    """The name of the text that computes the force on the frame in compiled time loops."""
+    coriolis = True
+    """Whether centrifugal and Coriolis forces are compensated."""
 
     def __init__(
         self,
@@ -66,8 +71,8 @@ class OperationalSpace(Modelled):
         self.target = _path(target)
         if isinstance(self.target, PosePath):
             self.breaks = tuple(t for t in (*self.target.breaks, self.target.duration) if np.isfinite(t))
-        self.kp = _six(kp, "kp")
-        self.kd = 2.0 * np.sqrt(self.kp) if kd is None else _six(kd, "kd")
+        self.kp = six_gains(kp, "kp")
+        self.kd = 2.0 * np.sqrt(self.kp) if kd is None else six_gains(kd, "kd")
         self.null_kp, self.null_kd = gains(robot, null_kp, null_kd, True)
         if null_kd is None and not self.null_kp.any():
             self.null_kd = np.full(robot.nv, 2.0)
@@ -79,13 +84,21 @@ class OperationalSpace(Modelled):
 
     def wanted(self, t: float, q: Array, v: Array) -> Array:
         """Return the desired acceleration (angular, linear) of the frame, in the world's axes."""
-        robot = self.robot
-        T, V = robot.pose(q, self.frame), robot.velocity(q, v, self.frame, axes="world")
+        T, e, V, Vd, Ad, _ = self._errors(t, q, v)
+        return self.poses.world(T, self.poses.feedback(e, V, Vd, Ad, self.kp, self.kd))
+
+    def _errors(self, t: Any, q: Array, v: Array) -> tuple[Array, ...]:
+        """Return the pose, the error, velocities and the desired acceleration in the axes of the space; the goal."""
+        T, V = self.robot.pose(q, self.frame), self.robot.velocity(q, v, self.frame, axes="world")
         goal = self.target if isinstance(self.target, np.ndarray) else self.target(t)
         Td, Vd, Ad = (goal, np.zeros(6), np.zeros(6)) if isinstance(goal, np.ndarray) else goal
-        e = self.poses.difference(T, Td)
         own = self.poses.own
-        return self.poses.world(T, self.poses.feedback(e, own(T, V), own(Td, Vd), own(Td, Ad), self.kp, self.kd))
+        return T, self.poses.difference(T, Td), own(T, V), own(Td, Vd), own(Td, Ad), Td
+
+    def _aim(self, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the acceleration of the frame that its inertia needs a force for, and a force besides, (..., 6)."""
+        wanted = self.wanted(t, q, v)
+        return wanted, np.zeros(wanted.shape)
 
     def _law(self, m: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
@@ -94,35 +107,40 @@ class OperationalSpace(Modelled):
         if self.posture is not None:
             u = u + self.null_kp * m.call(robot, "difference", q, self.posture)
         passive = self.drives.passive(m, q, v, self.smoothing) if self.passive else None
+        bias = v if self.coriolis else np.zeros(robot.nv)
         if self.drives.looped:
-            return self.drives.forces(m, q, v, self._closed(m.t, q, v, u), passive)
-        bent = m.call(robot, "acceleration", q, v, u, frame=frame, axes="world", kind="classical")
+            return self.drives.forces(m, q, bias, self._closed(m.t, q, v, u, bias), passive)
+        bent = m.call(robot, "acceleration", q, bias, u, frame=frame, axes="world", kind="classical")
         force, J = m.task_force(self, q, v, bent), m.call(robot, "jacobian", q, frame=frame, axes="world")
-        tau = m.call(robot, "inverse_dynamics", q, v, u) + m.pull(J, force)
+        tau = m.call(robot, "inverse_dynamics", q, bias, u) + m.pull(J, force)
         return tau if passive is None else tau - passive
 
     def _task_force(self, t: Any, q: Array, v: Array, bent: Array) -> Array:
         """Return the force (..., 6) on the frame that has the acceleration `bent` by the motion of the null space."""
-        rows, force = self.rows, np.zeros(bent.shape)
-        rest = (self.wanted(t, q, v) - bent)[..., rows]
+        rows, (wanted, given) = self.rows, self._aim(t, q, v)
+        force = np.zeros(given.shape)
         soft = self.robot.operational_inertia_inverse(q, self.frame, axes="world")[..., rows, rows]
-        force[..., rows] = (self._inertia(soft) @ rest[..., None])[..., 0]
+        pushed = (self._inertia(soft) @ (wanted - bent)[..., rows, None])[..., 0]
+        force[..., rows] = pushed + given[..., rows]
         return force
 
-    def _closed(self, t: float, q: Array, v: Array, u: Array) -> Array:
-        """Return accelerations of a robot with loops that move the frame as wanted, the closest to u in energy."""
+    def _closed(self, t: float, q: Array, v: Array, u: Array, bias: Array) -> Array:
+        """Return accelerations of a robot with loops that move the frame as wanted, the closest to u in energy.
+
+        Velocities `bias` open loops and bend the frame's path: the velocities, or zeros to leave this out.
+        """
         robot, rows = self.robot, self.rows
-        a, motions = self.drives.allowed(q, v, t)
+        a, motions = self.drives.allowed(q, np.broadcast_to(bias, v.shape), t)
         J = robot.jacobian(q, self.frame, axes="world")[..., rows, :]
         M = robot.mass_matrix(q)
-        wanted = self.wanted(t, q, v)[..., rows]
-        bent = robot.acceleration(q, v, a, self.frame, axes="world")[..., rows]
+        wanted, given = (x[..., rows] for x in self._aim(t, q, v))
+        bent = robot.acceleration(q, bias, a, self.frame, axes="world")[..., rows]
         for i in np.ndindex(a.shape[:-1]):
             N = motions[i]
             reduced, Jr = N.T @ M[i] @ N, J[i] @ N
             w = np.linalg.solve(reduced, N.T @ M[i] @ (u - a)[i])
             response = np.linalg.solve(reduced, Jr.T)
-            a[i] += N @ (w + response @ self._inertia(Jr @ response) @ (wanted[i] - bent[i] - Jr @ w))
+            a[i] += N @ (w + response @ (self._inertia(Jr @ response) @ (wanted[i] - bent[i] - Jr @ w) + given[i]))
         return a
 
     def _inertia(self, soft: Array) -> Array:
@@ -143,7 +161,8 @@ def _path(target: Any) -> Any:
     return pose(target, "target")
 
 
-def _six(x: ArrayLike, what: str) -> Array:
+def six_gains(x: ArrayLike, what: str) -> Array:
+    """Return six gains, (angular, linear), from one number or six, not below zero."""
     found: Array = np.broadcast_to(array(x, () if np.ndim(x) == 0 else (6,), what), (6,)).copy()
     if (found < 0.0).any():
         raise ArgumentError(f"{what} must not be below zero: {found}")

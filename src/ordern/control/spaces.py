@@ -218,6 +218,21 @@ class Lines(Poses):
         """Return velocity and classical acceleration of the frame, (angular, linear), in the world's axes."""
         return self.world(T, v), self.world(T, a)
 
+    def wrench(self, e: Array, v: Array, goal_v: Array, kp: Array, kd: Array) -> Array:
+        """Return the force (moment in the frame's axes, force in the world's) of springs kp and dampers kd to a goal.
+
+        Its power is that of kp e + kd e' along e'. So the springs have the energy kp e^2 / 2, and dampers take energy.
+        """
+        e, v, goal_v = np.broadcast_arrays(e, v, goal_v)
+        [(at, places)] = self.curved
+        E, V, goal_V = (_six(y[..., at], places) for y in (e, v, goal_v))
+        B, C = screws.rates(E), screws.carry(E)
+        rate = goal_v - v
+        rate[..., at] = _solved(B, goal_V - _times(screws.carry(-E), V))[..., places]
+        pull: Array = kp * e + kd * rate
+        pull[..., at] = _times(C, _solved(B.swapaxes(-1, -2), _six(pull[..., at], places)))[..., places]
+        return pull
+
     @staticmethod
     def world(T: Array, x: Array) -> Array:
         """Convert velocities of this space at poses T to (angular, linear) in the world's axes."""

@@ -11,14 +11,14 @@ from ..arguments import Array
 from ..errors import ArgumentError
 from ..model import BASE
 from ..records import dataclass
-from ..simulate.results.series import columns, labels
+from ..simulate.results.series import TRACKED, columns, labels
 from .units import coordinate_units, unit_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
     from ..simulate.results.result import Result
 
-__all__ = ["Curve", "balance", "chosen", "curves", "ends", "smooth"]
+__all__ = ["Curve", "balance", "chosen", "curves", "ends", "smooth", "tracking"]
 
 _POINTS = 1500
 """Samples with which a curve looks smooth on paper."""
@@ -58,12 +58,13 @@ def chosen(robot: Robot, joints: str | Iterable[str] | None) -> frozenset[str] |
 
 def curves(result: Result, name: str, joints: frozenset[str] | None = None) -> list[Curve]:
     """Return the columns of a series."""
-    if name not in ("q", "v", "a", "tau"):
+    if name not in ("q", "v", "a", "tau") and not _of_joints(result, name):
         found = {full.removeprefix(f"{name}."): (full, x) for full, x in columns(result, (name,)).items()}
         return [Curve(short, _unit(result, full), x, short, short) for short, (full, x) in found.items()]
-    units, values = coordinate_units(result.robot, name), getattr(result, name)
-    owner = [c.name for c in result.robot.independent for _ in range(c.type.nq if name == "q" else c.type.nv)]
-    own = labels(result.robot)[name != "q"]
+    units, values = coordinate_units(result.robot, name), result.series(name)
+    positions = TRACKED.get(name, name) == "q"
+    owner = [c.name for c in result.robot.independent for _ in range(c.type.nq if positions else c.type.nv)]
+    own = labels(result.robot)[not positions]
     found_curves = [
         Curve(label, unit, values[:, k], owner[k], label.removeprefix(f"{owner[k]}."))
         for k, (label, unit) in enumerate(zip(own, units, strict=True))
@@ -74,10 +75,26 @@ def curves(result: Result, name: str, joints: frozenset[str] | None = None) -> l
     return found_curves
 
 
+def tracking(result: Result, joints: frozenset[str] | None = None) -> tuple[list[Curve], list[Curve]]:
+    """Return the positions, and the desired positions of a controller."""
+    if not _of_joints(result, "q_reference"):
+        raise ArgumentError(
+            "plot: this motion has no reference; `robot.simulate` records one with a controller that has a target"
+        )
+    return curves(result, "q", joints), curves(result, "q_reference", joints)
+
+
+def _of_joints(result: Result, name: str) -> bool:
+    """Return whether a series is a reference or an error of joints, with a column for each coordinate."""
+    if name not in TRACKED or name not in result.extra:
+        return False
+    return result.extra[name].shape[1:] == (len(labels(result.robot)[TRACKED[name] != "q"]),)
+
+
 def _unit(result: Result, name: str) -> str:
     kind, _, rest = name.partition(".")
-    if kind in ("q", "v", "a", "tau"):
-        own = labels(result.robot)[kind != "q"]
+    if kind in ("q", "v", "a", "tau") or _of_joints(result, kind):
+        own = labels(result.robot)[TRACKED.get(kind, kind) != "q"]
         return coordinate_units(result.robot, kind)[own.index(rest)] if rest in own else ""
     return "" if name in result.extra else unit_of(name)
 

@@ -12,8 +12,8 @@ import numpy as np
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame
 from ..simulate.results.series import names
-from .curves import chosen, curves, ends, smooth
-from .panels import TIME, Panel, energy, lines, name_events
+from .curves import chosen, curves, ends, smooth, tracking
+from .panels import TIME, Panel, energy, lines, name_events, pairs
 from .paths import flat_paths, phase, solid_paths
 from .style import INK, WIDTH, figure, finished
 
@@ -27,6 +27,9 @@ PANELS = {
     "v": "velocities",
     "a": "accelerations",
     "tau": "joint forces",
+    "tracking": "positions and desired positions, of a motion with a controller",
+    "q_error": "desired less actual positions",
+    "v_error": "desired less actual velocities",
     "energy": "kinetic, potential and total energy, and the error of their balance",
     "momentum": "about the world's origin, angular and linear",
     "central_momentum": "about the mass centre, angular and linear",
@@ -36,7 +39,11 @@ PANELS = {
 }
 """Names with their own panels; all series of a motion can be drawn, too."""
 
-_TITLES = {"q": "Position", "v": "Velocity", "a": "Acceleration", "tau": "Joint force"}
+_TITLES = {
+    **{"q": "Position", "v": "Velocity", "a": "Acceleration", "tau": "Joint force"},
+    **{"q_reference": "Desired position", "v_reference": "Desired velocity"},
+    **{"q_error": "Position error", "v_error": "Velocity error", "pose_error": "Pose error"},
+}
 _MOST_PATHS = 7
 Frames = str | Frame | Iterable[str | Frame] | None
 
@@ -82,6 +89,8 @@ def motion(
 def _panels(name: str, fine: Result, given: Result, joints: frozenset[str] | None, frames: Frames) -> list[Panel]:
     if name == "energy":
         return [energy(fine, given)]
+    if name == "tracking":
+        return pairs(fine, *tracking(fine, joints), "Position and reference")
     if name == "phase":
         return [phase(fine, curves(fine, "q", joints), curves(fine, "v", joints))]
     if name in ("tip", "tip-3d"):

@@ -17,7 +17,7 @@ from .style import COLOURS, FAINT, INK, curve, dress, legend
 if TYPE_CHECKING:
     from ..simulate.results.result import Result
 
-__all__ = ["MOST_AXES", "TIME", "Panel", "energy", "lines", "name_events"]
+__all__ = ["MOST_AXES", "TIME", "Panel", "energy", "lines", "name_events", "pairs"]
 
 TIME = "time, s"
 MOST_LINES = len(COLOURS)
@@ -59,6 +59,39 @@ def lines(result: Result, what: Sequence[Curve], title: str) -> list[Panel]:
         make = _together if len(own) <= MOST_LINES else _apart if many <= MOST_AXES else _rows
         panels.append(make(result, own, title if len(units) == 1 or not unit else f"{title}, {unit}", unit))
     return panels
+
+
+def pairs(result: Result, actual: Sequence[Curve], desired: Sequence[Curve], title: str) -> list[Panel]:
+    """Return panels of curves over time, each with a desired one, dashed in the same colour; one for each unit."""
+    units = list(dict.fromkeys(c.unit for c in actual))
+    panels = []
+    for unit in units:
+        own = [pair for pair in zip(actual, desired, strict=True) if pair[0].unit == unit]
+        named = title if len(units) == 1 or not unit else f"{title}, {unit}"
+        if len(own) <= MOST_LINES:
+            panels.append(_overlaid(result, own, named, unit))
+            continue
+        each = [Curve(x.name, unit, x.values, x.name, p) for c in own for x, p in zip(c, _PAIR, strict=True)]
+        make = _apart if len(own) <= MOST_AXES else _rows
+        panels.append(make(result, each, named, unit))
+    return panels
+
+
+_PAIR = ("actual", "reference")
+_DASHED = {"linestyle": (0, (3.0, 2.0)), "linewidth": 0.9}
+
+
+def _overlaid(result: Result, what: Sequence[tuple[Curve, Curve]], title: str, unit: str) -> Panel:
+    def draw(ax: Any) -> None:
+        handles = _plotted(ax, result.t, {c.name: c.values for c, _ in what})
+        for k, (_, wanted) in enumerate(what):
+            ax.plot(result.t, wanted.values, label="_reference", **curve(k) | _DASHED)
+        handles += ax.plot([], [], label="reference", color=INK, **_DASHED)
+        dress(ax, title, y=unit)
+        mark_events(ax, result)
+        legend(ax, handles)
+
+    return Panel(draw)
 
 
 def _plotted(ax: Any, t: Array, series: Mapping[str, Array], **look: Any) -> list[Any]:

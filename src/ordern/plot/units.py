@@ -40,14 +40,17 @@ def _kinds(joint: Joint, which: int) -> str:
 
 
 def coordinate_units(robot: Model, series: str) -> tuple[str, ...]:
-    """Return the units of the columns of q, v, a or tau; empty for joint types of your own.
+    """Return the units of the columns of q, v, a or tau, or of a reference or error of q or v.
+
+    They are empty for joint types of your own.
 
     >>> import ordern as on
     >>> coordinate_units(on.load("stanford-arm"), "tau")
     ('N m', 'N m', 'N', 'N m', 'N m', 'N m')
     """
-    units = _UNITS[series]
-    return tuple(units.get(kind, "") for c in robot.independent for kind in _kinds(c.type, series != "q"))
+    units = _UNITS[series.partition("_")[0]]
+    positions = series in ("q", "q_reference")  # the error of a position is a velocity that corrects it in a second
+    return tuple(units.get(kind, "") for c in robot.independent for kind in _kinds(c.type, not positions))
 
 
 def unit_of(series: str) -> str:
@@ -55,6 +58,8 @@ def unit_of(series: str) -> str:
     kind, _, rest = series.partition(".")
     if kind in ("momentum", "central_momentum") and rest:
         return "N m s" if rest.startswith("angular") else "N s"
+    if kind == "pose_error" and rest:
+        return "rad" if rest.startswith("angular") else "m"
     if kind == "velocity" and rest:
         part = rest.split(".")[-2:][0]
         return {"angular": "rad/s", "linear": "m/s"}.get(part, "")

@@ -26,6 +26,7 @@ from .run.saved import Saved
 
 if TYPE_CHECKING:
     from ..compile.timeloops.law_program import Law
+    from ..control.tracking import Tracking
     from ..robot import Robot
 
 __all__ = ["Applied", "External", "Function", "Table", "Tabled", "applied", "called", "require_signature"]
@@ -137,6 +138,10 @@ class Applied(Saved):
         """Return the control law, if compiled code can compute it."""
         return None
 
+    def tracking(self) -> Tracking | None:
+        """Return the desired motion of a controller; None for other forces."""
+        return None
+
     def return_to(self, t: float, tau: Array) -> None:
         """Go back to a time after the last piece began at which the forces were tau."""
 
@@ -235,6 +240,14 @@ class Function(Applied):
         from ..control.controllers import recorded_law
 
         return recorded_law(self.function, self.robot)
+
+    def tracking(self) -> Tracking | None:
+        """Return the desired motion of a controller; None for other functions."""
+        if inspect.isroutine(self.function):
+            return None
+        from ..control.tracking import Tracking
+
+        return Tracking(self.robot, self.function)
 
     @property
     def key(self) -> str:

@@ -1,8 +1,9 @@
-"""The force on a frame that gives it a desired acceleration: feedback on poses, and the inertia of the task.
+"""Forces on a frame that lead it to a desired pose: by its acceleration, or by a spring and a damper.
 
 The frame follows a pose with the rotation base exp(x), at the velocity x' and with the acceleration x''. With E the
 rotation vector from the frame to this pose, the error obeys E'' + kd E' + kp E = 0 exactly; see `Space.feedback` of
-`ordern.control.spaces`, which computes the same with NumPy.
+`ordern.control.spaces`, which computes the same with NumPy. With a spring and a damper, the moment has the power of
+kp E + kd E' along E'; see `Lines.wrench` there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ...graph import Scalar, atan2, sqrt, where_less
 from ...joints import quaternion
 from ...spatial.linear import Matrix3, Vector3, add, cross, dot, matmul, matvec, scale, subtract, transpose
 
-__all__ = ["task_force"]
+__all__ = ["impedance_force", "task_force"]
 
 _TERMS = 15
 """Enough for half a turn: the last term is pi^30 / 32!, against a result of order one."""
@@ -38,6 +39,24 @@ def task_force(rows: range, given: Sequence[Sequence[Scalar]]) -> list[Scalar]:
     return [*(found.get(k, 0.0) for k in range(6)), clear]
 
 
+def impedance_force(rows: range, given: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    """Return the force of a spring kp and a damper kd on the frame, and the force of the goal's acceleration.
+
+    Arguments and result are those of `task_force`.
+    """
+    pose, velocity, bent, soft, x, dx, ddx, base, kp, kd, [heaviest] = given
+    axes, p, E, dE, _ = _turn(pose, velocity, (x, dx), base)
+    pull = _three([kd[k] * dE[k] + kp[k] * E[k] for k in range(3)])
+    moment = matvec(axes, _rate(p, scale(-1.0, E), pull))
+    linear = [kd[k] * (dx[k] - velocity[k]) + kp[k] * (x[k] - pose[4 * (k - 3) + 3]) for k in range(3, 6)]
+    wrench = [*moment, *linear]
+    wanted = [*matvec(axes, _three(ddx)), *ddx[3:]]
+    matrix = [[soft[6 * i + j] for j in rows] for i in rows]
+    force, clear = _solved(matrix, [wanted[k] - bent[k] for k in rows], heaviest)
+    found = dict(zip(rows, force, strict=True))
+    return [*(found[k] + wrench[k] if k in found else 0.0 for k in range(6)), clear]
+
+
 def _wanted(
     pose: Sequence[Scalar],
     velocity: Sequence[Scalar],
@@ -48,18 +67,25 @@ def _wanted(
 ) -> list[Scalar]:
     """Return the acceleration of the frame, in the world's axes."""
     x, dx, ddx = goal
-    R = _rows(pose, 4)
-    turned = matmul(_rows(base, 3), quaternion.matrix(quaternion.exponential(_three(x))))
-    Q = matmul(transpose(R), turned)
-    p = quaternion.of_matrix(Q)
-    E = quaternion.logarithm(p)
-    here = matvec(transpose(Q), matvec(transpose(R), _three(velocity)))
+    axes, _, E, dE, here = _turn(pose, velocity, (x, dx), base)
     W = subtract(_three(dx), here)
-    dE = _rate(p, E, W)
     pull = _three([kd[k] * dE[k] + kp[k] * E[k] for k in range(3)])
     A = subtract(add(add(_three(ddx), cross(W, here)), _times_rates(E, pull)), _times_rates_derivative(E, dE))
     linear = [ddx[k] + kd[k] * (dx[k] - velocity[k]) + kp[k] * (x[k] - pose[4 * (k - 3) + 3]) for k in range(3, 6)]
-    return [*matvec(R, matvec(Q, A)), *linear]
+    return [*matvec(axes, A), *linear]
+
+
+def _turn(
+    pose: Sequence[Scalar], velocity: Sequence[Scalar], goal: tuple[Sequence[Scalar], ...], base: Sequence[Scalar]
+) -> tuple[Matrix3, quaternion.Quaternion, Vector3, Vector3, Vector3]:
+    """Return the axes of the goal, E as quaternion and as vector, E', and the angular velocity in these axes."""
+    x, dx = goal
+    R = _rows(pose, 4)
+    turned = matmul(_rows(base, 3), quaternion.matrix(quaternion.exponential(_three(x))))
+    p = quaternion.of_matrix(matmul(transpose(R), turned))
+    E = quaternion.logarithm(p)
+    here = matvec(transpose(turned), _three(velocity))
+    return turned, p, E, _rate(p, E, subtract(_three(dx), here)), here
 
 
 def _rows(x: Sequence[Scalar], width: int) -> Matrix3:

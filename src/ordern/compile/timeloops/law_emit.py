@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...algorithms.operational.task_force import task_force
+from ...algorithms.operational.task_force import impedance_force, task_force
 from ...graph import cos, sin, where_less
 from ..emit.builder import Value
 from ..emit.nodes import TextEmitter
-from .law_program import DEGREE, Operation, Program
+from .law_program import DEGREE, FRAME_FORCES, Operation, Program
 from .machine import Emitter, Tile
 
 __all__ = ["LawEmitter"]
@@ -70,7 +70,7 @@ class LawEmitter:
             self._tiles[k] = self._goals[x.which][x.name[5:]]
         elif x.name == "kernel":
             self._tiles[k] = self._call(x)
-        elif x.name == "task force":
+        elif x.name in FRAME_FORCES:
             self._tiles[k] = self._task_force(x)
         elif x.name == "pull":
             self._tiles[k] = self._pull(*(self._stored(j) for j in x.operands))
@@ -117,11 +117,12 @@ class LawEmitter:
         """Write the force on a frame; mark forces that are not clear."""
         made, given = self.m.tile(x.size), [_singles(self._stored(k)) for k in x.operands]
         sizes = [len(part) for part in given]
+        compute = task_force if x.name == "task force" else impedance_force
 
         def text(numbers: list[Any]) -> list[Any]:
             *rest, valid = numbers
             parts = [[rest.pop(0) for _ in range(size)] for size in sizes]
-            *force, clear = task_force(range(*x.which), parts)
+            *force, clear = compute(range(*x.which), parts)
             return [*force, where_less(0.5, clear, valid, 0.0)]
 
         inputs = [tile for part in given for tile in part]

@@ -15,9 +15,11 @@ from ...arguments import Array
 from ...records import dataclass
 from ..pipeline import Request
 
-__all__ = ["DEGREE", "Law", "Operation", "Program", "goal_table"]
+__all__ = ["DEGREE", "FRAME_FORCES", "Law", "Operation", "Program", "goal_table"]
 
 
+FRAME_FORCES = ("task force", "impedance force")
+"""Operations that compute forces on a frame."""
 DEGREE = 5
 """The degree of the polynomials of a goal."""
 
@@ -30,8 +32,8 @@ class Operation:
     """"q", "v": the state. "parameter": a constant of the controller. "goal q", "goal v", "goal a", "goal base": the
     goal of the number `which`. "kernel": the kernel of the name `which`. "add", "subtract", "multiply": number by
     number. "only": the first vector where the second is positive, else zero. "clip": the first vector limited to the
-    second. "task force": `algorithms.operational.task_force` for the rows `which`. "pull": the columns of the first, a
-    matrix of six rows, times the second."""
+    second. "task force", "impedance force": texts of `algorithms.operational.task_force` for the rows `which`. "pull":
+    the columns of the first, a matrix of six rows, times the second."""
     size: int
     operands: tuple[int, ...] = ()
     which: Any = None
@@ -50,7 +52,7 @@ class Program:
     @property
     def checked(self) -> bool:
         """True if the forces may be unclear to compiled code, so that Python must compute them."""
-        return any(x.name == "task force" for x in self.operations)
+        return any(x.name in FRAME_FORCES for x in self.operations)
 
     @property
     def saturations(self) -> int:

@@ -116,6 +116,8 @@ class Document:
             elif section.tag == "option":
                 self.unread.check(section)
                 self.settings.read_option(section)
+        if parent is not None:  # all bodies are in one fluid
+            self.settings.density, self.settings.viscosity = parent.settings.density, parent.settings.viscosity
         self._read_defaults(root)
         self.meshes = self._assets("mesh")
         self.mesh_masses: dict[tuple[str, bool], Mass] = {}

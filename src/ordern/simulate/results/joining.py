@@ -12,7 +12,7 @@ from ...arguments import Array, positive
 from ...errors import ArgumentError
 from ..integrators.dense import located
 from .interpolation import Motion, Spliced, monotone
-from .series import LOOPS_CLOSED
+from .series import LOOPS_CLOSED, POSE_REFERENCE, TRACKED
 
 if TYPE_CHECKING:
     from .result import Result
@@ -38,6 +38,8 @@ def resampled(result: Result, times: ArrayLike | None, rate: float | None) -> Re
     new |= {"t": at, "q": q, "v": v, "a": result.cubics.acceleration(at)}
     if LOOPS_CLOSED in result.extra:  # 0 or 1: not interpolated
         new[LOOPS_CLOSED] = result.extra[LOOPS_CLOSED][k].copy()
+    if "q_reference" in new:
+        new["q_reference"] = result.robot.project(new["q_reference"])
     exact = result.t[k] == at
     for name, x in result.arrays():
         new[name][exact] = x[k[exact]]
@@ -67,6 +69,8 @@ def joined(one: Result, other: Result, shift: bool) -> Result:
             "shift=True it is moved to its end"
         )
     first, second = dict(one.arrays()), dict(other.arrays())
+    _fill(first, second)
+    _fill(second, first)
     if first.keys() != second.keys():
         raise ArgumentError(f"only one of the motions has the series {', '.join(sorted(first.keys() ^ second.keys()))}")
     if shift:
@@ -74,9 +78,17 @@ def joined(one: Result, other: Result, shift: bool) -> Result:
         second |= {n: second[n] + first[n][-1] for n in ("work", "dissipated") if n in second}
     again = all(np.array_equal(first[name][-1], x[0], equal_nan=True) for name, x in second.items())
     arrays = {name: np.concatenate([x, second[name][1 if again else 0 :]]) for name, x in first.items()}
+    one = replace(one, extra={name: x for name, x in first.items() if name in one.extra or name in other.extra})
     events = tuple(replace(e, time=e.time + later) if shift else e for e in other.events)
     whole = replace(one.with_arrays(arrays), events=(*one.events, *events), report=None)
     return replace(whole, dense=_between(one, other, later, whole))
+
+
+def _fill(some: dict[str, Array], others: dict[str, Array]) -> None:
+    """Add the series of a desired motion that only the other motion has: there is none here, so they are NaN."""
+    for name, x in others.items():
+        if name not in some and name in (*TRACKED, POSE_REFERENCE, "pose_error"):
+            some[name] = np.full((len(some["t"]), *x.shape[1:]), np.nan)
 
 
 def _between(one: Result, other: Result, later: float, whole: Result) -> Motion | None:

@@ -83,7 +83,9 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     extra: Mapping[str, Array] = field(default_factory=dict)
     """Further series by name, each with one entry for each sample, such as readings of sensors. Robots with loops have
     "loop_force", (N, nv), the forces of the loops on the joints of the tree, and if loops open or close
-    "loops_closed", 1 or 0 for each loop."""
+    "loops_closed", 1 or 0 for each loop. Runs with a controller that has a target have "q_reference" and "v_reference",
+    its desired motion, and "q_error" and "v_error", desired less actual, (N, nv); control of a frame has
+    "pose_reference", (N, 4, 4), and "pose_error", (N, 6)."""
 
     def __post_init__(self) -> None:
         robot = self.robot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,12 @@ __all__ = [
     "DERIVED",
     "LOOPS_CLOSED",
     "LOOP_FORCE",
+    "POSE_REFERENCE",
     "STORED",
+    "TRACKED",
     "JointSeries",
     "columns",
+    "extra_labels",
     "joint_series",
     "labels",
     "names",
@@ -48,11 +52,16 @@ STORED = (*_STATE, "work", "dissipated")
 """The series of a run, besides the time."""
 LOOP_FORCE, LOOPS_CLOSED = "loop_force", "loops_closed"
 """Series of robots with loops: joint forces of the loops, and 1 for each closed loop, 0 for each open one."""
+TRACKED = {"q_reference": "q", "v_reference": "v", "q_error": "v", "v_error": "v"}
+"""Series of controlled robots: the desired motion, and desired less actual. Their columns have the names of q or v."""
+POSE_REFERENCE = "pose_reference"
 DERIVED = ("kinetic", "gravitational", "elastic", "potential", "energy", "momentum", "mass_centre", "central_momentum")
 """The series that are computed from the stored ones."""
 _SPATIAL = tuple(f"{kind}.{axis}" for kind in ("angular", "linear") for axis in _PLACE)
+_POSE = tuple(f"{r}{c}" for r in range(4) for c in range(4))
 _PARTS = {"momentum": _SPATIAL, "central_momentum": _SPATIAL, "mass_centre": _PLACE}
-_FRAMES = {"position": _PLACE, "velocity": _SPATIAL, "pose": tuple(f"{r}{c}" for r in range(4) for c in range(4))}
+_EXTRA = {POSE_REFERENCE: _POSE, "pose_error": _SPATIAL}
+_FRAMES = {"position": _PLACE, "velocity": _SPATIAL, "pose": _POSE}
 
 
 def _parts(joint: Joint, which: int | bool) -> tuple[str, ...]:
@@ -96,12 +105,23 @@ def labels(robot: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _labels(result: Result, name: str) -> tuple[str, ...]:
     """Return the names of the columns of a series; empty for a single column."""
     robot, (kind, _, of) = result.robot, name.partition(".")
+    if name in result.extra:
+        own = extra_labels(name, labels(robot))
+        return own if math.prod(result.extra[name].shape[1:]) == len(own) else ()
     if not of:
         return labels(robot)[kind != "q"] if kind in _STATE else _PARTS.get(kind, ())
     if kind not in _STATE:
         return _FRAMES.get(kind, ())
     joint = next((c.type for c in robot.joints if c.name == of), None) or _loop(robot, of)
     return () if joint is None else _parts(joint, kind != "q")
+
+
+def extra_labels(name: str, coordinates: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the names of the columns of a further series, if it is one of the library's; else an empty tuple.
+
+    `coordinates` are the names of positions and of velocities.
+    """
+    return tuple(coordinates[TRACKED[name] != "q"]) if name in TRACKED else _EXTRA.get(name, ())
 
 
 def _loop(robot: Model, name: str) -> Joint | None:

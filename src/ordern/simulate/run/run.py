@@ -130,7 +130,8 @@ class Run:
         self.watch = Tracker(self.robot, watchers, max(1, options.order // 2))
         if contacts is not None:
             contacts.enter(self)  # they are read after the run
-        self._extra = problem.mechanism.extra(problem)
+        self._tracking = problem.tau.tracking()
+        self._extra = problem.mechanism.extra(problem) | (self._tracking.shapes if self._tracking else {})
         self.log = Log(problem.nq, problem.nv, tuple(self._extra.values()))
         self.pieces: list[tuple[float, tuple[bool, ...]]] = [(0.0, problem.closed)]
         """Times, and the sets of constraints that are closed from then on."""
@@ -197,7 +198,9 @@ class Run:
         self._rows(np.array([t]), q[None], v[None], a[None], tau[None], *sums)
 
     def _rows(self, t: Array, q: Array, v: Array, a: Array, tau: Array, work: Array, lost: Array) -> None:
-        self.log.rows(t, q, v, a, tau, work, lost, *self.problem.mechanism.series(self.problem, t, q, v, a, tau))
+        extra = [*self.problem.mechanism.series(self.problem, t, q, v, a, tau)]
+        extra += self._tracking.series(t, q, v) if self._tracking else ()
+        self.log.rows(t, q, v, a, tau, work, lost, *extra)
 
     def _loop(self, saved: Checkpoint | None, progress: Callable[[float], Any] | None) -> bool:
         """Run until something ends it; whether the state is one that can be saved."""

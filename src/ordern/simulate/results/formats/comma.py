@@ -17,7 +17,7 @@ import numpy as np
 
 from ....arguments import Array
 from ....errors import ModelError
-from ..series import columns
+from ..series import columns, extra_labels
 from .header import Stored, parsed
 from .rows import START, read_rows
 
@@ -78,6 +78,9 @@ def _grouped(about: dict[str, Any], found: dict[str, Array]) -> dict[str, Array]
         raise ModelError(f"the file has {count} samples of {n}: it was cut short, or changed")
     arrays, left = {}, dict(found)
     for name, shape, own in _expected(about):
+        plain = [f"{name.removeprefix('extra.')}.{k}" for k in range(len(own))]
+        if any(x not in left for x in own) and all(x in left for x in plain):
+            own = plain
         missing = [x for x in own if x not in left]
         if missing:
             raise ModelError(f"the file has no column {missing[0]!r}, which its header names")
@@ -97,4 +100,6 @@ def _expected(about: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...], lis
         count = math.prod(shape)
         if count > _MOST_COLUMNS:
             raise ModelError(f"the header names {count} columns of {name!r}")
-        yield f"extra.{name}", tuple(shape), [f"{name}.{k}" for k in range(count)] if shape else [name]
+        known = extra_labels(name, (about["q"], about["v"]))
+        parts = known if len(known) == count else range(count)
+        yield f"extra.{name}", tuple(shape), [f"{name}.{x}" for x in parts] if shape else [name]
