@@ -22,11 +22,11 @@ from .arguments import positive
 from .centroidal import CentroidalMethods
 from .errors import ArgumentError
 from .frames import FrameMethods
-from .joints import Joint
+from .joints import Fixed, Joint, Placement, placement
 from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
-from .model import BASE, Frame, Model, ModelBuilder
+from .model import BASE, Body, Frame, Model, ModelBuilder
 
 if TYPE_CHECKING:
     from .check import Report
@@ -521,6 +521,35 @@ class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
         for name, q in {**dict.fromkeys(joints), **(at or {})}.items():
             builder.lock(name, q)  # type: ignore[arg-type]
         return builder.build(snap=self.snap)
+
+    def attach(
+        self, other: Model | ModelBuilder | Body | str, to: str | Frame, *, at: Placement | ArrayLike = (0.0, 0.0, 0.0),
+        joint: Joint | None = None, joint_name: str | None = None, prefix: str | None = None, merge: bool | None = None,
+        **terms: Any,
+    ) -> Robot:  # fmt: skip
+        """Return a robot with another robot, a tool or a payload at the place `at` in the frame `to`.
+
+        `other` is a robot, a `Body`, or the name of a new body with `mass`, `com` and `inertia`. It is fixed to the
+        frame, or moved by a `joint`. `prefix`, `joint_name` and the further keywords (`terms`) are as for
+        `Builder.attach`. What is fixed becomes part of its body unless `merge` is False; by default, it is kept apart
+        if this robot keeps fixed joints apart. Joints of the other robot follow those of the body that carries it, so
+        places in q may change: `robot.joint(name).q` has them.
+
+        >>> import ordern as on
+        >>> arm = on.load("puma560")
+        >>> loaded = arm.attach("payload", to="flange", mass=2.0, com=(0, 0, 0.1), inertia=(0.01, 0.01, 0.01))
+        >>> round(loaded.mass - arm.mass, 12)
+        2.0
+        >>> arm.attach(on.load("double-pendulum"), to="flange").nq
+        8
+        """
+        frame = self.frame(to)
+        host = self.base if frame.body == BASE else self.bodies[frame.body].name
+        place = frame.placement @ placement(at, "attach")
+        builder = self.builder()
+        builder.attach(other, host, at=place, joint=joint, joint_name=joint_name, prefix=prefix, **terms)
+        apart = any(isinstance(c.type, Fixed) for c in self.joints)
+        return builder.build(merge=not apart if merge is None else merge, snap=self.snap)
 
     def with_actuated(self, joints: Iterable[str] | None) -> Robot:
         """Return the same robot with motors at these joints, by their names; None stands for the default.

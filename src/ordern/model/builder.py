@@ -13,10 +13,12 @@ from ..arguments import choice
 from ..errors import ModelError, unknown_name
 from ..joints import Continuous, Fixed, Free, Joint, Revolute, joint_placement
 from .actuators import Actuator, on_joints
+from .attaching import attach_body, attach_model
 from .builder_loops import GraphBuilder
 from .checks import Numbers, inertia_numbers, located, name_of, numbers, some, vector
 from .drafts import JointDraft, Layout, joint_draft, merged, model_joints
 from .fluid import Drag, EllipsoidDrag, added_numbers, displaced_numbers, drags_of
+from .frame_places import with_bodies
 from .model import Model
 from .motors import chosen, names_of
 from .parts import BASE, SHAPES, TERMS, Body, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
@@ -30,8 +32,10 @@ B = TypeVar("B", bound="ModelBuilder")
 class ModelBuilder(GraphBuilder):
     """Collects bodies, joints, frames, shapes and loops; `build()` makes the model.
 
-    The one body that is no joint's child is the root: it is fixed to the ground, or floats with
-    `build(floating=True)`. `actuated` are the names of the joints that have motors; `joint` can mark each of them, too.
+    A frame may stand in the place of the body that it is fixed to: as a parent, as an end of a loop, as the place of a
+    shape or of another frame; places are then in the frame. The one body that is no joint's child is the root: it is
+    fixed to the ground, or floats with `build(floating=True)`. `actuated` are the names of the joints that have motors;
+    `joint` can mark each of them, too.
     `current` is the velocity of a fluid around the bodies, for their drag.
     """
 
@@ -66,7 +70,10 @@ class ModelBuilder(GraphBuilder):
         builder = cls(model.name, model.gravity, current=model.current)
         builder.source, builder.actuated = model.source, model.motors
         names = {BASE: model.base, **{k: body.name for k, body in enumerate(model.bodies)}}
-        builder.body(model.base)
+        if model.ground is None:
+            builder.body(model.base)
+        else:
+            builder._add_link(replace(model.ground, name=model.base))
         for k, (body, c) in enumerate(zip(model.bodies, model.joints, strict=True)):
             builder._add_link(body)
             mimic = (model.joints[c.mimic.joint].name, c.mimic.ratio, c.mimic.offset) if c.mimic else None
@@ -305,6 +312,37 @@ class ModelBuilder(GraphBuilder):
         self._shapes.append((body, Shape(BASE, kind, lengths, at, file, role, tint, name), where))
         return self
 
+    def attach(
+        self: B,
+        other: Model | ModelBuilder | Body | str,
+        to: str,
+        *,
+        at: Placement | ArrayLike = (0.0, 0.0, 0.0),
+        joint: Joint | None = None,
+        joint_name: str | None = None,
+        prefix: str | None = None,
+        **terms: Any,
+    ) -> B:
+        """Add another robot, or a body, at the place `at` in the frame of a body or frame `to`.
+
+        `other` is a robot or builder, a `Body`, or the name of a new body, with the `mass`, `com` and `inertia` of the
+        method `body` among the `terms`. A `joint` connects its root; it is fixed unless given, and has the name
+        `joint_name`, or that of the root with `_joint`. A floating robot no longer floats. The `prefix` precedes all
+        names of another robot's parts; by default it is the robot's name and a slash. Further keywords are those of the
+        method `joint`. Gravity is that of this builder.
+        """
+        if isinstance(other, (Body, str)):
+            if prefix is not None:
+                raise ModelError("attach: a prefix is for the parts of a robot; a single body has the name you give it")
+            attach_body(self, other, to, joint, joint_name, at, terms)
+        elif isinstance(other, (Model, ModelBuilder)):
+            attach_model(self, other, to, joint, joint_name, at, prefix, terms)
+        else:
+            raise ModelError(
+                f"attach: give a robot, a builder, a Body or the name of a new body, not a {type(other).__name__}"
+            )
+        return self
+
     def actuator(
         self: B,
         name: str,
@@ -343,6 +381,8 @@ class ModelBuilder(GraphBuilder):
         `floating` gives the root a free joint, or the joint that it is (Planar(), Spherical() ...). `merge=False` keeps
         fixed joints as joints without freedom.
         """
+        if (placed := with_bodies(self)) is not self:
+            return ModelBuilder.build(placed, floating=floating, merge=merge, snap=snap)
         if self._edges:
             return ModelBuilder.build(self._spanned(), floating=floating, merge=merge, snap=snap)
         if floating and self.grounded:
@@ -376,6 +416,7 @@ class ModelBuilder(GraphBuilder):
             source=self.source,
             motors=self._motors(joints, couplings, not isinstance(floating, (bool, Free))),
             actuators=on_joints(self._actuators, freedoms, self._joints),
+            ground=_with_mass(layout.ground),
         )
 
     def _root_joint(self, root: str, floating: bool | Joint) -> JointDraft:
@@ -440,3 +481,12 @@ class ModelBuilder(GraphBuilder):
                 lost[0].where,
             )
         return roots[0], order
+
+
+def _with_mass(parts: list[tuple[Body, Placement]]) -> Body | None:
+    """Return bodies that are fixed to each other as one; None if they have no mass, no inertia and no fluid."""
+    found = merged(parts) if parts else None
+    if found is None:
+        return None
+    given = (found.mass, *found.inertia, found.added_inertia, found.displaced, found.drags)
+    return found if any(given) else None

@@ -92,6 +92,8 @@ class Layout:
         self.joints: list[tuple[JointDraft, int, Placement]] = []
         self.frames: list[Frame] = []
         """The places of fixed joints that were merged."""
+        self.ground: list[tuple[Body, Placement]] = [(bodies[root], _HERE)]
+        """The bodies that are fixed to the ground."""
 
     def add(self, joint: JointDraft, merge: bool) -> None:
         """Add a joint and its child; a fixed joint merges the child into the parent, with `merge`."""
@@ -101,12 +103,14 @@ class Layout:
             self.carry(joint, parent, here)
             return
         self.placed[joint.child] = (parent, here)
-        if parent != BASE:
-            self.parts[parent].append((self._bodies[joint.child], here))
+        fixed_together = self.ground if parent == BASE else self.parts[parent]
+        fixed_together.append((self._bodies[joint.child], here))
         self.frames.append(Frame(joint.name, parent, here))
 
     def carry(self, joint: JointDraft, parent: int, at: Placement) -> None:
         """Add a joint and its child as a body of the model."""
+        if self.placed.get(joint.child, (0, _HERE))[0] == BASE:
+            self.ground = []  # the root floats
         self.placed[joint.child] = (len(self.parts), _HERE)
         self.parts.append([(self._bodies[joint.child], _HERE)])
         self.joints.append((joint, parent, at))

@@ -69,6 +69,9 @@ class Model:
     """The velocity of the fluid around the bodies, for their drag."""
     actuators: tuple[Actuator, ...] = field(default=(), compare=False)
     """The actuators that the file describes, with their gears and limits."""
+    ground: Body | None = field(default=None, compare=False)
+    """The links that are fixed to the base, as one body in its frame; None if they have no mass. They have no part in
+    the dynamics, unless this model is attached to another or begins to float."""
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together: they may have been replaced by hand."""

@@ -13,13 +13,13 @@ from ..errors import ModelError, unknown_name
 from ..joints import Composite, Free, Joint
 from .parts import Coupling, ModelJoint
 
-__all__ = ["chosen", "listed", "names_of", "usual"]
+__all__ = ["chosen", "is_free", "listed", "names_of", "usual"]
 
 
 def usual(joints: Sequence[ModelJoint], couplings: Iterable[Coupling]) -> tuple[str, ...]:
     """Return the actuated joints of a model without a list."""
     bound = {x.joint for x in couplings if x.active}
-    return tuple(c.name for k, c in enumerate(joints) if c.nv and k not in bound and not _is_free(c.type))
+    return tuple(c.name for k, c in enumerate(joints) if c.nv and k not in bound and not is_free(c.type))
 
 
 def listed(names: Iterable[str], joints: Sequence[ModelJoint], owner: str, hints: dict[str, str]) -> tuple[str, ...]:
@@ -72,5 +72,6 @@ def names_of(names: object, owner: str) -> tuple[str, ...]:
     return given
 
 
-def _is_free(joint: Joint) -> bool:
-    return isinstance(joint, Free) or (isinstance(joint, Composite) and any(_is_free(part) for part, _ in joint.parts))
+def is_free(joint: Joint) -> bool:
+    """Return True if a joint is free, or has a free part: it has no motor unless one is given."""
+    return isinstance(joint, Free) or (isinstance(joint, Composite) and any(is_free(part) for part, _ in joint.parts))
