@@ -58,6 +58,24 @@ class LongNeutral(Slide):
         return (0.0, 0.0)
 
 
+class TupleBias(Slide):
+    def bias(self, q, v):
+        return (0.0,) * 6
+
+    def with_parameters(self, parameters):
+        return type(self)(*parameters)
+
+
+class NoBias(TupleBias):
+    def bias(self, q, v):
+        return None
+
+
+class ShortBias(TupleBias):
+    def bias(self, q, v):
+        return Motion((0.0, 0.0), (0.0, 0.0, 0.0))
+
+
 @pytest.mark.parametrize(
     ("joint", "message"),
     [
@@ -65,6 +83,10 @@ class LongNeutral(Slide):
         (NoSubspace(), "`subspace` must give Units or Columns, not a Motion"),
         (NoTransform(), "`transform` must give a Transform or a Chain, not a tuple"),
         (Inherits(), "`with_parameters` gives a Slide; write type"),
+        (TupleBias(), r"joint 'mine': its class TupleBias: `bias` must give a Motion .*, not a tuple"),
+        (NoBias(), r"joint 'mine': .*`bias` must give a Motion .*, not a NoneType"),
+        (ShortBias(), r"joint 'mine': .*`bias` must give a Motion of six numbers.* not 5"),
+        (on.Composite((NoBias(), Slide())), "'mine': its class NoBias: `bias`"),
         (LongNeutral(), "nq = 1, but `neutral` gives 2 numbers"),
     ],
 )

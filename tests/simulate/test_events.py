@@ -347,6 +347,9 @@ def test_effects_that_end_the_run_or_change_nothing() -> None:
     result = ball().simulate([1.0], until=1.0, events=[look, land])
     assert seen == pytest.approx([np.sqrt(1.0 / 9.81)], abs=1e-12)
     assert (result.report.stopped, result.report.impacts, result.v[-1, 0]) == ("event", 1, 0.0)
+    few = Event(lambda t, q, v: q[0], name="few", effect=lambda v: -v)
+    with pytest.raises(on.ArgumentError, match=r"event 'few': the effect is called with \(t, q, v\), but takes \(v\)"):
+        ball().simulate([1.0], events=[few])
     with pytest.raises(on.ArgumentError, match=r"event 'bad': the effect returned .* give 1 finite velocities"):
         ball().simulate([1.0], events=[Event(lambda t, q, v: q[0], name="bad", effect=lambda t, q, v: [1.0, 2.0])])
     with pytest.raises(on.ArgumentError, match="effect must be a function"):

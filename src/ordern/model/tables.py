@@ -20,7 +20,7 @@ from ..joints import Joint
 from ..joints.limitable import directions_turn
 from ..joints.placement import snapped
 from ..records import dataclass
-from ..spatial import Chain, Freedoms, Subspace, Transform, leaves
+from ..spatial import Chain, Freedoms, Motion, Subspace, Transform, leaves
 from .fluid_rows import FluidColumns, fluid_rows
 from .mimic_armature import lent_armature
 
@@ -218,6 +218,7 @@ def _check_joint(joint: Joint, q: Freedoms, name: str) -> None:
         raise ModelError(f"{what}: `subspace` must give Units or Columns, not a {type(S).__name__}")
     if len(S.columns) != joint.nv:
         raise ModelError(f"{what} has nv = {joint.nv}, but `subspace` has {len(S.columns)} columns")
+    _check_bias(joint, q, name)
     if type(joint).gyration is not Joint.gyration:
         still = Freedoms((0.0,) * joint.nv)
         if (given := len(joint.gyration(q, still, still))) != joint.nv:
@@ -225,6 +226,27 @@ def _check_joint(joint: Joint, q: Freedoms, name: str) -> None:
     again = joint.with_parameters(joint.parameters)
     if type(again) is not type(joint):
         raise ModelError(f"{what}: `with_parameters` gives a {type(again).__name__}; write type(self)(...) there")
+
+
+def _check_bias(joint: Joint, q: Freedoms, name: str) -> None:
+    """Raise unless `bias` of a joint, or of each of its parts in series, returns a motion."""
+    start = 0
+    for part, _ in joint.serial_parts():
+        own = Freedoms(q[k] for k in range(start, start + part.nq))
+        start += part.nq
+        if type(part).bias is Joint.bias:
+            continue
+        found = part.bias(own, Freedoms((0.1,) * part.nv))
+        if not isinstance(found, Motion):
+            raise ModelError(
+                f"joint {name!r}: its class {type(part).__name__}: `bias` must give a Motion (angular, linear), not a "
+                f"{type(found).__name__}"
+            )
+        if len(found.scalars) != 6:
+            raise ModelError(
+                f"joint {name!r}: its class {type(part).__name__}: `bias` must give a Motion of six numbers, three of "
+                f"them angular and three linear, not {len(found.scalars)}"
+            )
 
 
 def _check_armature(joint: Joint, armature: Sequence[float], name: str) -> None:

@@ -63,6 +63,8 @@ class SimulationOptions:
         events = listed("events", self.events, Event, "[on.Event(function, name=...), on.Event.limit(joint)]")
         for e in events:
             require_signature(f"event {e.name!r}: the function", e.function)
+            if e.effect is not None:
+                require_signature(f"event {e.name!r}: the effect", e.effect)
         exact = {
             "restitution": float(self.restitution),
             "smoothing": positive(self.smoothing, "smoothing, a velocity,"),
