@@ -70,7 +70,7 @@ def _add_body(builder: ModelBuilder, body: BodyNode, mass: Mass, tree: Tree, dri
     """Add a body and its joints, in their order. `at` places the next body in the one before it."""
     assert body.parent is not None
     element, before, at = body.element, body.parent.name, body.at
-    drags = body_drags(body, mass, document)
+    drags = body_drags(body, mass)
     inertia = {"mass": mass.m, "com": mass.com.tolist(), "inertia": mass.I, "drag": drags}
     _note_mocap(body, tree, remarks)
     for part in body.joints:

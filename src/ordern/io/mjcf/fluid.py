@@ -14,7 +14,7 @@ from ...arguments import Array
 from ...model import Drag, EllipsoidDrag, Placement
 from ..attributes import keyword, vector
 from ..solids import Mass
-from .document import Document
+from .document import Settings
 from .geometry import Geom, geom_of
 from .orientation import placed
 from .tree import BodyNode
@@ -26,20 +26,21 @@ _COEFFICIENTS = (0.5, 0.25, 1.5, 1.0, 1.0)
 _SEMI_AXES = {"sphere": (0, 0, 0), "cylinder": (0, 0, 1), "ellipsoid": (0, 1, 2), "box": (0, 1, 2)}
 
 
-def body_drags(body: BodyNode, mass: Mass, document: Document) -> list[Drag | EllipsoidDrag]:
+def body_drags(body: BodyNode, mass: Mass) -> list[Drag | EllipsoidDrag]:
     """Return the drags of a body."""
-    density, viscosity = document.settings.density, document.settings.viscosity
+    settings = body.document.settings
+    density, viscosity = settings.density, settings.viscosity
     if not (density or viscosity) or mass.m < _MASSLESS:
         return []
-    geoms = [geom_of(part, body, document) for part in body.geoms]
+    geoms = [geom_of(part, body) for part in body.geoms]
     ellipsoids = [g for g in geoms if keyword(g.element, "fluidshape", ("none", "ellipsoid"), "none", g.what) != "none"]
     if ellipsoids:
-        return [_ellipsoid(g, document) for g in ellipsoids]
-    at, moments = _principal(body, mass, geoms, document)
+        return [_ellipsoid(g, settings) for g in ellipsoids]
+    at, moments = _principal(body, mass, geoms)
     return [_box(at, moments, mass.m, density, viscosity)]
 
 
-def _ellipsoid(geom: Geom, document: Document) -> EllipsoidDrag:
+def _ellipsoid(geom: Geom, settings: Settings) -> EllipsoidDrag:
     e, size = geom.element, geom.size
     if geom.kind == "capsule":
         semi_axes: tuple[float, ...] = (size[0], size[0], size[0] + size[1])
@@ -49,21 +50,20 @@ def _ellipsoid(geom: Geom, document: Document) -> EllipsoidDrag:
         raise e.error(f'{geom.what} has fluidshape="ellipsoid", but its semi-axes are not known: it is a {geom.kind}')
     given = vector(e, "fluidcoef", range(1, 6), geom.what, ())
     blunt, slender, angular, kutta, magnus = (*given, *_COEFFICIENTS[len(given) :])
-    settings = document.settings
     return EllipsoidDrag(
         semi_axes, settings.density, settings.viscosity, blunt, slender, angular, kutta, magnus, at=geom.at
     )
 
 
-def _principal(body: BodyNode, mass: Mass, geoms: list[Geom], document: Document) -> tuple[Placement, Array]:
+def _principal(body: BodyNode, mass: Mass, geoms: list[Geom]) -> tuple[Placement, Array]:
     """Return the frame of the principal axes of a body's inertia, and its moments about them.
 
     If two moments are equal, the axes are those of the <inertial>, or of the only geom.
     """
     R = np.eye(3)
-    if body.inertials and document.settings.from_geoms != "true":
+    if body.inertials and body.document.settings.from_geoms != "true":
         part = body.inertials[0]
-        R = (part.at @ placed(part.element, document.settings, body.what)).R
+        R = (part.at @ placed(part.element, part.document.settings, body.what)).R
     elif len(geoms) == 1:
         R = geoms[0].at.R
     I = R.T @ mass.I @ R
