@@ -66,7 +66,7 @@ def result(robot: on.Robot) -> on.Result:
 MAKE: dict[str, tuple[Callable[[on.Robot, on.Result], Any], tuple[str, ...]]] = {
     "robot": (lambda robot, result: robot, (f"{NASTY} body", f"{NASTY} joint", "revolute", "q[0]", "-1 … 2")),
     "mechanism": (lambda robot, result: on.load("four-bar"), ("revolute", "between")),
-    "check": (lambda robot, result: on.load("puma560").check(), ("finding", "suggestion", "error")),
+    "check": (lambda robot, result: on.load("puma560").check(), ("finding", "suggestion", "code")),
     "result": (lambda robot, result: result, (f"q.{NASTY} joint", "energy", "largest", NASTY)),
     "report": (lambda robot, result: result.report, ("stopped", "energy drift")),
     "events": (lambda robot, result: result.events, (NASTY, "time, s")),

@@ -16,8 +16,8 @@ from ..attributes import keyword, vector
 from ..solids import Mass
 from .document import Settings
 from .geometry import Geom, geom_of
+from .nodes import BodyNode
 from .orientation import placed
-from .tree import BodyNode
 
 __all__ = ["body_drags"]
 
