@@ -20,6 +20,7 @@ from .algorithms import methods
 from .algorithms.method_limits import require_tree
 from .arguments import positive
 from .centroidal import CentroidalMethods
+from .derivatives import DerivativeMethods
 from .errors import ArgumentError
 from .frames import FrameMethods
 from .joints import Fixed, Joint, Placement, placement
@@ -47,7 +48,7 @@ _WORLD = Frame("world", BASE)
 _FEW = 4096
 
 
-class Robot(FrameMethods, CentroidalMethods, LoopMethods, Model):
+class Robot(DerivativeMethods, FrameMethods, CentroidalMethods, LoopMethods, Model):
     """Bodies joined in a tree, and their kinematics and dynamics.
 
     Positions q, velocities v, accelerations a and joint forces tau are arrays whose last dimension is nq or nv. Spatial

@@ -176,6 +176,12 @@ def questions() -> tuple[Question, ...]:
 
 def find_question(name: Any) -> Question:
     """Return a question; an error for an unknown name lists all."""
+    if isinstance(name, str) and " " in name:
+        from .derivatives.derived import derived_question
+
+        derived = derived_question(name)
+        if derived is not None:
+            return derived
     if isinstance(name, str) and name not in _QUESTIONS:
         import_all()  # some modules declare questions of their own
     if not isinstance(name, str) or name not in _QUESTIONS:
@@ -185,6 +191,12 @@ def find_question(name: Any) -> Question:
 
 def find(question: str, method: str | None = None) -> tuple[Question, Algorithm]:
     """Return a question and one of its methods, or its default method; an error for an unknown name lists all."""
+    if " " in str(question):
+        from .derivatives.derived import find_derived
+
+        derived = find_derived(question, method)
+        if derived is not None:
+            return derived
     asked = find_question(question)
     name: Any = asked.default if method is None else method
     if isinstance(name, str) and (question, name) not in _ALGORITHMS:

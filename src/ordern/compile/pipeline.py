@@ -130,7 +130,8 @@ def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | 
     """Return everything that the code of a request depends on, without tracing; None if it cannot be known."""
     machine, algorithm = machine_key(dtype, lanes), request.algorithm
     joints = own_joints(request.model)
-    text = "" if is_ours(algorithm.function) else own_code(algorithm.function)
+    function = getattr(algorithm.function, "__wrapped__", algorithm.function)  # of a derivative, that of its base
+    text = "" if is_ours(function) else own_code(function)
     if machine is None or joints is None or text is None:
         return None
     asked = request.question

@@ -39,6 +39,10 @@ class ConcreteTree(Tree):
         self._index = [Index(k, t.kinds[t.kind[k]], rows[k].__getitem__) for k in range(len(rows))]
         self._parent = [Index(int(p)) for p in t.parent]
 
+    def index(self, body: int) -> Index:
+        """Return a body, by its number."""
+        return self._index[body]
+
     @cached_property
     def _freedoms(self) -> FreedomTables:
         return FreedomTables.of(self.model)

@@ -120,7 +120,13 @@ OUR_KINDS, OUR_AXES = dict(PORT_KINDS), dict(AXES)
 
 
 def port_kind(name: str) -> PortKind:
-    """Return a row of the table; an error for an unknown name lists all."""
+    """Return a row of the table; an error for an unknown name lists all.
+
+    "flat a b" stands for the numbers of the kinds a and b in one row; "table c a b" for a row of the numbers of c for
+    each number of a, then of b.
+    """
+    if name.startswith(("flat ", "table ")):
+        return PortKind((name,), "numbers of several kinds in one row")
     if name not in PORT_KINDS:
         raise unknown_name("kind of argument or result", name, PORT_KINDS)
     return PORT_KINDS[name]
@@ -132,6 +138,10 @@ def core_shape(model: Model, kind: str, frames: int = 0) -> tuple[int, ...]:
     def length(axis: str | int) -> int:
         if isinstance(axis, int):
             return axis
+        if " " in axis:
+            form, *kinds = axis.split(" ")
+            first = core_size(model, kinds.pop(0)) if form == "table" else 1
+            return first * sum(core_size(model, x) for x in kinds)
         found = AXES[axis]
         return found.per_frame * frames if found.per_frame else found.length(model)
 

@@ -1,0 +1,1 @@
+"""Derivatives of questions by their arguments."""

@@ -1,0 +1,236 @@
+"""Questions about derivatives of other questions: their names, arguments, results, and the method that answers them.
+
+The name of such a question says all: "jvp forward_dynamics by q tau" has the arguments of `forward_dynamics` and then
+tangents of q and tau; its result is the rate of the answer along them. "vjp forward_dynamics by q tau" has the
+arguments and a cotangent of the answer; its result has the derivatives of the answer, weighted by the cotangent and
+summed, by q and then by tau. "jacobian forward_dynamics by q" has the derivatives by each number of q, one after the
+other.
+
+A position varies in the tangent of `integrate`: its tangent is a velocity, and has nv numbers. The tangent of a pose is
+the velocity of the frame in its own axes. The tangent of all else is an array of the same shape.
+
+A derivative is computed on the graph of the method, traced for one robot: by forward mode, by reverse mode for vjp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from ...errors import ArgumentError, unknown_name
+from ...graph import Graph, Jet, Node, Scalar
+from ...graph.derive import evaluate, forward, reverse
+from ...model import ConcreteTree, Input, core_size, result_scalars
+from ...spatial import Freedoms
+from ..registry import Algorithm, Port, Question, find, find_question
+
+__all__ = ["MODES", "derived_name", "derived_question", "find_derived", "tangent_kind"]
+
+MODES = ("jvp", "vjp", "jacobian")
+_TANGENTS = {"q": "v", "pose": "motion"}
+"""The kinds of tangents, where they differ from the kinds themselves."""
+_BY = " by "
+_METHODS: dict[tuple[str, Algorithm], Algorithm] = {}
+"""The methods of derivatives, by the name of the question and the method of its base."""
+
+
+def tangent_kind(kind: str) -> str:
+    """Return the kind of a tangent or cotangent of a kind."""
+    return _TANGENTS.get(kind, kind)
+
+
+def derived_name(mode: str, question: str, wrt: Sequence[str]) -> str:
+    """Return the name of a question about derivatives of another question by some of its arguments."""
+    return f"{mode} {question}{_BY}{' '.join(wrt)}"
+
+
+@lru_cache(maxsize=4096)
+def derived_question(name: str) -> Question | None:
+    """Return the question of a name; None if the name is not that of a derivative."""
+    mode, _, rest = name.partition(" ")
+    if mode not in MODES or _BY not in rest:
+        return None
+    base_name, _, names = rest.partition(_BY)
+    base, wrt = find_question(base_name), names.split(" ")
+    inputs = {p.name: p for p in base.inputs}
+    for x in wrt:
+        if x not in inputs:
+            raise unknown_name("argument", x, inputs, base_name)
+    varied = [replace(inputs[x], name=f"{x}_tangent", kind=tangent_kind(inputs[x].kind), optional=False) for x in wrt]
+    if "frames" in base.options:
+        raise ArgumentError(f"{base_name} has no derivatives; its counterpart for one frame has")
+    out = tangent_kind(base.output)
+    if mode == "jvp":
+        extra, output = varied, out
+    elif mode == "vjp":
+        extra, output = [Port("cotangent", out)], f"flat {' '.join(p.kind for p in varied)}"
+    else:
+        extra, output = [], f"table {out} {' '.join(p.kind for p in varied)}"
+    # tangents come before optional arguments, which may be missing
+    required = [p for p in base.inputs if not p.optional or p.name in wrt]
+    needed = [replace(p, optional=False) for p in required]
+    optional = [p for p in base.inputs if p not in required]
+    return replace(base, name=name, inputs=(*needed, *extra, *optional), output=output)
+
+
+def find_derived(name: str, method: str | None) -> tuple[Question, Algorithm] | None:
+    """Return a question about derivatives, and the method that answers it; None if the name is not that of one."""
+    asked = derived_question(name)
+    if asked is None:
+        return None
+    mode, _, rest = name.partition(" ")
+    base_name, _, names = rest.partition(_BY)
+    base, algorithm = find(base_name, method)
+    if algorithm.pieces:
+        raise ArgumentError(
+            f"{base_name} by the method {algorithm.name!r} has no derivatives: it is NumPy code around other functions"
+        )
+    known = _METHODS.get((name, algorithm))
+    if known is None:  # tables of kernels know methods by their identity
+        text = Derived(mode, base, algorithm, tuple(names.split(" ")), asked)
+        known = replace(algorithm, question=name, function=text, sweeps=False, alias_of="")
+        _METHODS[name, algorithm] = known
+    return asked, known
+
+
+class Derived:
+    """The text of a derivative: it traces the text of the base question, and differentiates the graph."""
+
+    def __init__(self, mode: str, base: Question, algorithm: Algorithm, wrt: tuple[str, ...], asked: Question) -> None:
+        self.mode, self.base, self.algorithm, self.wrt, self.asked = mode, base, algorithm, wrt, asked
+        self.__wrapped__ = algorithm.function  # its code enters the keys of the cache
+        self.__signature__ = None
+
+    def __call__(self, tree: ConcreteTree, *inputs: Input, **options: Any) -> Any:
+        """Return the scalars of the result."""
+        given = [list(x.scalars) if x.given else None for x in inputs]
+        flat = [x for scalars in given if scalars is not None for x in scalars]
+        if all(isinstance(x, Node) for x in flat):
+            return Freedoms(self._differentiated(tree, given, flat[0].graph if flat else Graph("derived"), options))
+        known = tree.model.__dict__.setdefault("_derived", {})
+        key = (self.asked.name, self.algorithm.name, tuple(x is None for x in given), repr(sorted(options.items())))
+        if key not in known:
+            graph = Graph("derived")
+            leaves = [None if x is None else [graph.leaf((k, n)) for n in range(len(x))] for k, x in enumerate(given)]
+            own = ConcreteTree(tree.model, regroup=self.algorithm.regroup)
+            known[key] = leaves, self._differentiated(own, leaves, graph, options)
+        leaves, results = known[key]
+        pairs = (
+            (leaf.index, x)
+            for some, xs in zip(leaves, given, strict=True)
+            if xs
+            for leaf, x in zip(some, xs, strict=True)
+        )
+        return Freedoms(evaluate(results, dict(pairs)))
+
+    def _differentiated(
+        self, tree: ConcreteTree, given: list[Any], graph: Graph, options: dict[str, Any]
+    ) -> list[Scalar]:
+        """Return the nodes of the result, from the nodes of the arguments; None for an argument that is not given."""
+        by_name = dict(zip((p.name for p in self.asked.inputs), given, strict=True))
+        ports = [p for p in self.base.inputs if p.name in self.algorithm.accepts(self.base)]
+        arguments = [
+            tree.zeros(p.kind) if by_name.get(p.name) is None else tree.input(p.kind, by_name[p.name]) for p in ports
+        ]
+        size = core_size(tree.model, self.base.output)
+        results = result_scalars(self.algorithm.function(tree, *arguments, **options), size)
+        kinds = {p.name: p.kind for p in self.base.inputs}
+        maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds[x] == "q"}
+        ends = _Ends(tree, self.base.output, results)
+        if self.mode == "vjp":
+            weights = ends.transposed(by_name["cotangent"], graph)
+            leaves = [leaf for x in self.wrt for leaf in by_name[x]]
+            bars = iter(reverse(results, weights, leaves))
+            found: list[Scalar] = []
+            for x in self.wrt:
+                bar = [next(bars) for _ in by_name[x]]
+                found += maps[x].transposed(bar, graph) if x in maps else bar
+            return found
+        if self.mode == "jvp":
+            rates: dict[int, Scalar] = {}
+            for x in self.wrt:
+                tangent = by_name[f"{x}_tangent"]
+                moving = maps[x].rates(tangent) if x in maps else tangent
+                rates |= {leaf.index: rate for leaf, rate in zip(by_name[x], moving, strict=True)}
+            return ends.tangents(forward(results, rates))
+        columns = []
+        for x in self.wrt:
+            count = tree.model.nv if x in maps else len(by_name[x])
+            for k in range(count):
+                unit = [1.0 if n == k else 0.0 for n in range(count)]
+                moving = maps[x].rates(unit) if x in maps else unit
+                rates = {leaf.index: rate for leaf, rate in zip(by_name[x], moving, strict=True)}
+                columns.append(ends.tangents(forward(results, rates)))
+        return [x for column in columns for x in column]
+
+
+class _Linear:
+    """A linear map of scalars, whose transpose reverse mode gives."""
+
+    inputs: int
+
+    def apply(self, x: Sequence[Scalar]) -> list[Scalar]:
+        raise NotImplementedError
+
+    def transposed(self, weights: Sequence[Scalar], graph: Graph) -> list[Scalar]:
+        """Return the product of the transpose with weights of the results."""
+        dummies = [graph.leaf(("linear", k)) for k in range(self.inputs)]
+        return reverse(self.apply(dummies), weights, dummies)
+
+
+class _Positions(_Linear):
+    """The rates of positions at velocities: q varies along `integrate`."""
+
+    def __init__(self, tree: ConcreteTree, q: Sequence[Scalar]) -> None:
+        self._tree, self._q, self.inputs = tree, q, tree.model.nv
+
+    def apply(self, x: Sequence[Scalar]) -> list[Scalar]:
+        """Return the rates at a velocity."""
+        return self.rates(x)
+
+    def rates(self, v: Sequence[Scalar]) -> list[Scalar]:
+        """Return the rates at a velocity."""
+        found: list[Scalar] = [0.0] * len(self._q)
+        for k, c in enumerate(self._tree.model.joints):
+            if c.mimic is None:
+                joint = self._tree.index(k).joint
+                found[c.q] = joint.rate(Freedoms(self._q[c.q]), Freedoms(v[c.v]))
+        return found
+
+
+class _Ends(_Linear):
+    """The tangents of results from their rates."""
+
+    def __init__(self, tree: ConcreteTree, kind: str, results: Sequence[Scalar]) -> None:
+        self._tree, self._kind, self._results, self.inputs = tree, kind, results, len(results)
+
+    def apply(self, x: Sequence[Scalar]) -> list[Scalar]:
+        """Return the tangents of rates."""
+        return self.tangents(x)
+
+    def transposed(self, weights: Sequence[Scalar], graph: Graph) -> list[Scalar]:
+        """Return the weights of the rates."""
+        return list(weights) if self._kind not in _TANGENTS else super().transposed(weights, graph)
+
+    def tangents(self, rates: Sequence[Scalar]) -> list[Scalar]:
+        """Return the tangents of rates."""
+        y = self._results
+        if self._kind == "pose":
+            R = [[y[4 * r + c] for c in range(3)] for r in range(3)]
+            dR = [[rates[4 * r + c] for c in range(3)] for r in range(3)]
+            W = [[sum(R[k][a] * dR[k][b] for k in range(3)) for b in range(3)] for a in range(3)]  # R^T dR
+            linear = [sum(R[k][a] * rates[4 * k + 3] for k in range(3)) for a in range(3)]
+            return [0.5 * (W[2][1] - W[1][2]), 0.5 * (W[0][2] - W[2][0]), 0.5 * (W[1][0] - W[0][1]), *linear]
+        if self._kind != "q":
+            return list(rates)
+        found: list[Scalar] = [0.0] * self._tree.model.nv
+        for k, c in enumerate(self._tree.model.joints):
+            if c.mimic is None:
+                joint = self._tree.index(k).joint
+                joint = joint.with_parameters(tuple(Jet(x) for x in joint.parameters))
+                here = Freedoms(map(Jet, y[c.q]))
+                moved = Freedoms(Jet(x, dx) for x, dx in zip(y[c.q], rates[c.q], strict=True))
+                found[c.v] = [getattr(x, "rate", 0.0) for x in joint.difference(here, moved)]
+        return found

@@ -1,0 +1,232 @@
+"""Derivatives of all questions as methods of robots: products with tangents and cotangents, and whole matrices."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .algorithms import Question, find, questions
+from .algorithms.derivatives.derived import derived_name, tangent_kind
+from .algorithms.registry import find_question
+from .arguments import AnyArray
+from .errors import ArgumentError, unknown_name
+from .kernel.declarations import Answering, Array, Threads
+from .model import Model, core_shape
+
+__all__ = ["DerivativeMethods", "Derivatives"]
+
+Named = Mapping[str, ArrayLike]
+_SETTINGS = {"axes": "frame", "kind": "classical"}
+"""Settings that need not be given."""
+_MOST_AT_ONCE = 1000
+"""The number of derivatives up to which one piece of code computes all of them."""
+
+
+class DerivativeMethods(Answering, Model):
+    """Derivatives of the answers to questions by their arguments."""
+
+    def jvp(
+        self, question: str, arguments: Sequence[ArrayLike] | Named, tangents: Sequence[ArrayLike | None] | Named,
+        method: str | None = None, threads: Threads = None, **settings: Any,
+    ) -> Array:  # fmt: skip
+        """Return the rate of an answer while its arguments vary along tangents: J t, in the shape of the answer.
+
+        `arguments` are those of the question, in order or by name. `tangents` are in the same order, None for an
+        argument that is constant, or by name. The tangent of a position is a velocity of shape (..., nv), along which
+        `integrate` moves it; that of a pose is the velocity of the frame in its own axes, (..., 6). `settings` are
+        those of the question, such as the frame.
+
+        >>> import ordern as on
+        >>> arm = on.load("double-pendulum")
+        >>> arm.jvp("gravity_force", ([0.3, 0.2],), ([1.0, 0.0],)).shape
+        (2,)
+        """
+        call = _Call(self, question, arguments, settings, method)
+        along = call.by_name("tangents", tangents)
+        if not along:
+            raise ArgumentError(f"jvp of {question}: give a tangent of at least one argument")
+        return call.ask("jvp", tuple(along), list(along.values()), threads)
+
+    def vjp(
+        self, question: str, arguments: Sequence[ArrayLike] | Named, cotangent: ArrayLike,
+        wrt: str | Sequence[str] | None = None, method: str | None = None, threads: Threads = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Return the gradient of the sum of cotangent times answer by the arguments: J^T w, a named tuple.
+
+        `arguments` are as for `jvp`; `wrt` names those that vary, by default all that are given. The cotangent has the
+        shape of the answer; that of a position has the shape of a velocity, and so has a gradient by a position.
+
+        >>> import ordern as on
+        >>> arm = on.load("double-pendulum")
+        >>> g = arm.vjp("potential_energy", ([0.3, 0.2],), 1.0)
+        >>> bool(abs(g.q - arm.gravity_force([0.3, 0.2])).max() < 1e-14)
+        True
+        """
+        call = _Call(self, question, arguments, settings, method)
+        names = call.varied(wrt)
+        flat = call.ask("vjp", names, [cotangent], threads)
+        parts, start = [], 0
+        for name in names:
+            shape = call.tangent_shape(name)
+            stop = start + int(np.prod(shape, dtype=int))
+            parts.append(flat[..., start:stop].reshape((*flat.shape[:-1], *shape)))
+            start = stop
+        return _named("Gradient", names)(*parts)
+
+    @cached_property
+    def derivatives(self) -> Derivatives:
+        """The derivatives of each question: `robot.derivatives.forward_dynamics(q, v, tau).q` is (..., nv, nv)."""
+        return Derivatives(self)
+
+
+class Derivatives:
+    """The derivatives of the answers of a robot, as matrices: a function for each question, with the question's name.
+
+    It takes the arguments and settings of the question, `wrt` (the names of the arguments that vary, by default all
+    that are given), `method` and `threads`. It returns a named tuple with an array for each of them: the shape of the
+    answer, then the shape of the argument. Positions vary in the tangent of `integrate`, poses in that of their frame.
+    """
+
+    def __init__(self, robot: DerivativeMethods) -> None:
+        self._robot = robot
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return partial(self._of, find_question(name).name)
+
+    def __dir__(self) -> list[str]:
+        return [asked.name for asked in questions()]
+
+    def __repr__(self) -> str:
+        return f"<Derivatives of {self._robot.name!r}: one function for each question, such as forward_dynamics>"
+
+    def _of(
+        self, question: str, *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
+        threads: Threads = None, **named: Any,
+    ) -> Any:  # fmt: skip
+        asked = find_question(question)
+        inputs = [p.name for p in asked.inputs]
+        if len(arguments) > len(inputs):
+            raise ArgumentError(f"{question} takes {len(inputs)} arguments, not {len(arguments)}")
+        given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
+        call = _Call(self._robot, question, given, named, method)
+        names = call.varied(wrt)
+        count = sum(int(np.prod(call.tangent_shape(x), dtype=int)) for x in names)
+        rows = int(np.prod(call.answer, dtype=int))
+        at_once = rows * count <= _MOST_AT_ONCE
+        parts = call.columns(names, threads) if at_once else [call.products(x, threads) for x in names]
+        return _named("Derivative", names)(*parts)
+
+
+class _Call:
+    """One question with its arguments by name."""
+
+    def __init__(
+        self,
+        robot: DerivativeMethods,
+        question: str,
+        arguments: Sequence[ArrayLike] | Named,
+        settings: dict[str, Any],
+        method: str | None,
+    ) -> None:
+        self.robot, self.method = robot, method
+        self.asked: Question = find(question, method)[0]
+        self.given = self.by_name("arguments", arguments)
+        self._settings = {**{x: _SETTINGS[x] for x in self.asked.options if x in _SETTINGS}, **settings}
+        if "subtree" in self._settings:
+            self._settings["frame"] = robot._subtree(self._settings.pop("subtree"))  # type: ignore[attr-defined]
+        missing = [p.name for p in self.asked.inputs if not p.optional and p.name not in self.given]
+        if missing:
+            raise ArgumentError(f"derivatives of {question}: the argument {missing[0]!r} is missing")
+
+    @property
+    def answer(self) -> tuple[int, ...]:
+        """The shape of a tangent of the answer."""
+        return core_shape(self.robot, tangent_kind(self.asked.output))
+
+    def by_name(self, what: str, values: Any) -> dict[str, Any]:
+        """Return values by the names of arguments, in their order, without those that are None."""
+        inputs = [p.name for p in self.asked.inputs]
+        if isinstance(values, Mapping):
+            for name in values:
+                if name not in inputs:
+                    raise unknown_name(f"name among the {what}", name, inputs, self.asked.name)
+            return {x: values[x] for x in inputs if values.get(x) is not None}
+        if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or len(values) > len(inputs):
+            raise ArgumentError(
+                f"derivatives of {self.asked.name}: {what} must be a tuple of at most {len(inputs)} arrays "
+                f"({', '.join(inputs)}), or a dictionary, not {type(values).__name__}"
+            )
+        return {x: value for x, value in zip(inputs, values, strict=False) if value is not None}
+
+    def varied(self, wrt: str | Sequence[str] | None) -> tuple[str, ...]:
+        """Return the names of the arguments that vary, in their order."""
+        names = tuple(self.given) if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        for x in names:
+            if x not in self.given:
+                raise unknown_name("argument in `wrt`", x, self.given, self.asked.name)
+        if not names:
+            raise ArgumentError(f"derivatives of {self.asked.name}: `wrt` names no argument")
+        return tuple(x for x in self.given if x in names)
+
+    def tangent_shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a tangent of an argument."""
+        kind = next(p.kind for p in self.asked.inputs if p.name == name)
+        return core_shape(self.robot, tangent_kind(kind))
+
+    def ask(self, mode: str, wrt: tuple[str, ...], extra: list[Any], threads: Threads, spread: int = 0) -> AnyArray:
+        """Return the answer to a question about derivatives; `spread` adds a dimension for the columns of tangents."""
+        name = derived_name(mode, self.asked.name, wrt)
+        for x in wrt:
+            if x not in self.given:
+                raise ArgumentError(f"derivatives of {self.asked.name}: {x!r} has a tangent, but is not given")
+        ports = {p.name: p for p in find_question(name).inputs}
+        required = [x for x, p in ports.items() if not p.optional and x in self.given]
+        optional = {x: self.given[x] for x, p in ports.items() if p.optional and x in self.given}
+        kernel, more = self.robot._kernels.named(name, self.method, **optional, **self._settings)
+        arguments = [self.given[x] for x in required]
+        if spread:
+            arguments, more = (
+                [self._spread(x, names) for x, names in pairs]
+                for pairs in (zip(arguments, required, strict=True), zip(more, optional, strict=True))
+            )
+        return kernel(*arguments, *extra, *more, threads=threads)
+
+    def _spread(self, x: Any, name: str) -> AnyArray:
+        """Return an argument with a dimension before those of one state."""
+        kind = next(p.kind for p in self.asked.inputs if p.name == name)
+        rank = len(core_shape(self.robot, kind))
+        array = np.asarray(x)
+        return array.reshape((*array.shape[: array.ndim - rank], 1, *array.shape[array.ndim - rank :]))
+
+    def columns(self, names: tuple[str, ...], threads: Threads) -> list[AnyArray]:
+        """Return all derivatives from one piece of code."""
+        flat = self.ask("jacobian", names, [], threads)
+        batch, rows = flat.shape[:-1], int(np.prod(self.answer, dtype=int))
+        parts, start = [], 0
+        for x in names:
+            shape = self.tangent_shape(x)
+            stop = start + rows * int(np.prod(shape, dtype=int))
+            table = flat[..., start:stop].reshape(*batch, -1, rows)
+            parts.append(np.swapaxes(table, -1, -2).reshape((*batch, *self.answer, *shape)))
+            start = stop
+        return parts
+
+    def products(self, name: str, threads: Threads) -> AnyArray:
+        """Return the derivatives by one argument, a product with a unit tangent for each of its numbers."""
+        shape = self.tangent_shape(name)
+        units = np.eye(int(np.prod(shape, dtype=int))).reshape(-1, *shape)
+        found = self.ask("jvp", (name,), [units], threads, spread=1)
+        batch = found.shape[: found.ndim - 1 - len(self.answer)]
+        moved = np.moveaxis(found, len(batch), -1)
+        return moved.reshape((*batch, *self.answer, *shape))
+
+
+def _named(title: str, names: tuple[str, ...]) -> Any:
+    return namedtuple(title, names)

@@ -1,0 +1,192 @@
+"""Derivatives of every question: against differences in 50 digits, between each other, and in all ways of running."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern.algorithms import find
+from ordern.errors import ArgumentError, UnknownNameError
+from tests.random_models import ALL_JOINTS, random_robot
+from tests.tolerances import assert_close
+
+STEP = mpmath.mpf(10) ** -15
+CLOSE = 1e-10
+"""Relative; the differences in 50 digits have an error of 1e-30. Forward dynamics lose some digits."""
+QUESTIONS = (
+    *("inverse_dynamics", "forward_dynamics", "mass_matrix", "mass_matrix_inverse", "bias_force", "gravity_force"),
+    *(
+        "passive_force",
+        "kinetic_energy",
+        "potential_energy",
+        "momentum",
+        "pose",
+        "velocity",
+        "acceleration",
+        "jacobian",
+    ),
+    *(
+        "coriolis_matrix",
+        "joint_wrenches",
+        "integrate",
+        "difference",
+        "com",
+        "centroidal_momentum",
+        "operational_inertia_inverse",
+    ),
+)
+SETTINGS = {"frame": "tool", "axes": "frame", "kind": "classical"}
+
+
+def _robot(seed: int, **more: Any) -> on.Robot:
+    joints = [ALL_JOINTS[(seed + k) % len(ALL_JOINTS)] for k in range(4)]
+    return random_robot(seed, 4, joints, armature=True, passive=True, **more)
+
+
+def _arguments(robot: on.Robot, question: str, seed: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Random arguments of a question by name, and tangents of them."""
+    rng = np.random.default_rng(seed)
+    sizes = {"v": (robot.nv,), "f": (robot.nv,), "scalar": (), "bodies": (len(robot.bodies), 6), "motion": (6,)}
+    given, along = {}, {}
+    for port in find(question)[0].inputs:
+        name, kind = port.name, port.kind
+        if port.optional and name not in ("external", "base_velocity", "base_acceleration"):
+            continue
+        given[name] = robot.random(rng) if kind == "q" else np.abs(rng.normal(size=sizes[kind]))
+        along[name] = rng.normal(size=(robot.nv,) if kind == "q" else sizes[kind])
+    return given, along
+
+
+def _settings(question: str) -> dict[str, Any]:
+    return {x: SETTINGS[x] for x in find(question)[0].options}
+
+
+def _precise(robot: on.Robot, question: str, given: dict[str, Any], along: dict[str, Any], h: Any) -> Any:
+    """The answer with 50 digits, where all arguments have moved by h along their tangents."""
+    kinds = {p.name: p.kind for p in find(question)[0].inputs}
+    optional = tuple(p.name for p in find(question)[0].inputs if p.optional and p.name in given)
+    kernel = robot.kernel(question, present=optional, way="interpreted", **_settings(question))
+    many = np.vectorize(mpmath.mpf, otypes=[object])
+    moved = []
+    for name, x in given.items():
+        x, dx = many(x), many(along[name])
+        step = robot.kernel("integrate", way="interpreted")
+        moved.append(step(x, dx * h, np.array(mpmath.mpf(1), object)) if kinds[name] == "q" else x + h * dx)
+    return np.asarray(kernel(*(np.asarray(x) for x in moved)))
+
+
+def _rate(robot: on.Robot, question: str, given: dict[str, Any], along: dict[str, Any]) -> np.ndarray:
+    """The rate of the answer, by a central difference in 50 digits."""
+    with mpmath.workdps(50):
+        after, before = (_precise(robot, question, given, along, s * STEP) for s in (1, -1))
+        rate = (after - before) / (2 * STEP)
+        if question == "integrate":  # a tangent of the position that is reached
+            difference = robot.kernel("difference", way="interpreted")
+            here = _precise(robot, question, given, along, mpmath.mpf(0))
+            rate = (difference(here, after) - difference(here, before)) / (2 * STEP)
+        if question == "pose":
+            here = _precise(robot, question, given, along, mpmath.mpf(0))
+            W = here[:3, :3].T @ rate[:3, :3]
+            rate = np.array([W[2, 1], W[0, 2], W[1, 0], *(here[:3, :3].T @ rate[:3, 3])])
+        return np.asarray(rate, dtype=float)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("seed", [pytest.param(k, marks=pytest.mark.slow if k else ()) for k in range(4)])
+def test_products_with_tangents_are_rates(question: str, seed: int) -> None:
+    robot = _robot(seed, mimic=seed == 2, floating=seed == 1)
+    given, along = _arguments(robot, question, seed)
+    rate = _rate(robot, question, given, along)
+    assert_close(robot.jvp(question, given, along, **_settings(question)), rate, CLOSE)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_gradients_and_matrices_fit_the_products(question: str) -> None:
+    robot = _robot(3, floating=True)
+    given, along = _arguments(robot, question, 0)
+    settings = _settings(question)
+    rate = robot.jvp(question, given, along, **settings)
+    weights = np.random.default_rng(1).normal(size=rate.shape)
+    gradient = robot.vjp(question, given, weights, **settings)
+    assert gradient._fields == tuple(given)
+    along_it = sum(np.sum(g * along[name]) for name, g in gradient._asdict().items())
+    assert_close(along_it, np.sum(weights * rate), CLOSE)
+    whole = getattr(robot.derivatives, question)(**given, **settings)
+    summed = sum(np.tensordot(d, along[name], np.ndim(along[name])) for name, d in whole._asdict().items())
+    assert_close(summed, rate, CLOSE)
+
+
+@pytest.mark.parametrize("question", ["inverse_dynamics", "forward_dynamics", "integrate", "pose"])
+def test_ways_of_running_and_precision(question: str) -> None:
+    robot = _robot(1)
+    given, along = _arguments(robot, question, 1)
+    given = {
+        name: x for name, x in given.items() if name in [p.name for p in find(question)[0].inputs if not p.optional]
+    }
+    settings, wrt = _settings(question), " ".join(given)
+    kernel = robot.kernel(f"jvp {question} by {wrt}", **settings)
+    arguments = [*given.values(), *(along[x] for x in given)]
+    usual = kernel(*arguments)
+    assert_close(kernel.with_way("interpreted")(*arguments), usual, CLOSE)
+    single = kernel(*(np.asarray(x, np.float32) for x in arguments))
+    assert single.dtype == np.float32
+    assert_close(single, usual, 2e-3)
+    batch = kernel(*(np.stack([x] * 5) for x in map(np.asarray, arguments)))
+    assert_close(batch, np.stack([usual] * 5), 1e-14)
+
+
+def test_long_robots_take_products_column_by_column() -> None:
+    robot = random_robot(5, 30, ALL_JOINTS, floating=True)
+    rng = np.random.default_rng(0)
+    q, v, tau = robot.random(rng, (2, 1)), rng.normal(size=(3, robot.nv)), rng.normal(size=robot.nv)
+    found = robot.derivatives.forward_dynamics(q, v, tau, wrt=("v", "tau"))
+    assert found._fields == ("v", "tau")
+    assert found.v.shape == (2, 3, robot.nv, robot.nv)
+    assert_close(found.tau, np.broadcast_to(robot.mass_matrix_inverse(q), found.tau.shape), 1e-9)
+
+
+def test_gradients_are_known_functions() -> None:
+    robot = _robot(0, floating=True)
+    rng = np.random.default_rng(0)
+    q, v = robot.random(rng, 7), rng.normal(size=(7, robot.nv))
+    assert_close(robot.vjp("potential_energy", (q,), np.ones(7)).q, robot.gravity_force(q), CLOSE)
+    energy = robot.vjp("kinetic_energy", {"q": q, "v": v}, np.ones(7), wrt="v")
+    assert_close(energy.v, robot.mass_matrix_product(q, v), CLOSE)
+    assert_close(robot.derivatives.pose(q, frame="tool").q, robot.jacobian(q, "tool"), CLOSE)
+    assert_close(robot.derivatives.velocity(q, v, frame="tool", wrt="v").v, robot.jacobian(q, "tool"), CLOSE)
+    assert_close(robot.derivatives.com(q, subtree=None).q, robot.com_jacobian(q), CLOSE)
+
+
+def test_loops_have_derivatives() -> None:
+    robot = on.load("four-bar")
+    q = robot.assemble().q
+    assert_close(robot.derivatives.loop_residual(q).q, robot.loop_jacobian(q), CLOSE)
+    rng = np.random.default_rng(0)
+    v, tau = robot.project_velocity(q, rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
+    moved = robot.jvp("closed_dynamics", (q, v, tau), {"tau": tau})[: robot.nv]
+    h = 1e-6
+    ends = [robot.forward_dynamics(q, v, tau + s * h * tau) for s in (1, -1)]
+    assert_close(moved, (ends[0] - ends[1]) / (2 * h), 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda r, q: r.jvp("pose", (q,), (), frame="tool"), "give a tangent"),
+        (lambda r, q: r.jvp("pose", (), (q,), frame="tool"), "the argument 'q' is missing"),
+        (lambda r, q: r.vjp("gravity_force", (q,), q, wrt="v"), "unknown argument in `wrt` 'v'"),
+        (lambda r, q: r.vjp("gravity_force", q, q), "must be a tuple of at most 1"),
+        (lambda r, q: r.jvp("gravity_force", {"p": q}, {"q": q}), "unknown name among the arguments 'p'"),
+        (lambda r, q: r.derivatives.no_such_thing(q), "unknown question 'no_such_thing'"),
+        (lambda r, q: r.derivatives.poses(q, frames=["tool"]), "has no derivatives"),
+        (lambda r, q: r.jvp("gravity_force", (q,), (np.ones(3),)), "q_tangent"),
+    ],
+)
+def test_wrong_calls_are_named(call: Any, words: str) -> None:
+    robot = random_robot(0, 5, [on.Revolute])
+    with pytest.raises((ArgumentError, UnknownNameError), match=words):
+        call(robot, robot.neutral())
