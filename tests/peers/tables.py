@@ -47,7 +47,8 @@ def value(code: str, names: dict[str, Any]) -> Any:
     return eval(last, names)
 
 
-def code_of(page: str) -> str:
-    """The Python code of a page."""
+def code_of(page: str, shown_only: bool = False) -> str:
+    """The Python code of a page that the tests of pages run, or that it only shows."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    opening = "```{code-block} python" if shown_only else "```python"
+    return "\n".join(re.findall(rf"^{re.escape(opening)}\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
