@@ -27,7 +27,7 @@ def load(
     root: str | os.PathLike[str] | None = None,
     xacro_args: Mapping[str, str | float | bool] | None = None,
 ) -> Robot:
-    """Return the robot that `source` describes: a file (URDF, MJCF, SDF, xacro), XML text, or a name.
+    """Return the robot that `source` describes: a file (URDF, MJCF, SDF, USD, xacro), XML text, or a name.
 
     A name is that of a bundled robot, or `description:` and the name of a robot of the package robot_descriptions.
 

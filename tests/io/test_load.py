@@ -45,7 +45,7 @@ def test_lines_of_text_are_counted_from_its_start() -> None:
     ("name", "content", "message"),
     [
         ("r.stl", URDF, "files that end in '.stl' are not read; supported: URDF (.urdf), MJCF (.xml"),
-        ("r.zip", URDF, ".world), xacro templates (.xacro)"),
+        ("r.zip", URDF, ".world), USD (.usd, .usda, .usdc, .usdz), xacro"),
         ("r", URDF, "files without a suffix are not read; supported: URDF (.urdf)"),
         (
             "r.xml",

@@ -29,7 +29,8 @@ _INCLUDING = ("mujoco", "sdf")
 _SUFFIXES = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf", ".xml": "", ".xacro": ""}
 """The root element that a suffix promises, if any."""
 
-_OTHERS = "xacro templates (.xacro)"
+_USD = (".usd", ".usda", ".usdc", ".usdz")
+_OTHERS = ("USD (.usd, .usda, .usdc, .usdz)", "xacro templates (.xacro)")
 """The formats that are not XML documents of one of the formats above."""
 
 
@@ -56,7 +57,7 @@ def load_builder(
         if source.endswith(".xacro"):
             xacro_args = {**found.arguments, **(xacro_args or {})}
     try:
-        opened = open_source(source, _SUFFIXES)
+        opened = open_source(source, (*_SUFFIXES, *_USD), unread=_USD)
     except MissingFileError as e:
         raise _unknown(e, source, tuple(names)) from None
     if opened.suffix == ".xacro":
@@ -65,6 +66,12 @@ def load_builder(
         return _of_template(expand_xacro(source, xacro_args, root, packages), opened.name, cut, root)
     if xacro_args is not None:
         raise ModelError("xacro_args: only xacro templates (.xacro) have arguments", opened.name)
+    if opened.suffix in _USD:
+        from .usd import build_usd
+
+        if cut:
+            raise ModelError("cut: in USD, physics:excludeFromArticulation says which joints close loops", opened.name)
+        return build_usd(opened.name)
     if isinstance(opened.data, bytes) and opened.suffix not in _SUFFIXES:
         given = f"files that end in {opened.suffix!r}" if opened.suffix else "files without a suffix"
         raise ModelError(f"{given} are not read; supported: {_supported()}", opened.name)
@@ -92,7 +99,7 @@ def _of_template(text: str, name: str, cut: Sequence[str], root: Folder) -> Mode
 
 
 def _supported() -> str:
-    return ", ".join([*(name for name, _, _ in _FORMATS.values()), _OTHERS])
+    return ", ".join([*(name for name, _, _ in _FORMATS.values()), *_OTHERS])
 
 
 def _unknown(error: MissingFileError, source: str | os.PathLike[str], names: tuple[str, ...]) -> MissingFileError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -47,10 +47,11 @@ class Source:
     """In lower case, with its dot; empty for text."""
 
 
-def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) -> Source:
+def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = (), unread: Container[str] = ()) -> Source:
     """Read a file, whole; or take a string that starts with `<` as the text itself.
 
-    `suffixes` are the suffixes of suitable files, for hints in errors.
+    `suffixes` are the suffixes of suitable files, for hints in errors. Files whose suffix is in `unread` must exist,
+    but are left to another library to read, whatever their size; their data are empty.
     """
     if isinstance(source, str) and len(source) > MAX_BYTES:
         raise ModelError(f"the text has {len(source):,} characters; at most {MAX_BYTES:,} are read", "<string>")
@@ -68,6 +69,8 @@ def open_source(source: str | os.PathLike[str], suffixes: Iterable[str] = ()) ->
             raise UnreadableError(f"this is a directory; give the file itself{_choice(path, suffixes, 'it')}", name)
         if not stat.S_ISREG(kind.st_mode):
             raise UnreadableError("this is not a regular file", name)
+        if path.suffix.lower() in unread:
+            return Source(str(path), b"", path.suffix.lower())
         if kind.st_size > MAX_BYTES:
             raise ModelError(f"the file has {kind.st_size:,} bytes; at most {MAX_BYTES:,} are read", name)
         with path.open("rb") as file:

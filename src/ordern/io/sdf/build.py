@@ -10,17 +10,16 @@ several pieces, or some are connected to the world, each of the others has a fre
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from ...joints import Fixed, Free, Joint
-from ...model import Model, ModelBuilder, Note, Placement
+from ...joints import Fixed, Free
+from ...model import ModelBuilder, Placement
 from ..grammar import Examined, note_unread
 from ..includes import Folder
 from ..remarks import Remarks
+from ..standing import StandingBuilder
 from ..xml import Element
 from .document import read_document
 from .gearbox import add_gearbox
@@ -35,34 +34,6 @@ from .tree import Tree, span
 __all__ = ["build_sdf"]
 
 
-class _SdfBuilder(ModelBuilder):
-    """A builder whose root stays where the file puts it, unless it floats."""
-
-    def __init__(self, name: str, gravity: tuple[float, ...]) -> None:
-        super().__init__(name, gravity)
-        self.root: str | None = None
-        self.root_at = Placement()
-
-    def build(self, *, floating: bool | Joint = False, merge: bool = True, snap: float = 1e-11) -> Model:
-        """Return the model; see `ModelBuilder.build`."""
-        if self.root is None:
-            advice = "load it without `floating`, or remove the joint to the world from the file"
-            why = "the file says what is connected to the world, and what is free"
-            self.grounded = f"{self.name!r} cannot float as a whole: {why}; {advice}"
-        if floating or self.root is None:
-            return super().build(floating=floating, merge=merge, snap=snap)
-        standing = self
-        if self.root_at != Placement():
-            standing = copy.deepcopy(self)
-            standing.body(WORLD)
-            standing.joint(f"{self.root}_to_world", Fixed(), WORLD, self.root, at=self.root_at)
-        model = ModelBuilder.build(standing, merge=merge, snap=snap)
-        why = "by the format it is free; here it is held where the file puts it"
-        advice = "load it with floating=True if it is to move"
-        held = Note(f"no joint connects {self.root!r} to the world: {why}", self.source, advice)
-        return replace(model, notes=(held, *model.notes))
-
-
 @np.errstate(over="ignore", invalid="ignore")  # placements that are not finite are refused
 def build_sdf(root: Element, *, cut: Sequence[str] = (), folder: Folder = None) -> ModelBuilder:
     """Return a robot from the root element of an SDF document; the joints named in `cut` close loops.
@@ -75,7 +46,7 @@ def build_sdf(root: Element, *, cut: Sequence[str] = (), folder: Folder = None) 
     GRAMMAR.examine(_included(world), examined)
     scopes = list(_scopes(world))
     name = world.name or WORLD if len(world.models) > 1 else next(iter(world.models))
-    builder = _SdfBuilder(name, _gravity(world))
+    builder = StandingBuilder(name, _gravity(world))
     builder.source = root.source
     places = {
         scope.full(link): scope.at @ scope.place(link, element, scope.what)
@@ -147,7 +118,7 @@ def _refuse_extensions(scope: Scope) -> None:
         raise element.error("<drake:joint> is an extension of SDF that is not read; use <joint>")
 
 
-def _add_roots(builder: _SdfBuilder, tree: Tree, static: list[str], places: dict[str, Placement]) -> None:
+def _add_roots(builder: StandingBuilder, tree: Tree, static: list[str], places: dict[str, Placement]) -> None:
     """Fix static links to the world, and add free joints for roots that nothing connects to it."""
     for link in static:
         builder.joint(f"{link}_to_world", Fixed(), WORLD, link, at=places[link])

@@ -1,0 +1,152 @@
+"""A stage: its prims, units, places and attributes, in SI units and as numbers of Python."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ...arguments import Array
+from ...errors import ModelError
+from ...model import Placement
+from ...records import dataclass
+from ..attributes import from_quaternion
+
+__all__ = ["Place", "Stage", "number", "quaternion", "schemas", "triple"]
+
+_SHEAR = 1e-3
+"""The largest cosine between two axes of a frame that counts as a right angle."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """The place of a prim in the world, in metres, and the scale of its own axes."""
+
+    at: Placement
+    scale: Array
+    """How much longer a length along each axis is in the world; negative all three in a mirrored frame."""
+
+
+class Stage:
+    """An open file with all that it is composed of."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.Usd, self.UsdGeom, self.UsdPhysics, self.UsdShade = _modules(path)
+        try:
+            self.stage = self.Usd.Stage.Open(path)
+        except Exception as e:  # of the library's own type
+            raise _fault(str(e), path) from None
+        self.cache = self.UsdGeom.XformCache()
+        self.length = float(self.UsdGeom.GetStageMetersPerUnit(self.stage))
+        """Metres per unit of length."""
+        self.weight = float(self.UsdPhysics.GetStageKilogramsPerUnit(self.stage))
+        """Kilograms per unit of mass."""
+
+    @cached_property
+    def prims(self) -> tuple[Any, ...]:
+        """All active, defined and loaded prims, also those of instances, in the order of the stage."""
+        predicate = self.Usd.TraverseInstanceProxies(self.Usd.PrimDefaultPredicate)
+        return tuple(self.Usd.PrimRange(self.stage.GetPseudoRoot(), predicate))
+
+    def below(self, prim: Any) -> Iterator[Any]:
+        """Yield a prim and those below it, without those of other bodies."""
+        predicate = self.Usd.TraverseInstanceProxies(self.Usd.PrimDefaultPredicate)
+        walk = iter(self.Usd.PrimRange(prim, predicate))
+        for found in walk:
+            if found != prim and self.is_body(found):
+                walk.PruneChildren()
+            else:
+                yield found
+
+    def is_body(self, prim: Any) -> bool:
+        """Return whether a prim is a rigid body that is simulated."""
+        api = self.UsdPhysics.RigidBodyAPI
+        return bool(prim.HasAPI(api)) and api(prim).GetRigidBodyEnabledAttr().Get() is not False
+
+    def body_of(self, prim: Any) -> Any:
+        """Return the body that a prim belongs to: itself or the nearest one above it; None for the world."""
+        while prim and not prim.IsPseudoRoot():
+            if self.is_body(prim):
+                return prim
+            prim = prim.GetParent()
+        return None
+
+    def place(self, prim: Any) -> Place:
+        """Return the place of a prim in the world."""
+        M = np.array(self.cache.GetLocalToWorldTransform(prim), float)  # of row vectors: rows are the axes
+        scale = np.linalg.norm(M[:3, :3], axis=1)
+        if not (np.isfinite(M).all() and scale.all()):
+            raise self.error(prim, "its transform is not finite, or flattens it")
+        R = (M[:3, :3] / scale[:, None]).T
+        if np.linalg.det(R) < 0.0:
+            R, scale = -R, -scale
+        if np.abs(R.T @ R - np.eye(3)).max() > _SHEAR:
+            raise self.error(
+                prim, "its transform shears it, so that it is no rigid body; remove uneven scales above it"
+            )
+        u, _, v = np.linalg.svd(R)  # the nearest rotation
+        return Place(Placement.of(u @ v, M[3, :3] * self.length), scale)
+
+    def faults(self) -> list[str]:
+        """Return what could not be composed, such as files that do not exist; older libraries do not tell."""
+        errors = self.stage.GetCompositionErrors() if hasattr(self.stage, "GetCompositionErrors") else ()
+        return [" ".join(str(error).split()) for error in errors]
+
+    def error(self, prim: Any, message: str) -> ModelError:
+        """Return an error about a prim."""
+        return ModelError(f"{prim.GetPath()}: {message}", self.path)
+
+
+def _fault(said: str, path: str) -> ModelError:
+    """Return the error for a file that USD cannot open, with the line of a syntax error."""
+    where = re.search(r": '([^'\n]+?):(\d+):(\d+): ", said)
+    if where is not None:
+        return ModelError(f"USD cannot open it: a syntax error in column {where[3]}", f"{where[1]}:{where[2]}")
+    quoted = re.search(r" : '([^'\n]+)'", said)  # the words that follow the place in the library's own sources
+    return ModelError(f"USD cannot open it: {quoted[1] if quoted else ' '.join(said.split()):.300}", path)
+
+
+def schemas(prim: Any) -> tuple[str, ...]:
+    """Return the names of all schemas that are applied to a prim, also of those that the library does not know."""
+    return tuple(map(str, prim.GetPrimTypeInfo().GetAppliedAPISchemas()))
+
+
+def number(prim: Any, name: str, default: float | None = None) -> float | None:
+    """Return an attribute that is one number, by its full name; the default if it is missing or not a number."""
+    attribute = prim.GetAttribute(name)
+    value = attribute.Get() if attribute else None
+    try:
+        x = float(value) if value is not None else math.nan
+    except (TypeError, ValueError):
+        x = math.nan
+    return default if math.isnan(x) else x
+
+
+def triple(value: Any) -> Array | None:
+    """Return three finite numbers, or None for anything else: USD has infinities for what is not given."""
+    if value is None:
+        return None
+    x = np.array(tuple(value), float)
+    return x if x.shape == (3,) and np.isfinite(x).all() else None
+
+
+def quaternion(value: Any, position: Array) -> Placement:
+    """Return the placement of a quaternion of USD and a position; a quaternion of length zero turns nothing."""
+    w, x, y, z = (1.0, 0.0, 0.0, 0.0) if value is None else (float(value.GetReal()), *map(float, value.GetImaginary()))
+    if not 0.0 < math.hypot(w, x, y, z) < math.inf:
+        w, x, y, z = 1.0, 0.0, 0.0, 0.0
+    return from_quaternion((w, x, y, z), position.tolist())
+
+
+def _modules(path: str) -> tuple[Any, ...]:
+    try:
+        return tuple(import_module(f"pxr.{name}") for name in ("Usd", "UsdGeom", "UsdPhysics", "UsdShade"))
+    except ImportError as e:
+        why = "USD files are read by the package usd-core, which is not installed"
+        raise ModelError(f"{why} ({e}): pip install 'ordern[usd]'", path) from None
