@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from .streams import guarded, is_of_stream
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "parsers"]
 
 COMMANDS = {
     "check": "check robots for errors and suspicious values",
@@ -37,6 +37,7 @@ COMMANDS = {
     "bench": "measure speed on this machine, beside other libraries",
     "cache": "show or clear the compiled code that is kept on disk",
     "doctor": "show what is installed here, and whether it works",
+    "completion": "print a script that completes commands in bash, zsh or fish",
 }
 """Commands, which are modules of the same names, and their help."""
 
@@ -49,9 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(arguments: Sequence[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     chosen = next((word for word in given if not word.startswith("-")), "")
-    parser = _parser(chosen)
+    parser, own = parsers(chosen)
     try:
-        args = parser.parse_args(given)
+        _require_command(chosen)
+        args, unknown = parser.parse_known_args(given)
+        _require_known(unknown, own)
     except SystemExit as stop:  # argparse has printed help
         return stop.code if isinstance(stop.code, int) else 2
     except _Misunderstood as e:
@@ -90,20 +93,41 @@ def _run(args: argparse.Namespace) -> int:
         return 2
 
 
-def _parser(chosen: str) -> argparse.ArgumentParser:
-    """Return the parser, with the arguments of the chosen command only."""
+def _require_command(name: str) -> None:
+    """Raise if there is no command of this name."""
+    if name and name not in COMMANDS:
+        from ..errors import did_you_mean
+
+        raise _Misunderstood(f"there is no command {name!r}{did_you_mean(name, COMMANDS)}")
+
+
+def _require_known(unknown: Sequence[str], own: argparse.ArgumentParser) -> None:
+    """Raise if there are arguments that the command does not know."""
+    if not unknown:
+        return
+    from ..errors import did_you_mean
+
+    name = next((word.partition("=")[0] for word in unknown if word.startswith("-")), "")
+    known = [flag for action in own._actions for flag in action.option_strings]
+    raise _Misunderstood(f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(name, known) if name else ''}")
+
+
+def parsers(chosen: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """Return the parser, with the arguments of the chosen command only, and that of the command (or the same)."""
     parser = _Parser(prog="ordern", description="Dynamics of robots: command-line tools.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    found: argparse.ArgumentParser = parser
     for name, help in COMMANDS.items():
         own = commands.add_parser(name, help=help, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == chosen:
+            found = own
             module = import_module(f".{name}", __name__)
             own.description, _, own.epilog = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
             module.arguments(own)
             own.add_argument("--json", action="store_true", help="print the result as JSON")
             own.set_defaults(run=module.run)
-    return parser
+    return parser, found
 
 
 class _Misunderstood(Exception):
@@ -122,6 +146,15 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise _Misunderstood(message)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise if a value is not among the choices, and name the closest one."""
+        if action.choices is not None and value not in action.choices:
+            from ..errors import did_you_mean
+
+            names = [str(x) for x in action.choices]
+            message = f"{str(value)!r} is not one of {', '.join(names)}{did_you_mean(str(value), names)}"
+            raise argparse.ArgumentError(action, message)
 
 
 class _Version(argparse.Action):
