@@ -74,16 +74,18 @@ def _run(args: argparse.Namespace) -> int:
     from ..errors import ArgumentError, OrdernError, UnknownNameError
     from ..io.source import UnreadableError
     from ..io.writing import UnwritableError
+    from .standard import named, stand_ins
     from .terminal import complain
 
     try:
-        status: int = args.run(args)
+        with stand_ins(args):
+            status: int = args.run(args)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
         raise
     except OrdernError as e:
-        complain(str(e), getattr(e, "where", ""), as_json=getattr(args, "json", False))
+        complain(named(str(e)), named(getattr(e, "where", "")), as_json=getattr(args, "json", False))
         misused = isinstance(e, (ArgumentError, UnknownNameError, UnreadableError, UnwritableError))
         return 2 if misused else 1
     except OSError as e:
@@ -126,7 +128,7 @@ def parsers(chosen: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentPars
             own.description, _, own.epilog = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
             module.arguments(own)
             own.add_argument("--json", action="store_true", help="print the result as JSON")
-            own.set_defaults(run=module.run)
+            own.set_defaults(run=module.run, command=name)
     return parser, found
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import Array, array, real
 from ..errors import ArgumentError, ModelError
 from ..io.source import UnreadableError
-from ..simulate.results.formats.by_name import Table, read_table
+from ..simulate.results.formats.by_name import KINDS, Table, read_table, table_of
 from .values import UsageError, names_of
 
 if TYPE_CHECKING:
@@ -25,18 +25,45 @@ _STENCIL = 5
 """Samples of each derivative."""
 
 
-def read(path: str, robot: Robot, bare: str, partial: tuple[str, ...] = ()) -> Table:
-    """Read a file: .csv, by the names of its columns, or a file of `Result.save` or `numpy.savez`.
+def read(path: str, robot: Robot, bare: str, partial: tuple[str, ...] = (), *, timed: bool = True) -> Table:
+    """Read a file: .csv or .json, by the names of its columns, or a file of `Result.save` or `numpy.savez`.
 
     A joint's name alone is a column of the kind `bare`; of the kinds in `partial`, joints may be missing, and are zero.
+    An archive of `numpy.savez` needs times, unless it is not `timed`.
     """
     suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        from .json_tables import rows
+
+        return table_of(rows(path, robot), path, robot, bare, partial)
+    if suffix == ".npz" and not timed and (found := _archive(path, robot)) is not None:
+        return found
     if suffix in (".npz", ".parquet"):
         m, notes = played(path, robot)
         return Table(m.t, m.q, m.v, m.a, m.tau, len(m.t), notes)
     if suffix not in (".csv", ".txt"):
-        raise UsageError(f"a table is read from .csv, .npz or .parquet, not from {suffix or path!r}", path)
+        raise UsageError(f"a table is read from .csv, .json, .npz or .parquet, not from {suffix or path!r}", path)
     return read_table(path, robot, bare, partial)
+
+
+def _archive(path: str, robot: Robot) -> Table | None:
+    """Read arrays of one state or of several; None if the file is one of `Result.save`, or has times."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except OSError as e:
+        raise UnreadableError(f"the file cannot be read: {e.strerror or e}", path) from None
+    except Exception as e:  # NumPy and bad zip files raise several types
+        raise UnreadableError(f"this is not an archive of arrays: {e}", path) from None
+    if "header" in arrays or "t" in arrays:
+        return None
+    series: dict[str, Array | None] = dict.fromkeys(KINDS)
+    for kind in KINDS:
+        if kind in arrays:
+            x = np.atleast_2d(real(arrays[kind], f"{path}: {kind}"))
+            series[kind] = array(x, (None, len(names_of(robot, kind))), f"{path}: {kind}")
+    count = max((len(x) for x in series.values() if x is not None), default=0)
+    return Table(None, series["q"], series["v"], series["a"], series["tau"], count)
 
 
 def saved(path: str, robot: Robot | None, how: str) -> Result:

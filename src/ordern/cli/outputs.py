@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..io.writing import UnwritableError
+from .standard import named, report_stream
 from .terminal import to_json
 from .values import UsageError
 
@@ -59,7 +60,8 @@ def show(args: argparse.Namespace, data: Any, lines: Iterable[str], notes: Itera
         print(dump(data))
     else:
         files = (getattr(args, option, None) for option in ("out", "plot", "save"))
-        print("\n".join([*lines, *(f"written: {path}" for path in files if path)]))
+        written = (f"written: {path}" for path in files if path and path != "-" and named(str(path)) == str(path))
+        print("\n".join([*lines, *written]), file=report_stream())
     for text in notes:
         note(text)
 
@@ -85,4 +87,4 @@ def noted() -> Iterator[list[warnings.WarningMessage]]:
 
 def note(text: str) -> None:
     """Print a note to standard error."""
-    print(f"ordern: note: {text}", file=sys.stderr)
+    print(f"ordern: note: {named(text)}", file=sys.stderr)

@@ -12,6 +12,8 @@ examples:
   ordern simulate double-pendulum --q0 1.5,-0.5 --until 10 --save pendulum.html
   ordern simulate puma560 --q0 ready --pd 500 50 --target elbow=0.5 --gravity-compensation --until 3
   ordern simulate arm.urdf --tau-file tau.csv --until 2 --limits bounce --rate 100 --out motion.csv
+  ordern simulate arm.urdf --pd 500 50 --follow motion.csv --gravity-compensation --until 2
+  ordern simulate arm.urdf --q0 @fall.npz:last --v0 @fall.npz:last --until 1 --out - | head
   ordern simulate planar-3r --method variational --step 1e-3 --until 100 --checkpoint run.ckpt --json
 """
 
@@ -32,6 +34,7 @@ from .values import LIST, UsageError, gain, names_of, positive, start, vector
 if TYPE_CHECKING:
     from ..arguments import Array
     from ..control.controller import Controller
+    from ..control.trajectory import Trajectory
     from ..robot import Robot
     from ..simulate.forces import Table
     from ..simulate.results.result import Result
@@ -55,6 +58,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     drives.add_argument("--tau-file", metavar="FILE", help="joint forces over time, linear in between")
     drives.add_argument("--pd", nargs=2, metavar=("KP", "KD"), help="springs and dampers: one number, or a list each")
     drives.add_argument("--target", metavar=LIST, help="where the springs of --pd pull to; the start unless given")
+    drives.add_argument(
+        "--follow", metavar="FILE", help="motion that the springs of --pd follow; the start is its first position"
+    )
     drives.add_argument("--gravity-compensation", action="store_true", help="hold it against gravity, wherever it is")
     how = parser.add_argument_group("how")
     how.add_argument("--method", default="dormand-prince-8", help="integrator; dormand-prince-8 unless given")
@@ -105,8 +111,9 @@ def _check_checkpoint(path: str | None) -> None:
 def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
     import numpy as np
 
-    q0 = start(args.q0, robot, "--q0", bundled(args))
-    v0 = vector(args.v0, robot, "v", "--v0")
+    followed = _followed(args, robot)
+    q0 = followed(0.0)[0] if followed and args.q0 is None else start(args.q0, robot, "--q0", bundled(args))
+    v0 = followed(0.0)[1] if followed and args.v0 is None else vector(args.v0, robot, "v", "--v0")
     if args.step is None and (args.method == "variational" or _fixed(args.method)):
         raise UsageError(f"the method {args.method!r} takes steps of a fixed length: give --step, in seconds")
     until: Any = args.until
@@ -117,7 +124,25 @@ def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
         times = np.arange(int(steps * (1.0 + 1e-12)) + 1) / args.rate
         until = np.unique(np.append(times, args.until).clip(0, args.until))
     options: dict[str, Any] = {name: getattr(args, name) for name in _OPTIONS}
-    return robot.simulate(q0, v0, _drive(args, robot, q0), until, **options, progress=True)
+    return robot.simulate(q0, v0, _drive(args, robot, followed or q0), until, **options, progress=True)
+
+
+def _followed(args: argparse.Namespace, robot: Robot) -> Trajectory | None:
+    """Return the motion that springs and dampers follow, if there is one: a spline through the rows of a file."""
+    if args.follow is None:
+        return None
+    if not args.pd or args.target is not None:
+        raise UsageError("--follow is for the springs of --pd KP KD, in the place of --target")
+    from ..control import trajectories
+    from .motions import read
+
+    rows = read(args.follow, robot, "q", partial=("v",))
+    if rows.t is None or rows.q is None:
+        raise UsageError("a motion to follow needs the columns t and q.<joint>", args.follow)
+    for text in rows.notes:
+        note(text)
+    v0, v1 = (None, None) if rows.v is None else (rows.v[0], rows.v[-1])
+    return trajectories.spline(robot, rows.t - rows.t[0], rows.q, v0=v0, v1=v1)
 
 
 def _fixed(method: str) -> bool:
@@ -126,8 +151,8 @@ def _fixed(method: str) -> bool:
     return method in TABLEAUS and not TABLEAUS[method].adaptive
 
 
-def _drive(args: argparse.Namespace, robot: Robot, q0: Array) -> Array | Table | Controller | None:
-    """Return the argument `tau` of `simulate`."""
+def _drive(args: argparse.Namespace, robot: Robot, goal: Array | Trajectory) -> Array | Table | Controller | None:
+    """Return the argument `tau` of `simulate`. The springs of --pd pull to the `goal`, unless --target is given."""
     given = [option for option in ("tau", "tau_file", "pd") if getattr(args, option) is not None]
     if len(given) > 1 or (args.gravity_compensation and given and given != ["pd"]):
         both = [f"--{option.replace('_', '-')}" for option in given]
@@ -144,7 +169,7 @@ def _drive(args: argparse.Namespace, robot: Robot, q0: Array) -> Array | Table |
 
         if not args.pd:
             return controllers.GravityCompensation(robot)
-        target = q0 if args.target is None else vector(args.target, robot, "q", "--target", bundled(args))
+        target = goal if args.target is None else vector(args.target, robot, "q", "--target", bundled(args))
         kp, kd = (gain(text, robot, "--pd") for text in args.pd)
         return controllers.PD(robot, target, kp, kd, gravity=args.gravity_compensation)
     return None

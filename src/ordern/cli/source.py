@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 from typing import TYPE_CHECKING
 
 from ..io.source import UnreadableError
+from .standard import read_text
 from .values import LIST
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def given(name: str) -> str:
     """Return what `load` takes: the name as it is, or the text of standard input."""
     if name != "-":
         return name
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8")
-    except UnicodeDecodeError as e:
-        raise UnreadableError(f"standard input is not in UTF-8: {e.reason} at byte {e.start}") from None
+    text = read_text("the robot")
     if not text.lstrip("\ufeff \t\r\n").startswith("<"):
         fault = "is empty" if not text.strip() else f"begins with {text.strip()[:20]!r}"
         raise UnreadableError(f"standard input {fault}; expected the XML text of a robot")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, unknown_name
 from ..io.remarks import some
-from ..io.source import UnreadableError
 
 if TYPE_CHECKING:
     from ..arguments import Array
@@ -57,15 +55,22 @@ def vector(text: str | None, robot: Robot, kind: str, option: str, source: str =
     """Return the number for each coordinate, from the value of an option.
 
     A list has one number for each. Names with values leave the others at the neutral position, or zero. `@file` reads
-    either from a file. A position may be the name of one of a bundled robot (`source`). Angles may be in degrees:
-    "30deg".
+    either from a file, or a row of a table. A position may be the name of one of a bundled robot (`source`). Angles may
+    be in degrees: "30deg".
     """
     import numpy as np
 
     usual = robot.neutral() if kind == "q" else np.zeros(robot.nv)
     if text is None:
         return usual
-    names, items = names_of(robot, kind), _items(text, option)
+    from .lists import from_table
+    from .lists import items as items_of
+
+    names = names_of(robot, kind)
+    row = from_table(text, robot, kind, option)
+    if row is not None:
+        return _on_the_manifold(row, robot, option) if kind == "q" else row
+    items = items_of(text, option)
     if kind == "q" and len(items) == 1 and re.fullmatch(r"[A-Za-z][^=]*", items[0][0]):
         return named(items[0][0], robot, source)
     pairs = [item.partition("=") for item, _ in items]
@@ -107,25 +112,6 @@ def named(name: str, robot: Robot, source: str) -> Array:
     if name not in found:
         raise UsageError(str(unknown_name("position", name, found, robot.name)))
     return found[name]
-
-
-def _items(text: str, option: str) -> list[tuple[str, str]]:
-    """Return the parts of a list, each with file and line if it is from a file."""
-    path = text[1:] if text.startswith("@") else ""
-    lines = [(text, "")]
-    if path:
-        try:
-            contents = Path(path).read_text("utf-8-sig").splitlines()
-        except OSError as e:
-            raise UnreadableError(f"the file cannot be read: {e.strerror or e}", path) from None
-        except UnicodeDecodeError:
-            raise UnreadableError("this is not UTF-8 text", path) from None
-        uncommented = (re.sub(r"\s*=\s*", "=", line.partition("#")[0]) for line in contents)
-        lines = [(line, f"{path}:{number}") for number, line in enumerate(uncommented, 1)]
-    found = [(item, where) for line, where in lines for item in re.split(r"[,\s]+", line) if item]
-    if not found:
-        raise UsageError(f"{option} has no numbers", path)
-    return found
 
 
 def _number(text: str, option: str, where: str) -> float:

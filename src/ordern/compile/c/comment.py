@@ -120,6 +120,6 @@ def _cost(written: Written) -> str:
 
 
 def _safe(text: str) -> str:
-    """Return text that does not end the comment."""
-    plain = text.replace("*/", "* /").replace("\\\n", "\\ \n")
-    return "".join(x if x == "\n" or x.isprintable() else " " for x in plain)
+    """Return text in ASCII, which every compiler reads, that does not end the comment."""
+    plain = "".join(x if x == "\n" or x.isprintable() else " " for x in text.replace("*/", "* /"))
+    return plain.encode("ascii", "backslashreplace").decode()

@@ -24,7 +24,7 @@ from .rows import Rows, read_file
 if TYPE_CHECKING:
     from ....model import Model
 
-__all__ = ["KINDS", "Places", "Table", "missing_columns", "places", "read_table"]
+__all__ = ["KINDS", "Places", "Table", "missing_columns", "places", "read_table", "table_of"]
 
 
 KINDS = ("q", "v", "a", "tau")
@@ -68,7 +68,11 @@ def read_table(path: str, robot: Model, bare: str = "q", partial: Iterable[str] 
     robot, if their count leaves no doubt: the time, then all of `bare`; or of q and v, or of q, v and a. A column that
     is spelled almost like a coordinate is an error; others that belong to none are in the notes.
     """
-    rows = read_file(path)
+    return table_of(read_file(path), path, robot, bare, partial)
+
+
+def table_of(rows: Rows, path: str, robot: Model, bare: str = "q", partial: Iterable[str] = ()) -> Table:
+    """Find the coordinates of rows that were read from a file; see `read_table`."""
     if not len(rows.values):
         raise UnreadableError("the file has no rows of numbers", path)
     names = rows.names or _assumed(rows.values.shape[1], path, robot, bare)
