@@ -42,6 +42,20 @@ COMMANDS = {
 """Commands, which are modules of the same names, and their help."""
 
 
+_DESCRIPTION = "Dynamics of robots and mechanisms on the command line."
+_EPILOG = """\
+A robot is a file (.urdf, .xml or .mjcf, .sdf), the name of a bundled robot, or - for standard input. `ordern COMMAND
+--help` shows the options of a command, and examples.
+
+examples:
+  ordern info puma560
+  ordern check arm.urdf
+  ordern simulate arm.urdf --until 2 --plot fall.png --save fall.html
+  ordern inverse puma560 --from ready --to shoulder=45deg --duration 2 --out tau.csv
+  ordern c arm.urdf inverse_dynamics -o arm_torques.c
+"""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
     return guarded(lambda: _main(arguments))
@@ -116,20 +130,39 @@ def _require_known(unknown: Sequence[str], own: argparse.ArgumentParser) -> None
 
 def parsers(chosen: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """Return the parser, with the arguments of the chosen command only, and that of the command (or the same)."""
-    parser = _Parser(prog="ordern", description="Dynamics of robots: command-line tools.")
+    parser = _Parser(prog="ordern", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=_Formatter)
+    parser.usage = "ordern COMMAND [arguments] [options]"
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     found: argparse.ArgumentParser = parser
     for name, help in COMMANDS.items():
-        own = commands.add_parser(name, help=help, formatter_class=argparse.RawDescriptionHelpFormatter)
+        own = commands.add_parser(name, help=help, formatter_class=_Formatter)
         if name == chosen:
             found = own
             module = import_module(f".{name}", __name__)
             own.description, _, own.epilog = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
             module.arguments(own)
+            own.usage = " ".join([f"ordern {name} [options]", *map(_positional, own._get_positional_actions())])
+            from .values import LIST, LIST_HELP
+
+            if any(LIST in str(action.metavar) for action in own._actions):
+                own.epilog = f"{LIST_HELP}\n\n{own.epilog}"
             own.add_argument("--json", action="store_true", help="print the result as JSON")
             own.set_defaults(run=module.run, command=name)
     return parser, found
+
+
+def _positional(action: argparse.Action) -> str:
+    """Return a positional argument as the usage shows it."""
+    name = str(action.metavar or "{" + ",".join(action.choices or ()) + "}")
+    return {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} [{name} ...]"}.get(str(action.nargs), name)
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help whose options and texts are in two columns."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=32)
 
 
 class _Misunderstood(Exception):

@@ -37,8 +37,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="optional argument that the function takes, such as external; may be repeated",
     )
     parser.add_argument("--float32", action="store_true", help="numbers of type float, not double")
-    parser.add_argument("--way", choices=("unrolled", "rolled"), help="straight-line code, or loops over tables")
-    parser.add_argument("--name", help="name of the function; robot_question unless given")
+    parser.add_argument(
+        "--way", choices=("unrolled", "rolled"), help="straight-line code, or loops; by length unless given"
+    )
+    parser.add_argument("--name", help="name of the function; ROBOT_QUESTION unless given")
     parser.add_argument("-o", "--out", metavar="FILE.c", default="-", help="file to write; - for stdout, the default")
 
 

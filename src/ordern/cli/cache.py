@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="show",
         choices=("show", "clear", "path"),
-        help="show what is kept (usual), clear it, or print where it is",
+        help="show what is kept, clear it, or print its folder; show unless given",
     )
 
 

@@ -34,8 +34,8 @@ _MOST = 5
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("file", nargs="+", metavar="FILE", help=ROBOT)
-    parser.add_argument("--strict", action="store_true", help="exit with 1 also for warnings")
+    parser.add_argument("file", nargs="+", metavar="FILE|NAME", help=ROBOT)
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
     robot_options(parser)
     parser.add_argument("--all", action="store_true", help=f"show all findings of a kind, not only the first {_MOST}")
 

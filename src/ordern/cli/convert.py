@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "output", metavar="OUT", type=_output, help=f"file to write: {', '.join(_SUFFIXES)}; or - for stdout"
     )
-    parser.add_argument("--to", choices=_FORMATS, help="the format, if the output is -")
+    parser.add_argument("--to", choices=_FORMATS, help="format, if OUT is -")
     robot_options(parser)
     parser.add_argument("--lossy", action="store_true", help="leave out parts that the format cannot express")
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")

@@ -2,8 +2,7 @@
 
 Damping, friction and springs of the model act, as they do in a simulation, unless --no-passive is given.
 
-A file has the columns q.<joint> and, where they are not zero, v.<joint> and tau.<joint>; a column t is kept. With one
-state, lists are numbers (0,0.5,-1), names with values (elbow=0.5; the others are zero, or neutral), or @file.
+A file has the columns q.<joint> and, where they are not zero, v.<joint> and tau.<joint>; a column t is kept.
 
 examples:
   ordern forward puma560 --q ready
@@ -20,7 +19,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .outputs import MOTIONS, check_output, note, show
+from .outputs import MOTIONS, TABLES, check_output, note, show
 from .source import bundled, loaded, robot_argument
 from .terminal import figures
 from .values import LIST, UsageError, names_of, start, vector
@@ -39,8 +38,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--q", metavar=LIST, help="positions; neutral, with loops closed, unless given")
     parser.add_argument("--v", metavar=LIST, help="velocities; zero unless given")
     parser.add_argument("--tau", metavar=LIST, help="joint forces; zero unless given")
-    parser.add_argument("--states", metavar="FILE", help="many states: .csv, .npz, .parquet")
-    parser.add_argument("--method", help="of forward dynamics, see `ordern methods forward_dynamics`")
+    parser.add_argument("--states", metavar="FILE", help=f"many states: {', '.join(TABLES)}")
+    parser.add_argument(
+        "--method", metavar="NAME", help="method of forward dynamics; `ordern methods forward_dynamics` lists them"
+    )
     parser.add_argument("--no-passive", action="store_true", help="leave out damping, friction and springs")
     parser.add_argument("--out", metavar="FILE", help=f"write states and accelerations: {', '.join(MOTIONS)}")
 

@@ -5,9 +5,6 @@ exceeds are warnings. Damping, friction and springs of the model are overcome to
 
 A file has the columns t, q.<joint> and, if they are known, v.<joint> and a.<joint>, as results of simulations do.
 
-Positions are lists (0,0.5,-1), names with values (elbow=0.5,wrist=30deg; the others stay neutral), names of a bundled
-robot's positions (ready), or either of the first two from a file (@start.txt).
-
 examples:
   ordern inverse planar-3r --to 3.14,1.57,1.57 --duration 10
   ordern inverse puma560 --trajectory quintic --from ready --to shoulder=45deg,elbow=-1 --duration 2 --out tau.csv
@@ -23,7 +20,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .outputs import MOTIONS, PICTURES, check_output, show
+from .outputs import MOTIONS, PICTURES, TABLES, check_output, show
 from .source import bundled, loaded, robot_argument
 from .terminal import table
 from .values import LIST, UsageError, count, gain, names_of, positive, vector
@@ -43,17 +40,21 @@ _SAMPLES = 1001
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     robot_argument(parser)
-    parser.add_argument("--trajectory", choices=_KINDS, help="kind of motion: cycloidal unless given, or --motion is")
+    parser.add_argument("--trajectory", choices=_KINDS, help="kind of trajectory; cycloidal unless given")
     parser.add_argument("--from", dest="start", metavar=LIST, help="position at the start; neutral unless given")
     parser.add_argument("--to", dest="end", metavar=LIST, help="position at the end")
-    parser.add_argument("--duration", type=positive, metavar="S", help="seconds; trapezoidal: as few as possible")
-    parser.add_argument("--velocity", metavar="X|" + LIST, help="trapezoidal: largest velocities; the robot's own")
-    parser.add_argument("--acceleration", metavar="X|" + LIST, help="trapezoidal: largest accelerations")
     parser.add_argument(
-        "--motion", metavar="FILE", help="samples of a motion: .csv, .npz, .parquet; points of a spline"
+        "--duration", type=positive, metavar="S", help="seconds; for trapezoidal as few as possible unless given"
     )
-    parser.add_argument("--samples", type=count, metavar="N", help=f"of the trajectory; {_SAMPLES} unless given")
-    parser.add_argument("--method", help="of inverse dynamics, see `ordern methods inverse_dynamics`")
+    parser.add_argument(
+        "--velocity", metavar="X|LIST", help="for trapezoidal: largest velocities; the robot's limits unless given"
+    )
+    parser.add_argument("--acceleration", metavar="X|LIST", help="for trapezoidal: largest accelerations")
+    parser.add_argument("--motion", metavar="FILE", help=f"motion, or points of a spline: {', '.join(TABLES)}")
+    parser.add_argument(
+        "--samples", type=count, metavar="N", help=f"samples of the trajectory; {_SAMPLES} unless given"
+    )
+    parser.add_argument("--method", metavar="NAME", help="method of inverse dynamics; newton-euler unless given")
     parser.add_argument("--no-passive", action="store_true", help="leave out damping, friction and springs")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a limit is exceeded")
     parser.add_argument("--out", metavar="FILE", help=f"write the motion and its forces: {', '.join(MOTIONS)}")

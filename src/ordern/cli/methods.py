@@ -18,7 +18,7 @@ __all__ = ["arguments", "run"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("question", nargs="?", help="one question, such as forward_dynamics")
+    parser.add_argument("question", nargs="?", metavar="QUESTION", help="one question, such as forward_dynamics")
 
 
 def run(args: argparse.Namespace) -> int:

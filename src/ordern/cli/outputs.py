@@ -17,9 +17,11 @@ from .standard import named, report_stream
 from .terminal import to_json
 from .values import UsageError
 
-__all__ = ["MOTIONS", "PAGES", "PICTURES", "check_folder", "check_output", "dump", "note", "noted", "show"]
+__all__ = ["MOTIONS", "PAGES", "PICTURES", "TABLES", "check_folder", "check_output", "dump", "note", "noted", "show"]
 
 MOTIONS = (".npz", ".csv", ".parquet")
+TABLES = (".csv", ".json", ".npz", ".parquet")
+"""Formats from which motions, states and forces are read."""
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
 _NEEDS = {

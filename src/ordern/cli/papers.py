@@ -26,8 +26,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from ..papers import PAGES
 
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(PAGES)}; all unless given")
-    parser.add_argument("--out", default="papers", type=Path, help="folder to write to (papers)")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"pages: {', '.join(PAGES)}; all unless given")
+    parser.add_argument(
+        "--out", default="papers", type=Path, metavar="FOLDER", help="folder to write to; papers unless given"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

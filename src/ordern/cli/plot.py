@@ -29,12 +29,12 @@ __all__ = ["arguments", "run"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", metavar="FILE", help="a motion: .npz, .csv, .parquet")
-    parser.add_argument("what", nargs="*", help="what to draw: q, v, tau, energy, tip ...")
+    parser.add_argument("what", nargs="*", metavar="WHAT", help="what to draw: q, v, tau, energy, tip ...")
     parser.add_argument(
         "--out", metavar="FILE", help=f"picture: {', '.join(PICTURES)}; FILE with the suffix .png unless given"
     )
     parser.add_argument("--force", action="store_true", help="without --out: replace the picture if it exists")
-    parser.add_argument("--robot", metavar="FILE|NAME", help="the robot, where the file does not contain it")
+    parser.add_argument("--robot", metavar="FILE|NAME", help="robot, if the file does not contain it")
     parser.add_argument("--joint", action="append", metavar="NAME", help="draw this joint only; may be repeated")
     parser.add_argument("--frame", action="append", metavar="NAME", help="draw this frame's path; may be repeated")
 

@@ -16,11 +16,13 @@ __all__ = ["question_arguments", "settings"]
 def question_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the question, its method and its settings."""
     parser.add_argument("question", metavar="QUESTION", help="such as forward_dynamics; `ordern methods` lists all")
-    parser.add_argument("--method", help="method that answers it; the default method unless given")
+    parser.add_argument("--method", metavar="NAME", help="method that answers it; the default method unless given")
     parser.add_argument("--frame", metavar="NAME", help="frame, for questions about one; the last body unless given")
-    parser.add_argument("--axes", choices=CHOICES["axes"], default="frame", help="of the answer; frame unless given")
     parser.add_argument(
-        "--kind", choices=CHOICES["kind"], default="classical", help="of an acceleration; classical unless given"
+        "--axes", choices=CHOICES["axes"], default="frame", help="axes of the answer; frame unless given"
+    )
+    parser.add_argument(
+        "--kind", choices=CHOICES["kind"], default="classical", help="kind of acceleration; classical unless given"
     )
 
 

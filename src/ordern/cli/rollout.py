@@ -41,14 +41,31 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=count, default=1024, metavar="N", help="trajectories; 1024 unless given")
     parser.add_argument("--steps", type=count, default=1000, metavar="N", help="steps of each; 1000 unless given")
     parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="length of a step; 0.001 s unless given")
-    parser.add_argument("--random", type=int, metavar="SEED", help="start at random positions")
+    parser.add_argument("--random", type=int, metavar="SEED", help="start at random positions, with this seed")
     start_options(parser)
     parser.add_argument("--tau", metavar=LIST, help="constant joint forces; zero unless given")
-    parser.add_argument("--method", default="semi-implicit-euler", help="integrator; semi-implicit-euler unless given")
-    parser.add_argument("--dynamics", help="method of forward dynamics; articulated-body unless given")
-    parser.add_argument("--drift", default="baumgarte", choices=("baumgarte", "project"), help="how loops stay closed")
-    parser.add_argument("--limits", default="ignore", choices=("ignore", "bounce"), help="of joints")
-    parser.add_argument("--restitution", type=float, default=0.0, metavar="E", help="of joints that bounce, 0 to 1")
+    parser.add_argument(
+        "--method", default="semi-implicit-euler", metavar="NAME", help="integrator; semi-implicit-euler unless given"
+    )
+    parser.add_argument(
+        "--dynamics", metavar="NAME", help="method of forward dynamics; `ordern methods forward_dynamics` lists them"
+    )
+    parser.add_argument(
+        "--drift",
+        default="baumgarte",
+        choices=("baumgarte", "project"),
+        help="way to keep loops closed; baumgarte unless given",
+    )
+    parser.add_argument(
+        "--limits", default="ignore", choices=("ignore", "bounce"), help="effect of joint limits; ignore unless given"
+    )
+    parser.add_argument(
+        "--restitution",
+        type=float,
+        default=0.0,
+        metavar="E",
+        help="speed after a bounce, relative to that before; 0 unless given",
+    )
     parser.add_argument("--float32", action="store_true", help="compute in single precision")
     parser.add_argument("--threads", type=count, metavar="N", help="threads; as many as cores unless given")
     parser.add_argument("--every", type=count, metavar="N", help="keep every N-th state in --out; all unless given")

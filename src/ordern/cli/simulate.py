@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.writing import UnwritableError
-from .outputs import MOTIONS, PAGES, PICTURES, check_output, note, noted, show
+from .outputs import MOTIONS, PAGES, PICTURES, TABLES, check_output, note, noted, show
 from .source import bundled, loaded, robot_argument, start_options
 from .terminal import figures, paint
 from .values import LIST, UsageError, gain, names_of, positive, start, vector
@@ -53,27 +53,59 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     ends = parser.add_argument_group("start and end")
     start_options(ends)
     ends.add_argument("--until", type=positive, default=1.0, metavar="S", help="seconds; 1 unless given")
-    drives = parser.add_argument_group("what drives it")
+    drives = parser.add_argument_group("forces")
     drives.add_argument("--tau", metavar=LIST, help="constant joint forces")
-    drives.add_argument("--tau-file", metavar="FILE", help="joint forces over time, linear in between")
-    drives.add_argument("--pd", nargs=2, metavar=("KP", "KD"), help="springs and dampers: one number, or a list each")
+    drives.add_argument(
+        "--tau-file", metavar="FILE", help=f"joint forces over time, linear in between: {', '.join(TABLES)}"
+    )
+    drives.add_argument(
+        "--pd",
+        nargs=2,
+        metavar=("KP", "KD"),
+        help="stiffness and damping of springs at the joints: a number for all, or a LIST",
+    )
     drives.add_argument("--target", metavar=LIST, help="where the springs of --pd pull to; the start unless given")
     drives.add_argument(
         "--follow", metavar="FILE", help="motion that the springs of --pd follow; the start is its first position"
     )
-    drives.add_argument("--gravity-compensation", action="store_true", help="hold it against gravity, wherever it is")
-    how = parser.add_argument_group("how")
-    how.add_argument("--method", default="dormand-prince-8", help="integrator; dormand-prince-8 unless given")
-    how.add_argument("--step", type=positive, metavar="S", help="length of steps; the longest, where they adapt")
-    how.add_argument("--rtol", type=float, default=1e-10, help="relative tolerance; 1e-10 unless given")
-    how.add_argument("--atol", type=float, default=1e-10, help="absolute tolerance; 1e-10 unless given")
-    how.add_argument(
-        "--tolerance", default="motion", choices=("motion", "step"), help="what they are of; the motion unless given"
+    drives.add_argument(
+        "--gravity-compensation", action="store_true", help="add the forces that hold the robot against gravity"
     )
-    how.add_argument("--limits", default="ignore", choices=("ignore", "stop", "bounce"), help="of joints")
-    how.add_argument("--restitution", type=float, default=0.0, metavar="E", help="of joints that bounce, 0 to 1")
-    how.add_argument("--dynamics", help="method of forward dynamics")
-    how.add_argument("--drift", default="project", choices=("project", "baumgarte", "none"), help="of closed loops")
+    how = parser.add_argument_group("integration")
+    how.add_argument(
+        "--method", default="dormand-prince-8", metavar="NAME", help="integrator; dormand-prince-8 unless given"
+    )
+    how.add_argument("--step", type=positive, metavar="S", help="length of steps; the longest one, if steps adapt")
+    how.add_argument("--rtol", type=float, default=1e-10, metavar="X", help="relative tolerance; 1e-10 unless given")
+    how.add_argument("--atol", type=float, default=1e-10, metavar="X", help="absolute tolerance; 1e-10 unless given")
+    how.add_argument(
+        "--tolerance",
+        default="motion",
+        choices=("motion", "step"),
+        help="error that they bound: of the motion, or of each step; motion unless given",
+    )
+    how.add_argument(
+        "--limits",
+        default="ignore",
+        choices=("ignore", "stop", "bounce"),
+        help="effect of joint limits; ignore unless given",
+    )
+    how.add_argument(
+        "--restitution",
+        type=float,
+        default=0.0,
+        metavar="E",
+        help="speed after a bounce, relative to that before; 0 unless given",
+    )
+    how.add_argument(
+        "--dynamics", metavar="NAME", help="method of forward dynamics; `ordern methods forward_dynamics` lists them"
+    )
+    how.add_argument(
+        "--drift",
+        default="project",
+        choices=("project", "baumgarte", "none"),
+        help="way to keep loops closed; project unless given",
+    )
     how.add_argument("--checkpoint", metavar="FILE", help="save the run to this file, and continue from it")
     out = parser.add_argument_group("output")
     out.add_argument("--rate", type=positive, metavar="HZ", help="samples per second; every step unless given")

@@ -26,7 +26,7 @@ def robot_argument(parser: argparse.ArgumentParser, help: str = ROBOT) -> None:
 
 def robot_options(parser: argparse.ArgumentParser) -> None:
     """Declare whether the robot floats, its loops, and the folder of files that it includes."""
-    parser.add_argument("--floating", action="store_true", help="let the root float")
+    parser.add_argument("--floating", action="store_true", help="let the root float: give it a free joint")
     parser.add_argument("--loops", metavar="FILE", help="JSON file with loops that the robot's own file does not have")
     parser.add_argument("--root", metavar="FOLDER", help="folder from which the file may include others")
 

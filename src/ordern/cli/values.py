@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from ..arguments import Array
     from ..robot import Robot
 
-__all__ = ["LIST", "UsageError", "count", "gain", "named", "names_of", "positive", "start", "vector"]
+__all__ = ["LIST", "LIST_HELP", "UsageError", "count", "gain", "named", "names_of", "positive", "start", "vector"]
 
-LIST = "X,X,...|NAME=X,...|@FILE"
+LIST = "LIST"
 """Lists of numbers in the help."""
+LIST_HELP = """\
+LIST is a number for each coordinate (0,0.5,-1), or names with values (elbow=0.5,wrist=30deg; the others are neutral or
+zero), or for positions the name of one of a bundled robot (ready). @FILE reads it from a file: text, or .json; or a row
+of a table (.csv, .json, .npz, .parquet): @fall.npz:last, :first, or its number from 0. @- reads standard input."""
 
 
 class UsageError(ArgumentError):

@@ -39,13 +39,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     robot_argument(parser, f"{ROBOT}; or a motion that was saved with its robot")
     parser.add_argument("--motion", metavar="FILE", help=f"motion to play: {', '.join(MOTIONS)}")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--q", nargs="+", metavar=LIST, help="the position; numbers may also be arguments of their own")
-    where.add_argument("--position", metavar="NAME", help='a position of a bundled robot, such as "ready"')
-    parser.add_argument("--path", action="append", metavar="FRAME", help="draw the way of this frame; may be repeated")
+    where.add_argument("--q", nargs="+", metavar=LIST, help="position; its numbers may be separate words")
+    where.add_argument("--position", metavar="NAME", help='position of a bundled robot, such as "ready"')
+    parser.add_argument("--path", action="append", metavar="FRAME", help="draw the path of this frame; may be repeated")
     parser.add_argument(
         "--save", metavar="FILE", help="write a page (.html), a picture (.png) or a film (.gif, .mp4); serve nothing"
     )
-    parser.add_argument("--port", type=int, help="port to serve on; otherwise the first that is free from 8080 on")
+    parser.add_argument("--port", type=int, metavar="N", help="port; the first that is free from 8080 on unless given")
     parser.add_argument(
         "--origin", action="append", metavar="URL", help="let pages of this origin connect too; may be repeated"
     )
