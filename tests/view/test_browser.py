@@ -13,6 +13,7 @@ import pytest
 
 import ordern as on
 from ordern.view.charts import Charts
+from ordern.view.closing import Closing
 from ordern.view.page import embedded
 from ordern.view.stage import Stage
 from tests.random_models import random_robot
@@ -239,3 +240,70 @@ def wait_for(condition: Any, seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < end, "not in time"
         time.sleep(0.02)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def misfit(browser: Page, robot: on.Robot) -> float:
+    """Return how far the loops are open where the page has the bodies, in m and rad."""
+    p, wxyz = poses(browser, robot)
+    T = np.tile(np.eye(4), (len(p) + 1, 1, 1))  # the base is the last
+    T[:-1, :3, :3], T[:-1, :3, 3] = on.rotations.matrix_from_quaternion(wxyz), p
+    worst = 0.0
+    for x in robot.loop_table.loops:
+        one, other = (T[end.frame.body] @ end.frame.placement.matrix for end in (x.parent, x.child))
+        between = on.rotations.inverse(one) @ other
+        worst = max(worst, *(abs(r) for r in x.type.closure(between[:3, :3].tolist(), between[:3, 3].tolist())))
+    return worst
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["four-bar", "stewart-platform", "bricard"])
+def test_sliders_of_a_saved_page_keep_loops_closed(browser: Page, name: str, tmp_path: Path) -> None:
+    robot = on.load(name)
+    file = tmp_path / "loops.html"
+    robot.view(save=file)
+    opened(browser, file.as_uri())
+    browser.until("document.querySelectorAll('#ordern input[type=range]').length > 2")
+    before = poses(browser, robot)[0]
+    assert misfit(browser, robot) < 1e-6
+    labels = browser.run("[...document.querySelectorAll('#ordern input[type=range]')].map((x) => x.dataset.joint)")
+    assert labels == [slider.label for slider in Charts(robot, 1.0).sliders]
+    k = len(labels) - 1  # the last joint: a rod of the platform
+    value = browser.run(f"Number(document.querySelectorAll('#ordern input[type=range]')[{k}].value)")
+
+    def slid(to: float) -> float:
+        """Move the slider, and return where it is then."""
+        place = f"document.querySelectorAll('#ordern input[type=range]')[{k}]"
+        browser.run(f"(() => {{ const x = {place}; x.value = {to}; x.dispatchEvent(new Event('input')); }})()")
+        browser.until("window.__viserMutable.messageQueue.length === 0")
+        browser.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+        return float(browser.run(f"Number({place}.value)"))
+
+    assert slid(value + 0.1) == pytest.approx(value + 0.1, abs=2e-3)
+    assert misfit(browser, robot) < 1e-6
+    assert np.abs(poses(browser, robot)[0] - before).max() > 0.01
+    slid(value - 10.0)  # to the end of the slider, or to where the loops hold it
+    assert misfit(browser, robot) < 1e-6
+    checked(browser)
+
+
+@pytest.mark.slow
+def test_sliders_of_a_served_page_keep_loops_closed() -> None:
+    robot = on.load("five-bar")
+    charts = Charts(robot, 1.0)
+    closing = Closing(robot, charts)
+    q = Stage(robot).q
+    assert np.abs(robot.loop_residual(q)).max() < 1e-9
+    moved = closing.moved(q, 0, q[0] + 0.2)
+    assert moved[0] == pytest.approx(q[0] + 0.2) and np.abs(robot.loop_residual(moved)).max() < 1e-9
+    opened_q = q + 0.1
+    np.testing.assert_allclose(closing.moved(opened_q, 0, 0.5), [0.5, *opened_q[1:]])  # open loops stay as they are
+
+    crank = on.load("slider-crank")
+    q = Stage(crank).q
+    reach = float(np.linalg.norm(crank.joints[1].placement.p) + crank.loops[0].child_placement.p[0])  # crank and rod
+    far = Closing(crank, Charts(crank, 1.0)).moved(q, 2, 1.0)
+    assert np.abs(crank.loop_residual(far)).max() < 1e-9
+    assert far[2] == pytest.approx(reach, abs=2e-3) and far[2] < reach

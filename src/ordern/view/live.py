@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..arguments import Array, array
 from ..errors import OrdernError
 from .charts import step
+from .closing import Closing, closed_near, closed_start
 from .motion import Motion, rest
 from .scene import TOGGLES
 from .server import stop
@@ -66,6 +67,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         """Fill the page, and start the thread that plays the motion."""
         server, stage = self._server, self._stage
         self._scene = stage.scene(server, collision=True)
+        self._closing = Closing(stage.robot, stage.charts)
         self._values = stage.charts.values(stage.q)
         self._shown = rest(stage.q)
         self._frames = stage.frames(_MOST_POSES)
@@ -221,6 +223,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
 
     def _show_frame(self) -> None:
         k = self._frame()
+        self._q = self._frames.q[k]
         self._put(self._poses[k], self._turns[k], self._frames.rows(slice(k, k + 1)))
 
     def _follow(self) -> None:
@@ -269,6 +272,9 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             buttons = gui.add_button_group("position", ("start", "neutral", "random"))
             robot = self._stage.robot
             places = {"start": lambda: self._stage.q, "neutral": robot.neutral, "random": robot.random}
+            if robot.nc:
+                places["neutral"] = lambda: closed_start(robot, robot.neutral())
+                places["random"] = lambda: closed_near(robot, robot.random())
             buttons.on_click(lambda event: self.pose(places[event.target.value]()))
 
     def _moved(self, event: Any, k: int) -> None:
@@ -276,8 +282,11 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             return
         self.pause()
         with self._lock:
-            self._values[k] = self._sliders[k].value
-            self._show_position(self._stage.charts.position(self._values))
+            moved = self._closing.moved(self._q, k, self._sliders[k].value)
+            self._values = self._stage.charts.values(moved)
+            self._show_position(moved)
+            if self._stage.robot.nc:  # loops move other joints, and may hold this one
+                self._set_sliders(moved)
 
     def pose(self, q: ArrayLike) -> None:
         """Put the robot at a position."""
@@ -291,6 +300,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             self._set_sliders(position)
 
     def _show_position(self, q: Array) -> None:
+        self._q = q
         self._put(*self._stage.poses(q), rest(q))
 
     def _put(self, poses: Array, turns: Array, shown: Motion) -> None:

@@ -45,6 +45,8 @@ class Part:
     colour: Colour
     opacity: float = 1.0
     collision: bool = False
+    rod: Array | None = None
+    """The placement (4, 4) on the body of the rod of a sliding joint, whose length along z changes with the joint."""
 
 
 def colours(n: int) -> list[Colour]:
@@ -98,6 +100,8 @@ class Looks:
                 yield Part(k, solid, self.colours[k])
             if (hub := self.skeleton.hub(k)) is not None:
                 yield Part(k, hub, HUB)
+            if (rod := self.skeleton.rod(k)) is not None:
+                yield Part(k, rod[0], HUB, rod=rod[1])
 
     def _parts(self, shape: Shape) -> Iterator[Part]:
         collision = shape.role == "collision"
@@ -131,6 +135,8 @@ class Looks:
         poses = body_poses(self.model, q)
         found = [poses[..., :3, 3].reshape(-1, 3), np.zeros((0 if self.floats else 1, 3))]
         for part in self.parts:
+            if part.rod is not None:
+                continue
             low, high = part.solid.vertices.min(axis=0), part.solid.vertices.max(axis=0)
             box = np.array(list(product(*zip(low, high, strict=True))))
             if part.body == BASE:
@@ -139,6 +145,15 @@ class Looks:
                 T = poses[:, part.body]
                 found.append((box @ T[:, :3, :3].swapaxes(1, 2) + T[:, None, :3, 3]).reshape(-1, 3))
         return np.concatenate(found)
+
+    def length(self, part: Part, poses: Array) -> float:
+        """Return the length of a rod for poses of the bodies (n, 4, 4): how far its joint has moved."""
+        c = self.model.joints[part.body]
+        parent = np.eye(4) if c.parent == BASE else poses[c.parent]
+        hinge = parent[:3, :3] @ c.placement.p + parent[:3, 3]
+        assert part.rod is not None
+        length = float((poses[part.body, :3, 3] - hinge) @ poses[part.body, :3, :3] @ part.rod[:3, 2])
+        return length if abs(length) > 1e-6 else 1e-6
 
     @property
     def floats(self) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 from ..io.writing import replacing
 from ..model import BASE
 from .charts import factors, step
+from .closing import closures, loop_data
 from .looks import shades
 from .motion import rest
 from .scene import TOGGLES, Scene
@@ -31,6 +32,7 @@ _MOST_POSES = 40_000
 _MOST_SLIDERS = 100
 _MOST_NUMBERS = 200_000
 """Most numbers of sliders over a motion."""
+_SCRIPTS = ("kinematics.js", "closing.js", "panel.js")
 _CLOCK = "/clock"
 """An invisible node whose x is the time, for the panel."""
 
@@ -69,10 +71,12 @@ def page(stage: Stage) -> str:
         stop(server)
     resources = files(__package__)
     safe = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")  # in a script
+    script = "\n".join((resources / name).read_text("utf-8") for name in _SCRIPTS)
     head = (
         f"<style>{(resources / 'panel.css').read_text('utf-8')}</style>"
         f"<script>window.__ORDERN__={safe};</script>"
-        f"<script>{(resources / 'panel.js').read_text('utf-8')}</script>"
+        + (f"<script>window.__ORDERN_CLOSURES__={closures(stage.robot)};</script>" if stage.robot.nc else "")
+        + f'<script>(() => {{\n"use strict";\n{script}\n}})();</script>'
     )
     text = text.replace("<title>Viser</title>", f"<title>{html.escape(stage.robot.name)}</title>", 1)
     at = text.index("</head>")
@@ -104,13 +108,15 @@ def _panel_data(stage: Stage, scene: Scene) -> dict[str, Any]:
     data: dict[str, Any] = {
         "name": robot.name,
         "clock": _CLOCK,
-        "values": _short(charts.values(stage.q)),
+        "values": charts.values(stage.q).tolist(),
         "sliders": sliders[:_MOST_SLIDERS] if movable else [],
         "bodies": [_body(stage, scene, k) for k in range(len(robot.bodies))] if movable else [],
         "groups": {name: [node.name for node in nodes] for name, nodes in scene.groups.items()},
         "shown": TOGGLES,
         "warning": stage.warning,
     }
+    if robot.nc and movable:
+        data["closing"] = loop_data(robot, charts)
     if stage.moves:
         t, curves = stage.curves()
         rows = stage.frames(_MOST_NUMBERS // max(len(charts.sliders), 1) * len(robot.bodies), rate=10.0)
@@ -132,10 +138,12 @@ def _body(stage: Stage, scene: Scene, k: int) -> dict[str, Any]:
     c = stage.robot.joints[k]
     ratio, offset, joint = (c.mimic.ratio, c.mimic.offset, c.mimic.joint) if c.mimic else (1.0, 0.0, k)
     start = stage.charts.starts.get(joint, 0)
+    rods = {part.body: node.name for node, part in scene.rods}
     return {
         "node": scene.bodies[k].name,
         "parent": c.parent if c.parent != BASE else None,
         "at": c.placement.matrix[:3].ravel().tolist(),
+        "rod": rods.get(k),
         "factors": [[start + f.slider, ratio, offset, *f.twist] for f in factors(c.type) or ()],
     }
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import AnyArray, Array
 from ..model import BASE
 from .camera import Camera, camera_for, ground_level, horizontal
-from .looks import Part
+from .looks import Looks, Part
 from .motion import Motion, rest, thinned
 from .raster import covered, nearest
 from .scene import PATH, PUSH, TOGGLES, cell_size
@@ -45,21 +45,32 @@ class _Mesh:
         self.faces = np.concatenate([p.solid.faces.astype(np.int64) + at for p, at in zip(parts, starts, strict=True)])
         counts = [len(p.solid.faces) for p in parts]
         self.on = np.repeat([p.body for p in parts], counts)
-        self.normals = np.concatenate([_normals(p.solid) for p in parts])
+        self.normals = np.concatenate([_normals(p) for p in parts])
         self.colours = np.repeat(np.array([p.colour for p in parts], float) / 255, counts, axis=0)
         self.opacity = np.repeat([p.opacity for p in parts], counts)
-        self._vertex_on = np.repeat([p.body for p in parts], [len(p.solid.vertices) for p in parts])
+        sizes = [len(p.solid.vertices) for p in parts]
+        self._vertex_on = np.repeat([p.body for p in parts], sizes)
+        spans = [slice(at, at + n) for at, n in zip(starts, sizes, strict=True)]
+        self._rods = [(p, span) for p, span in zip(parts, spans, strict=True) if p.rod is not None]
 
-    def placed(self, poses: Array) -> Array:
+    def placed(self, poses: Array, looks: Looks) -> Array:
         """Return the vertices in the world for poses of bodies and, last, of the base."""
         if not len(self.vertices):
             return self.vertices
+        own = self.vertices
+        if self._rods:
+            own = own.copy()
+        for part, span in self._rods:
+            assert part.rod is not None
+            stretched = own[span] * (1.0, 1.0, looks.length(part, poses))
+            own[span] = stretched @ part.rod[:3, :3].T + part.rod[:3, 3]
         T = poses[self._vertex_on]
-        return np.asarray(np.einsum("nij,nj->ni", T[:, :3, :3], self.vertices) + T[:, :3, 3])
+        return np.asarray(np.einsum("nij,nj->ni", T[:, :3, :3], own) + T[:, :3, 3])
 
 
-def _normals(solid: Solid) -> Array:
-    """Return the normals (m, 3, 3) of a surface at the corners of its triangles."""
+def _normals(part: Part) -> Array:
+    """Return the normals (m, 3, 3) of a surface at the corners of its triangles, in the axes of its body."""
+    solid = part.solid if part.rod is None else part.solid.at(part.rod)
     corners = solid.vertices[solid.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     if solid.flat:
@@ -144,12 +155,12 @@ class Renderer:
         poses = np.concatenate([stage.poses(shown.q[0])[0], np.eye(4)[None]])  # the base is the last, number -1
         picture = self._empty.copy()
         extra = _Mesh([*self._arrows(shown), *self._ribbons()])
-        world = self._solid.placed(poses)
+        world = self._solid.placed(poses, stage.looks)
         self._shade_ground(picture, world[self._solid.faces])
         depth = np.zeros(len(picture))
         for mesh in (self._solid, extra, self._glass):
             if len(mesh.faces):
-                self._paint(picture, depth, mesh, mesh.placed(poses), poses)
+                self._paint(picture, depth, mesh, mesh.placed(poses, stage.looks), poses)
         small = picture.reshape(self._height // _FINER, _FINER, self._width // _FINER, _FINER, 3).mean(axis=(1, 3))
         return np.asarray(np.clip(np.round(255.0 * small), 0, 255).astype(np.uint8))
 

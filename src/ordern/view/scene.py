@@ -14,7 +14,7 @@ from ..model import BASE
 from ..records import dataclass
 from ..rotations import pose, quaternion_from_matrix
 from .camera import camera_for, ground_level
-from .looks import Looks
+from .looks import Looks, Part
 from .skeleton import axis_of, equivalent
 from .solids import Solid, along, cylinder, ellipsoid
 
@@ -49,6 +49,8 @@ class Scene:
     groups: dict[str, list[Any]] = field(default_factory=dict)
     """The nodes of each group."""
     bodies: list[Any] = field(default_factory=list)
+    rods: list[tuple[Any, Part]] = field(default_factory=list)
+    """Nodes that are as long as a sliding joint has moved, and their parts."""
 
     def build(self, *, collision: bool = True) -> None:
         """Add all nodes that move with the robot."""
@@ -62,12 +64,18 @@ class Scene:
                 continue
             group = "collision shapes" if part.collision else "shapes"
             node = base if part.body == BASE else self.bodies[part.body]
-            self._mesh(group, f"{node.name}/part {k}", part.solid, part.colour, part.opacity)
+            side = "front" if part.rod is None else "double"  # a rod is inside out where its joint has moved back
+            made = self._mesh(group, f"{node.name}/part {k}", part.solid, part.colour, part.opacity, side)
+            if part.rod is not None:
+                made.wxyz, made.position = quaternion_from_matrix(part.rod[:3, :3], check=False), part.rod[:3, 3]
+                self.rods.append((made, part))
         if len(self.bodies) <= _MOST_DETAILED:
             for k, node in enumerate(self.bodies):
                 self._details(k, node.name)
 
-    def _mesh(self, group: str, name: str, solid: Solid, colour: Sequence[int], opacity: float = 1.0) -> None:
+    def _mesh(
+        self, group: str, name: str, solid: Solid, colour: Sequence[int], opacity: float = 1.0, side: str = "front"
+    ) -> Any:
         node = self.server.scene.add_mesh_simple(
             name,
             solid.vertices.astype(np.float32),
@@ -75,10 +83,12 @@ class Scene:
             color=tuple(colour),
             opacity=None if opacity >= 1.0 else opacity,
             flat_shading=solid.flat,
+            side=side,
             cast_shadow=opacity >= 1.0 and group == "shapes",
             visible=TOGGLES[group],
         )
         self.groups.setdefault(group, []).append(node)
+        return node
 
     def _details(self, k: int, name: str) -> None:
         """Add frame, axis, mass centre and inertia of a body."""
@@ -104,6 +114,8 @@ class Scene:
         for node, T, turn in zip(self.bodies, poses, wxyz, strict=True):
             node.position = T[:3, 3]
             node.wxyz = turn
+        for node, part in self.rods:
+            node.scale = (1.0, 1.0, self.looks.length(part, poses))
 
     def surroundings(self, q: Array) -> None:
         """Add ground and camera for a robot at these positions (T, nq)."""

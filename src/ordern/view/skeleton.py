@@ -93,7 +93,11 @@ class Skeleton:
             return [p for p in points if np.linalg.norm(p) > 1e-6]
 
         ends = self._children.get(k, []) + away(self._tied.get(k, ()))
-        return ends or away(self._frames.get(k, ())) or away([2.0 * np.array(self._model.bodies[k].com)])
+        opposite = 2.0 * np.array(self._model.bodies[k].com)
+        axis = axis_of(self._model.joints[k].type)
+        if axis is not None and not axis.turns and np.linalg.norm(np.cross(axis.direction, opposite)) < 1e-6:
+            opposite = np.maximum(opposite @ axis.direction, 0.0) * axis.direction  # behind it is the rod of its joint
+        return ends or away(self._frames.get(k, ())) or away([opposite])
 
     def _size(self) -> float:
         points = [np.zeros(3)]
@@ -125,11 +129,33 @@ class Skeleton:
             for a, b in pairwise(path):
                 if np.linalg.norm(b - a) > 0.3 * r:
                     found.append(capsule(r, float(np.linalg.norm(b - a))).at(along(a, b)))
-        if isinstance(joint, Prismatic) and axis is not None:
-            upper = self._model.joints[k].upper[0]
-            travel = min(0.35 * self.size, upper if 0.0 < upper < self.size else 0.3 * self.size)
-            found.append(cylinder(0.6 * r, travel).at(along(-travel * axis.direction, np.zeros(3))))
+        return found + self._sleeves(k)
+
+    def _sleeves(self, k: int) -> list[Solid]:
+        """Return the tubes of a body in which its children slide, with its mass centre in the middle."""
+        com, found = np.array(self._model.bodies[k].com), []
+        for c in self._model.joints:
+            axis = axis_of(c.type) if c.parent == k and isinstance(c.type, Prismatic) else None
+            if axis is not None:
+                direction = c.placement.R @ axis.direction
+                length = min(2.0 * float((com - c.placement.p) @ direction), self.size)
+                if length > self.thickness(k):
+                    start = c.placement.p
+                    found.append(cylinder(self.thickness(k), length).at(along(start, start + length * direction)))
         return found
+
+    def rod(self, k: int) -> tuple[Solid, Array] | None:
+        """Return the rod of a sliding joint, one metre long, and its 4x4 placement in the body's frame.
+
+        The rod reaches from the body back to the place of its joint on the parent: it is as long as the joint has
+        moved, so that a telescopic leg is whole in every position.
+        """
+        joint = self._model.joints[k].type
+        axis = axis_of(joint) if isinstance(joint, Prismatic) else None
+        if axis is None:
+            return None
+        placement = pose_of(along(np.zeros(3), axis.direction)[:3, :3], np.zeros(3))
+        return cylinder(0.6 * self.thickness(k), 1.0).at(pose_of(np.eye(3), (0.0, 0.0, -0.5))), placement
 
     def mass_solid(self, k: int) -> Solid | None:
         """Return a box, or a disc, with the body's inertia, for bodies without tubes."""

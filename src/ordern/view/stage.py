@@ -19,6 +19,7 @@ from ..records import dataclass
 from ..rotations import quaternion_from_matrix
 from ..simulate.results.series import labels
 from .charts import Charts
+from .closing import closed_start
 from .looks import Colour, Looks, shades
 from .motion import Motion, motion_of, rest, thinned
 from .scene import Scene
@@ -66,10 +67,16 @@ class Stage:
         self.warning = f"{robot.name}: meshes that are not shown: {missing}" if self.looks.missing else ""
 
     def _position(self, q: ArrayLike | None, motion: Motion | None) -> Array:
-        """Return the first position: the given one, the start of the motion, or neutral, within the limits."""
-        if q is None:
+        """Return the first position: the given one, the start of the motion, or neutral, within the limits.
+
+        If loops are open in the neutral position, it is the known position of a bundled mechanism, or one next to it.
+        """
+        if q is None and motion is None:
             neutral = np.clip(self.robot.neutral(), self.robot.lower, self.robot.upper)
-            return neutral if motion is None else np.asarray(motion.q[0])
+            return closed_start(self.robot, neutral) if self.robot.nc else neutral
+        if q is None:
+            assert motion is not None
+            return np.asarray(motion.q[0])
         if np.ndim(q) == 2:
             raise ArgumentError("q is one position; several positions are a motion: view(motion=(t, q))")
         return array(q, (self.robot.nq,), "q")
