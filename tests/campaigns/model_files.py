@@ -114,7 +114,7 @@ def compared(file: str, format: str) -> Outcome:
     except on.OrdernError as e:
         return Outcome(file, "refused", str(e))
     seconds = time.perf_counter() - start
-    left_out = [str(note) for note in robot.notes if "left out: " in note.message and robot.nv < model.nv]
+    left_out = [str(note) for note in robot.notes if "left out" in note.message and robot.nv < model.nv]
     if left_out:
         return Outcome(file, "in part", left_out[0], seconds=seconds)
     try:

@@ -621,6 +621,12 @@ class TestLeftOut:
         assert [c.name for c in model.joints] == ["link_joint"]
         assert any(note in found.message and found.quiet == quiet for found in model.notes), model.notes
 
+    def test_equalities_of_deformable_bodies(self) -> None:
+        pinned = f'<worldbody>{self.FLEX}</worldbody><equality><connect body1="f_0" anchor="0 0 0"/></equality>'
+        assert not build(arm(after=pinned)).loops
+        refused(arm(after=pinned.replace("anchor", 'body2="link" anchor')), "binds body 'link' to the deformable", ":7")
+        refused(arm(after=pinned.replace("f_0", "g_0")), "unknown body 'g_0'", ":7")
+
     def test_where_it_is_part_of_a_robot(self) -> None:
         refused(arm(f"<joint/>{self.SDF}", before=self.MESH), "made by a plugin, and its mass is not known here", ":4")
         bound = f'<worldbody><body name="b"><freejoint/>{self.SDF}</body></worldbody>'

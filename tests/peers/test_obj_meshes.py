@@ -47,6 +47,14 @@ def agree(text: str, kind: str, tmp_path: Path) -> None:
     assert_close(np.linalg.eigvalsh(body.inertia_matrix), np.sort(theirs.body_inertia[1]), ROUNDING)
 
 
+@pytest.mark.parametrize("corners", [100, 101])
+def test_polygons_of_more_than_100_corners_are_left_out(corners: int, tmp_path: Path) -> None:
+    angle = 2 * np.pi * np.arange(corners) / corners
+    rim = np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle])
+    for kind in ("legacy", "shell"):
+        agree(pyramid(rim), kind, tmp_path)
+
+
 @pytest.mark.parametrize("corners", [4, 5, 6, 7, 8])
 @pytest.mark.parametrize("seed", range(6))
 def test_polygons_that_are_neither_flat_nor_convex(corners: int, seed: int, tmp_path: Path) -> None:

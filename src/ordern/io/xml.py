@@ -187,18 +187,30 @@ class _Parser:
 
 
 def _hint(error: expat.ExpatError, data: bytes, parser: expat.XMLParserType) -> str:
-    """Return a hint about a byte that is not allowed."""
+    """Return a hint about a byte that is not allowed, or about a fault that lenient parsers overlook."""
     if error.code != _INVALID_TOKEN:
         return ""
-    byte = data[parser.ErrorByteIndex : parser.ErrorByteIndex + 1]
+    at = parser.ErrorByteIndex
+    byte = data[at : at + 1]
     if not byte or byte[0] in _PRINTABLE:
-        return ""
+        return _lenient(data, at)
     if byte[0] < 0x80:
         return f": the byte 0x{byte.hex()} is not allowed in XML"
     return (
         f": the byte 0x{byte.hex()} is not in the document's encoding, which is UTF-8 unless it begins with "
         '<?xml version="1.0" encoding="..."?>'
     )
+
+
+def _lenient(data: bytes, at: int) -> str:
+    """Return a hint about a fault at this byte that tinyxml, the parser in MuJoCo and others, lets pass."""
+    before = data[max(0, at - MAX_TAG_BYTES) : at]
+    others = "XML does not allow this, though some parsers (tinyxml) do"
+    if before.rfind(b"<!--") > before.rfind(b"-->") and before.endswith(b"--"):
+        return f": there is a '--' inside of a comment. {others}; write a single '-'"
+    if before[-1:] in (b'"', b"'") and (data[at : at + 1].isalpha() or data[at : at + 1] == b"_"):
+        return f": two attributes have no space between them. {others}; put a space in between"
+    return ""
 
 
 _INVALID_TOKEN = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]

@@ -35,8 +35,9 @@ def add_equalities(builder: ModelBuilder, tree: Tree) -> None:
             continue
         e = document.resolved(element, tag="equality")
         for suffix in _suffixes(e, source):
-            if source.prefix and not adder.has_all(e, source.prefix, suffix):
-                continue  # it is about parts of the other model that are not attached
+            known = adder.has_all(e, source.prefix, suffix)
+            if not known and (source.prefix or adder.binds_deformable(e)):
+                continue  # it is about parts that are not attached, or that are left out
             adder.add(e, source.prefix, suffix, taken)
     adder.remarks.note(builder, quiet=True)
 
@@ -71,7 +72,7 @@ class _Adder:
         self.bodies: dict[str, BodyNode] = {body.name: body for body in tree.bodies}
         self.sites = {part.name: (part, body) for body in tree.bodies for part in body.sites if part.name}
         self.joints = {part.name: part for body in tree.bodies for part in body.joints}
-        self.world = tree.world
+        self.world, self.generated = tree.world, tree.generated
 
     def name(self, given: str, e: Element) -> str:
         """Return a name that no joint has. In MuJoCo an equality and a joint may have the same name."""
@@ -85,6 +86,16 @@ class _Adder:
         known: dict[str, Container[str]] = {"body": self.bodies, "site": self.sites, "joint": self.joints}
         named = [key for key in _REFERENCES if e.attributes.get(key)]
         return all(prefix + e.attributes[key] + suffix in known[key[:-1]] for key in named)
+
+    def binds_deformable(self, e: Element) -> bool:
+        """Return whether an equality holds a deformable body that is left out; raise if the other end moves."""
+        named = [e.attributes[key] for key in ("body1", "body2") if e.attributes.get(key)]
+        held = [name for name in named if name not in self.bodies and name.startswith(self.generated)]
+        for name in named if held else ():
+            if name in self.bodies and self.bodies[name].moves:
+                why = f"binds body {name!r} to the deformable body {held[0]!r}, which is not supported; remove it"
+                raise e.error(f"<{e.tag}> {why}")
+        return bool(held)
 
     def add(self, e: Element, prefix: str, suffix: str, taken: Sequence[str]) -> None:
         """Add an equality, for the replica with a suffix; `taken` are the names of all equalities."""

@@ -2,7 +2,8 @@
 
 Which triangles a polygon becomes matters where it is not flat, and for masses of the kind "legacy". MuJoCo reads these
 files by the library tinyobjloader, and this module does what that does, in single precision and with its peculiarities:
-a quadrilateral is split along its shorter diagonal, larger polygons by cutting ears.
+a quadrilateral is split along its shorter diagonal, larger polygons by cutting ears, and a polygon with more than 100
+corners is left out.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ Triangle = tuple[int, int, int]
 _LINE = re.compile(r"\r\n|\r|\n")
 _GROUP = re.compile(r"[ \t]*([og])[ \t]")
 _HALF = np.float32(0.5)
+_MOST_CORNERS = 100
 
 
 def read_obj(data: bytes) -> tuple[Array, Indices]:
@@ -68,7 +70,7 @@ def _index(k: int, count: int) -> int:
 
 
 def _split(group: Sequence[Sequence[int]], vertices: Sequence[Sequence[float]]) -> list[Triangle]:
-    """Return the triangles of a group. Faces of two corners and less are left out."""
+    """Return the triangles of a group. Faces of two corners and less, or of too many, are left out."""
     if not group:
         return []
     with np.errstate(all="ignore"):
@@ -77,7 +79,7 @@ def _split(group: Sequence[Sequence[int]], vertices: Sequence[Sequence[float]]) 
         for face in group:
             if len(face) == 3:
                 found.append((face[0], face[1], face[2]))
-            elif len(face) > 3:
+            elif 3 < len(face) <= _MOST_CORNERS:
                 if max(face) >= len(points):
                     raise ValueError
                 found.extend((face[a], face[b], face[c]) for a, b, c in triangles(points[list(face)]))

@@ -26,6 +26,8 @@ _DEFORMABLE = {
     "flexcomp": "deformable bodies are not supported; remove them",
 }
 """Elements that generate bodies and are not read, with a workaround."""
+_PREFIXES = {"composite": "prefix", "flexcomp": "name"}
+"""Their attributes with which the names of the bodies begin."""
 
 
 class Tree:
@@ -38,6 +40,8 @@ class Tree:
         """The main document, then those that are attached."""
         self.deformable: list[tuple[BodyNode, ModelError]] = []
         """The bodies that carry deformable ones, and the error to raise where they cannot be left out."""
+        self.generated: tuple[str, ...] = ()
+        """The beginnings of the names of their bodies."""
         self.names = {WORLD}
         """The names of bodies and frames."""
         self.joint_names: set[str] = set()
@@ -77,6 +81,8 @@ class Tree:
         elif tag in _DEFORMABLE:
             error = element.error(f"{c.body.what} has <{tag}>, which is not read: {_DEFORMABLE[tag]}")
             self.deformable.append((c.body, error))
+            own = "_" if tag == "flexcomp" else ""
+            self.generated += (c.source.prefix + element.attributes.get(_PREFIXES[tag], "") + own,)
         else:
             document.unread.child(element)
         return iter(())
