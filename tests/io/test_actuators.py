@@ -95,6 +95,38 @@ def test_gears_and_limits_are_those_of_mujoco() -> None:
     assert robot.actuators[5].joints == ()
 
 
+@pytest.mark.filterwarnings("ignore::ordern.ModelWarning")
+def test_actuators_are_written_and_read_back() -> None:
+    actuators = (
+        '<motor name="hips" joint="hip" gear="-4" forcerange="-3 5" ctrlrange="-1 1"/>'
+        f'{motors("wrist", 3)}<motor name="pull" tendon="cable" gear="3" forcerange="0 9"/>'
+        '<position name="servo" joint="lift" ctrlrange="0 1"/><motor name="jet" site="nozzle" gear="0 0 1"/>'
+        '<motor name="push" joint="base" gear="1 2 3 4 5 6"/>'
+    )
+    robot = on.load(mjcf(actuators).replace('coef="1"/>', 'coef=".5"/><joint joint="lift" coef="-2"/>'))
+    text = robot.to_mjcf()
+    mujoco.MjModel.from_xml_string(text)
+    back = {x.name: x for x in on.load(text).actuators}
+    assert on.load(text).actuated == robot.actuated == ("hip", "lift", "wrist")
+    # "jet" is on a site, and "push" drives a joint only in part
+    assert back.keys() == {x.name for x in robot.actuators} - {"jet", "push"}
+    for x in robot.actuators:
+        y = back.get(x.name, x)
+        assert (y.joints, y.gear, y.force_limits) == (x.joints, x.gear, x.force_limits)
+        assert x.name == "servo" or y.control_limits == x.control_limits
+    assert "left out: the kind 'position', written as a motor, of actuator 'servo'" in text
+    assert "left out: the actuator of actuator 'jet', actuator 'push'" in text
+    other = on.load(robot.with_actuated(["lift", "wrist"]).to_mjcf())
+    assert other.actuated == ("lift", "wrist") and "hips" not in {x.name for x in other.actuators}
+
+
+def test_gears_are_written_as_urdf_and_read_back() -> None:
+    gear = '<actuator name="m"><mechanicalReduction>-50.5</mechanicalReduction></actuator>'
+    text = urdf(simple("tilt").replace('<actuator name="m"/>', gear))
+    (back,) = on.load(on.load(text).to_urdf()).actuators
+    assert (back.name, back.joints, back.gear) == ("m", ("tilt",), ((-50.5,),))
+
+
 def test_an_actuator_of_an_unknown_joint_is_an_error() -> None:
     with pytest.raises(on.ModelError, match=r"unknown joint 'hop' in <motor>\. Did you mean 'hip'"):
         on.load(mjcf('<motor joint="hop"/>'))

@@ -563,6 +563,26 @@ class TestSave:
         save(arm(armature=1.0), tmp_path / "r.urdf", lossy=True)
         assert "armature" in (tmp_path / "r.urdf").read_text()
 
+    def test_shapes_that_mujoco_cannot_have(self, tmp_path: Path) -> None:
+        few = "v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n"
+        corners = {"flat": f"{few}v 0 1 0\nf 1 3 4\n", "few": few}
+        for name, text in corners.items():
+            (tmp_path / f"{name}.obj").write_text(text)
+        builder = on.Builder("r").body("g").body("tip", parent="g", joint=on.Revolute(), **INERTIAL)
+        builder.shape("tip", "sphere", (0.0,)).shape("tip", "sphere", (0.1,), role="collision")
+        for role in ("visual", "collision"):
+            for name in corners:
+                builder.shape("tip", "mesh", (1, 1, 1), file=str(tmp_path / f"{name}.obj"), role=role)
+        (tmp_path / "new").mkdir()
+        builder.build().save(tmp_path / "new/r.xml")
+        assert mujoco.MjModel.from_xml_path(str(tmp_path / "new/r.xml")).ngeom == 3
+        back = on.load(tmp_path / "new/r.xml")
+        assert [f"{x.kind} {x.role}" for x in back.shapes] == ["sphere collision", "mesh visual", "mesh visual"]
+        text = (tmp_path / "new/r.xml").read_text()
+        assert "left out: the sphere without size of body 'tip'" in text
+        assert "few.obj' (fewer than four points, or all on a line) of body 'tip'" in text
+        assert "flat.obj', which is only shown, of body 'tip'" in text
+
     def test_meshes_are_found_from_the_new_place(self, tmp_path: Path) -> None:
         builder = on.Builder("r").body("base")
         builder.body("tip", parent="base", joint=on.Revolute(), lower=-1.0, upper=1.0, **INERTIAL)

@@ -19,6 +19,8 @@ from ..joints import Closure, Continuous, Cylindrical, Fixed, Free, Joint, Prism
 from ..model import BASE, Body, Connection, Loop, Model, Placement, Shape
 from ..records import dataclass
 from ..rotations import matrix_from_quaternion
+from .export_mjcf_actuators import add_actuators
+from .mjcf.mesh import mesh_vertices
 from .writing import Losses, described
 from .xml_text import Node, bound, check_name, extra_frames, fresh, number, numbers, quaternion
 
@@ -98,7 +100,6 @@ class _Writer:
         compiler = root.add("compiler", angle="radian", autolimits="true", inertiafromgeom="false")
         root.add("option", gravity=numbers(model.gravity))
         self.assets, world, self.equalities = root.add("asset"), root.add("worldbody"), root.add("equality")
-        self.actuators = root.add("actuator")
         self.nodes = {BASE: world}
         """The elements of the bodies."""
         self.moving: set[int] = set()
@@ -109,6 +110,7 @@ class _Writer:
         self.site_names: set[str] = set()
         self.sites: dict[tuple[int, Placement], str] = {}
         self.mesh_names: dict[tuple[str, tuple[float, ...]], str] = {}
+        self.flat_meshes: set[str | None] = set()
         self.parts = {k: self._split(c) for k, c in enumerate(model.joints)}
         """The MuJoCo joints of each joint."""
         self._bodies()
@@ -123,7 +125,8 @@ class _Writer:
         self._couplings()
         for shape in sorted(model.shapes, key=lambda shape: shape.body):
             self._geom(shape)
-        self._motors()
+        parts = {c.name: [(p.name, p.v.stop - p.v.start) for p in self.parts[k]] for k, c in enumerate(model.joints)}
+        add_actuators(root, model, parts, losses)
         root.children = [n for n in root.children if n is world or n.children or n.attributes]
 
     def _split(self, c: Connection) -> list[_Part]:
@@ -293,17 +296,6 @@ class _Writer:
         self.equality_names.add(name := fresh(wanted, self.equality_names))
         self.equalities.add(tag, name=name, **attributes, active=None if active else "false")
 
-    def _motors(self) -> None:
-        """Add a motor for each freedom of the joints that have motors; its gear selects the freedom."""
-        if self.model.motors == () and self.model.joints:
-            self.losses.remark("the statement that no joint has a motor", "the robot")
-        for k, c in enumerate(self.model.joints):
-            for part in self.parts[k] if c.name in (self.model.motors or ()) else ():
-                n = part.v.stop - part.v.start
-                for row in np.eye(n, dtype=int).tolist():
-                    gear = " ".join(map(str, row)) if n > 1 else None
-                    self.actuators.add("motor", joint=part.name, gear=gear)
-
     def _geom(self, shape: Shape) -> None:
         model, body = self.model, shape.body
         of = f"body {model.bodies[body].name!r}" if body != BASE else f"base {model.base!r}"
@@ -313,11 +305,18 @@ class _Writer:
             return
         if shape.kind == "mesh" and mesh is None:
             return
+        if shape.kind not in ("mesh", "plane") and min(shape.size) <= 0.0:
+            self.losses.remark(f"the {shape.kind} without size", of)
+            return
         form = {"mesh": mesh} if mesh else {"size": numbers(_SHAPES[shape.kind](shape.size))}
         name = fresh(shape.name, self.geom_names) if shape.name else None
         if name:
             self.geom_names.add(name)
-        look = {"contype": "0", "conaffinity": "0", "group": "2"} if shape.role == "visual" else {"group": "3"}
+        seen = shape.role == "visual"
+        if mesh in self.flat_meshes and not seen:
+            self.losses.remark(f"contacts of the flat mesh {shape.file!r}, which is only shown,", of)
+            seen = True
+        look = {"contype": "0", "conaffinity": "0", "group": "2"} if seen else {"group": "3"}
         color = None if shape.color is None else numbers(shape.color)
         place = _place(shape.placement)
         self.nodes[body].add("geom", name=name, **form, type=shape.kind, **place, rgba=color, **look)
@@ -335,9 +334,25 @@ class _Writer:
             return None
         key = (file, shape.size)
         if key not in self.mesh_names:
-            self.mesh_names[key] = fresh(stem, set(self.mesh_names.values()))
-            self.assets.add("mesh", name=self.mesh_names[key], file=file, scale=numbers(shape.size))
+            extent = self._extent(file, shape.size)
+            if extent < 2:
+                self.losses.remark(f"the mesh {shape.file!r} (fewer than four points, or all on a line)", of)
+                return None
+            self.mesh_names[key] = name = fresh(stem, set(self.mesh_names.values()))
+            self.flat_meshes |= {name} if extent == 2 else set()
+            shell = "shell" if extent == 2 else None
+            self.assets.add("mesh", name=name, file=file, scale=numbers(shape.size), inertia=shell)
         return self.mesh_names[key]
+
+    def _extent(self, file: str, scale: tuple[float, ...]) -> int:
+        """Return the dimensions of a mesh: 2 if it is flat, which MuJoCo takes for shells only; 3 if unknown."""
+        points = mesh_vertices(self.losses.folder / file)
+        if points is None or not np.isfinite(points).all() or not len(points):
+            return 3
+        from_first = np.unique((points - points[0]) * scale, axis=0)
+        if len(from_first) < 4:  # MuJoCo wants four points
+            return 1
+        return int(np.linalg.matrix_rank(from_first, tol=1e-9 * np.abs(from_first).max()))
 
 
 def _start(c: Connection) -> Placement:

@@ -143,15 +143,17 @@ def _connection(root: Node, name: str, kind: str, at: Placement, parent: str, ch
 
 
 def _transmissions(root: Node, model: Model, losses: Losses) -> None:
-    """Add simple transmissions without a gear for the joints that have motors."""
+    """Add simple transmissions for the joints that have motors, with the gears of their actuators."""
     if model.motors == () and model.joints:
         losses.remark("the statement that no joint has a motor", "the robot")
+    own = {x.joints[0]: x for x in reversed(model.actuators) if len(x.joints) == 1 and not x.through and any(x.gear[0])}
     for name in model.motors or ():
         transmission = root.add("transmission", name=f"{name}_transmission")
         transmission.add("type").text = "transmission_interface/SimpleTransmission"
         interface = transmission.add("joint", name=name).add("hardwareInterface")
         interface.text = "hardware_interface/EffortJointInterface"
-        transmission.add("actuator", name=f"{name}_motor").add("mechanicalReduction").text = "1"
+        motor, gear = (own[name].name, own[name].gear[0][0]) if name in own else (f"{name}_motor", 1.0)
+        transmission.add("actuator", name=motor).add("mechanicalReduction").text = number(gear)
 
 
 def _limit(joint: Node, c: Connection, kind: str) -> None:

@@ -48,13 +48,16 @@ def write(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) ->
 
 def written(model: Model, suffix: str, folder: Path, *, lossy: bool = False) -> tuple[str, Losses]:
     """Return the text of a model for a file in this folder, and the parts that the format cannot express."""
-    return described(replace(model, shapes=tuple(_moved(model, folder))), suffix, lossy=lossy)
+    return described(replace(model, shapes=tuple(_moved(model, folder))), suffix, lossy=lossy, folder=folder)
 
 
-def described(model: Model, suffix: str, *, lossy: bool = False) -> tuple[str, Losses]:
-    """Return the text of a model in the format of a suffix, and the parts that the format cannot express."""
+def described(model: Model, suffix: str, *, lossy: bool = False, folder: Path | None = None) -> tuple[str, Losses]:
+    """Return the text of a model in the format of a suffix, and the parts that the format cannot express.
+
+    Relative paths of meshes start from `folder`; by default, from the folder of the model's own file.
+    """
     format = _FORMATS[suffix]
-    losses = Losses(format.upper(), lossy)
+    losses = Losses(format.upper(), lossy, Path(model.source).parent if folder is None else folder)
     describe: Callable[[Model, Losses], Node] = import_module(f".export_{format}", __package__).describe
     root = describe(model, losses)
     losses.check()
@@ -121,6 +124,8 @@ class Losses:
 
     format: str
     lossy: bool
+    folder: Path = Path()
+    """The folder from which relative paths of meshes start."""
     lost: dict[str, list[str]] = field(default_factory=dict)
     """Omissions that affect the dynamics, and the parts of the robot that they concern."""
     unsaid: dict[str, list[str]] = field(default_factory=dict)

@@ -7,11 +7,13 @@ Geometry in C, section 1.3.8. Vertices are rounded to single precision first, as
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
 
 import numpy as np
 
 from ...arguments import Array
+from ...errors import ModelError
 from ...model import Placement
 from ...rotations import matrix_from_quaternion
 from ..attributes import keyword, required, vector
@@ -22,7 +24,7 @@ from .document import Document
 from .hull import Indices, convex_hull
 from .obj import read_obj
 
-__all__ = ["mesh_file", "read_mesh"]
+__all__ = ["mesh_file", "mesh_vertices", "read_mesh"]
 
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 _KINDS = ("legacy", "exact", "convex", "shell")
@@ -53,6 +55,16 @@ def read_mesh(asset: Element, document: Document, *, shell: bool = False) -> Mas
         hint = "; its faces point inward, or it is not closed" if kind == "exact" else ""
         raise asset.error(f"{what} has no {'area' if kind == 'shell' else 'volume'}{hint}")
     return mesh
+
+
+def mesh_vertices(path: Path) -> Array | None:
+    """Return the vertices of a mesh file that MuJoCo reads; None if there is no such file, or if it is broken."""
+    try:
+        data = open_source(path).data
+        reader = _READERS[path.suffix.lower()]
+        return reader(data if isinstance(data, bytes) else data.encode())[0]
+    except (ModelError, KeyError, ValueError, IndexError, OverflowError):
+        return None
 
 
 def mesh_file(asset: Element, document: Document, at: Placement) -> tuple[str, tuple[float, ...], Placement]:
@@ -118,16 +130,15 @@ def _list(asset: Element, attribute: str, what: str) -> Array:
 
 def _from_file(asset: Element, document: Document, what: str) -> tuple[Array, Indices]:
     file = _located(asset, required(asset, "file", what), document)
-    readers = {".stl": _stl, ".obj": read_obj, ".msh": _msh}
     suffix = "." + asset.attributes.get("content_type", Path(file).suffix).rpartition(".")[2].rpartition("/")[2].lower()
-    if suffix not in readers:
-        raise asset.error(f"{what}: {file!r} must end in one of {', '.join(readers)}")
+    if suffix not in _READERS:
+        raise asset.error(f"{what}: {file!r} must end in one of {', '.join(_READERS)}")
     source = document.root.source
     if source.startswith("<") and not os.path.isabs(file):
         raise asset.error(f"{what}: text has no directory to find {file!r} in; load it from a file")
-    data = open_source(Path(source).parent / file, list(readers)).data
+    data = open_source(Path(source).parent / file, list(_READERS)).data
     try:
-        vertices, faces = readers[suffix](data if isinstance(data, bytes) else data.encode())
+        vertices, faces = _READERS[suffix](data if isinstance(data, bytes) else data.encode())
     except (ValueError, IndexError, OverflowError):
         hint = " in binary form" if suffix == ".stl" else ""
         raise asset.error(f"{what}: {file!r} is broken, or no {suffix[1:].upper()} file{hint}") from None
@@ -157,6 +168,9 @@ def _msh(data: bytes) -> tuple[Array, Indices]:
         raise ValueError
     vertices = np.frombuffer(data, "<f4", 3 * n, 16).reshape(-1, 3).astype(np.float64)
     return vertices, np.frombuffer(data, "<i4", 3 * faces, start).reshape(-1, 3).astype(np.int64)
+
+
+_READERS: dict[str, Callable[[bytes], tuple[Array, Indices]]] = {".stl": _stl, ".obj": read_obj, ".msh": _msh}
 
 
 def _integrals(vertices: Array, faces: Indices, kind: str) -> Mass | None:
