@@ -37,6 +37,7 @@ def test_names() -> None:
         "planar-3r",
         "puma560",
         "puma560-akb",
+        "quadruped",
         "stanford-arm",
         "yamane-branched-30",
         "yamane-serial-30",

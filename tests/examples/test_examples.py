@@ -88,6 +88,13 @@ SAYS = {
         r"rolled .*e-1\d",
     ],
     "13_own_algorithm.py": [r"carried-weight +interpreted", r"carried-weight +rolled", r"10,000 links, rolled"],
+    "14_legs.py": [
+        r"18 velocities, 12 constraints: 6 freedoms are left",
+        r"moved by \[ *0\.03 +0\.04 +-0\.02 *\] m",
+        r"energy balance wrong by \de-1\d",
+        r"at first \[37\.1 37\.1 43\.4 43\.4\] and at last \[55\.\d 30\.\d 49\.\d 2[45]\.\d? *\] N",
+        r"at least 21\.\d N, friction at least 0\.09",
+    ],
 }
 """Patterns that the output of each example has, in this order."""
 

@@ -143,3 +143,10 @@ def test_a_checkpoint_beyond_a_singular_position(tmp_path: Path, steps: int) -> 
     again = robot.simulate(**given, checkpoint=path)
     for name in ("t", "q", "v", "a"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
+
+
+def test_samples_alone() -> None:
+    """Without dense output, a run of a mechanism has the same samples."""
+    robot = on.load("four-bar")
+    whole, samples = (robot.simulate(until=0.2, dense=dense, native=True) for dense in (True, False))
+    assert samples == whole and samples.dense is None and whole.dense is not None

@@ -28,6 +28,7 @@ _ROBOTS = {
     "planar-3r": "planar_3r",
     "puma560": "puma560",
     "puma560-akb": "puma560",
+    "quadruped": "quadruped",
     "stanford-arm": "stanford_arm",
     "yamane-branched-30": "yamane",
     "yamane-serial-30": "yamane",

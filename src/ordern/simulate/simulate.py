@@ -78,7 +78,8 @@ def simulate(
         q, v = closed_start(problem.now, q, v, v0 is not None)
         problem.close(problem.closed, q=q)
     stops = limit_stops(problem, options.limits, q)
-    between = bool(options.dense or options.events or stops or span[0] is not None)
+    # singular positions of loops are found between the ends of steps, too
+    between = bool(options.dense or options.events or stops or constrained or span[0] is not None)
     runner = _runner(problem, options, reasons, between, bool(stops) and options.limits == "bounce", law)
     _compile(problem, q, v, stops if options.limits == "bounce" else [])
     parts = {"loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops]]}
