@@ -360,6 +360,8 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the motion to a file: .npz, .csv or .parquet, by its suffix. `on.load_result` reads it.
 
+        The suffixes .rrd and .mcap write recordings for Rerun and Foxglove, with shapes, poses, series and events.
+
         Every number is kept to its last bit. The robot goes with it, unless it has joints of your own types. The file
         is whole or not written at all: one that exists is replaced in one step.
         """

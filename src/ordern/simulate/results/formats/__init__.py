@@ -30,19 +30,30 @@ _TIMES = 4
 """A file may be this many times larger than memory: numbers take fewer bytes in memory than as text."""
 
 
-def _format(path: str | os.PathLike[str]) -> Any:
+RECORDINGS = (".rrd", ".mcap")
+"""Recordings for other viewers (`ordern.view.recordings`), which are written and not read."""
+
+
+def _format(path: str | os.PathLike[str], more: tuple[str, ...] = ()) -> Any:
     suffix = Path(path).suffix.lower()
+    if suffix in RECORDINGS:
+        raise ArgumentError(
+            f"{os.fspath(path)}: {suffix} files are for other viewers, and are not read; save the motion as .npz too"
+        )
     if suffix not in SUFFIXES:
         raise ArgumentError(
             f"{os.fspath(path)}: cannot tell the format of a motion from the suffix {suffix!r}; expected "
-            f"{', '.join(SUFFIXES)}"
+            f"{', '.join((*SUFFIXES, *more))}"
         )
     return import_module(f".{SUFFIXES[suffix]}", __name__)
 
 
 def save(result: Result, path: str | os.PathLike[str]) -> None:
     """Write a motion to a file, in the format of its suffix; an existing file is replaced in one step or stays."""
-    write: Callable[[Result, dict[str, Any], BinaryIO], None] = _format(path).write
+    if Path(path).suffix.lower() in RECORDINGS:
+        import_module("ordern.view.recordings").save_recording(result, path)
+        return
+    write: Callable[[Result, dict[str, Any], BinaryIO], None] = _format(path, RECORDINGS).write
     about = header(result)
     with replacing(path) as file:
         write(result, about, file)
