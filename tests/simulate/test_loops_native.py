@@ -110,6 +110,34 @@ def test_sampled_controller_of_a_mechanism() -> None:
     agree(robot, tau=control)
 
 
+class _Counted:
+    """A sampled controller that notes when it is called."""
+
+    period = 0.004
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        self.times.append(t)
+        return -0.02 * v
+
+
+@pytest.mark.parametrize("name", ["four-bar", pytest.param("double-parallelogram", marks=pytest.mark.slow)])
+def test_samples_do_not_depend_on_chunks_of_steps(name: str) -> None:
+    """Steps go on through many samples, but near singular positions, which the second mechanism passes."""
+    robot = on.load(name)
+    once, apart = _Counted(), _Counted()
+    never = on.Event(lambda t, q, v: 1.0)
+    whole = robot.simulate(tau=once, until=0.4, native=True)
+    parts = robot.simulate(tau=apart, until=0.4, native=True, events=[never])
+    assert len(whole) > 100
+    for series in ("t", "q", "v", "a", "tau", "work"):
+        assert_close(getattr(whole, series), getattr(parts, series), ROUNDING)
+    assert once.times == apart.times == sorted(set(once.times))
+    assert whole.report.loops.singular == parts.report.loops.singular
+
+
 @pytest.mark.slow
 def test_a_singular_position_is_passed() -> None:
     """Parallelograms lie flat twice in each turn; steps there come from Python, all others are compiled."""

@@ -42,6 +42,9 @@ BAND = 5e-4
 """Errors of a step are magnified by its square, those of the band itself grow by its fourth power."""
 _WEAK = 0.1
 """Singular values above this part of the usual smallest one are not weak."""
+_FAR, _LOOKS_AHEAD = 0.1, 4
+"""A motion is far from singular positions if singular values are above this part of the largest so far, at so many
+times until the next sample of a controller."""
 _SOON, _TRIES = 1e-6, 16
 """In s, how far from a singular position others are looked for, and how often that is doubled."""
 _AT_DEAD_POINTS = (Ending.STEP_TOO_SMALL, Ending.NOT_CLOSED, Ending.NOT_CONVERGED, Ending.NOT_FINITE)
@@ -82,6 +85,18 @@ class SingularBand:
         """Tell whether a position is in the band around a singular one."""
         usual = self.problem.usual
         return bool(usual.rank) and float(usual.smallest(q[None], t)[0]) < BAND * self.loops.largest
+
+    def far(self, t: float, q: Array, v: Array) -> bool:
+        """Tell whether a motion at this velocity does not come near the band before the next sample of a controller.
+
+        Then compiled steps go on to that sample, and call the controller, before watchers look at them.
+        """
+        problem = self.problem
+        if problem.crossing is not None or self._inside or not problem.usual.rank:
+            return not self.inside
+        ahead = np.linspace(0.0, problem.tau.longest or 0.0, _LOOKS_AHEAD)
+        at = self.run.robot.integrate(q, ahead[:, None] * v)
+        return bool((problem.usual.margin(at, t + ahead, _FAR * self.loops.largest) > 0.0).all())
 
     def look_around(self) -> None:
         """Start, or go on with other constraints. At a singular position, weak constraints are left out.

@@ -424,6 +424,8 @@ class _Samples:
         problem = self.problem
         if t >= self.limit or time.perf_counter() > self._until:
             return None
+        if problem.calm is not None and not problem.calm(t, q, v):
+            return None
         try:
             problem.tau.enter(t, q, v)
         except StepFailedError as e:
@@ -440,7 +442,8 @@ class _Samples:
 def _differences(sums: Array, renewals: list[int]) -> Array:
     """Return the works of steps from sums that begin anew with these steps."""
     found = np.diff(sums, prepend=0.0)
-    found[renewals] = sums[renewals]
+    taken = [k for k in renewals if k < len(sums)]  # after the last renewal, the first step may have failed
+    found[taken] = sums[taken]
     return found
 
 

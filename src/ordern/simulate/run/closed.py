@@ -68,7 +68,7 @@ class Closed(Runner):
         """Take compiled steps up to one that is not clear, and that one from Python."""
         if self._now is self._stepwise:
             return self._stepwise.run(end, min(most, _FEW), end)
-        chunk = None if self._compiled.unclear else self._compiled.run(end, most, end)
+        chunk = None if self._compiled.unclear else self._compiled.run(end, most, limit)
         if chunk is not None and (len(chunk) or not self._compiled.unclear):
             return chunk
         self.problem.solve_compiled()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -81,6 +81,8 @@ class Problem:
         """Stops at which joints are at the end of the step that is being taken."""
         self.beside: Array | None = None
         """Positions from which an impact at a singular one is computed."""
+        self.calm: Callable[[float, Array, Array], bool] | None = None
+        """A function of a state that tells whether steps may go on through the next sample of a controller."""
         self._off = 0.0
         self.end = math.inf
         """The end of the current piece of smooth forces: no force is evaluated after it, not even by rounding."""

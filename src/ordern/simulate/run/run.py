@@ -279,9 +279,13 @@ class Run:
         problem = self.problem
         if problem.tau.kind != "sampled" or self.contacts is not None:
             return end
-        if self.watch.watchers and not self.runner.samples:
+        if self.watch.watchers and not self.runner.samples and not self._calm():
             return end  # a controller must not be called for times after an event
         return min(self.end, problem.external.next_break(self.t), self.switching.next_time())
+
+    def _calm(self) -> bool:
+        """Tell whether only singular positions are watched for, and none is near."""
+        return len(self.watch.watchers) == len(self.band.watchers) and self.band.far(self.t, self.q, self.v)
 
     def _fail(self, e: StepFailedError) -> None:
         name = self.problem.joint_of(e.index)
