@@ -10,11 +10,12 @@ A position varies in the tangent of `integrate`: its tangent is a velocity, and 
 the velocity of the frame in its own axes. The tangent of all else is an array of the same shape.
 
 A derivative is computed on the graph of the method, traced for one robot: by forward mode, by reverse mode for vjp.
+Those of forward dynamics come from the derivatives of inverse dynamics: see `implicit`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -25,6 +26,7 @@ from ...graph.derive import evaluate, forward, reverse
 from ...model import ConcreteTree, Input, core_size, result_scalars
 from ...spatial import Freedoms
 from ..registry import Algorithm, Port, Question, find, find_question
+from .implicit import ImplicitDynamics
 
 __all__ = ["MODES", "derived_name", "derived_question", "find_derived", "tangent_kind"]
 
@@ -138,32 +140,89 @@ class Derived:
         results = result_scalars(self.algorithm.function(tree, *arguments, **options), size)
         kinds = {p.name: p.kind for p in self.base.inputs}
         maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds[x] == "q"}
+        if self.base.name == "forward_dynamics":
+            return self._implicit(ImplicitDynamics(tree, by_name, results, graph), by_name, maps, graph)
         ends = _Ends(tree, self.base.output, results)
         if self.mode == "vjp":
             weights = ends.transposed(by_name["cotangent"], graph)
-            leaves = [leaf for x in self.wrt for leaf in by_name[x]]
-            bars = iter(reverse(results, weights, leaves))
-            found: list[Scalar] = []
-            for x in self.wrt:
-                bar = [next(bars) for _ in by_name[x]]
-                found += maps[x].transposed(bar, graph) if x in maps else bar
-            return found
+            return self._gradient(by_name, maps, lambda leaves: reverse(results, weights, leaves), graph)
         if self.mode == "jvp":
-            rates: dict[int, Scalar] = {}
-            for x in self.wrt:
-                tangent = by_name[f"{x}_tangent"]
-                moving = maps[x].rates(tangent) if x in maps else tangent
-                rates |= {leaf.index: rate for leaf, rate in zip(by_name[x], moving, strict=True)}
+            rates = {k: x for one in self._tangents(by_name, maps).values() for k, x in one.items()}
             return ends.tangents(forward(results, rates))
-        columns = []
+        units = self._units(by_name, maps)
+        return [x for rates in units for x in ends.tangents(forward(results, rates))]
+
+    def _implicit(
+        self, dynamics: ImplicitDynamics, by_name: dict[str, Any], maps: dict[str, _Positions], graph: Graph
+    ) -> list[Scalar]:
+        """Return the same for forward dynamics, from the derivatives of inverse dynamics."""
+        others = tuple(x for x in self.wrt if x != "tau")
+        if self.mode == "vjp":
+            forces: list[Scalar] = []
+
+            def gradient(leaves: Sequence[Node]) -> list[Scalar]:
+                found, mu = dynamics.gradient(by_name["cotangent"], leaves)
+                forces.extend(mu)
+                return found
+
+            parts = self._gradient(by_name, maps, gradient, graph, others)
+            if "tau" not in self.wrt:
+                return parts
+            before = sum(self._size(x, by_name, maps) for x in self.wrt[: self.wrt.index("tau")])
+            return [*parts[:before], *forces, *parts[before:]]
+        if self.mode == "jvp":
+            tangents = self._tangents(by_name, maps, others)
+            rates = {k: x for one in tangents.values() for k, x in one.items()}
+            return dynamics.rates(rates, by_name.get("tau_tangent"))
+        units: list[dict[int, Scalar] | None] = []
         for x in self.wrt:
-            count = tree.model.nv if x in maps else len(by_name[x])
+            units += [None] if x == "tau" else self._units(by_name, maps, (x,))
+        return [x for column in dynamics.columns(units) for x in column]
+
+    def _size(self, name: str, by_name: dict[str, Any], maps: dict[str, _Positions]) -> int:
+        """Return the number of scalars of an argument's tangent."""
+        return maps[name].inputs if name in maps else len(by_name[name])
+
+    def _gradient(
+        self,
+        by_name: dict[str, Any],
+        maps: dict[str, _Positions],
+        of: Callable[[Sequence[Node]], list[Scalar]],
+        graph: Graph,
+        wrt: tuple[str, ...] | None = None,
+    ) -> list[Scalar]:
+        """Return the cotangents of arguments, one after the other, from a function that differentiates by leaves."""
+        names = self.wrt if wrt is None else wrt
+        bars = iter(of([leaf for x in names for leaf in by_name[x]]))
+        found: list[Scalar] = []
+        for x in names:
+            bar = [next(bars) for _ in by_name[x]]
+            found += maps[x].transposed(bar, graph) if x in maps else bar
+        return found
+
+    def _tangents(
+        self, by_name: dict[str, Any], maps: dict[str, _Positions], wrt: tuple[str, ...] | None = None
+    ) -> dict[str, dict[int, Scalar]]:
+        """Return the rates of the leaves of each argument along its given tangent."""
+        return {x: _rates(by_name[x], by_name[f"{x}_tangent"], maps.get(x)) for x in (self.wrt if wrt is None else wrt)}
+
+    def _units(
+        self, by_name: dict[str, Any], maps: dict[str, _Positions], wrt: tuple[str, ...] | None = None
+    ) -> list[dict[int, Scalar]]:
+        """Return the rates of the leaves for each unit tangent of each argument."""
+        found = []
+        for x in self.wrt if wrt is None else wrt:
+            count = self._size(x, by_name, maps)
             for k in range(count):
                 unit = [1.0 if n == k else 0.0 for n in range(count)]
-                moving = maps[x].rates(unit) if x in maps else unit
-                rates = {leaf.index: rate for leaf, rate in zip(by_name[x], moving, strict=True)}
-                columns.append(ends.tangents(forward(results, rates)))
-        return [x for column in columns for x in column]
+                found.append(_rates(by_name[x], unit, maps.get(x)))
+        return found
+
+
+def _rates(leaves: Sequence[Node], tangent: Sequence[Scalar], positions: _Positions | None) -> dict[int, Scalar]:
+    """Return the rates of leaves along a tangent, by the index of their nodes."""
+    moving = tangent if positions is None else positions.apply(tangent)
+    return {leaf.index: rate for leaf, rate in zip(leaves, moving, strict=True)}
 
 
 class _Linear:
@@ -171,7 +230,8 @@ class _Linear:
 
     inputs: int
 
-    def apply(self, x: Sequence[Scalar]) -> list[Scalar]:
+    def apply(self, x: Sequence[Scalar], /) -> list[Scalar]:
+        """Return the results for these scalars."""
         raise NotImplementedError
 
     def transposed(self, weights: Sequence[Scalar], graph: Graph) -> list[Scalar]:
@@ -186,11 +246,7 @@ class _Positions(_Linear):
     def __init__(self, tree: ConcreteTree, q: Sequence[Scalar]) -> None:
         self._tree, self._q, self.inputs = tree, q, tree.model.nv
 
-    def apply(self, x: Sequence[Scalar]) -> list[Scalar]:
-        """Return the rates at a velocity."""
-        return self.rates(x)
-
-    def rates(self, v: Sequence[Scalar]) -> list[Scalar]:
+    def apply(self, v: Sequence[Scalar], /) -> list[Scalar]:
         """Return the rates at a velocity."""
         found: list[Scalar] = [0.0] * len(self._q)
         for k, c in enumerate(self._tree.model.joints):
@@ -206,7 +262,7 @@ class _Ends(_Linear):
     def __init__(self, tree: ConcreteTree, kind: str, results: Sequence[Scalar]) -> None:
         self._tree, self._kind, self._results, self.inputs = tree, kind, results, len(results)
 
-    def apply(self, x: Sequence[Scalar]) -> list[Scalar]:
+    def apply(self, x: Sequence[Scalar], /) -> list[Scalar]:
         """Return the tangents of rates."""
         return self.tangents(x)
 
