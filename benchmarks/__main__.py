@@ -18,6 +18,7 @@ from . import (
     batches,
     chains,
     control,
+    derivatives,
     first_call,
     grasp,
     loading,
@@ -34,7 +35,7 @@ from .harness import CASES, settings
 from .peer import pin
 
 THEMES = (
-    *(batches, single, rollout, simulate, control, loops, mechanisms, grasp),
+    *(batches, single, derivatives, rollout, simulate, control, loops, mechanisms, grasp),
     *(first_call, loading, chains, operations, threads, memory),
 )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ from .arguments import AnyArray
 from .errors import ArgumentError, unknown_name
 from .kernel.declarations import Answering, Array, Threads
 from .model import Model, core_shape
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
 
 __all__ = ["DerivativeMethods", "Derivatives"]
 
@@ -94,6 +97,8 @@ class Derivatives:
 
     def __init__(self, robot: DerivativeMethods) -> None:
         self._robot = robot
+        self._known: dict[Any, Callable[..., Any]] = {}
+        """Functions for calls like earlier ones, which skip all checks but those of the arguments."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
@@ -110,6 +115,10 @@ class Derivatives:
         self, question: str, *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
         threads: Threads = None, **named: Any,
     ) -> Any:  # fmt: skip
+        usual = (question, len(arguments), wrt if wrt is None or isinstance(wrt, str) else tuple(wrt), method)
+        plain = threads is None and not named
+        if plain and usual in self._known:
+            return self._known[usual](*arguments)
         asked = find_question(question)
         inputs = [p.name for p in asked.inputs]
         if len(arguments) > len(inputs):
@@ -119,9 +128,14 @@ class Derivatives:
         names = call.varied(wrt)
         count = sum(int(np.prod(call.tangent_shape(x), dtype=int)) for x in names)
         rows = int(np.prod(call.answer, dtype=int))
-        at_once = rows * count <= _MOST_AT_ONCE
-        parts = call.columns(names, threads) if at_once else [call.products(x, threads) for x in names]
-        return _named("Derivative", names)(*parts)
+        if rows * count > _MOST_AT_ONCE:
+            return _named("Derivative", names)(*[call.products(x, threads) for x in names])
+        flat = call.ask("jacobian", names, [], threads)
+        split = call.split(names)
+        if plain:
+            single = call.kernel("jacobian", names)[0].single
+            self._known[usual] = lambda *given: split(single(*given))
+        return split(flat)
 
 
 class _Call:
@@ -180,53 +194,58 @@ class _Call:
         kind = next(p.kind for p in self.asked.inputs if p.name == name)
         return core_shape(self.robot, tangent_kind(kind))
 
-    def ask(self, mode: str, wrt: tuple[str, ...], extra: list[Any], threads: Threads, spread: int = 0) -> AnyArray:
-        """Return the answer to a question about derivatives; `spread` adds a dimension for the columns of tangents."""
+    def kernel(self, mode: str, wrt: tuple[str, ...]) -> tuple[Kernel, list[str], list[str]]:
+        """Return the kernel of a derivative, and the names of the required and optional arguments that it takes."""
         name = derived_name(mode, self.asked.name, wrt)
+        ports = [p for p in find_question(name).inputs if p.name in self.given]
+        optional = [p.name for p in ports if p.optional]
+        kernel = self.robot._kernels.kernel(name, self.method, optional, **self._settings)
+        return kernel, [p.name for p in ports if not p.optional], optional
+
+    def ask(
+        self, mode: str, wrt: tuple[str, ...], extra: list[Any], threads: Threads, spread: bool = False
+    ) -> AnyArray:
+        """Return the answer to a question about derivatives; `spread` adds a dimension for the columns of tangents."""
         for x in wrt:
             if x not in self.given:
                 raise ArgumentError(f"derivatives of {self.asked.name}: {x!r} has a tangent, but is not given")
-        ports = {p.name: p for p in find_question(name).inputs}
-        required = [x for x, p in ports.items() if not p.optional and x in self.given]
-        optional = {x: self.given[x] for x, p in ports.items() if p.optional and x in self.given}
-        kernel, more = self.robot._kernels.named(name, self.method, **optional, **self._settings)
-        arguments = [self.given[x] for x in required]
-        if spread:
-            arguments, more = (
-                [self._spread(x, names) for x, names in pairs]
-                for pairs in (zip(arguments, required, strict=True), zip(more, optional, strict=True))
-            )
-        return kernel(*arguments, *extra, *more, threads=threads)
+        kernel, required, optional = self.kernel(mode, wrt)
+        first, last = ([self._spread(x) if spread else self.given[x] for x in names] for names in (required, optional))
+        return kernel(*first, *extra, *last, threads=threads)
 
-    def _spread(self, x: Any, name: str) -> AnyArray:
+    def _spread(self, name: str) -> AnyArray:
         """Return an argument with a dimension before those of one state."""
         kind = next(p.kind for p in self.asked.inputs if p.name == name)
         rank = len(core_shape(self.robot, kind))
-        array = np.asarray(x)
+        array = np.asarray(self.given[name])
         return array.reshape((*array.shape[: array.ndim - rank], 1, *array.shape[array.ndim - rank :]))
 
-    def columns(self, names: tuple[str, ...], threads: Threads) -> list[AnyArray]:
-        """Return all derivatives from one piece of code."""
-        flat = self.ask("jacobian", names, [], threads)
-        batch, rows = flat.shape[:-1], int(np.prod(self.answer, dtype=int))
-        parts, start = [], 0
+    def split(self, names: tuple[str, ...]) -> Callable[[AnyArray], Any]:
+        """Return a function that splits all derivatives, in one row, into an array for each argument."""
+        rows, stop, parts = int(np.prod(self.answer, dtype=int)), 0, []
         for x in names:
             shape = self.tangent_shape(x)
-            stop = start + rows * int(np.prod(shape, dtype=int))
-            table = flat[..., start:stop].reshape(*batch, -1, rows)
-            parts.append(np.swapaxes(table, -1, -2).reshape((*batch, *self.answer, *shape)))
-            start = stop
-        return parts
+            start, stop = stop, stop + rows * int(np.prod(shape, dtype=int))
+            parts.append((start, stop, (*self.answer, *shape)))
+        made = _named("Derivative", names)
+
+        def function(flat: AnyArray) -> Any:
+            batch = flat.shape[:-1]
+            return made(*[flat[..., start:stop].reshape(batch + shape) for start, stop, shape in parts])
+
+        return function
 
     def products(self, name: str, threads: Threads) -> AnyArray:
         """Return the derivatives by one argument, a product with a unit tangent for each of its numbers."""
         shape = self.tangent_shape(name)
         units = np.eye(int(np.prod(shape, dtype=int))).reshape(-1, *shape)
-        found = self.ask("jvp", (name,), [units], threads, spread=1)
+        found = self.ask("jvp", (name,), [units], threads, spread=True)
         batch = found.shape[: found.ndim - 1 - len(self.answer)]
         moved = np.moveaxis(found, len(batch), -1)
         return moved.reshape((*batch, *self.answer, *shape))
 
 
+@lru_cache(maxsize=256)
 def _named(title: str, names: tuple[str, ...]) -> Any:
+    """Return the class of named tuples with these names; making one takes longer than most answers."""
     return namedtuple(title, names)

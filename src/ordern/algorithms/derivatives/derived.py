@@ -3,8 +3,8 @@
 The name of such a question says all: "jvp forward_dynamics by q tau" has the arguments of `forward_dynamics` and then
 tangents of q and tau; its result is the rate of the answer along them. "vjp forward_dynamics by q tau" has the
 arguments and a cotangent of the answer; its result has the derivatives of the answer, weighted by the cotangent and
-summed, by q and then by tau. "jacobian forward_dynamics by q" has the derivatives by each number of q, one after the
-other.
+summed, by q and then by tau. "jacobian forward_dynamics by q v" has the matrix of derivatives by q, row by row, and
+then that by v.
 
 A position varies in the tangent of `integrate`: its tangent is a velocity, and has nv numbers. The tangent of a pose is
 the velocity of the frame in its own axes. The tangent of all else is an array of the same shape.
@@ -149,8 +149,8 @@ class Derived:
         if self.mode == "jvp":
             rates = {k: x for one in self._tangents(by_name, maps).values() for k, x in one.items()}
             return ends.tangents(forward(results, rates))
-        units = self._units(by_name, maps)
-        return [x for rates in units for x in ends.tangents(forward(results, rates))]
+        columns = [ends.tangents(forward(results, rates)) for rates in self._units(by_name, maps)]
+        return self._by_rows(columns, by_name, maps)
 
     def _implicit(
         self, dynamics: ImplicitDynamics, by_name: dict[str, Any], maps: dict[str, _Positions], graph: Graph
@@ -177,7 +177,19 @@ class Derived:
         units: list[dict[int, Scalar] | None] = []
         for x in self.wrt:
             units += [None] if x == "tau" else self._units(by_name, maps, (x,))
-        return [x for column in dynamics.columns(units) for x in column]
+        return self._by_rows(dynamics.columns(units), by_name, maps)
+
+    def _by_rows(
+        self, columns: list[list[Scalar]], by_name: dict[str, Any], maps: dict[str, _Positions]
+    ) -> list[Scalar]:
+        """Return the scalars of columns row by row, for one argument after the other."""
+        found: list[Scalar] = []
+        start = 0
+        for x in self.wrt:
+            stop = start + self._size(x, by_name, maps)
+            found += [x for row in zip(*columns[start:stop], strict=True) for x in row]
+            start = stop
+        return found
 
     def _size(self, name: str, by_name: dict[str, Any], maps: dict[str, _Positions]) -> int:
         """Return the number of scalars of an argument's tangent."""
