@@ -13,7 +13,7 @@ from .harness import Figures, benchmark, race, ratio
 from .peer import pin
 from .robots import load, load_peer, random_state
 
-N = 1024
+N = 4096
 QUESTIONS = {"inverse_dynamics": "computeRNEADerivatives", "forward_dynamics": "computeABADerivatives"}
 
 
