@@ -82,37 +82,40 @@ class FrameMethods(Answering, Model):
     @delegated("impacts")
     def delassus_matrix(
         self, q: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame", contact: str = "frame",
-        threads: Threads = None, out: Out = None,
+        threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the Delassus matrix J M^-1 J^T of k frames, of shape (..., 6 k, 6 k).
 
         J has the rows of the Jacobians of the frames, one frame after the other. With contact="point" these are the
         three of each origin, and the shape is (..., 3 k, 3 k). Without `frames`, J are the constraints of the robot's
         loops, and the shape is (..., nc, nc). `axes` are "frame" or "world". Loops of a robot do not bind the frames.
+        `t` is the time, for driven loops.
         """
 
     @delegated("impacts")
     def delassus_solve(
         self, q: ArrayLike, x: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame",
-        contact: str = "frame", damping: float = 0.0,
+        contact: str = "frame", damping: float = 0.0, *, t: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return (D + damping)^-1 x with the `delassus_matrix` D, of shape (..., m).
 
         These are the forces on the frames, or along the constraints of loops, that cause the accelerations x there.
-        Constraints that depend on each other are a `SingularError`, unless there is a `damping` (1/kg, 1/(kg m^2)).
+        Constraints that depend on each other are a `SingularError`, unless there is a `damping` (1/kg, 1/(kg m^2)). The
+        other arguments are those of `delassus_matrix`.
         """
 
     @delegated("impacts")
     def impact(
         self, q: ArrayLike, v: ArrayLike, frames: Iterable[str | Frame] | None = None, restitution: ArrayLike = 0.0, *,
-        axes: str = "frame", contact: str = "frame",
+        axes: str = "frame", contact: str = "frame", t: ArrayLike | None = None,
     ) -> Impact:  # fmt: skip
         """Return the velocities after frames hit something at rest, and the impulses on them, in one record.
 
         After the impact, all six velocities of each frame (with contact="point": the three of its origin) are those
         before it times minus the coefficient of `restitution`, from 0 to 1. Impulses act in all of these directions:
         they may pull, and there is no friction cone. Loops stay closed. Without `frames`, the loops of the robot are
-        what hits: their velocities before need not keep them closed. `axes` are those of the impulses.
+        what hits: their velocities before need not keep them closed. `axes` are those of the impulses, and `t` is the
+        time, for driven loops.
 
         >>> import ordern as on
         >>> arm = on.load("puma560")

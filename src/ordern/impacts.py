@@ -47,7 +47,7 @@ class Impact:
 
 
 def delassus_matrix(
-    robot: Robot, q: ArrayLike, frames: Any, axes: str, contact: str, threads: int | None, out: Array | None
+    robot: Robot, q: ArrayLike, frames: Any, axes: str, contact: str, threads: int | None, out: Array | None, t: Any
 ) -> Array:
     """Return R M^-1 R^T; see `Robot.delassus_matrix`."""
     choice("contact", contact, CONTACTS, "delassus_matrix")
@@ -56,15 +56,15 @@ def delassus_matrix(
         settings = {"frames": frame_list("delassus_matrix", frames), "axes": axes}
         return robot._ask(question, (q,), settings, None, threads, out)
     _require_loops(robot, "delassus_matrix")
-    K = robot.loop_jacobian(q)
+    K = robot.loop_jacobian(q, t=t)
     return stored("delassus_matrix", _symmetric(_responses(robot, q, K) @ np.swapaxes(K, -1, -2)), out)
 
 
 def delassus_solve(
-    robot: Robot, q: ArrayLike, x: ArrayLike, frames: Any, axes: str, contact: str, damping: float
+    robot: Robot, q: ArrayLike, x: ArrayLike, frames: Any, axes: str, contact: str, damping: float, t: Any
 ) -> Array:
     """Return (D + damping)^-1 x; see `Robot.delassus_solve`."""
-    D = delassus_matrix(robot, q, frames, axes, contact, None, None)
+    D = delassus_matrix(robot, q, frames, axes, contact, None, None, t)
     m = D.shape[-1]
     x = array(x, (..., m), "x", nonfinite=True)
     broadcast_named("delassus_solve: the batch shapes", {"q": D.shape[:-2], "x": x.shape[:-1]})
@@ -78,7 +78,7 @@ def delassus_solve(
 
 
 def impact(
-    robot: Robot, q: ArrayLike, v: ArrayLike, frames: Any, restitution: ArrayLike, axes: str, contact: str
+    robot: Robot, q: ArrayLike, v: ArrayLike, frames: Any, restitution: ArrayLike, axes: str, contact: str, t: Any
 ) -> Impact:
     """Return velocities after an impact; see `Robot.impact`."""
     choice("contact", contact, CONTACTS, "impact")
@@ -91,8 +91,10 @@ def impact(
     if not listed:
         _require_loops(robot, "impact without frames")
     q, v = np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(v, (*batch, robot.nv))
-    R, nc = _rows(robot, q, listed, axes, contact), robot.nc
+    R, nc = _rows(robot, q, listed, axes, contact, t), robot.nc
     before = (R @ v[..., None])[..., 0]
+    if nc:
+        before[..., :nc] = robot.loop_rate(q, v, t=t)  # driven loops have rates of their own
     # loops stay closed while frames hit something; without frames, the loops themselves are what hits
     kept = np.concatenate([np.full(nc, 0.0 if listed else 1.0), np.ones(R.shape[-2] - nc)])
     W = _responses(robot, q, R)
@@ -104,11 +106,11 @@ def impact(
     return Impact(after, impulses, f[..., :nc], unique)
 
 
-def _rows(robot: Robot, q: Array, frames: tuple[Any, ...], axes: str, contact: str) -> Array:
+def _rows(robot: Robot, q: Array, frames: tuple[Any, ...], axes: str, contact: str, t: Any) -> Array:
     """Return the rows of the constraints: those of loops, then those of each frame."""
     J = robot.jacobians(q, frames, axes)[..., 3 if contact == "point" else 0 :, :]
     J = J.reshape((*q.shape[:-1], J.shape[-3] * J.shape[-2], robot.nv))
-    return np.concatenate([robot.loop_jacobian(q), J], axis=-2) if robot.nc else J
+    return np.concatenate([robot.loop_jacobian(q, t=t), J], axis=-2) if robot.nc else J
 
 
 def _responses(robot: Robot, q: ArrayLike, R: Array) -> Array:

@@ -18,7 +18,7 @@ from tests.robots import ROBOTS
 from tests.tolerances import METHODS, METHODS_ON_ROBOTS
 
 TREES = int(os.environ.get("ORDERN_TREES", "6"))
-SETTINGS = {"frame": "tool", "axes": "frame", "kind": "classical"}
+SETTINGS = {"frame": "tool", "frames": ("tool",), "axes": "frame", "kind": "classical"}
 
 
 def _ours(question: str) -> list[Algorithm]:

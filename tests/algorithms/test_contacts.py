@@ -147,6 +147,18 @@ def test_impacts_of_loops() -> None:
     assert_close(D, K @ np.linalg.solve(M, K.T), INVERSION)
 
 
+def test_impacts_of_a_driven_loop() -> None:
+    """A loop that a motor moves has a rate by itself: it is closed again when the robot moves along."""
+    crank = on.Builder("crank").body("base")
+    crank.body("arm", parent="base", joint=on.Revolute((0, 0, 1)), mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    driven = crank.loop("motor", on.Driven(on.Revolute((0, 0, 1)), (0.0, 2.0)), "base", "arm").build()
+    q, v, t = np.array([0.6]), np.array([0.5]), 0.3
+    after = driven.impact(q, v, t=t)
+    assert_close(driven.loop_rate(q, after.v, t=t), np.zeros(driven.nc), INVERSION)
+    assert_close(np.abs(after.v), [2.0], INVERSION)
+    assert_close(driven.delassus_matrix(q, t=t).max(), 1.0 / driven.mass_matrix(q)[0, 0], INVERSION)
+
+
 def test_what_impacts_refuse() -> None:
     robot = on.load("puma560")
     q, v = np.zeros(6), np.ones(6)

@@ -134,6 +134,8 @@ def test_wrong_frames_are_named() -> None:
         robot.poses(q, "flange")
     with pytest.raises(UnknownNameError, match=r"unknown frame 'flnge' in puma560. Did you mean 'flange'"):
         robot.jacobians(q, ["wrist", "flnge"])
+    with pytest.raises(UnknownNameError, match="It is a list: `poses`, `velocities`"):
+        robot.pose(q, ["wrist", "flange"])
     with pytest.raises(ArgumentError, match="`out` has shape"):
         robot.poses(q, ["flange"], out=np.empty((4, 4)))
     with pytest.raises(ArgumentError, match="poses needs the setting 'frames'"):

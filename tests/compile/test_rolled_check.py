@@ -18,7 +18,7 @@ from ordern.spatial import Freedoms, Motion, Real
 from tests.compile.rolled_rules import check
 from tests.random_models import random_robot
 
-SETTINGS = {"frame": "tool", "axes": "world", "kind": "classical"}
+SETTINGS = {"frame": "tool", "frames": ("tool", "tool"), "axes": "world", "kind": "classical"}
 ROBOTS = {
     "tree": random_robot(41, 6, (on.Revolute, on.Spherical, on.Planar), armature=True),
     "coupled": random_robot(42, 7, (on.Revolute, on.Prismatic), passive=True, mimic=True),

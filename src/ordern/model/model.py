@@ -211,7 +211,9 @@ class Model:
         try:
             return self._frame_index[name]
         except (KeyError, TypeError):
-            raise unknown_name("frame", name, self._frame_index, self.name) from None
+            several = isinstance(name, (list, tuple))
+            hint = "It is a list: `poses`, `velocities`, `accelerations` and `jacobians` take several frames"
+            raise unknown_name("frame", name, self._frame_index, self.name, hint if several else "") from None
 
     def body(self, name: str) -> Body:
         """Return the body of this name."""
