@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
+from .arguments import Array
 from .errors import ArgumentError
 from .joints import Joint, Revolute
+from .model import Model, NamedPosition
 from .robot import Robot
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ def load(
     cut: str | Sequence[str] = (),
     root: str | os.PathLike[str] | None = None,
     xacro_args: Mapping[str, str | float | bool] | None = None,
+    srdf: str | os.PathLike[str] | None = None,
 ) -> Robot:
     """Return the robot that `source` describes: a file (URDF, MJCF, SDF, USD, xacro), XML text, or a name.
 
@@ -40,7 +45,7 @@ def load(
     with a dictionary for each (see docs/formats/loops.md). `cut` names the joints (or one joint) of an SDF file that
     close its loops; by default they are chosen. Documents may include files in the folder `root` and below; by default
     this is the project that the document belongs to (see docs/formats/mjcf.md). `xacro_args` are the arguments of a
-    xacro template, by name.
+    xacro template, by name. `srdf` is an SRDF file, whose named positions become `robot.positions`.
     """
     from . import io, robots
 
@@ -50,20 +55,39 @@ def load(
         raise ArgumentError(f"cut: the bundled robot {str(source)!r} has its tree already")
     if bundled and xacro_args is not None:
         raise ArgumentError(f"xacro_args: the bundled robot {str(source)!r} has no arguments")
+    if bundled and srdf is not None:
+        raise ArgumentError(f"srdf: the bundled robot {str(source)!r} has its named positions already")
     known = () if bundled else (*robots.names(), *robots.families())
     builder = (
         robots.builder(str(source))
         if bundled
-        else io.load_builder(source, known, cut=cut, root=root, xacro_args=xacro_args)
+        else io.load_builder(source, known, cut=cut, root=root, xacro_args=xacro_args, srdf=srdf)
     )
     if loops is not None:
         from .io.loops import add_loops
 
         add_loops(builder, loops)
+    if bundled:
+        model = builder.build(floating=floating, merge=merge, snap=snap)
+        named = _bundled_positions(model, robots.positions(str(source)), bool(floating))
+        return Robot.of(replace(model, named_positions=named))
     robot = Robot.of(builder.build(floating=floating, merge=merge, snap=snap))
-    if not bundled:
-        io.warn_of(robot)
+    io.warn_of(robot)
     return robot
+
+
+def _bundled_positions(model: Model, positions: Mapping[str, Array], floating: bool) -> tuple[NamedPosition, ...]:
+    """Return the named positions of a bundled robot; those of its floating base are neutral."""
+    joints = [c for c in model.independent if c.nq][int(floating) :]
+    ends = list(accumulate((c.nq for c in joints), initial=0))
+    return tuple(
+        NamedPosition(
+            name,
+            tuple(c.name for c in joints),
+            tuple(tuple(q[start:end].tolist()) for start, end in pairwise(ends)),
+        )
+        for name, q in positions.items()
+    )
 
 
 def _joint_names(cut: object) -> tuple[str, ...]:

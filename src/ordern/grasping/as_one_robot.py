@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import Array
-from ..model import BASE, Actuator, Body, Coupling, Frame, Loop, ModelBuilder, ModelJoint, Placement, Shape
+from ..model import (
+    BASE,
+    Actuator,
+    Body,
+    Coupling,
+    Frame,
+    Loop,
+    ModelBuilder,
+    ModelJoint,
+    NamedPosition,
+    Placement,
+    Shape,
+)
 from ..robot import Robot
 from ..rotations import matrix_from_quaternion, pose, quaternion_from_matrix, rotate
 from .products import transposed
@@ -31,6 +43,7 @@ def whole_robot(grasp: Grasp) -> Robot:
     couplings: list[Coupling] = []
     motors: list[str] = []
     actuators: list[Actuator] = []
+    positions: list[NamedPosition] = []
     for arm in grasp.arms:
         first, robot, prefix = len(bodies), arm.robot, f"{arm.name}/"
         bodies += [replace(b, name=prefix + b.name) for b in robot.bodies]
@@ -43,6 +56,9 @@ def whole_robot(grasp: Grasp) -> Robot:
         for drive in robot.actuators:
             on = tuple(prefix + name for name in drive.joints)
             actuators.append(replace(drive, name=prefix + drive.name, joints=on))
+        for known in robot.named_positions:
+            on = tuple(prefix + name for name in known.joints)
+            positions.append(replace(known, name=prefix + known.name, joints=on))
         frames += [Frame(prefix + f.name, *_moved(arm, first, f.body, f.placement)) for f in robot.frames]
         for shape in robot.shapes:
             body, place = _moved(arm, first, shape.body, shape.placement)
@@ -76,6 +92,7 @@ def whole_robot(grasp: Grasp) -> Robot:
         shapes=tuple(shapes),
         motors=tuple(motors) if any(arm.robot.motors is not None for arm in grasp.arms) else None,
         actuators=tuple(actuators),
+        named_positions=tuple(positions),
     )
 
 

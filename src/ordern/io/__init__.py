@@ -9,7 +9,7 @@ from importlib import import_module
 from ..errors import ModelError, close_names
 from ..model import ModelBuilder
 from .includes import Folder
-from .source import MissingFileError, UnreadableError, open_source
+from .source import MissingFileError, Source, UnreadableError, open_source
 from .urdf import read_urdf
 from .warnings import ModelWarning, warn_of
 from .xml import Element, parse_xml
@@ -41,19 +41,20 @@ def load_builder(
     cut: Sequence[str] = (),
     root: Folder = None,
     xacro_args: Mapping[str, object] | None = None,
+    srdf: str | os.PathLike[str] | None = None,
 ) -> ModelBuilder:
     """Read a robot, ready to build, from a file or from XML text, a string that starts with `<`.
 
     `names` are the names of bundled robots, for hints in errors. `cut` names joints that close loops, in formats whose
     joints may connect links in any way. `root` is the folder from which files are included; see `includes`.
-    `xacro_args` are the arguments of a xacro template.
+    `xacro_args` are the arguments of a xacro template, and `srdf` is a file of named positions.
     """
     packages: dict[str, str] = {}
     if isinstance(source, str) and source.startswith("description:"):
         from .descriptions import find_description
 
         found = find_description(source)
-        source, packages = found.path, found.packages
+        source, packages, srdf = found.path, found.packages, srdf or found.srdf or None
         if source.endswith(".xacro"):
             xacro_args = {**found.arguments, **(xacro_args or {})}
     try:
@@ -63,9 +64,20 @@ def load_builder(
     if opened.suffix == ".xacro":
         from .xacro import expand_xacro
 
-        return _of_template(expand_xacro(source, xacro_args, root, packages), opened.name, cut, root)
-    if xacro_args is not None:
+        builder = _of_template(expand_xacro(source, xacro_args, root, packages), opened.name, cut, root)
+    elif xacro_args is not None:
         raise ModelError("xacro_args: only xacro templates (.xacro) have arguments", opened.name)
+    else:
+        builder = _of_document(opened, cut, root)
+    if srdf is not None:
+        from .srdf import add_srdf
+
+        add_srdf(builder, srdf)
+    return builder
+
+
+def _of_document(opened: Source, cut: Sequence[str], root: Folder) -> ModelBuilder:
+    """Build a robot from a file, or from a text, of one of the formats."""
     if opened.suffix in _USD:
         from .usd import build_usd
 

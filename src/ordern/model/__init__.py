@@ -26,6 +26,7 @@ from .parts import (
 from .piece import Piece, Runner, packed, piece
 from .port_arrays import Input, Output
 from .ports import PORT_KINDS, PortKind, check_block, core_shape, core_size, result_scalars
+from .positions import NamedPosition
 from .tables import Kind
 from .tree import Answer, Base, Bodies, Field, Joints, Number, PlacedFrame, Register, Tree, Values
 
@@ -56,6 +57,7 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "ModelJoint",
+    "NamedPosition",
     "Note",
     "Number",
     "Output",

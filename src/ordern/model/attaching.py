@@ -78,6 +78,9 @@ def attach_model(
         builder._couplings[before + name] = (replace(coupling, name=before + name), before + one, bound)
     builder._shapes += [(before + host, shape, where) for host, shape, where in parts._shapes]
     builder._notes += parts._notes
+    builder._positions += [
+        replace(x, name=before + x.name, joints=tuple(before + joint for joint in x.joints)) for x in parts._positions
+    ]
     builder._actuators += [
         replace(x, name=before + x.name, joints=tuple(before + joint for joint in x.joints)) for x in parts._actuators
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from .frame_places import with_bodies
 from .model import Model
 from .motors import chosen, names_of
 from .parts import BASE, SHAPES, TERMS, Body, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
+from .positions import NamedPosition, kept, named_position
 from .spanning import require_bodies
 
 __all__ = ["ModelBuilder"]
@@ -63,6 +64,7 @@ class ModelBuilder(GraphBuilder):
         self._shapes: list[tuple[str, Shape, str]] = []
         self._notes: list[Note] = []
         self._actuators: list[Actuator] = []
+        self._positions: list[NamedPosition] = []
 
     @classmethod
     def of(cls: type[B], model: Model) -> B:
@@ -92,6 +94,7 @@ class ModelBuilder(GraphBuilder):
         builder._shapes = [(names[shape.body], shape, "") for shape in model.shapes]
         builder._notes = list(model.notes)
         builder._actuators = list(model.actuators)
+        builder._positions = list(model.named_positions)
         return builder
 
     @property
@@ -367,6 +370,14 @@ class ModelBuilder(GraphBuilder):
         self._actuators.append(Actuator(name, kind, on, rows, *limits, through, where))  # type: ignore[arg-type]
         return self
 
+    def position(self: B, name: str, joints: Mapping[str, Any], where: str = "") -> B:
+        """Give a position a name: `joints` has the positions of some joints, and the others are neutral.
+
+        It is an entry of `Robot.positions`.
+        """
+        self._positions.append(named_position(name, joints, where))
+        return self
+
     def note(self: B, message: str, where: str = "", suggestion: str = "", *, quiet: bool = False) -> B:
         """Keep a remark of a loader on something that it noticed. `Model.notes` has all remarks.
 
@@ -416,6 +427,7 @@ class ModelBuilder(GraphBuilder):
             source=self.source,
             motors=self._motors(joints, couplings, not isinstance(floating, (bool, Free))),
             actuators=on_joints(self._actuators, freedoms, self._joints),
+            named_positions=kept(self._positions, joints, self._joints),
             ground=_with_mass(layout.ground),
         )
 

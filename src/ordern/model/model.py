@@ -25,6 +25,7 @@ from .loops import LoopTable, loop_digest, loop_table
 from .mimic_armature import moving_together
 from .motors import listed, usual
 from .parts import BASE, Body, Coupling, Frame, Loop, ModelJoint, Note, Shape
+from .positions import NamedPosition
 from .tables import INERTIA, Kind, Tables, tables_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ __all__ = ["Model"]
 
 _PARTS = {
     **{"bodies": Body, "joints": ModelJoint, "frames": Frame, "loops": Loop, "couplings": Coupling},
-    **{"shapes": Shape, "notes": Note, "actuators": Actuator},
+    **{"shapes": Shape, "notes": Note, "actuators": Actuator, "named_positions": NamedPosition},
 }
 
 
@@ -69,6 +70,8 @@ class Model:
     """The velocity of the fluid around the bodies, for their drag."""
     actuators: tuple[Actuator, ...] = field(default=(), compare=False)
     """The actuators that the file describes, with their gears and limits."""
+    named_positions: tuple[NamedPosition, ...] = field(default=(), compare=False)
+    """The positions of joints that the file gives names; `positions` has them as arrays."""
     ground: Body | None = field(default=None, compare=False)
     """The links that are fixed to the base, as one body in its frame; None if they have no mass. They have no part in
     the dynamics, unless this model is attached to another or begins to float."""
@@ -278,6 +281,22 @@ class Model:
     def neutral(self) -> Array:
         """Return the position, of shape (nq,), in which every child's frame is where its joint places it."""
         return np.array([x for c in self.independent for x in c.type.neutral()])
+
+    @property
+    def positions(self) -> dict[str, Array]:
+        """The named positions of the robot as arrays q, such as `robot.positions["home"]`.
+
+        They come from an SRDF file or from `Builder.position`. Joints that a position does not name are neutral.
+        """
+        found = {}
+        for position in self.named_positions:
+            q = self.neutral()
+            for joint, values in zip(position.joints, position.values, strict=True):
+                c = self.joint(joint)
+                if c.mimic is None:
+                    q[c.q] = values
+            found[position.name] = q
+        return found
 
     def random(self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()) -> Array:
         """Return random positions within the joint limits, of shape (*shape, nq)."""

@@ -63,7 +63,7 @@ def split(model: Model) -> tuple[Model, list[int]]:
             for child in children[k][part:] if last else children[k][part : part + 1]:
                 on_part[child] = here
     plain = {**model.__getstate__(), "bodies": tuple(bodies), "joints": tuple(joints), "frames": ()}
-    return Model(**{**plain, "loops": (), "couplings": (), "shapes": (), "actuators": ()}), first
+    return Model(**{**plain, "loops": (), "couplings": (), "shapes": (), "actuators": (), "named_positions": ()}), first
 
 
 def _fixed(like: ModelJoint, name: str, parent: int) -> ModelJoint:
