@@ -741,6 +741,42 @@ class TestIncludes:
         assert message in str(caught.value)
         assert str(caught.value).startswith(f"{path}:3: ")
 
+    def test_the_sun_and_the_floor_may_be_missing(self, tmp_path: Path) -> None:
+        light = "<include><uri>parts/sun.sdf</uri></include>"
+        sun, floor = (f"<include><uri>model://{name}</uri></include>" for name in ("sun", "ground_plane"))
+        path = self.write(tmp_path, "")
+        (tmp_path / "parts/sun.sdf").write_text("<sdf version='1.6'><light name='sun' type='point'/></sdf>")
+        path.write_text(
+            f"<sdf version='1.6'><world name='w'>{sun}{floor}{light}<model name='m'>{link('a')}</model></world></sdf>"
+        )
+        found = load_builder(path).build(floating=True)
+        assert [b.name for b in found.bodies] == ["a"]
+        assert [n.message for n in found.notes if "left out" in n.message] == [
+            "left out, since it does not move and is not here: 'model://sun', 'model://ground_plane'",
+            "left out, since it has no model: 'parts/sun.sdf'",
+        ]
+
+    @pytest.mark.parametrize("scheme", ["model", "package"])
+    def test_models_beside_the_document(self, tmp_path: Path, scheme: str) -> None:
+        """A folder with a model.config is one of a library: the folder above has the models."""
+        (tmp_path / "robot").mkdir()
+        path = self.write(tmp_path / "robot", f"<include><uri>{scheme}://hand</uri><name>b</name></include>")
+        (tmp_path / "robot/parts").rename(tmp_path / "hand")
+        with pytest.raises(ModelError, match=f"'{scheme}://hand' is included from elsewhere.*by root=folder"):
+            load_builder(path)
+        assert load_builder(path, root=tmp_path).build().nv == 1
+        (tmp_path / "robot/model.config").write_text("<model/>")
+        assert load_builder(path).build().nv == 1
+
+    def test_a_model_config_names_the_file(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, "<include><uri>parts</uri><name>b</name></include>")
+        (tmp_path / "parts/model.sdf").rename(tmp_path / "parts/hand-1_4.sdf")
+        (tmp_path / "parts/model.config").write_text("<model><sdf>old.sdf</sdf><sdf>hand-1_4.sdf</sdf></model>")
+        assert load_builder(path).build().nv == 1
+        (tmp_path / "parts/model.config").write_text("<model><sdf>../robot.sdf</sdf></model>")
+        with pytest.raises(ModelError, match="there is no file"):
+            load_builder(path)
+
     def test_a_broken_file_that_is_included_is_named_with_both_places(self, tmp_path: Path) -> None:
         path = self.write(tmp_path, "<include><uri>parts</uri></include>", part="</link>")
         with pytest.raises(ModelError) as caught:

@@ -42,7 +42,8 @@ def build_sdf(root: Element, *, cut: Sequence[str] = (), folder: Folder = None) 
     """
     examined = Examined()
     GRAMMAR.examine([root], examined)
-    world = read_document(root, folder)
+    remarks = Remarks()
+    world = read_document(root, remarks, folder)
     GRAMMAR.examine(_included(world), examined)
     scopes = list(_scopes(world))
     name = world.name or WORLD if len(world.models) > 1 else next(iter(world.models))
@@ -62,7 +63,6 @@ def build_sdf(root: Element, *, cut: Sequence[str] = (), folder: Folder = None) 
     if tree.grounded or len(tree.roots) > 1:
         builder.body(WORLD)
         places[WORLD] = Placement()
-    remarks = Remarks()
     for scope in scopes:
         _refuse_extensions(scope)
         for link in scope.links.values():
