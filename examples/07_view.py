@@ -1,4 +1,4 @@
-"""The viewer: a robot in the browser, and its motion in one file that plays anywhere.
+"""The viewer: a robot in the browser, its motion in one file that plays anywhere, and a picture.
 
 Run it with --live to serve the page until Ctrl-C; otherwise it writes fall.html, which you can open, mail or publish.
 """
@@ -30,5 +30,10 @@ robot.view(motion=(t, q), save="wave.html")
 print("wave.html:", q.shape, "positions")
 
 # A robot without a motion has sliders for its joints.
-on.load("stanford-arm").view([0.6, 1.2, 0.15, 0.4, 0.6, 0.0], save="arm.html")
+arm, q = on.load("stanford-arm"), [0.6, 1.2, 0.15, 0.4, 0.6, 0.0]
+arm.view(q, save="arm.html")
 print("arm.html written")
+
+# A picture needs no browser; nor does a film: result.animate("fall.gif").
+arm.view(q, save="arm.png", size=(640, 480))
+print("arm.png written")

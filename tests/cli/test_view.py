@@ -41,6 +41,8 @@ def test_a_result_brings_its_robot(tmp_path: Path, capsys: pytest.CaptureFixture
     motion, page = tmp_path / "fall.npz", tmp_path / "fall.html"
     on.load("double-pendulum").simulate([1.0, 0.5], [0.0, 0.0], until=0.2).save(motion)
     assert main(["view", str(motion), "--save", str(page)]) == 0
+    assert main(["view", str(motion), "--save", str(tmp_path / "still.png")]) == 0
+    assert (tmp_path / "still.png").read_bytes().startswith(b"\x89PNG")
     assert f"{page}: double-pendulum, " in capsys.readouterr().out
 
 

@@ -51,7 +51,7 @@ SAYS = {
         r"rollout: q \(1000, 5, 6\)",
         r"the same when read again: True",
     ],
-    "07_view.py": [r"fall\.html: 2 s of motion", r"wave\.html: \(200, 6\)", r"arm\.html written"],
+    "07_view.py": [r"fall\.html: 2 s of motion", r"wave\.html: \(200, 6\)", r"arm\.html written\narm\.png written"],
     "08_control.py": [
         r"largest torque 41\.7 N m",
         r"off by \de-\d+ m at most; 0 limits exceeded",

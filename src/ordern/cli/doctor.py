@@ -29,6 +29,10 @@ _EXTRAS = {
     "xarray": ("results as labelled arrays", "'ordern[data]'"),
     "pyarrow": ("results as Parquet files", "'ordern[data]'"),
     "sympy": ("equations in closed form", "'ordern[symbolic]'"),
+    "pillow": ("films as .gif and .webp", "'ordern[film]'"),
+    "imageio-ffmpeg": ("films as .mp4 and .webm", "'ordern[film]'"),
+    "rerun-sdk": ("recordings for Rerun", "'ordern[rerun]'"),
+    "mcap": ("recordings for Foxglove", "'ordern[mcap]'"),
 }
 _PEERS = {"pin": ("comparisons with Pinocchio", "pin"), "mujoco": ("comparisons with MuJoCo", "mujoco")}
 _SHOWN = ("avx", "avx2", "avx512f", "avx512dq", "fma", "neon", "sve", "asimd")

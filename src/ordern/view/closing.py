@@ -48,8 +48,8 @@ def is_closed(robot: Robot, q: Array) -> bool:
 
 
 def closed_start(robot: Robot, q: Array) -> Array:
-    """Return a closed position within the limits: q, the known one of a bundled mechanism, or one that is next to q."""
-    usual = positions(robot.name).get("assembled") if known(robot.name) and not is_closed(robot, q) else None
+    """Return a closed position within the limits: the known one of a bundled mechanism, or the one next to q."""
+    usual = positions(robot.name).get("assembled") if known(robot.name) else None
     if usual is not None and np.shape(usual) == (robot.nq,):
         at = np.array(usual, float)
         if is_closed(robot, at) and (at >= robot.lower).all() and (at <= robot.upper).all():

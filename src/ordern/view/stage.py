@@ -69,7 +69,7 @@ class Stage:
     def _position(self, q: ArrayLike | None, motion: Motion | None) -> Array:
         """Return the first position: the given one, the start of the motion, or neutral, within the limits.
 
-        If loops are open in the neutral position, it is the known position of a bundled mechanism, or one next to it.
+        A robot with loops has them closed: in the known position of a bundled mechanism, or next to the neutral one.
         """
         if q is None and motion is None:
             neutral = np.clip(self.robot.neutral(), self.robot.lower, self.robot.upper)
