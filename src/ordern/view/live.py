@@ -125,7 +125,9 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         self.close()
 
     def __repr__(self) -> str:
-        where = "closed" if self._closed.is_set() else "not served" if self._server is None else self.url
+        where = "closed"
+        if not self._closed.is_set():
+            where = "not served until its url is asked for" if self._server is None else self.url
         return f"<Viewer of {self._stage.robot.name!r}: {where}>"
 
     def _repr_html_(self) -> str:

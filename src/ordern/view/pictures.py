@@ -112,6 +112,6 @@ def check_size(size: Any) -> tuple[int, int]:
         width, height = (int(x) for x in size)
     except (TypeError, ValueError):
         width = height = 0
-    if not (16 <= width <= 8192 and 16 <= height <= 8192):
-        raise ArgumentError(f"size must be a width and a height from 16 to 8192, such as (800, 600), not {size!r}")
+    if not (16 <= width <= 4096 and 16 <= height <= 4096):
+        raise ArgumentError(f"size must be a width and a height from 16 to 4096, such as (800, 600), not {size!r}")
     return width, height

@@ -27,6 +27,8 @@ Picture = NDArray[np.uint8]
 _FINER = 2
 """Pixels of a picture are averages of this many pixels squared."""
 _SHADOW = 0.2
+_AT_ONCE = 1_000_000
+"""Pixels of the ground that are computed at once."""
 _MOST_LINES = 300
 """Pieces of a path."""
 
@@ -129,11 +131,19 @@ class Renderer:
         y = (pixels // self._width + 0.5 - 0.5 * self._height) / self._focus
         return _unit(np.stack([x, y, np.ones_like(x)], axis=-1) @ self._axes)
 
-    def _floor(self) -> Array:
+    def _floor(self) -> NDArray[np.float32]:
         """Return the picture without the robot: white, with the lines of the ground."""
-        picture = np.ones((self._width * self._height, 3))
+        picture = np.ones((self._width * self._height, 3), np.float32)
+        for start in range(0, len(picture), _AT_ONCE):
+            end = min(start + _AT_ONCE, len(picture))
+            picture[start:end] *= self._ink(np.arange(start, end))[:, None]
+        return picture
+
+    def _ink(self, pixels: AnyArray) -> Array:
+        """Return how much light the lines of the ground leave at pixels, from 0 to 1."""
+        light = np.ones(len(pixels))
         up, camera = self._stage.looks.up, self._camera
-        rays = self._rays(np.arange(len(picture)))
+        rays = self._rays(pixels)
         below, height = rays @ up, float(camera.position @ up) - self._ground
         seen = np.flatnonzero(below * np.sign(height) < -1e-3)
         along_ray = -height / below[seen]
@@ -146,8 +156,8 @@ class Renderer:
                 s = points @ direction
                 off = np.abs(s - step * np.round(s / step)) / np.maximum(footprint, 1e-9)
                 ink = np.clip(thick - off + 0.5, 0.0, 1.0) * np.clip(1.5 - footprint / step * 4.0, 0.0, 1.0)
-                picture[seen] *= 1.0 - (darkness * fade * ink)[:, None]
-        return picture
+                light[seen] *= 1.0 - darkness * fade * ink
+        return light
 
     def draw(self, shown: Motion) -> Picture:
         """Return the picture (height, width, 3) of the first position of a motion."""
@@ -168,19 +178,19 @@ class Renderer:
         """Return the picture of the first position."""
         return self.draw(rest(self._stage.q))
 
-    def _shade_ground(self, picture: Array, corners: Array) -> None:
+    def _shade_ground(self, picture: NDArray[np.float32], corners: Array) -> None:
         """Darken the ground where the robot is between it and the sun."""
         up = self._stage.looks.up
         height = corners @ up - self._ground
         shadow = corners - (height / (self._sun @ up))[..., None] * self._sun
         above = (height > -1e-6 * self._stage.looks.size).all(axis=1)
-        mask = np.zeros(len(picture))
+        mask = np.zeros(len(picture), np.float32)
         if self._camera.position @ up > self._ground:
             for pixel, _, _ in covered(self._projected(shadow[above]), self._width, self._height):
                 mask[pixel] = 1.0
         picture *= 1.0 - _SHADOW * _blurred(mask.reshape(self._height, self._width), 3).reshape(-1, 1)
 
-    def _paint(self, picture: Array, depth: Array, mesh: _Mesh, world: Array, poses: Array) -> None:
+    def _paint(self, picture: NDArray[np.float32], depth: Array, mesh: _Mesh, world: Array, poses: Array) -> None:
         """Draw a mesh where it is nearer than what is there."""
         corners = self._projected(world)[mesh.faces]
         triangle = nearest(corners, self._width, self._height)
@@ -249,7 +259,7 @@ def _weights(corners: Array, x: AnyArray, y: AnyArray) -> Array:
     return np.asarray(flat / flat.sum(axis=1, keepdims=True))
 
 
-def _blurred(x: Array, reach: int) -> Array:
+def _blurred(x: NDArray[np.float32], reach: int) -> NDArray[np.float32]:
     """Return the averages of numbers over squares, twice, which makes edges soft."""
     n = 2 * reach + 1
     for axis in (0, 1, 0, 1):
