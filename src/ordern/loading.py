@@ -38,8 +38,8 @@ def load(
 
     Bodies behind fixed joints are merged into their parents (their frames are kept) unless `merge` is False. With
     `floating` the root gets a free joint, or the given joint. Entries of placements within `snap` of 0 or +-1 become
-    exactly that, which makes computing faster; 0 turns it off. Remarks about the file are in `robot.notes`, and in one
-    warning.
+    exactly that, which makes computing faster; 0 turns it off. Remarks about the file are in `robot.notes`; those
+    on parts that may change the motion are also in one warning.
 
     `loops` are joints that close loops, which URDF cannot express: the name of a JSON file, or its contents, a list
     with a dictionary for each (see docs/formats/loops.md). `cut` names the joints (or one joint) of an SDF file that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -651,7 +652,9 @@ class TestNotes:
         with pytest.warns(on.ModelWarning) as caught:
             on.load(text)
         assert "frobnicate" in str(caught[0].message) and "sensor" not in str(caught[0].message)
-        on.load(arm(after="<sensor><gyro/></sensor>"))  # without a warning, which would be an error here
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            on.load(arm(after="<sensor><gyro/></sensor>"))
 
     def test_no_note_about_the_motion_is_left_out_of_the_warning(self) -> None:
         bodies = "".join(f'<body name="b{k}" mocap="true"/>' for k in range(30))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+import ordern as on
 from ordern.errors import ModelError
 from ordern.io import load_builder, read_urdf
 from ordern.io.urdf import unread
@@ -339,6 +341,16 @@ class TestNotes:
             "<plane> in <geometry> (1, first in line 5), <gazebo> (2, first in line 6), "
             "<transmission> (1, first in line 7)"
         )
+
+    def test_only_what_may_change_the_motion_is_a_warning(self) -> None:
+        looks = "<visual><verbose/><geometry><plane/></geometry></visual>"
+        quiet = arm("", inertial=INERTIAL + looks, more="<gazebo/><ros2_control/>")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            note, shape = on.load(quiet).notes
+        assert shape.quiet and note.quiet and note.message.startswith("not read: ")
+        with pytest.warns(on.ModelWarning, match=r"not read: K of <dynamics> \(1, .*\), <gazebo>"):
+            on.load(quiet.replace("<gazebo/>", "<gazebo/><gazebo/>").replace("</joint>", '<dynamics K="1"/></joint>'))
 
     def test_the_elements_that_are_not_read_can_be_listed(self) -> None:
         found = unread(parse_xml(self.TEXT, "f"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ..model import ModelBuilder
 from .remarks import Remarks
 from .spelling import refuse_misspelt_attributes, refuse_misspelt_child
 from .xml import Element
 
-__all__ = ["Examined", "Grammar", "note_kinds", "note_unread"]
+__all__ = ["Examined", "Grammar", "note_unread"]
 
 _EMPTY: dict[str, None] = {}
 _LOOKS = ("visual", "collision", "material")
@@ -85,13 +85,31 @@ class Grammar:
 
 
 def note_unread(builder: ModelBuilder, unread: Mapping[str, list[Element]]) -> None:
-    """Add one note about all elements that are not read."""
-    if unread:
-        counts = [f"{what} ({len(found)}, first in line {found[0].line})" for what, found in unread.items()]
-        note_kinds(builder, counts, next(iter(unread.values()))[0].where, 20)
+    """Add one note about all elements that are not read, a quiet one if none of them can change the motion."""
+    if not unread:
+        return
+    quiet = all(_is_harmless(what) for what in unread)
+    listed = sorted(unread.items(), key=lambda item: _is_harmless(item[0]) and not quiet)  # those that matter first
+    counts = [f"{what} ({len(found)}, first in line {found[0].line})" for what, found in listed]
+    more = f", ... ({len(counts)} kinds in all)" if counts[_MOST:] else ""
+    where = next(iter(unread.values()))[0].where
+    builder.note(f"not read: {', '.join(counts[:_MOST])}{more}", where, quiet=quiet)
 
 
-def note_kinds(builder: ModelBuilder, counts: Sequence[str], where: str, most: int) -> None:
-    """Add one note about kinds of parts that are not read; it lists the first ones."""
-    more = f", ... ({len(counts)} kinds in all)" if counts[most:] else ""
-    builder.note(f"not read: {', '.join(counts[:most])}{more}", where)
+_MOST = 20
+"""The kinds of elements that a note lists."""
+_HARMLESS_NAMES = (
+    "allow_auto_disable atmosphere audio_sink audio_source battery camera cast_shadows contact gazebo gripper gui "
+    "laser_retro light magnetic_field material max_contacts meta particle_emitter physics plugin projector "
+    "provide_feedback ros2_control scene self_collide sensor spherical_coordinates state surface transmission "
+    "transparency verbose"
+)
+_HARMLESS = frozenset(_HARMLESS_NAMES.split())
+"""Elements for sensors, contacts, looks and simulators, on which the motion does not depend."""
+_LOOKS_OF = (*_LOOKS, "geometry")
+
+
+def _is_harmless(what: str) -> bool:
+    """Return whether a kind of unread parts, such as `<sensor> in <link>`, does not change the motion."""
+    tag, _, parent = what.partition(" in ")
+    return tag.strip("<>") in _HARMLESS or parent.strip("<>") in _LOOKS_OF

@@ -34,7 +34,12 @@ class Remarks:
     def note(self, builder: ModelBuilder, *, quiet: bool = False) -> None:
         """Add all notes to the model; `quiet` ones are about parts that do not change the motion."""
         for kind, items in self._found.items():
-            builder.note(f"{kind}: {some([item for item, _ in items])}", items[0][1], quiet=quiet)
+            silent = quiet or kind in _LOOKS
+            builder.note(f"{kind}: {some([item for item, _ in items])}", items[0][1], quiet=silent)
+
+
+_LOOKS = ("shapes that are left out", "colors that are left out", "materials that are not defined")
+"""Faults of looks, which do not change the motion."""
 
 
 def some(items: Sequence[str], most: int = 5) -> str:
