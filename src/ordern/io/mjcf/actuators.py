@@ -95,13 +95,21 @@ def _range(e: Element, word: str, what: str) -> tuple[float, float]:
 
 
 def drives_of(drives: Sequence[Drive]) -> dict[str, dict[str, float]]:
-    """Return the armature and damping that actuators add through their gears, by joint."""
+    """Return the armature, damping and limits of force that joints have by their actuators, through the gears."""
     found: dict[str, dict[str, float]] = {}
     for drive in drives:
         for joint in drive.coefficients if drive.added else ():
             here = found.setdefault(joint, {})
             for key, more in drive.added.items():
                 here[key] = here.get(key, 0.0) + more
+    efforts: dict[str, float] = {}
+    for drive in drives:
+        for joint in drive.coefficients if not drive.through else ():
+            most = max(map(abs, drive.force_limits))
+            efforts[joint] = efforts.get(joint, 0.0) + (abs(drive.gear[0]) * most if drive.gear[0] else 0.0)
+    for joint, effort in efforts.items():
+        if 0.0 < effort < math.inf:
+            found.setdefault(joint, {})["effort_limit"] = effort
     return found
 
 
@@ -146,6 +154,7 @@ def add_motors(builder: ModelBuilder, drives: Sequence[Drive]) -> None:
             "bodies); joints that only these move do not count as actuated",
             builder.source,
             _ADVICE,
+            quiet=True,
         )
 
 

@@ -31,7 +31,7 @@ _KINDS = ("hinge", "slide", "ball", "free")
 
 
 def add_bodies(builder: ModelBuilder, tree: Tree, masses: dict[str, Mass], drives: Drives) -> None:
-    """Add all bodies, joints, frames and shapes of a document. `drives` are the terms that actuators add to joints."""
+    """Add all bodies, joints, frames and shapes of a document. `drives` are the terms of joints by actuators."""
     remarks, names = Remarks(), Remarks()
     builder.body(tree.world.name, where=tree.world.element.where)
     for body in tree.bodies:
@@ -89,7 +89,10 @@ def _add_body(builder: ModelBuilder, body: BodyNode, mass: Mass, tree: Tree, dri
         else:
             at = at @ shifted(anchor) @ _back(type, reference(part, what))
         for key, x in drives.get(part.name, {}).items():
-            limits[key] = limits.get(key, 0.0) + x
+            if key != "effort_limit":
+                limits[key] = limits.get(key, 0.0) + x
+            elif type.nv == 1:
+                limits[key] = min(x, limits.get(key, math.inf))
         is_last = part is body.joints[-1] and not anchor.any()
         here = body.name if is_last else unique(f"{body.name}_at_{part.name}", tree.names)
         builder.body(here, where=element.where, **(inertia if is_last else {}))
