@@ -427,3 +427,17 @@ def test_loops_beside_a_robot(good: str, tmp_path: Path, capsys: pytest.CaptureF
     file.write_text(json.dumps([{**rod, "length": -1}]))
     assert main(["info", good, "--loops", str(file)]) == 1
     assert "loop 'rod'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "info"])
+def test_files_are_included_from_a_root(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("models", "parts"):
+        (tmp_path / folder).mkdir()
+    main_file = tmp_path / "models/main.xml"
+    main_file.write_text('<mujoco><include file="../parts/body.xml"/></mujoco>')
+    body = '<body name="b"><joint name="j"/><geom size=".1"/></body>'
+    (tmp_path / "parts/body.xml").write_text(f"<x><worldbody>{body}</worldbody></x>")
+    assert main([command, str(main_file)]) == 1
+    captured = capsys.readouterr()
+    assert "--root" in captured.out + captured.err
+    assert main([command, "--root", str(tmp_path), str(main_file)]) == 0

@@ -656,6 +656,19 @@ class TestNotes:
             warnings.simplefilter("error")
             on.load(arm(after="<sensor><gyro/></sensor>"))
 
+    @pytest.mark.parametrize(
+        ("given", "note", "quiet"),
+        [
+            ("", "not read: tendon", True),
+            ('stiffness="0 0" limited="false" range="0 1"', "not read: tendon", True),
+            ('stiffness="2" range="0 1"', "so that the motion differs: stiffness of tendons, range of tendons", False),
+        ],
+    )
+    def test_tendons(self, given: str, note: str, quiet: bool) -> None:
+        tendon = f'<tendon><fixed name="t" {given}><joint joint="link_joint" coef="1"/></fixed></tendon>'
+        (found,) = build(arm('<joint name="link_joint"/>', after=tendon)).notes
+        assert found.message.endswith(note) and found.quiet == quiet
+
     def test_no_note_about_the_motion_is_left_out_of_the_warning(self) -> None:
         bodies = "".join(f'<body name="b{k}" mocap="true"/>' for k in range(30))
         with pytest.warns(on.ModelWarning) as caught:
