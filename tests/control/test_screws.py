@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
+import ordern as on
 from ordern import rotations
+from ordern.algorithms.configuration.chart import TEXTS
 from ordern.control import screws
-from ordern.control.spaces import Lines, Screws
+from ordern.control.spaces import Configurations, Lines, Screws
+from tests.random_models import random_robot
 from tests.tolerances import FINITE_DIFFERENCE, ROUNDING, SECOND_DIFFERENCE, assert_close
 
 Array = np.ndarray
@@ -95,3 +100,22 @@ def test_motion_of_the_frame_in_the_world(space: Screws | Lines) -> None:
     assert_close(A[3:], (after - 2 * p + before) / h**2, SECOND_DIFFERENCE)
     assert_close(V[:3], turning(0.0), SECOND_DIFFERENCE)
     assert_close(A[:3], (turning(h) - turning(-h)) / (2 * h), SECOND_DIFFERENCE)
+
+
+def test_texts_of_compiled_loops_compute_the_same() -> None:
+    """Velocities, accelerations and feedback of spherical, planar and free joints, for rotations up to half a turn."""
+    robot = random_robot(5, 4, (on.Spherical, on.Planar, on.Revolute), floating=True)
+    space = Configurations(robot)
+    curved = [(at.start, places) for at, places in space.curved]
+    assert {len(places) for _, places in curved} == {3, 6}
+    rng = np.random.default_rng(0)
+    x, y, z, w, kp, kd = rng.normal(size=(6, robot.nv))
+    for at, places in space.curved:  # a large angle
+        turns = x[at][[place < 3 for place in places]]
+        x[at] *= 3.0 / np.linalg.norm(turns)
+    found = {name: partial(text, curved) for name, text in TEXTS.items()}
+    v, a = space.motion(x, y, z)
+    assert_close(found["velocity"](x, y), v, 1e-12)
+    assert_close(found["acceleration"](x, y, z), a, 1e-11)
+    assert_close(found["carried"](x, y), space.carried(x, y), 1e-12)
+    assert_close(found["feedback"](x, y, z, w, kp, kd), space.feedback(x, y, z, w, kp, kd), 1e-11)

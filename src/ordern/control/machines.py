@@ -14,7 +14,7 @@ import numpy as np
 from ..arguments import Array, real
 from ..compile.pipeline import Request, layout_of
 from ..compile.timeloops.law_program import Law, Operation, Program
-from .pieces import goal_pieces, pose_pieces
+from .pieces import chart_pieces, goal_pieces, pose_pieces
 from .trajectory import Motion
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ class Recorder:
         self._parameters: list[Array] = []
         self._requests: dict[str, Request] = {}
         self._goals: list[tuple[Any, Array, bool]] = []
+        self._charts: dict[int, Motion] = {}
+        """Desired motions of joints that rotate bodies, by the number of the goal."""
         self._saturated: list[Any] = []
         self.q, self.v = self._value("q", robot.nq), self._value("v", robot.nv)
 
@@ -149,9 +151,27 @@ class Recorder:
             sizes = (goal.nq, goal.nv, goal.nv)
             return Motion(*(self._lifted(x, n) for x, n in zip(goal.fixed, sizes, strict=True)))  # type: ignore[arg-type]
         if goal.nq != goal.nv or goal.space.curved:
-            raise NotRecordedError("a moving goal of joints that turn bodies")
+            return self._curved_goal(goal)
         which = self._goal_number(goal.target, goal_pieces)
         return Motion(*(self._value(f"goal {x}", self.nv, which=which) for x in "qva"))  # type: ignore[arg-type]
+
+    def _curved_goal(self, goal: Goal) -> Motion:
+        """Return the desired motion of joints that rotate bodies: from coordinates in a chart about a position."""
+        if goal.space.unknown:
+            raise NotRecordedError("a moving goal of a joint that integrates in a way of its own")
+        which = self._goal_number(goal.target, chart_pieces)
+        if which not in self._charts:
+            x, dx, ddx = (self._value(f"goal {name}", self.nv, which=which) for name in "qva")
+            q = self.call(goal.robot, "integrate", self._value("goal base", goal.nq, which=which), x, 1.0)
+            v, a = self._chart("velocity", goal, x, dx), self._chart("acceleration", goal, x, dx, ddx)
+            self._charts[which] = Motion(q, v, a)  # type: ignore[arg-type]
+        return self._charts[which]
+
+    def _chart(self, text: str, goal: Goal, *vectors: Any) -> Vector:
+        """Record a text of `algorithms.configuration.chart`."""
+        curved = tuple((at.start, places) for at, places in goal.space.curved)
+        operands = tuple(self._lifted(x, self.nv).index for x in vectors)
+        return self._value("chart", self.nv, operands, (text, curved))
 
     def _goal_number(self, target: Any, pieces: Callable[[Any], tuple[Array, bool] | None]) -> int:
         """Return the number of a goal's table, made now if it is new."""
@@ -179,15 +199,13 @@ class Recorder:
         return self._value("kernel", layout.output.size, tuple(given), name)
 
     def carried(self, goal: Goal, e: Any, v: Any) -> Any:
-        """Return a velocity, which has the same axes everywhere unless bodies turn."""
-        if goal.space.curved and goal.fixed is None:
-            raise NotRecordedError("a moving goal of joints that turn bodies")
-        return v
+        """Return a velocity, which has the same axes everywhere unless bodies rotate."""
+        return self._chart("carried", goal, e, v) if goal.space.curved and goal.fixed is None else v
 
     def feedback(self, goal: Goal, e: Any, v: Any, wanted: Motion, kp: Array, kd: Array) -> Any:
-        """Record the feedback, which is a sum unless bodies turn."""
+        """Record the feedback, which is a sum unless bodies rotate."""
         if goal.space.curved:
-            raise NotRecordedError("feedback of joints that turn bodies")
+            return self._chart("feedback", goal, e, v, wanted.v, wanted.a, kp, kd)
         return goal.space.feedback(e, v, wanted.v, wanted.a, kp, kd)
 
     def task_force(self, controller: OperationalSpace, q: Any, v: Any, bent: Any) -> Vector:

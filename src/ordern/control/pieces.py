@@ -14,11 +14,11 @@ from .spaces import Lines
 from .tip import TipTrajectory
 from .trajectory import Segments, Sequence, Straight, Trajectory
 
-__all__ = ["goal_pieces", "pose_pieces"]
+__all__ = ["chart_pieces", "goal_pieces", "pose_pieces"]
 
-Piece = tuple[float, float, float, Array]
-"""The time at which a piece begins, the time from which it counts, the frequency of its sine, and the coefficients
-(DEGREE + 2, n): of the powers from 0 on, and the amplitude of the sine."""
+Piece = tuple[float, float, float, Array, Array]
+"""The time at which a piece begins, the time from which it counts, the frequency of its sine, the coefficients
+(DEGREE + 2, n) of the powers from 0 on and the amplitude of the sine, and the position from which coordinates count."""
 
 
 def goal_pieces(target: Any) -> tuple[Array, bool] | None:
@@ -32,7 +32,20 @@ def goal_pieces(target: Any) -> tuple[Array, bool] | None:
     if moving is None:
         return None
     first, last = (_rest(q) for q in target(np.array([0.0, target.duration])).q)
-    return _table(target, [first, *(c for *_, c in moving), last], moving)
+    return _table(target, [first, *(_shifted(c, base) for *_, c, base in moving), last], moving)
+
+
+def chart_pieces(target: Any) -> tuple[Array, bool] | None:
+    """Return the table of a trajectory of a robot with bodies that rotate: coordinates in charts about positions.
+
+    Each row ends with the position about which its chart is. See `goal_pieces`.
+    """
+    moving = _pieces(target) if isinstance(target, Trajectory) else None
+    if moving is None:
+        return None
+    still = np.zeros((DEGREE + 2, target.space.nv))
+    first, last = (np.concatenate([still.ravel(), q]) for q in target(np.array([0.0, target.duration])).q)
+    return _table(target, [first, *(np.concatenate([c.ravel(), base]) for *_, c, base in moving), last], moving)
 
 
 def pose_pieces(path: Any) -> tuple[Array, bool] | None:
@@ -52,7 +65,7 @@ def pose_pieces(path: Any) -> tuple[Array, bool] | None:
         for start, since, rate, c in found:
             full = c[:, None] * part.way
             full[0, 3:] += part.start[:3, 3]
-            moving.append((begin + start, begin + since, rate, full))
+            moving.append((begin + start, begin + since, rate, full, part.start))
             rows.append(np.concatenate([full.ravel(), part.start[:3, :3].ravel()]))
         begin += part.duration
     first, last = (
@@ -65,9 +78,14 @@ def pose_pieces(path: Any) -> tuple[Array, bool] | None:
 def _table(motion: Trajectory, rows: list[Array], moving: list[Piece]) -> tuple[Array, bool]:
     """Return the table of pieces, with rest before the start and after the end."""
     after = float(np.nextafter(motion.duration, np.inf))
-    heads = [(-np.inf, 0.0, 0.0), *((start, since, rate) for start, since, rate, _ in moving), (after, 0.0, 0.0)]
+    heads = [(-np.inf, 0.0, 0.0), *(piece[:3] for piece in moving), (after, 0.0, 0.0)]
     sizes = np.array([[since, rate, *row.ravel()] for (_, since, rate), row in zip(heads, rows, strict=True)])
     return goal_table(np.array([start for start, _, _ in heads]), sizes), any(rate > 0.0 for _, _, rate in heads)
+
+
+def _shifted(c: Array, base: Array) -> Array:
+    """Return coefficients of positions from those of coordinates about a position."""
+    return np.concatenate([(c[0] + base)[None], c[1:]])
 
 
 def _rest(q: Array) -> Array:
@@ -80,14 +98,9 @@ def _pieces(motion: Trajectory) -> list[Piece] | None:
         found = _law_pieces(motion.law)
         if found is None:
             return None
-        pieces = []
-        for start, since, rate, c in found:
-            full = c[:, None] * motion.way
-            full[0] += motion.start
-            pieces.append((start, since, rate, full))
-        return pieces
+        return [(start, since, rate, c[:, None] * motion.way, motion.start) for start, since, rate, c in found]
     if type(motion) is Segments or (type(motion) is TipTrajectory and motion.closing is None):
-        return [(t, t, 0.0, motion._powers(k)) for k, t in enumerate(motion.t[:-1].tolist())]
+        return [(t, t, 0.0, motion._powers(k), motion.q[k]) for k, t in enumerate(motion.t[:-1].tolist())]
     if type(motion) is Sequence:
         return _in_turn(motion)
     return None
@@ -100,11 +113,11 @@ def _in_turn(motion: Sequence) -> list[Piece] | None:
         found = _pieces(part)
         if found is None:
             return None
-        pieces += [(begin + start, begin + since, rate, c) for start, since, rate, c in found]
+        pieces += [(begin + start, begin + since, *rest) for start, since, *rest in found]
     return pieces
 
 
-def _law_pieces(law: Law) -> list[Piece] | None:
+def _law_pieces(law: Law) -> list[tuple[float, float, float, Array]] | None:
     """Return the fraction s(t) of a time law, in pieces of one number."""
     T = law.duration
     if type(law) is MinimumJerk:

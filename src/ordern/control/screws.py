@@ -12,10 +12,9 @@ coefficients are entire functions of t, whose power series need no case for smal
 
 from __future__ import annotations
 
-from math import factorial
-
 import numpy as np
 
+from ..algorithms.configuration.chart import coefficients
 from ..arguments import Array
 from ..rotations import skew
 
@@ -34,22 +33,7 @@ def ad(x: Array) -> Array:
     return (x @ _STRUCTURE.reshape(6, 36)).reshape(*x.shape[:-1], 6, 6)
 
 
-def _series(first: int, sign: float) -> Array:
-    """Return the coefficients, by powers of t, of (ad x)^1 ... (ad x)^4 in the sum of (sign ad x)^k / (k + first)!."""
-    c = np.zeros((_TERMS, 4))
-    for m in range(_TERMS):
-        # (ad x)^(2 m + 1) = r t^m ad x + p t^(m - 1) (ad x)^3
-        p, r = (-1) ** (m + 1) * m, (-1) ** (m + 1) * (m - 1)
-        odd, even = sign / factorial(2 * m + 1 + first), 1.0 / factorial(2 * m + 2 + first)
-        c[m, 0] += r * odd
-        c[m, 1] += r * even
-        if m:
-            c[m - 1, 2] += p * odd
-            c[m - 1, 3] += p * even
-    return c
-
-
-_RATES, _CARRY = _series(1, -1.0), _series(0, 1.0)
+_RATES, _CARRY = (np.array(coefficients(first, sign, _TERMS)) for first, sign in ((1, -1.0), (0, 1.0)))
 
 
 def _evaluate(series: Array, t: Array) -> Array:

@@ -126,9 +126,10 @@ class Segments(Trajectory):
         self._coefficients = hermite(np.diff(t)[:, None], x1, v[:-1], dx1, a[:-1], ddx1)
 
     def _powers(self, k: int) -> Array:
-        """Return the coefficients of the positions from knot k on, from power 0 to 5 and a zero, (7, nv)."""
+        """Return the coefficients of the coordinates in the chart about knot k: powers 0 to 5, and a zero, (7, nv)."""
         c = self._coefficients[:, k]
-        return np.concatenate([self.q[k][None], c, np.zeros((1, c.shape[1]))])
+        zero = np.zeros((1, c.shape[1]))
+        return np.concatenate([zero, c, zero])
 
     def _motion(self, t: Array, left: bool) -> Motion:
         k = np.clip(np.searchsorted(self.t, t, "left" if left else "right") - 1, 0, len(self.t) - 2)

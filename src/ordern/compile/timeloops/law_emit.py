@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...algorithms.configuration.chart import TEXTS
 from ...algorithms.operational.task_force import impedance_force, task_force
 from ...graph import cos, sin, where_less
 from ..emit.builder import Value
@@ -72,6 +73,8 @@ class LawEmitter:
             self._tiles[k] = self._call(x)
         elif x.name in FRAME_FORCES:
             self._tiles[k] = self._task_force(x)
+        elif x.name == "chart":
+            self._tiles[k] = self._chart(x)
         elif x.name == "pull":
             self._tiles[k] = self._pull(*(self._stored(j) for j in x.operands))
         elif x.name == "clip":
@@ -127,6 +130,18 @@ class LawEmitter:
 
         inputs = [tile for part in given for tile in part]
         self.m.scalar_function([*inputs, self.valid], [*_singles(made), self.valid], text)
+        return made
+
+    def _chart(self, x: Operation) -> Tile:
+        """Write a text about rotating bodies, on the numbers of vectors."""
+        made, given = self.m.tile(x.size), [_singles(self._stored(k)) for k in x.operands]
+        name, curved = x.which
+
+        def text(numbers: list[Any]) -> list[Any]:
+            rest = list(numbers)
+            return TEXTS[name](curved, *([rest.pop(0) for _ in part] for part in given))
+
+        self.m.scalar_function([tile for part in given for tile in part], _singles(made), text)
         return made
 
     def _pull(self, matrix: Tile, force: Tile) -> Tile:

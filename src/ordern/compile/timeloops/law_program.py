@@ -33,7 +33,8 @@ class Operation:
     goal of the number `which`. "kernel": the kernel of the name `which`. "add", "subtract", "multiply": number by
     number. "only": the first vector where the second is positive, else zero. "clip": the first vector limited to the
     second. "task force", "impedance force": texts of `algorithms.operational.task_force` for the rows `which`. "pull":
-    the columns of the first, a matrix of six rows, times the second."""
+    the columns of the first, a matrix of six rows, times the second. "chart": a text of
+    `algorithms.configuration.chart`; `which` are its name and the parts of vectors that belong to rotating bodies."""
     size: int
     operands: tuple[int, ...] = ()
     which: Any = None
@@ -81,7 +82,8 @@ def goal_table(starts: Array, sizes: Array) -> Array:
 
     `starts` are the times at which pieces begin, -inf first. A row of `sizes` has the time from which the polynomials
     count, the frequency of the sine, the coefficients of all powers from 0 on, and the amplitudes of the sine; for a
-    pose, also the nine numbers of the rotation from which its rotation vector counts. The first number of the table is
+    pose, also the nine numbers of the rotation from which its rotation vector counts, and for joints that rotate bodies
+    the position about which the polynomials are coordinates. The first number of the table is
     the place for the piece that was found last, an integer.
     """
     rows = np.concatenate([starts[:, None], sizes], axis=1)
