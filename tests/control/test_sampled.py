@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.control.controllers import recorded_law
 from tests.tolerances import REQUESTED, ROUNDING, assert_close
 
 co = on.controllers
@@ -114,6 +115,23 @@ def test_numbers_are_rounded() -> None:
         assert_close(x / step, np.rint(x / step), ROUNDING)
         assert x.any()
     assert np.abs(seen[3][0] - result.at(0.3)[0]).max() <= 0.005
+
+
+def test_rounding_is_compiled() -> None:
+    """States and forces in multiples of steps; compiled code and NumPy round alike, and halves to even numbers."""
+    name = ARM.joints[1].name
+    quantum = {"q": 0.01, "v": {name: 0.05}, "tau": [0.02, 0.0, 0.005]}
+    control = co.Sampled(co.PD(ARM, [0.1, 0.2, 0.3], 3.0, 0.3, gravity=True), 0.01, quantum=quantum)
+    assert recorded_law(control, ARM) is not None
+    q0 = [0.005, -0.015, 0.1]  # halves of steps
+    run = {"until": 0.1, "method": "rk4", "step": 0.005}
+    native, python = (ARM.simulate(q0, tau=control, native=n, **run) for n in (True, False))
+    assert native.report.native and not python.report.native
+    assert_close(native.tau, python.tau, 10 * ROUNDING)
+    assert_close(native.q, python.q, 10 * ROUNDING)
+    steps = native.tau[:, [0, 2]] / [0.02, 0.005]
+    assert_close(steps, np.rint(steps), 1e-9)
+    assert recorded_law(noisy(), ARM) is None
 
 
 @pytest.mark.parametrize(

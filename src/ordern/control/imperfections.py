@@ -34,12 +34,14 @@ class Imperfections:
         self.quantum = _sizes(robot, quantum, f"{what}: quantum", 'quantum={"q": 1e-4, "tau": 0.05}')
         self.numbers = tuple((of, *item) for of in ("noise", "quantum") for item in getattr(self, of).items())
         """All of them; checkpoints compare tuples, not dictionaries."""
-        self._steps = np.zeros(robot.nq)
-        """The resolution of each coordinate of q."""
+        self.steps = dict(self.quantum)
+        """The steps of rounding for each number of q, v and tau."""
+        if "q" in self.quantum:
+            self.steps["q"] = np.zeros(robot.nq)
         for c in robot.independent if "q" in self.quantum else ():
             own = self.quantum["q"][c.v]
             if c.type.nq == c.type.nv:
-                self._steps[c.q] = own
+                self.steps["q"][c.q] = own
             elif own.any():
                 raise ArgumentError(
                     f"{what}: quantum: the position of joint {c.name!r} has a quaternion, which no encoder counts; "
@@ -53,7 +55,7 @@ class Imperfections:
         if "v" in self.noise:
             v = v + self._drawn("v", v.shape, v.dtype, rng)
         if "q" in self.quantum:
-            q = _rounded(q, self._steps)
+            q = _rounded(q, self.steps["q"])
         return q, _rounded(v, self.quantum["v"]) if "v" in self.quantum else v
 
     def exerted(self, tau: AnyArray, rng: np.random.Generator) -> AnyArray:

@@ -244,10 +244,19 @@ class Recorder:
         return self.note("clip", x, limits)
 
     def sampled(self, controller: Sampled, q: Any, v: Any) -> Any:
-        """Record a controller without noise and rounding."""
-        if controller.delay or not controller._ideal:
-            raise NotRecordedError("delay, noise and rounding")
-        return controller._exact(self, q, v)
+        """Record a controller without delay and noise; states and forces may be rounded."""
+        imperfect = controller.imperfect
+        if controller.delay or (imperfect is None and not controller._ideal) or (imperfect and imperfect.noise):
+            raise NotRecordedError("delay and noise")
+        steps = imperfect.steps if imperfect else {}
+        q, v = (self._rounded(x, steps.get(name)) for x, name in ((q, "q"), (v, "v")))
+        return self._rounded(controller._exact(self, q, v), steps.get("tau"))
+
+    def _rounded(self, x: Any, step: Array | None) -> Any:
+        """Record rounding to multiples of steps."""
+        if step is None:
+            return x
+        return self._value("round", len(step), (self._lifted(x, len(step)).index, self._lifted(step, len(step)).index))
 
     def part(self, whole: str, part: Any, q: Any, v: Any) -> Vector:
         """Record another controller of the library."""

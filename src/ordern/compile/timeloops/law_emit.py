@@ -15,6 +15,8 @@ from .machine import Emitter, Tile
 
 __all__ = ["LawEmitter"]
 
+_TO_INTEGER, _WHOLE = 1.5 * 2.0**52, 2.0**51
+"""Adding and subtracting the first rounds numbers up to the second to integers."""
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul"}
 
 
@@ -112,9 +114,20 @@ class LawEmitter:
             return str(e.load_at(self._tiles[k]))
         x = self.program.operations[k]
         operands = [self._value(e, j) for j in x.operands]
+        if x.name == "round":
+            return self._rounded(e, *operands)
         if x.name == "only":
             return str(e.select_less(e.constant(0.0), operands[1], operands[0], e.constant(0.0)))
         return str(e.binary(_ARITHMETIC[x.name], *operands))
+
+    def _rounded(self, e: Any, x: str, step: str) -> str:
+        """Return the multiple of a step next to a number; the number itself without a step, or beyond all integers."""
+        zero, one = e.constant(0.0), e.constant(1.0)
+        unit = e.select_less(zero, step, step, one)
+        count, shift = e.binary("fdiv", x, unit), e.constant(_TO_INTEGER)
+        whole = e.binary("fsub", e.binary("fadd", count, shift), shift)
+        found = e.select_less(e.intrinsic("fabs", count), e.constant(_WHOLE), e.binary("fmul", whole, unit), x)
+        return str(e.select_less(zero, step, found, x))
 
     def _task_force(self, x: Operation) -> Tile:
         """Write the force on a frame; mark forces that are not clear."""

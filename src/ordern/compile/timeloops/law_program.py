@@ -32,9 +32,10 @@ class Operation:
     """"q", "v": the state. "parameter": a constant of the controller. "goal q", "goal v", "goal a", "goal base": the
     goal of the number `which`. "kernel": the kernel of the name `which`. "add", "subtract", "multiply": number by
     number. "only": the first vector where the second is positive, else zero. "clip": the first vector limited to the
-    second. "task force", "impedance force": texts of `algorithms.operational.task_force` for the rows `which`. "pull":
-    the columns of the first, a matrix of six rows, times the second. "chart": a text of
-    `algorithms.configuration.chart`; `which` are its name and the parts of vectors that belong to rotating bodies."""
+    second. "round": the first in multiples of the second, where that is positive. "task force", "impedance force":
+    texts of `algorithms.operational.task_force` for the rows `which`. "pull": the columns of the first, a matrix of six
+    rows, times the second. "chart": a text of `algorithms.configuration.chart`; `which` are its name and the parts of
+    vectors that belong to rotating bodies."""
     size: int
     operands: tuple[int, ...] = ()
     which: Any = None
