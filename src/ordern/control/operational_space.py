@@ -65,7 +65,7 @@ class OperationalSpace(Modelled):
         period: float | None = None,
     ) -> None:
         self.drives = Drives(robot)
-        self.drives.require("OperationalSpace")
+        self.drives.require(type(self).__name__)
         self.robot, self.frame, self.period = robot, robot.frame(frame), sampled(period)
         self.rows = TASKS[choice("task", task, TASKS)]
         self.target = _path(target)

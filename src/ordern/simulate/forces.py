@@ -251,8 +251,9 @@ class Function(Applied):
 
     @property
     def key(self) -> str:
-        """Its code and the data that it uses."""
-        return f"function {fingerprint(self.function)}"
+        """Its code and the data that it uses, and the series that it adds to a result."""
+        tracking = self.tracking()
+        return " ".join(["function", fingerprint(self.function), *(tracking.shapes if tracking else ())])
 
 
 def applied(robot: Robot, tau: Any) -> Applied:

@@ -79,9 +79,8 @@ class Rollout:
 
     def __repr__(self) -> str:
         batch = self.v.shape[:-2]
-        return (
-            f"<Rollout of {math.prod(batch)} trajectories {batch}, {len(self.t)} states each, to t = {self.t[-1]:g} s>"
-        )
+        many = f"{math.prod(batch)} trajectories {batch}" if batch else "one trajectory"
+        return f"<Rollout of {many}, {len(self.t)} states each, to t = {self.t[-1]:g} s>"
 
     def _repr_html_(self) -> str:
         """Return shapes, and the number of trajectories that diverged, for notebooks."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..arguments import Array
 from .forces import Applied, Function, TimeFunction, called
-from .run.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from ..compile.timeloops.law_program import Law
@@ -91,8 +90,7 @@ class Sampled(Function):
     @property
     def key(self) -> str:
         """Identify the controller by its period, its delay, its code and its data."""
-        late = f" {self.delay!r}" if self.delay else ""
-        return f"sampled {self.period!r}{late} {fingerprint(self.function)}"
+        return f"sampled {self.period!r} {self.delay!r} {super().key}"
 
     def return_to(self, t: float, tau: Array) -> None:
         """Hold the force that acted at a time since the last sample."""
