@@ -265,5 +265,6 @@ def _blurred(x: NDArray[np.float32], reach: int) -> NDArray[np.float32]:
     for axis in (0, 1, 0, 1):
         padded = np.pad(x, [(reach + 1, reach) if k == axis else (0, 0) for k in range(2)], mode="edge")
         sums = np.cumsum(padded, axis=axis)
-        x = (np.take(sums, range(n, sums.shape[axis]), axis) - np.take(sums, range(sums.shape[axis] - n), axis)) / n
+        ends = np.take(sums, range(n, sums.shape[axis]), axis) - np.take(sums, range(sums.shape[axis] - n), axis)
+        x = np.asarray(ends / n, np.float32)
     return x
