@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from .simulate.results.result import Result as Result
     from .simulate.switches import Switch as Switch
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _WHERE = {
     "algorithms": "Algorithm algorithm methods",
