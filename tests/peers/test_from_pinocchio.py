@@ -49,6 +49,8 @@ def kinds(pair: Pair) -> dict[str, Callable[[Any], Any]]:
         "inverse mass matrix": lambda M: back @ (np.triu(M) + np.triu(M, 1).T) @ back.T,
         "Jacobian": lambda J: J[ANGULAR_FIRST] @ E,
         "three rows": lambda J: J @ E,
+        "forces by velocities": lambda D: E.T @ D @ E,
+        "velocities by velocities": lambda D: back @ D @ E,
         "Hessian": lambda H: np.einsum("rjk,ja,kb->rab", hessian(H), E, E),
         "position": pair.converter.from_peer,
     }
