@@ -8,7 +8,7 @@ iterations only through fields:
 
 * `tree.field(Type)`: one fixed type for every body and the base, read and written at `[i]` and `[p]`;
 * `tree.own()`: a value whose structure may differ between kinds of joints, at `[i]` only;
-* `tree.register(x)`: one value that is kept along `tree.ancestors(i)`.
+* `tree.register(x)`: one value that is kept along `tree.ancestors(i)`, or from before a loop to the inside of it.
 
 Algorithms that work on matrices between freedoms have loops over those, `tree.freedoms()`, inside of which there may be
 loops over bodies. Then values move through results, fields and registers: see `docs/architecture.md`.
@@ -279,7 +279,7 @@ class Tree(ABC):
         """Return a result to be filled: `kind` is a row of the table in `ordern.model.ports`.
 
         A result that is not returned is scratch memory. Freedoms are indices of vectors and matrices too: `x[d]`,
-        `M[r, d]`.
+        `M[r, d]`. `H[i, d]` are the numbers between the freedoms of body i and one freedom.
         """
 
     def zeros(self, kind: str) -> Input:
