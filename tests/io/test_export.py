@@ -18,7 +18,7 @@ from ordern.errors import ModelError
 from ordern.io.export_mjcf import to_mjcf
 from ordern.io.export_urdf import to_urdf
 from ordern.io.writing import save
-from tests.random_models import random_placement, random_robot
+from tests.random_models import random_placement, random_robot, random_state
 from tests.robots import ROBOTS
 from tests.tolerances import PEER, ROUNDING, assert_close
 
@@ -147,6 +147,17 @@ class TestUrdf:
             mine, back = robot.frame(frame), twice.frame(frame)
             assert mine.body == back.body
             assert_close(back.placement.matrix, mine.placement.matrix, ROUNDING)
+
+    def test_links_on_the_ground_keep_their_mass(self) -> None:
+        """It counts when the robot floats, or is attached to another."""
+        builder = on.Builder("cart").body("base", mass=3.0, com=(0.1, 0, 0), inertia=(0.2, 0.3, 0.4))
+        builder.body("plate", mass=1.0, inertia=(0.1, 0.1, 0.1), parent="base", joint=on.Fixed(), at=(0, 0.2, 0))
+        builder.body("arm", mass=2.0, inertia=(0.1, 0.2, 0.3), parent="plate", joint=on.Revolute((0, 1, 0)))
+        again = on.load(builder.build().to_urdf(), floating=True)
+        q, v, _ = random_state(again, 0)
+        floating = builder.build(floating=True)
+        assert again.mass == pytest.approx(6.0)
+        assert_close(again.kinetic_energy(q, v), floating.kinetic_energy(q, v), ROUNDING)
 
     def test_a_frame_becomes_a_link_and_may_have_the_name_of_a_joint(self) -> None:
         builder = on.Builder("arm").body("base")

@@ -61,7 +61,7 @@ def describe(model: Model, losses: Losses) -> Node:
     for shape in model.shapes:
         shapes[shape.body].append(shape)
     for k, name in links.items():
-        body = model.bodies[k] if k != BASE else None
+        body = model.bodies[k] if k != BASE else model.ground
         check_name(name, "body", body.where if body else model.source)
         _link(root, name, body, shapes[k], losses)
     for k, c in enumerate(model.joints):
