@@ -75,12 +75,19 @@ def _pinocchio(file: str) -> Any:
 
 
 def _pinocchio_terms(model: Any, c: on.Converter, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mass matrix and bias force in Pinocchio's coordinates, at one state."""
+    """Return mass matrix and bias force in Pinocchio's coordinates, at one state.
+
+    Pinocchio does not read the inertia of rotors, which Drake adds to URDF: it is added here.
+    """
     import pinocchio
 
-    theirs = c.to_peer(q, v)
+    theirs, B = c.to_peer(q, v), c.velocity_matrix(q)
     M = pinocchio.crba(model, model.createData(), theirs[0])
-    return np.triu(M) + np.triu(M, 1).T, pinocchio.nle(model, model.createData(), *theirs)
+    armature = np.zeros(c.robot.nv)
+    for joint in c.robot.joints:
+        armature[joint.v] += joint.armature
+    M = np.triu(M) + np.triu(M, 1).T + B * armature @ B.T
+    return M, pinocchio.nle(model, model.createData(), *theirs)
 
 
 Terms = Callable[[Any, on.Converter, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -114,7 +121,11 @@ def compared(file: str, format: str) -> Outcome:
     except on.OrdernError as e:
         return Outcome(file, "refused", str(e))
     seconds = time.perf_counter() - start
-    left_out = [str(note) for note in robot.notes if "left out" in note.message and robot.nv < model.nv]
+    left_out = [
+        str(note)
+        for note in robot.notes
+        if "left out" in note.message and "transmissions" not in note.message and robot.nv < model.nv
+    ]
     if left_out:
         return Outcome(file, "in part", left_out[0], seconds=seconds)
     try:
@@ -136,7 +147,7 @@ def _difference(robot: on.Robot, c: on.Converter, model: Any, terms: Terms, seed
     drift = c.to_peer(q, v, np.zeros(robot.nv))[2]
     theirs, ours = B.T @ M @ B, robot.kernel("mass_matrix", way="interpreted")(q)
     their_bias, our_bias = B.T @ (bias + M @ drift), robot.kernel("bias_force", way="interpreted")(q, v)
-    scale = np.abs(theirs).max()
+    scale = np.abs(theirs).max() or 1.0  # of robots without mass
     forces = max(np.abs(their_bias).max(), scale)  # velocities are of size one; a bias may be zero but for rounding
     return float(max(np.abs(theirs - ours).max() / scale, np.abs(their_bias - our_bias).max() / forces))
 

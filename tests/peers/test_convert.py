@@ -433,6 +433,12 @@ class TestDrake:
                 assert_close(one.kernel("pose", way="interpreted", frame=body)(q), np.array(pose), PEER)
             assert_close(ask(one, "inverse_dynamics", q, v, a), tau, PEER)
 
+    def test_models_in_a_model(self) -> None:
+        """The name of the outermost model, which ours do not have, may stand before all names there."""
+        data, one = DRAKE["off origin"], on.load(DRAKE["scene"], snap=0.0)
+        inner = {**data, "joints": [{**joint, "model": f"outer::{joint['model']}"} for joint in data["joints"]]}
+        assert convert(one, MultibodyPlant(inner)).pieces == convert(one, MultibodyPlant(data)).pieces
+
     @pytest.mark.parametrize("case", ["placed", "moved quaternion", "moved rpy"])
     @pytest.mark.parametrize("somewhere", [False, True])
     def test_a_free_body_is_where_drake_has_it(self, case: str, somewhere: bool) -> None:

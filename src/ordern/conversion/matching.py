@@ -53,11 +53,12 @@ class _Matching:
 
     def by_name(self, names: dict[str, str]) -> None:
         library = LIBRARIES[self.peer.library]
-        named, scoped = (_grouped(self.theirs, key) for key in (_name, _full_name))
+        tables = [_grouped(self.theirs, key) for key in _NAMES]
         for k in list(self.ours):
             c = self.robot.joints[k]
             wanted = names.get(c.name, c.name)
-            partners = [x for x in (named.get(wanted) or scoped.get(wanted) or ()) if x in self.theirs]
+            found = next((table[wanted] for table in tables if wanted in table), ())
+            partners = [x for x in found if x in self.theirs]
             if len(partners) > 1 and len(partners) != self.parts(k):
                 raise ArgumentError(f"{library} has {len(partners)} joints named {wanted!r}; expected one")
             if partners:
@@ -71,9 +72,10 @@ class _Matching:
     def by_body(self) -> None:
         """Pair the joints that move a body of one name, the last ones before it, in their order."""
         frames = {f.name: f.body for f in self.robot.frames}
-        for body, partners in _grouped(self.theirs, _full_child).items():
+        for partners in _grouped(self.theirs, _full_child).values():
             own = partners[0].child
-            index = frames.get(own, frames.get(body, BASE)) if own else BASE
+            known = (own, _inner(partners[0]) + own, partners[0].scope + own) if own else ()
+            index = next((frames[name] for name in reversed(known) if name in frames), BASE)
             moving = [k for k in inward(self.robot.joints, index) if self.robot.joints[k].type.nq]
             chosen: list[int] = []
             while moving and moving[0] in self.ours and sum(map(self.parts, chosen)) < len(partners):
@@ -128,6 +130,19 @@ def _name(joint: PeerJoint) -> str:
 
 def _full_name(joint: PeerJoint) -> str:
     return joint.scope + joint.name
+
+
+def _inner_name(joint: PeerJoint) -> str:
+    return _inner(joint) + joint.name
+
+
+_NAMES = (_full_name, _inner_name, _name)
+"""The names of a joint, the longest first. A robot of one model does not have that model's name before the others."""
+
+
+def _inner(joint: PeerJoint) -> str:
+    """Return the words before a name without the outermost model."""
+    return joint.scope.partition("::")[2]
 
 
 def _full_child(joint: PeerJoint) -> str:

@@ -125,14 +125,13 @@ class _Reader:
         """
         scheme, separator, name = uri.partition("://")
         if not separator:
-            path = included_path(uri, include, (include.source,), self.main, self.folder, "model.sdf")
-            return _listed(path)
+            return _listed(included_path(uri, include, (include.source,), self.main, self.folder, "model.sdf"))
         if scheme in ("model", "package") and not self.main.startswith("<"):
             root = include_root(self.main, self.folder or _library(self.main))
             for folder in Path(include.source).resolve().parents:
                 if folder.is_relative_to(root) and (folder / name).exists():
-                    path = included_path(str(folder / name), include, (self.main,), self.main, root, "model.sdf")
-                    return _listed(path)
+                    found = included_path(str(folder / name), include, (self.main,), self.main, root, "model.sdf")
+                    return _listed(found)
         where = "" if scheme == "https" else ", or name a folder that holds it by root=folder"
         raise include.error(f"{uri!r} is included from elsewhere, and nothing is fetched: {_INLINE}{where}")
 
@@ -144,9 +143,9 @@ def _library(main: str) -> Path | None:
 
 
 def _listed(path: Path) -> Path:
-    """Return a file, or the last one that the model.config beside it lists, if there is no such file."""
+    """Return a file; for a model.sdf that does not exist, the last file that the model.config beside it lists."""
     config = path.parent / "model.config"
-    if path.exists() or not config.is_file():
+    if path.name != "model.sdf" or path.exists() or not config.is_file():
         return path
     files = [x.text for x in parse_xml(open_source(config).data, str(config)).all("sdf") if x.text]
     return path.parent / files[-1] if files and inside(path.parent / files[-1], path.parent) else path
