@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from .outputs import MOTIONS, PAGES, check_output, note, noted
 from .source import ROBOT, bundled, loaded, robot_argument
+from .standard import named as named_stream
+from .standard import report_stream
 from .terminal import to_json
 from .values import LIST, named, vector
 
@@ -68,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
     if viewer is None:
         size = Path(args.save).stat().st_size
         data: dict[str, Any] = {"robot": robot.name, "output": args.save, "bytes": size}
-        print(to_json(data) if args.json else f"{args.save}: {robot.name}, {size / 1e6:.1f} MB")
+        line = f"{named_stream(args.save)}: {robot.name}, {size / 1e6:.1f} MB"
+        print(to_json(data) if args.json else line, file=report_stream())
         return 0
     data = {"robot": robot.name, "url": viewer.url}
     line = to_json(data) if args.json else f"{robot.name}: {viewer.url} (Ctrl-C ends)"

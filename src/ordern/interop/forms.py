@@ -42,6 +42,10 @@ class Writer:
         has the angles of joints whose axes are parallel.
         """
         self._ring, self._symbol, self._sympy = ring, symbol, sympy
+        # SymPy takes most of the time: what was written is kept
+        self._generators: dict[int, Any] = {}
+        self._products: dict[int, Any] = {}
+        self._waves: dict[Wave, Any] = {}
         self._angles: dict[str, tuple[int, int]] = {}  # the generators of cosine and sine, by the name of the angle
         self._masks = dict.fromkeys(("outer", "motion", "trig"), 0)
         turning: dict[Any, dict[str, int]] = {}
@@ -111,9 +115,17 @@ class Writer:
 
     def _product(self, monomial: int) -> Any:
         """Return a monomial as an expression."""
-        return self._sympy.Mul(*(self._generator(k) ** power for k, power in self._ring.powers(monomial)))
+        if monomial not in self._products:
+            factors = (self._generator(k) ** power for k, power in self._ring.powers(monomial))
+            self._products[monomial] = self._sympy.Mul(*factors)
+        return self._products[monomial]
 
     def _generator(self, k: int) -> Any:
+        if k not in self._generators:
+            self._generators[k] = self._written(k)
+        return self._generators[k]
+
+    def _written(self, k: int) -> Any:
         g = self._ring.generators[k]
         if g.kind == "leaf":
             return self._symbol(g.data)
@@ -122,11 +134,11 @@ class Writer:
         return 1 / inside[0] if op == "inverse" else OPS[op].evaluate(*inside)
 
     def _wave(self, wave: Wave) -> Any:
-        kind, angles = wave
-        if not kind:
-            return 1
-        total = self._sympy.Add(*(n * self._symbol(name) for name, n in angles))
-        return self._sympy.sin(total) if kind == "sin" else self._sympy.cos(total)
+        if wave not in self._waves:
+            kind, angles = wave
+            total = self._sympy.Add(*(n * self._symbol(name) for name, n in angles))
+            self._waves[wave] = getattr(self._sympy, kind)(total) if kind else self._sympy.S.One
+        return self._waves[wave]
 
     # forms of sines and cosines ------------------------------------------------------------------------------------
 

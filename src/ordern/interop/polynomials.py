@@ -20,8 +20,8 @@ Polynomial = dict[int, float]
 _BITS = 8
 _NOISE = 1e-15
 """A sum of two coefficients that is smaller than this, relative to them, is a cancellation."""
-_MOST = 3_000_000
-"""Products of terms in all, after which an expression is too long to be multiplied out: a few seconds."""
+_MOST = 1_000_000
+"""Products of terms in all, after which an expression is too long to be multiplied out: about a second."""
 
 
 class TooLongError(Exception):

@@ -22,6 +22,8 @@ from .polynomials import Ring, TooLongError
 
 __all__ = ["symbolic"]
 
+_MOST_TERMS = 20_000
+"""Terms of an answer beyond which it is not written as a sum: SymPy takes a few seconds for so many."""
 _ZERO = 1e-15
 """Lengths, masses and inertias below this are roundings of zero."""
 
@@ -98,14 +100,18 @@ def _simplified(
     results: list[Scalar], names: dict[str, list[str]], robot: Model, symbol: Callable[[str], Any], sympy: Any
 ) -> list[Any] | None:
     """Return the results in a short form; None if they are too long to be multiplied out."""
-    ring = Ring()
+    ring, roots = Ring(), {x.index: x for x in results if isinstance(x, Node)}
     try:
-        values = ring.evaluated([x for x in results if isinstance(x, Node)])
+        values = ring.evaluated(list(roots.values()))
     except TooLongError:
+        return None
+    inside = (x for g in ring.generators if g.kind == "other" for x in g.data[1])
+    if sum(map(len, (*(values[k] for k in roots), *inside))) > _MOST_TERMS:
         return None
     motions = {*names.get("motions", ()), "g"}
     write = Writer(ring, symbol, motions, {*names.get("positions", ())}, _parallel(robot), sympy).expression
-    return [write(values[x.index] if isinstance(x, Node) else {0: float(x)} if x else {}) for x in results]
+    written = {k: write(values[k]) for k in roots}  # a matrix may have a number in several places
+    return [written[x.index] if isinstance(x, Node) else write({0: float(x)} if x else {}) for x in results]
 
 
 def _parallel(robot: Model) -> list[list[str]]:
@@ -123,6 +129,8 @@ def _parallel(robot: Model) -> list[list[str]]:
 
 def _expressions(results: list[Scalar], symbol: Callable[[str], Any], sympy: Any) -> list[Any]:
     """Return the results as they are computed."""
+    # SymPy would compare them, term by term, with the equal ones that it remembers from an earlier call
+    sympy.core.cache.clear_cache()
     values: dict[int, Any] = {}
     for node in live(x for x in results if isinstance(x, Node)):
         if node.op == "leaf":
@@ -130,7 +138,12 @@ def _expressions(results: list[Scalar], symbol: Callable[[str], Any], sympy: Any
         elif node.op == "constant":
             values[node.index] = _number(node.data, sympy)
         else:
-            values[node.index] = OPS[node.op].evaluate(*(values[a.index] for a in node.args))
+            operands = [values[a.index] for a in node.args]
+            # SymPy asks whether the other factor is finite, which takes minutes for a long one
+            zero = (node.op == "mul" and any(x.is_Number and x == 0 for x in operands)) or (
+                node.op == "div" and operands[0].is_Number and operands[0] == 0
+            )
+            values[node.index] = sympy.S.Zero if zero else OPS[node.op].evaluate(*operands)
     return [values[x.index] if isinstance(x, Node) else _number(float(x), sympy) for x in results]
 
 
