@@ -7,6 +7,7 @@ import pytest
 import sympy
 
 import ordern as on
+from tests.random_models import random_robot
 from tests.tolerances import ROUNDING, assert_close
 
 
@@ -121,3 +122,28 @@ def test_frames_and_scalars() -> None:
 def test_what_iterates_has_no_expression() -> None:
     with pytest.raises(on.ArgumentError, match="it iterates"):
         on.symbolic(on.load("double-pendulum"), "forward_dynamics", "conjugate-gradient")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", ["mass_matrix", "inverse_dynamics", "potential_energy", "integrate"])
+@pytest.mark.parametrize(
+    "robot",
+    [
+        random_robot(1, 1, (on.Revolute,), floating=True),
+        random_robot(2, 4, (on.Revolute, on.Prismatic), mimic=True),
+        random_robot(4, 2, (on.Universal, on.Helical)),
+    ],
+    ids=["floating", "mimic", "several freedoms"],
+)
+def test_short_forms_of_all_joints(robot: on.Robot, question: str) -> None:
+    """Quaternions, angles times a ratio plus an offset, and axes in any direction."""
+    kernel, rng = robot.kernel(question), np.random.default_rng(0)
+    shapes = [on.model.core_shape(robot, p.kind) for p in kernel.ports]
+    ports = list(zip(kernel.ports, shapes, strict=True))
+    given = [robot.random(rng) if p.kind == "q" else rng.uniform(0.1, 1.0, shape) for p, shape in ports]
+    arrays = [(p.name, np.ravel(x)) for (p, _), x in zip(ports, given, strict=True)]
+    values = {f"{name}{k + 1}" if len(x) > 1 else name: y for name, x in arrays for k, y in enumerate(x)}
+    found = on.symbolic(robot, question)
+    symbols = sorted(found.free_symbols, key=str)
+    answer = np.array(sympy.lambdify(symbols, found, cse=True)(*(values[x.name] for x in symbols)), float)
+    assert_close(answer.reshape(np.shape(kernel(*given))), kernel(*given), ROUNDING)
