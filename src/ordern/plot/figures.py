@@ -10,18 +10,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from ..errors import OrdernError
 from ..screen.notebook import in_notebook, show_in_notebook
 
 __all__ = ["ShownFigure"]
 
+Figure: Any = import_module("matplotlib.figure").Figure
 _SCREEN = 110.0
 """Dots per inch on a screen."""
 
 
-class ShownFigure(Figure):
+class ShownFigure(Figure):  # type: ignore[misc]
     """A figure of matplotlib that belongs to no window until it is shown."""
 
     def _repr_png_(self) -> bytes:
