@@ -7,7 +7,6 @@ the value of its last line, in the richest form that it has, are its outputs. `s
 import ast
 import base64
 import contextlib
-import html
 import io
 import json
 import os
@@ -153,7 +152,9 @@ def setup(app):
 
         def parse(self, inputstring, document):
             name = Path(document["source"]).name
-            link = f"*This page is the notebook* `docs/notebooks/{html.escape(name)}`*, with its outputs.*\n"
+            link = (
+                f"This page is the notebook {{download}}`{name}`, with its outputs.\n"
+            )
             title, _, rest = markdown(run(inputstring, name)).partition("\n")
             super().parse(f"{title}\n\n{link}\n{rest}", document)
 

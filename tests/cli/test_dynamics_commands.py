@@ -280,6 +280,15 @@ def test_a_page_and_a_picture(capsys: Capture) -> None:
     assert "<title>pendulum</title>" in Path("motion.html").read_text("utf-8")
 
 
+@pytest.mark.slow
+@pytest.mark.needs("PIL", "mcap")
+def test_a_film_and_a_recording(capsys: Capture) -> None:
+    arguments = ["simulate", "pendulum.urdf", "--q0", "1", "--until", "0.2", "--save", "m.gif", "--out", "m.mcap"]
+    assert told(capsys, arguments)["page"] == "m.gif"
+    assert Path("m.gif").read_bytes().startswith(b"GIF89a")
+    assert Path("m.mcap").read_bytes().startswith(b"\x89MCAP")
+
+
 # ---- rollout
 
 

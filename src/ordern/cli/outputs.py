@@ -17,17 +17,34 @@ from .standard import named, report_stream
 from .terminal import to_json
 from .values import UsageError
 
-__all__ = ["MOTIONS", "PAGES", "PICTURES", "TABLES", "check_folder", "check_output", "dump", "note", "noted", "show"]
+__all__ = [
+    "MOTIONS",
+    "PAGES",
+    "PICTURES",
+    "RECORDINGS",
+    "TABLES",
+    "check_folder",
+    "check_output",
+    "check_view",
+    "dump",
+    "note",
+    "noted",
+    "show",
+]
 
 MOTIONS = (".npz", ".csv", ".parquet")
 TABLES = (".csv", ".json", ".npz", ".parquet")
 """Formats from which motions, states and forces are read."""
+RECORDINGS = (".rrd", ".mcap")
+"""Motions for other viewers; they are not read."""
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
 _NEEDS = {
     **dict.fromkeys(PICTURES, ("a picture", "matplotlib", "plot")),
     **dict.fromkeys(PAGES, ("a page", "viser", "view")),
     ".parquet": ("a Parquet file", "pyarrow", "data"),
+    ".rrd": ("a recording for Rerun", "rerun", "rerun"),
+    ".mcap": ("a recording for Foxglove", "mcap", "mcap"),
 }
 """The kind of file, the package that it needs, and the extra that installs the package, by suffix."""
 
@@ -43,6 +60,17 @@ def check_output(path: str | None, suffixes: Iterable[str]) -> None:
     what, package, extra = _NEEDS.get(target.suffix.lower(), ("", "", ""))
     if package and find_spec(package) is None:
         raise UnwritableError(f"{what} needs {package}: pip install 'ordern[{extra}]'", path)
+
+
+def check_view(path: str | None) -> None:
+    """Raise now if a page, a picture of a robot or a film cannot be written later."""
+    from ..view.films import FILMS, STILLS, require_encoder
+
+    if path is not None and Path(path).suffix.lower() in (*STILLS, *FILMS):
+        check_folder(path)
+        require_encoder(Path(path).suffix.lower())
+    else:
+        check_output(path, PAGES)
 
 
 def check_folder(path: str) -> None:

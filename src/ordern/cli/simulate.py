@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.writing import UnwritableError
-from .outputs import MOTIONS, PAGES, PICTURES, TABLES, check_output, note, noted, show
+from .outputs import MOTIONS, PICTURES, RECORDINGS, TABLES, check_output, check_view, note, noted, show
 from .source import bundled, loaded, robot_argument, start_options
 from .terminal import figures, paint
 from .values import LIST, UsageError, gain, names_of, positive, start, vector
@@ -109,18 +109,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--checkpoint", metavar="FILE", help="save the run to this file, and continue from it")
     out = parser.add_argument_group("output")
     out.add_argument("--rate", type=positive, metavar="HZ", help="samples per second; every step unless given")
-    out.add_argument("--out", metavar="FILE", help=f"write the motion: {', '.join(MOTIONS)}")
+    out.add_argument("--out", metavar="FILE", help=f"write the motion: {', '.join((*MOTIONS, *RECORDINGS))}")
     out.add_argument("--plot", metavar="FILE", help=f"draw motion and energies: {', '.join(PICTURES)}")
-    out.add_argument("--save", metavar="PAGE.html", help="write a page that plays the motion in any browser")
+    out.add_argument("--save", metavar="FILE", help="write a page that plays the motion, or a film: .html, .gif, .mp4")
 
 
 def run(args: argparse.Namespace) -> int:
     """Simulate and report; 1 if the run did not come to its end, 130 if it was interrupted."""
     from ..simulate.results.report import SimulationWarning
 
-    check_output(args.out, MOTIONS)
+    check_output(args.out, (*MOTIONS, *RECORDINGS))
     check_output(args.plot, PICTURES)
-    check_output(args.save, PAGES)
+    check_view(args.save)
     _check_checkpoint(args.checkpoint)
     robot = loaded(args)
     with warnings.catch_warnings():

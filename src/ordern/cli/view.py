@@ -20,7 +20,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .outputs import MOTIONS, PAGES, check_output, note, noted
+from .outputs import MOTIONS, check_view, note, noted
 from .source import ROBOT, bundled, loaded, robot_argument
 from .standard import named as named_stream
 from .standard import report_stream
@@ -57,10 +57,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load a robot and show it."""
     from ..view import show
-    from ..view.films import FILMS, STILLS
 
-    if args.save is None or Path(args.save).suffix.lower() not in (*STILLS, *FILMS):  # these have checks of their own
-        check_output(args.save, PAGES)
+    check_view(args.save)
     options = {"save": args.save, "port": args.port, "browser": not args.no_browser, "paths": args.path}
     with noted() as caught:
         robot, motion = _loaded(args)
