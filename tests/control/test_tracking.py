@@ -62,6 +62,13 @@ def test_controllers_of_the_user() -> None:
         def reference(self, t: float) -> object:
             return None
 
+    class Other(Own):
+        def reference(self, t: float) -> object:
+            return START
+
+    class Attribute(Silent):
+        reference = START  # type: ignore[assignment]
+
     class Wrong(Own):
         def reference(self, t: float) -> object:
             return START, np.ones(2), np.zeros(3)
@@ -69,7 +76,8 @@ def test_controllers_of_the_user() -> None:
     times = [0.0, 0.05, 0.1]
     found = ARM.simulate(START, tau=Own(), until=times)
     assert_close(found["q_error"], START + np.array(times)[:, None] - found.q, ROUNDING)
-    assert not ARM.simulate(START, tau=Silent(), until=times).extra
+    for control in (Silent(), Other(), Attribute()):  # the last two only have the same name
+        assert not ARM.simulate(START, tau=control, until=times).extra
     with pytest.raises(on.ArgumentError, match=r"v of Wrong.reference at t = 0 has shape \(2,\); expected \(3,\)"):
         ARM.simulate(START, tau=Wrong(), until=times)
 

@@ -67,8 +67,9 @@ class Tracking:
             if goal.fixed is not None or isinstance(goal.target, Trajectory):
                 return goal  # type: ignore[return-value]
             return lambda t: _stacked([goal(float(x)) for x in t])
-        if aim.reference(0.0) is None:
-            return None
+        first = aim.reference(0.0)
+        if not isinstance(first, (tuple, list)) or len(first) != 3:
+            return None  # no reference, or a function of the user that only has the same name
         who = f"{type(aim).__name__}.reference"
         return lambda t: _stacked([desired(self.robot, who, aim.reference(float(x)), float(x)) for x in t])
 
