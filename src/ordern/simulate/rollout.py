@@ -91,11 +91,7 @@ def rollout(
     batch = _batch([x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in timed.values()], _shared(tau, rank))
     _require_rows(timed, steps)
     _require_one_reading({"tau": tau, "external": loads, _TARGET: feedback and feedback[2]}, steps, batch, rank)
-    single = all(x.dtype in (np.float32, np.float16) for x in (q, v, *timed.values()))
-    dtype = np.dtype(np.float32 if single and not robot.nc else np.float64)
-    with np.errstate(over="ignore", under="ignore"):
-        if not (0.0 < dtype.type(dt) < math.inf and dt * steps < math.inf):
-            raise ArgumentError(f"rollout: {steps} steps of dt = {dt:g} s are beyond the numbers of {dtype}")
+    dtype = _precision(robot, (q, v, *timed.values()), dt, steps)
     count, rows = math.prod(batch), 1 + steps // every
     q_out, v_out = _results(robot, batch, rows, dtype, out, every)
     t = dt * every * np.arange(rows)
@@ -114,25 +110,41 @@ def rollout(
         "numbers": np.concatenate([[dt, smoothing, 0.0, 0.0, 1.0], *_gains(robot, feedback)]).astype(dtype),
         "limits": np.concatenate([[restitution], robot.lower, robot.upper]).astype(dtype),
     }
-    rows_of = {name: _flat_rows(x, batch, dtype) for name, x in timed.items()}
-    if steered is None:
-        with reported(progress, robot.name) as told:
-            _Run(loop, arrays, rows_of, steps, every).go(threads, told)
-        return Rollout(q_out, v_out, t)
-
-    done = 0
+    tables = {name: _flat_rows(x, batch, dtype) for name, x in timed.items()}
     with reported(progress, robot.name) as told:
-
-        def go(some: dict[str, AnyArray], during: dict[str, AnyArray], count: int, each: int) -> None:
-            nonlocal done
-            during["tau"] = _flat_rows(during["tau"], during["tau"].shape[:1], dtype)
-            _Run(loop, arrays | some, during, count, each).go(threads)
-            done += count
-            if told is not None and done < steps:
-                told(done / steps)
-
-        forces = controlled(steered, go, arrays, rows_of, (steps, every, hold), batch)
+        if steered is None:
+            _Run(loop, arrays, tables, steps, every).go(threads, told)
+            return Rollout(q_out, v_out, t)
+        go = _parts(loop, arrays, threads, steps, told)
+        forces = controlled(steered, go, arrays, tables, (steps, every, hold), batch)
     return Rollout(q_out, v_out, t, forces.reshape(v_out.shape))
+
+
+def _precision(robot: Robot, given: tuple[AnyArray, ...], dt: float, steps: int) -> np.dtype[Any]:
+    """Return the type of all numbers: single precision for a tree if everything is; raise if it cannot hold times."""
+    single = all(x.dtype in (np.float32, np.float16) for x in given)
+    dtype = np.dtype(np.float32 if single and not robot.nc else np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        if not (0.0 < dtype.type(dt) < math.inf and dt * steps < math.inf):
+            raise ArgumentError(f"rollout: {steps} steps of dt = {dt:g} s are beyond the numbers of {dtype}")
+    return dtype
+
+
+def _parts(
+    loop: FixedLoop, arrays: dict[str, AnyArray], threads: int | None, steps: int, told: Callable[[float], Any] | None
+) -> Callable[[dict[str, AnyArray], dict[str, AnyArray], int, int], None]:
+    """Return the function that runs some of the steps, from other states and with other tables over time."""
+    done = 0
+
+    def go(some: dict[str, AnyArray], tables: dict[str, AnyArray], count: int, each: int) -> None:
+        nonlocal done
+        tables["tau"] = _flat_rows(tables["tau"], tables["tau"].shape[:1], tables["tau"].dtype)
+        _Run(loop, arrays | some, tables, count, each).go(threads)
+        done += count
+        if told is not None and done < steps:
+            told(done / steps)
+
+    return go
 
 
 _OPEN = 1e-6
