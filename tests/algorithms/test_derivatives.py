@@ -104,7 +104,10 @@ def test_products_with_tangents_are_rates(question: str, seed: int) -> None:
     assert_close(robot.jvp(question, given, along, **_settings(question)), rate, CLOSE)
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+QUICK = ("inverse_dynamics", "gravity_force", "pose", "integrate")
+
+
+@pytest.mark.parametrize("question", [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in QUESTIONS])
 def test_gradients_and_matrices_fit_the_products(question: str) -> None:
     robot = _robot(3, floating=True)
     given, along = _arguments(robot, question, 0)
@@ -139,6 +142,7 @@ def test_ways_of_running_and_precision(question: str) -> None:
     assert_close(batch, np.stack([usual] * 5), 1e-14)
 
 
+@pytest.mark.slow
 def test_long_robots_take_products_column_by_column() -> None:
     robot = random_robot(5, 30, ALL_JOINTS, floating=True)
     rng = np.random.default_rng(0)
@@ -159,6 +163,24 @@ def test_gradients_are_known_functions() -> None:
     assert_close(robot.derivatives.pose(q, frame="tool").q, robot.jacobian(q, "tool"), CLOSE)
     assert_close(robot.derivatives.velocity(q, v, frame="tool", wrt="v").v, robot.jacobian(q, "tool"), CLOSE)
     assert_close(robot.derivatives.com(q, subtree=None).q, robot.com_jacobian(q), CLOSE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("joint", [x for x in ALL_JOINTS if x is not on.Fixed])
+def test_derivatives_are_finite_where_answers_are(joint: type[on.Joint]) -> None:
+    """At rest, at zero angles, at half a turn, and beside them: where roots and quotients of zero lurk."""
+    robot = random_robot(1, 2, [joint], floating=True, passive=True, armature=True)
+    half = np.pi * np.eye(robot.nv)[0]
+    for turn in (np.zeros(robot.nv), half, np.full(robot.nv, 1e-9)):
+        q, rest = robot.integrate(robot.neutral(), turn, 1.0), np.zeros(robot.nv)
+        for question in QUESTIONS:
+            ports = [p for p in find(question)[0].inputs if not p.optional]
+            scalars = {"smoothing": 0.01, "dt": 0.1}
+            given = {p.name: q if p.kind == "q" else np.array(scalars.get(p.name, rest)) for p in ports}
+            along = {p.name: np.ones(() if p.kind == "scalar" else robot.nv) for p in ports}
+            rate = robot.jvp(question, given, along, **_settings(question))
+            gradient = robot.vjp(question, given, np.ones(rate.shape), **_settings(question))
+            assert all(np.isfinite(x).all() for x in (rate, *gradient)), question
 
 
 def test_loops_have_derivatives() -> None:
