@@ -45,7 +45,7 @@ _NO_PLACEMENT = Placement()
 
 @dataclass(frozen=True, slots=True)
 class Drag:
-    """Drag along and about the axes of a frame on a body: -(linear_k + quadratic_k |v_k|) v_k for each k.
+    """Drag along and about the axes of a frame on a body: `-(linear[k] + quadratic[k] * abs(v[k])) * v[k]` for each k.
 
     v is the velocity of the frame relative to the fluid, in the frame's axes: angular (3), then linear (3). `linear`
     and `quadratic` are six numbers each, or one for all.
