@@ -81,6 +81,29 @@ def test_another_document() -> None:
         on.load("puma560", srdf="<robot/>")
 
 
+KEYS = """<mujoco><worldbody><body name="a"><freejoint name="f"/><geom size="1"/>
+<body name="b"><joint name="s" type="ball"/><geom size="1"/>
+<body><joint name="j" ref="0.5"/><geom size="1"/></body></body>
+</body></worldbody><keyframe><key name="home" qpos="1 2 3 0 0 0 2 1 0 0 0 0.7"/><key qpos="{}"/><key name="t" time="1"/>
+</keyframe></mujoco>"""
+
+
+def test_keyframes_are_positions_in_the_order_of_the_library() -> None:
+    robot = on.load(KEYS.format("0 0 0 1 0 0 0 0 0 0 3 4"))
+    assert listed(robot) == {
+        "home": [0, 0, 0, 1, 1, 2, 3, 1, 0, 0, 0, 0.7],
+        "key1": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 4],
+    }
+
+
+def test_a_keyframe_that_does_not_fit_is_noted() -> None:
+    robot = on.load(KEYS.format("0 0 0"))
+    assert list(robot.positions) == ["home"]
+    (note,) = (n for n in robot.notes if "keyframe" in n.message)
+    assert note.quiet
+    assert "keyframes that are left out: keyframe 'key1'" in note.message
+
+
 def test_positions_of_a_builder_are_kept() -> None:
     robot = on.Builder("r").body("base").body("a", parent="base", joint=on.Spherical(), joint_name="s")
     robot.body("b", parent="a", joint=on.Revolute(), joint_name="j", at=(0, 0, 1), mass=1.0)

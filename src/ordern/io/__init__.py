@@ -86,7 +86,8 @@ def _of_document(opened: Source, cut: Sequence[str], root: Folder) -> ModelBuild
         return build_usd(opened.name)
     if isinstance(opened.data, bytes) and opened.suffix not in _SUFFIXES:
         given = f"files that end in {opened.suffix!r}" if opened.suffix else "files without a suffix"
-        raise ModelError(f"{given} are not read; supported: {_supported()}", opened.name)
+        hint = "; it is given beside a robot: on.load(robot, srdf=file)" if opened.suffix == ".srdf" else ""
+        raise ModelError(f"{given} are not read; supported: {_supported()}{hint}", opened.name)
     return _build(parse_xml(opened.data, opened.name), _SUFFIXES.get(opened.suffix, ""), cut, root)
 
 

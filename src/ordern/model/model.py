@@ -286,7 +286,8 @@ class Model:
     def positions(self) -> dict[str, Array]:
         """The named positions of the robot as arrays q, such as `robot.positions["home"]`.
 
-        They come from an SRDF file or from `Builder.position`. Joints that a position does not name are neutral.
+        They come from an SRDF file, from keyframes of MJCF, or from `Builder.position`. Joints that a position does not
+        name are neutral.
         """
         found = {}
         for position in self.named_positions:

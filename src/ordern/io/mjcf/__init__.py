@@ -20,6 +20,7 @@ from .assemble import assemble
 from .bodies import add_bodies
 from .document import Document
 from .equality import add_equalities
+from .keyframes import add_keyframes
 from .left_out import known_masses, leave_out_deformables
 from .springs import set_springs
 from .tree import Tree
@@ -47,5 +48,6 @@ def build_mjcf(root: Element, *, folder: Folder = None) -> ModelBuilder:
     set_springs(builder, tree, drives)
     add_equalities(builder, tree)
     add_motors(builder, actuators)
+    add_keyframes(builder, document)
     document.unread.note(builder)
     return builder

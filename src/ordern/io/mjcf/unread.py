@@ -69,9 +69,9 @@ _OFF: tuple[list[str], ...] = ([], ["0"], ["false"], ["auto"], ["none"])
 """Values with which these attributes have no effect either."""
 
 _SECTIONS = ["compiler", "option", "size", "statistic", "visual", "default", "asset", "worldbody", "equality"]
-_COUNTED_SECTIONS = ["sensor", "contact", "keyframe", "custom", "deformable", "extension"]
+_COUNTED_SECTIONS = ["sensor", "contact", "custom", "deformable", "extension"]
 """Sections whose elements are counted one by one."""
-_OTHER_SECTIONS = ["actuator", "tendon"]
+_OTHER_SECTIONS = ["actuator", "tendon", "keyframe"]
 """Sections whose readers count what they do not read."""
 _IN_BODY = ["body", "joint", "freejoint", "geom", "site", "inertial", "frame", "replicate"]
 _IN_BODY_WITHOUT_EFFECT = ("camera", "light")

@@ -38,7 +38,7 @@ _ON_AXIS = 1e-9
 
 def build_usd(path: str | os.PathLike[str]) -> StandingBuilder:
     """Return a robot from a USD file."""
-    stage, remarks = Stage(os.fspath(path)), Remarks()
+    stage, remarks, looks = Stage(os.fspath(path)), Remarks(), Remarks()
     prims = [prim for prim in stage.prims if stage.is_body(prim)]
     if not prims:
         why = "the stage has no rigid body: no prim has the PhysicsRigidBodyAPI"
@@ -61,12 +61,13 @@ def build_usd(path: str | os.PathLike[str]) -> StandingBuilder:
         name = names[str(prim.GetPath())]
         add_body(builder, stage, prim, name, remarks)
         for part in stage.below(prim):
-            add_shape(builder, stage, part, name, places[name], remarks)
+            add_shape(builder, stage, part, name, places[name], looks)
     _add_roots(builder, tree, still, places, remarks)
     _add_joints(builder, tree, series, remarks)
     for error in stage.faults():
         remarks.add("parts of the stage that are missing", error, stage.path)
     remarks.note(builder)
+    looks.note(builder, quiet=True)
     return builder
 
 
