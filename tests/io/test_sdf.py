@@ -266,6 +266,32 @@ class TestInertia:
         assert found.body("b").mass == 1.0
         assert "repeated, and read once: <mass> of <inertial> in line 3" in [n.message for n in found.notes]
 
+    BOX = "<collision name='c'><pose>{}</pose>{}<geometry><box><size>1 2 3</size></box></geometry></collision>"
+
+    @pytest.mark.parametrize(
+        ("inside", "own", "mass"),
+        [
+            ("", "", 6000),
+            ("<density>5</density>", "", 30),
+            ("<density>5</density>", "<density>2</density>", 12),
+            ("<mass>7</mass>", "", 7),
+        ],
+    )
+    def test_an_inertia_from_shapes(self, inside: str, own: str, mass: float) -> None:
+        text = f"<link name='a'><inertial auto='true'>{inside}</inertial>{self.BOX.format('1 0 0 0 0 0', own)}</link>"
+        body = build(model(text), floating=True).body("a")
+        assert_close([body.mass, *body.com], [mass, 1, 0, 0], ROUNDING)
+        assert_close(body.inertia, [mass * 13 / 12, mass * 10 / 12, mass * 5 / 12, 0, 0, 0], ROUNDING)
+
+    def test_an_inertia_from_two_shapes(self) -> None:
+        both = self.BOX.format("1 0 0 0 0 0", "") + self.BOX.format("-1 0 0 0 0 1.5707963267948966", "").replace(
+            "'c'", "'d'"
+        )
+        body = build(model(f"<link name='a'><inertial auto='true'/>{both}</link>"), floating=True).body("a")
+        assert_close([body.mass, *body.com], [12000, 0, 0, 0], ROUNDING)
+        assert_close(body.inertia[0], 6000 * (13 + 10) / 12, ROUNDING)
+        assert_close(body.inertia[2], 6000 * 2 * (5 / 12 + 1), ROUNDING)
+
     def test_what_is_not_said_is_one_as_specified(self) -> None:
         found = build(model(link("a"), "<link name='b'/>", joint("j", "a", "b")))
         assert (found.body("b").mass, found.body("b").inertia) == (1.0, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
@@ -867,6 +893,14 @@ ERRORS = [
         "joint 'g' is a gearbox, but no revolute joint",
     ),
     (model("<link name='a'><inertial auto='true'/></link>"), 2, "its inertia is to be computed from its shapes (auto)"),
+    (
+        model(
+            "<link name='a'><inertial auto='true'/><collision name='c'>",
+            "<geometry><mesh><uri>a.obj</uri></mesh></geometry></collision></link>",
+        ),
+        2,
+        "its inertia is to be computed from its shapes (auto), of which one is a mesh",
+    ),
     (model("<link name='a'><inertial><mass>-1</mass></inertial></link>"), 2, "body 'a' has mass -1"),
     (
         model("<link name='a'><inertial><mass>1 kg</mass></inertial></link>"),

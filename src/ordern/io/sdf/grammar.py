@@ -18,11 +18,11 @@ _KNOWN = {
     "model": ("model include link joint frame pose static", "name canonical_link placement_frame"),
     "frame": ("pose", "name attached_to"),
     "link": ("pose inertial visual collision gravity enable_gravity kinematic", "name"),
-    "inertial": ("pose mass inertia fluid_added_mass", "auto"),
+    "inertial": ("pose mass inertia density fluid_added_mass", "auto"),
     "fluid_added_mass": (" ".join(a + b for k, a in enumerate(FLUID_AXES) for b in FLUID_AXES[k:]), ""),
     "inertia": ("ixx iyy izz ixy ixz iyz", ""),
     "visual": ("pose geometry material", ""),
-    "collision": ("pose geometry", ""),
+    "collision": ("pose geometry density", ""),
     "geometry": (f"empty {' '.join(SHAPES)}", ""),
     "joint": (
         "pose parent child axis axis2 thread_pitch screw_thread_pitch gearbox_ratio gearbox_reference_body "

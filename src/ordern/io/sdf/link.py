@@ -11,6 +11,7 @@ from ...model import SHAPES, ModelBuilder, Placement
 from ...model.fluid import in_frame
 from ..attributes import required, rotated
 from ..remarks import Remarks
+from ..solids import Mass, combined, solid_mass
 from ..xml import Element
 from .grammar import FLUID_AXES
 from .scope import Scope
@@ -18,6 +19,8 @@ from .text import flag, number, numbers, pose_of, relative_to, text_of
 
 __all__ = ["add_link"]
 
+_WATER = 1000.0
+"""The density of shapes that give none, in kg/m^3."""
 _VECTORS = {"box": "size", "ellipsoid": "radii", "mesh": "scale"}
 _NUMBERS: dict[str, dict[str, float]] = {
     "plane": {},
@@ -33,7 +36,9 @@ def add_link(builder: ModelBuilder, scope: Scope, link: Element, remarks: Remark
     name = scope.full(required(link, "name"))
     what = f"link {name!r}"
     inertial = link.only("inertial", what)
-    if inertial is not None:
+    if inertial is not None and inertial.attributes.get("auto", "false").strip().lower() not in ("false", "0", ""):
+        _weigh(builder, scope, name, link, inertial)
+    elif inertial is not None:
         _inertial(builder, name, link, inertial, what)
     else:  # as specified, and not massless as in other formats
         builder.body(name, mass=1.0, inertia=(1.0, 1.0, 1.0), where=link.where)
@@ -51,11 +56,6 @@ def add_link(builder: ModelBuilder, scope: Scope, link: Element, remarks: Remark
 
 
 def _inertial(builder: ModelBuilder, name: str, link: Element, inertial: Element, what: str) -> None:
-    if inertial.attributes.get("auto", "false").strip().lower() not in ("false", "0", ""):
-        raise inertial.error(
-            f"{what}: its inertia is to be computed from its shapes (auto), which is not done here; write it down, as "
-            "`gz sdf --print file.sdf --expand-auto-inertials` does"
-        )
     at, pose = pose_of(inertial, what)
     if relative_to(pose):
         raise (pose or inertial).error(f"{what}: the <pose> of an <inertial> is relative to its link alone")
@@ -71,6 +71,34 @@ def _inertial(builder: ModelBuilder, name: str, link: Element, inertial: Element
         added_inertia=_added_inertia(inertial, at, what),
         where=link.where,
     )
+
+
+def _weigh(builder: ModelBuilder, scope: Scope, name: str, link: Element, inertial: Element) -> None:
+    """Add a body whose inertia follows from the volumes and densities of its collision shapes (auto).
+
+    The density is that of the shape, of the link, or that of water. A mass that is given has priority over densities.
+    """
+    what, found = f"link {name!r}", []
+    usual = number(inertial, "density", what, _WATER)
+    for element in link.all("collision"):
+        form = _form(element, what)
+        if form is None or form.tag == "mesh":
+            raise _not_automatic(element, what, "of which one is a mesh or has no volume")
+        if form.tag != "plane":
+            solid = solid_mass(form.tag, _size(form, what))
+            density = number(element, "density", what, usual)
+            m, com, I = solid.moved(_placed(scope, link, element, what))
+            found.append(Mass(density * m, com, density * I))
+    whole = combined(found)
+    if not whole.m:
+        raise _not_automatic(inertial, what, "of which it has none")
+    m = number(inertial, "mass", what, whole.m)
+    builder.body(name, mass=m, com=whole.com.tolist(), inertia=whole.I * (m / whole.m), where=link.where)
+
+
+def _not_automatic(element: Element, what: str, why: str) -> ModelError:
+    advice = "write it down, as `gz sdf --print file.sdf --expand-auto-inertials` does"
+    return element.error(f"{what}: its inertia is to be computed from its shapes (auto), {why}; {advice}")
 
 
 def _added_inertia(inertial: Element, at: Placement, what: str) -> Array | None:
@@ -89,19 +117,30 @@ def _added_inertia(inertial: Element, at: Placement, what: str) -> Array | None:
 def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element, body: str) -> None:
     own = element.attributes.get("name", "")
     what = f"{element.tag} {own!r} of link {body!r}"
-    geometry = element.only("geometry", what)
-    form = next((e for e in geometry.children if e.tag in SHAPES), None) if geometry else None
+    form = _form(element, what)
     if form is None:  # a note has the kinds of geometry that are not read
         return
-    at, pose = pose_of(element, what)
-    if relative_to(pose):
-        home = link.attributes["name"]
-        at = scope.place(home, link, what).inverse @ scope.place_element(element, home, what)
+    at = _placed(scope, link, element, what)
     if form.tag == "plane":
         at = at @ _upright(form, what)
     size, color, where = _size(form, what), _color(element, what), element.where
     file = text_of(form, "uri", what) if form.tag == "mesh" else ""
     builder.shape(body, form.tag, size, at=at, file=file, role=element.tag, color=color, name=own, where=where)
+
+
+def _form(element: Element, what: str) -> Element | None:
+    """Return the shape in a <visual> or <collision>; None if it is of a kind that is not read."""
+    geometry = element.only("geometry", what)
+    return next((e for e in geometry.children if e.tag in SHAPES), None) if geometry else None
+
+
+def _placed(scope: Scope, link: Element, element: Element, what: str) -> Placement:
+    """Return the placement of a shape in the frame of its link."""
+    at, pose = pose_of(element, what)
+    if not relative_to(pose):
+        return at
+    home = link.attributes["name"]
+    return scope.place(home, link, what).inverse @ scope.place_element(element, home, what)
 
 
 def _size(form: Element, what: str) -> tuple[float, ...]:
