@@ -25,6 +25,8 @@ def test_code_on_standard_output_and_in_a_file(tmp_path: Path, capsys: pytest.Ca
 def test_settings_of_a_question(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["c", "puma560", "jacobian", "--frame", "flange", "--axes", "world"]) == 0
     assert capsys.readouterr().out == on.load("puma560").kernel("jacobian", frame="flange", axes="world").c()
+    assert main(["c", "puma560", "poses", "--frame", "flange", "--frame", "base"]) == 0
+    assert capsys.readouterr().out == on.load("puma560").kernel("poses", frames=("flange", "base")).c()
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,7 @@ def test_settings_of_a_question(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["mass_matrx"], "mass_matrix"),
         (["mass_matrix", "--name", "a b"], "is not a name for a C function"),
+        (["pose", "--frame", "upper", "--frame", "lower"], "pose is not about several frames"),
         (["mass_matrix", "-o", "no/such/folder/m.c"], "there is no folder"),
         (["forward_dynamics", "--method", "conjugate-gradient"], "no code of its own"),
     ],

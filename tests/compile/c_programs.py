@@ -77,6 +77,6 @@ def compiled(
         [COMPILER, *strict, "-shared", "-fPIC", "-o", str(library), str(folder / "code.c"), "-lm"], check=True
     )
     loaded = ctypes.CDLL(str(library))
-    shapes = [on.model.core_shape(k.model, k.question.output) for k in kernels]
+    shapes = [k.request.shape(k.question.output) for k in kernels]
     functions = (loaded[f"function{k}"] for k in range(len(kernels)))
     return [CFunction(f, t, s, dtype) for f, t, s in zip(functions, texts, shapes, strict=True)]

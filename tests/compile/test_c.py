@@ -45,7 +45,7 @@ LONG = {
 def state(kernel: on.Kernel, seed: int = 0) -> list[Any]:
     """Random arguments of one state."""
     rng = np.random.default_rng(seed)
-    shapes = [on.model.core_shape(kernel.model, p.kind) for p in kernel.ports]
+    shapes = [kernel.request.shape(p.kind) for p in kernel.ports]
     ports = zip(kernel.ports, shapes, strict=True)
     return [kernel.model.random(rng) if p.kind == "q" else rng.uniform(-1.0, 1.0, s) for p, s in ports]
 
@@ -80,7 +80,8 @@ def test_every_question_and_method_has_c_code(name: str, way: str, tmp_path: Pat
     robot = LOOP if name == "mechanism" else SMALL
     kernels = []
     for asked in (find(name)[0] for name in COMMON):
-        values = {"frame": robot.bodies[-1].name, "axes": "frame", "kind": "classical"}
+        last = robot.bodies[-1].name
+        values = {"frame": last, "frames": (last, robot.bodies[0].name), "axes": "frame", "kind": "classical"}
         options = {option: values[option] for option in asked.options}
         optional = tuple(p.name for p in asked.inputs if p.optional)
         for method in on.methods(asked.name):

@@ -27,7 +27,7 @@ def comment(
 ) -> str:
     """Return the comment. `work` is the name of the workspace, and that of its size."""
     model, asked = request.model, request.question
-    settings = "".join(f", {k} = {v.name if isinstance(v, Frame) else v!r}" for k, v in request.options)
+    settings = "".join(f", {name} = {_setting(value)}" for name, value in request.options)
     precision = "double" if element == "double" else "single"
     method = f"by the method {request.algorithm.name!r}{settings}, in {precision} precision"
     lines = [
@@ -60,6 +60,13 @@ def comment(
     ]
     text = "\n".join(f" * {line}".rstrip() for line in lines)
     return f"/*{_safe(text)[2:]}\n */"
+
+
+def _setting(value: object) -> str:
+    """Return a setting as text: frames by their names."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_setting, value))})"
+    return repr(value.name if isinstance(value, Frame) else value)
 
 
 @dataclass(frozen=True, slots=True)
