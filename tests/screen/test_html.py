@@ -92,6 +92,13 @@ def test_objects_are_tables_in_a_notebook(what: str, robot: on.Robot, result: on
     assert "script" not in page.tags and "table" in page.tags
 
 
+def test_assemblies_and_mobilities_are_texts() -> None:
+    robot = on.load("four-bar")
+    assembly = robot.assemble()
+    assert assembly._repr_html_() == f"<pre>{assembly}</pre>"
+    assert "1 freedom of 3" in robot.mobility(assembly.q)._repr_html_()
+
+
 def test_long_tables_are_folded_and_huge_ones_cut() -> None:
     assert "details" in Reader(on.chain(30)._repr_html_()).tags
     huge = on.chain(600)._repr_html_()

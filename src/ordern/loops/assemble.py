@@ -93,6 +93,12 @@ class Assembly:
             lines += [f"  {name}: up to {x:.3g} beyond its limits" for name, x in far.items()]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """Return the text of `print`, for notebooks."""
+        from ..screen.html import printed
+
+        return printed(self)
+
 
 def assemble(
     robot: Robot,

@@ -83,6 +83,12 @@ class Mobility:
             lines.append(f"  a singular position: {nearby}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """Return the text of `print`, for notebooks."""
+        from ..screen.html import printed
+
+        return printed(self)
+
 
 def joint_parts(robot: Robot, x: Array, most: int = 6) -> str:
     """Return a velocity in words: the joints with the largest parts, and these."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["Markup", "folded", "sparkline", "table", "titled"]
+__all__ = ["Markup", "folded", "printed", "sparkline", "table", "titled"]
 
 _MOST_OPEN = 24
 """Longer tables are folded."""
@@ -45,6 +45,11 @@ def titled(title: str, *parts: object) -> Markup:
     """Return a title and what is below it; plain strings become paragraphs."""
     below = (x if isinstance(x, Markup) else f"<p>{escape(str(x))}</p>" for x in parts)
     return Markup(f"<div><strong>{escape(title)}</strong>{''.join(below)}</div>")
+
+
+def printed(thing: object) -> Markup:
+    """Return the text that `print` shows of an object."""
+    return Markup(f"<pre>{escape(str(thing))}</pre>")
 
 
 def sparkline(t: Sequence[float], y: Sequence[float], width: int = 120, height: int = 22) -> Markup:
