@@ -185,6 +185,17 @@ uniform token physics:approximation = "{approximation}"
         close(robot.body("a").mass, volume)
         assert [(s.kind, s.size) for s in robot.shapes] == ([(kind, size)] if kind else [])
 
+    def test_a_sheared_shape_is_left_out_and_a_sheared_body_refused(self, tmp_path: Path) -> None:
+        """A rotation below an uneven scale shears."""
+        cube = f'def Cube "c" {{ {xform(turn="0.92, 0, 0, 0.39")} }}'
+        uneven = f'def Xform "x" {{ {xform(scale="1, 3, 1")}\nINSIDE }}'
+        robot = on.load(stage(tmp_path, body("a", inside=uneven.replace("INSIDE", cube))), floating=True)
+        assert not robot.shapes
+        assert any("shapes that are left out: /robot/a/x/c: its transform shears it" in n.message for n in robot.notes)
+        turned = body("a", place=xform(turn="0.92, 0, 0, 0.39"))
+        with pytest.raises(ModelError, match=r"/robot/x/a: its transform shears it, so that it is no rigid body"):
+            on.load(stage(tmp_path, uneven.replace("INSIDE", turned)))
+
     def test_a_body_without_mass_and_shape_is_noted(self, tmp_path: Path) -> None:
         robot = on.load(stage(tmp_path, body("a"), body("b", ""), joint("j")))
         assert robot.body("b").mass == 0.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import Array
+from ...errors import ModelError
 from ...model import ModelBuilder, Placement
 from ..mjcf.hull import Indices, convex_hull
 from ..remarks import Remarks
@@ -53,7 +54,11 @@ def shape_of(stage: Stage, prim: Any) -> tuple[str, list[float], Placement] | No
 
 def add_shape(builder: ModelBuilder, stage: Stage, prim: Any, body: str, frame: Placement, remarks: Remarks) -> None:
     """Add a shape to a body whose frame is at `frame` in the world. Meshes in the file itself are left out."""
-    found = shape_of(stage, prim)
+    try:
+        found = shape_of(stage, prim)
+    except ModelError as e:
+        remarks.left_out("shapes", e)
+        return
     role = "collision" if prim.HasAPI(stage.UsdPhysics.CollisionAPI) else "visual"
     if found is None:
         if prim.IsA(stage.UsdGeom.Gprim):

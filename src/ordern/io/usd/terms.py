@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from ...joints import Closure, Fixed, Spherical
+from ...model.parts import TERMS
 from ..remarks import Remarks
 from .stage import Stage, number, schemas
 
@@ -32,9 +33,10 @@ def terms_of(
     for freedom in freedoms:
         angular = freedom.startswith("rot")
         token = ("angular" if angular else "linear") if plain else freedom
+        limit = f"limit:{token}:physics"
+        names = ("physics:lowerLimit", "physics:upperLimit") if plain else (f"{limit}:low", f"{limit}:high")
         found = _Freedom(stage, prim, angular)
-        found.limits("physics:lowerLimit" if plain else f"limit:{token}:physics:low",
-                     "physics:upperLimit" if plain else f"limit:{token}:physics:high", remarks)  # fmt: skip
+        found.limits(*names, remarks)
         driven = found.drive(token, remarks) or driven
         found.extensions()
         each.append(found.terms)
@@ -44,7 +46,7 @@ def terms_of(
             remarks.add("drives of joints without single angles, which are not read", repr(prim.GetName()), stage.path)
         return _of_ball(stage, prim) if isinstance(type, Spherical) else {}, bool(drives)
     keys = dict.fromkeys(key for terms in each for key in terms)
-    return {key: [terms.get(key, _USUAL[key]) for terms in each] for key in keys}, driven
+    return {key: [terms.get(key, TERMS[key]) for terms in each] for key in keys}, driven
 
 
 def _of_ball(stage: Stage, prim: Any) -> dict[str, Any]:
@@ -52,12 +54,6 @@ def _of_ball(stage: Stage, prim: Any) -> dict[str, Any]:
     found = _Freedom(stage, prim, True)
     found.extensions()
     return {key: found.terms[key] for key in ("armature", "damping", "friction") if key in found.terms}
-
-
-_USUAL = {
-    **{"lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf},
-    **dict.fromkeys(("damping", "friction", "armature", "stiffness", "rest"), 0.0),
-}
 
 
 class _Freedom:
