@@ -70,8 +70,10 @@ def test_springs_conserve_energy(name: str) -> None:
     assert_close(total, np.full(len(total), total[0]), CLOSED_LOOP)
 
 
-@pytest.mark.parametrize("period", [None, 0.01])
-@pytest.mark.parametrize("coriolis", [True, False])
+@pytest.mark.parametrize(
+    ("coriolis", "period"),
+    [(True, 0.01), *(pytest.param(*x, marks=pytest.mark.slow) for x in ((True, None), (False, None), (False, 0.01)))],
+)
 def test_compiled_as_from_python(coriolis: bool, period: float | None) -> None:
     def control(target: Any) -> co.Impedance:
         return co.Impedance(PUMA, "flange", target, STIFF, DAMP, coriolis=coriolis, period=period)

@@ -94,9 +94,9 @@ def test_rotations() -> None:
     robot = ball.body("ball", parent="base", joint=on.Spherical(), mass=1.0, inertia=(0.1, 0.2, 0.15)).build()
     q0 = robot.random(0)
     move = tr.minimum_jerk(robot, robot.neutral(), q0, 0.3)
-    found = robot.simulate(tau=co.ComputedTorque(robot, move, 100.0), until=0.3)
+    found = robot.simulate(tau=co.ComputedTorque(robot, move, 100.0), until=0.3, native=False)
     assert np.abs(found["q_error"]).max() < CLOSED_LOOP and found["q_reference"].shape[1] == 4
-    away = robot.simulate(q0, tau=co.PD(robot, robot.neutral(), 1.0, 1.0), until=[0.0, 0.1])
+    away = robot.simulate(q0, tau=co.PD(robot, robot.neutral(), 1.0, 1.0), until=[0.0, 0.1], native=False)
     assert_close(away["q_error"][0], robot.difference(q0, robot.neutral()), ROUNDING)
 
 
@@ -105,7 +105,8 @@ def test_poses() -> None:
     q0 = np.array([0.0, 0.8, -2.2, 0.0, 0.6, 0.0])
     goal = arm.pose(q0, "flange")
     goal[:3, 3] += [0.0, 0.02, 0.01]
-    found = arm.simulate(q0, tau=co.OperationalSpace(arm, "flange", goal, 400.0), until=[0.0, 0.02])
+    control = co.OperationalSpace(arm, "flange", goal, 400.0)
+    found = arm.simulate(q0, tau=control, until=[0.0, 0.02], native=False)
     assert list(found.extra) == ["pose_reference", "pose_error"]
     assert_close(found["pose_error"][0], [0, 0, 0, 0, 0.02, 0.01], ROUNDING)
     assert_close(found["pose_reference"][1], goal, ROUNDING)
