@@ -17,7 +17,7 @@ __all__: list[str] = []
 _ROUNDING = 1e-3
 """Slim or flat bodies lie on the limit, and files have few digits: a smaller violation is rounding."""
 _MEASURED = 1.25
-"""Inertias of real robots that were measured exceed the sum of the other two moments by up to a few tenths."""
+"""A moment this many times the sum of the other two may be a measurement: that of the PUMA 560 is 1.1 times."""
 _ROOMY, _TIGHT = 5.0, 2e-3
 """Doubtful radii of gyration of bodies of unknown shape, relative to the distances between their joints."""
 _COMPACT = 0.05

@@ -1,7 +1,7 @@
 """Write a function of a robot as C code: one C99 file that needs only <math.h>.
 
 The code computes one state per call. The comment at its top says how to call it, what its arrays hold, and how many
-operations it takes. Robots with up to about 40 joints become straight-line code; --way rolled writes loops over tables,
+operations it takes. Robots with up to about 30 joints become straight-line code; --way rolled writes loops over tables,
 which are shorter for long robots and need a workspace.
 
 examples:
