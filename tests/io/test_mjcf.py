@@ -669,6 +669,13 @@ class TestNotes:
         (found,) = build(arm('<joint name="link_joint"/>', after=tendon)).notes
         assert found.message.endswith(note) and found.quiet == quiet
 
+    def test_drag_of_a_mesh(self) -> None:
+        inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+        geom = '<geom type="mesh" mesh="m" fluidshape="ellipsoid"/>'
+        before = '<option density="1"/><asset><mesh name="m" file="m.stl"/></asset>'
+        (note,) = build(arm(f"<joint/>{inertial}{geom}", before=before)).notes
+        assert note.message.endswith("motion differs: drag of an ellipsoid around a geom of type mesh")
+
     def test_no_note_about_the_motion_is_left_out_of_the_warning(self) -> None:
         bodies = "".join(f'<body name="b{k}" mocap="true"/>' for k in range(30))
         with pytest.warns(on.ModelWarning) as caught:

@@ -23,7 +23,10 @@ __all__ = ["body_drags"]
 
 _MASSLESS = 1e-15
 _COEFFICIENTS = (0.5, 0.25, 1.5, 1.0, 1.0)
-_SEMI_AXES = {"sphere": (0, 0, 0), "cylinder": (0, 0, 1), "ellipsoid": (0, 1, 2), "box": (0, 1, 2)}
+_SEMI_AXES = {
+    **{"sphere": (0, 0, 0), "capsule": (0, 0, 1), "cylinder": (0, 0, 1)},
+    **{"ellipsoid": (0, 1, 2), "box": (0, 1, 2)},
+}
 
 
 def body_drags(body: BodyNode, mass: Mass) -> list[Drag | EllipsoidDrag]:
@@ -35,19 +38,20 @@ def body_drags(body: BodyNode, mass: Mass) -> list[Drag | EllipsoidDrag]:
     geoms = [geom_of(part, body) for part in body.geoms]
     ellipsoids = [g for g in geoms if keyword(g.element, "fluidshape", ("none", "ellipsoid"), "none", g.what) != "none"]
     if ellipsoids:
-        return [_ellipsoid(g, settings) for g in ellipsoids]
+        known = [g for g in ellipsoids if g.kind in _SEMI_AXES and "mesh" not in g.element.attributes]
+        for geom in ellipsoids:
+            if all(geom is not g for g in known):
+                geom.document.unread.add(f"drag of an ellipsoid around a geom of type {geom.kind}")
+        return [_ellipsoid(g, settings) for g in known]
     at, moments = _principal(body, mass, geoms)
     return [_box(at, moments, mass.m, density, viscosity)]
 
 
 def _ellipsoid(geom: Geom, settings: Settings) -> EllipsoidDrag:
     e, size = geom.element, geom.size
+    semi_axes = tuple(size[k] for k in _SEMI_AXES[geom.kind])
     if geom.kind == "capsule":
-        semi_axes: tuple[float, ...] = (size[0], size[0], size[0] + size[1])
-    elif geom.kind in _SEMI_AXES and "mesh" not in e.attributes:
-        semi_axes = tuple(size[k] for k in _SEMI_AXES[geom.kind])
-    else:
-        raise e.error(f'{geom.what} has fluidshape="ellipsoid", but its semi-axes are not known: it is a {geom.kind}')
+        semi_axes = (size[0], size[0], size[0] + size[1])
     given = vector(e, "fluidcoef", range(1, 6), geom.what, ())
     blunt, slender, angular, kutta, magnus = (*given, *_COEFFICIENTS[len(given) :])
     return EllipsoidDrag(
