@@ -27,12 +27,14 @@ OPTIONAL = {
     "mujoco": "mujoco",
     "pandas": "pandas",
     "pinocchio": "pin",
+    "pxr": "usd-core",
     "pyarrow": "pyarrow",
     "rerun": "rerun-sdk",
     "scipy": "scipy",
     "sympy": "sympy",
     "viser": "viser",
     "websockets": "viser",
+    "xacrodoc": "xacrodoc",
     "xarray": "xarray",
 }
 """Modules that tests may need beyond the extra `test`, and the packages that have them."""

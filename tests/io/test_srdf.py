@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import ordern as on
@@ -136,6 +135,7 @@ def test_bundled_robots_have_theirs() -> None:
     assert free.positions["ready"][7:].tolist() == on.robots.positions("puma560")["ready"].tolist()
 
 
+@pytest.mark.needs("example_robot_data")
 @pytest.mark.parametrize(
     ("urdf", "srdf", "floating"),
     [
@@ -144,6 +144,8 @@ def test_bundled_robots_have_theirs() -> None:
     ],
 )
 def test_real_files_agree_with_pinocchio(urdf: str, srdf: str, floating: bool) -> None:
+    import pinocchio as pin
+
     root = [pin.JointModelFreeFlyer()] if floating else []
     model = pin.buildModelFromUrdf(str(ROBOTS / urdf), *root)
     pin.loadReferenceConfigurations(model, str(ROBOTS / srdf), False)

@@ -11,13 +11,24 @@ from ordern.errors import ModelError
 from ordern.io import load_builder, read_urdf
 from ordern.joints import Continuous, Prismatic, Revolute, Spherical
 from ordern.model import Model
-from tests.io.test_urdf import INERTIAL, arm
 
+INERTIAL = """<inertial><origin xyz="1 2 3"/><mass value="2"/>
+<inertia ixx="1" ixy="0.1" ixz="0.2" iyy="2" iyz="0.3" izz="3"/></inertial>"""
 LINE = '<visual><geometry><sphere radius="1"/></geometry>{}</visual>'
 
 
 def build(text: str) -> Model:
     return read_urdf(text).build()
+
+
+def arm(joint: str = "", *, inertial: str = INERTIAL, more: str = "") -> str:
+    """Two links; the joint between them starts in line 3."""
+    return f"""<robot name="arm">
+<link name="base"/>
+<joint name="elbow" type="revolute"><parent link="base"/><child link="tip"/>{joint}</joint>
+<link name="tip">{inertial}</link>
+{more}
+</robot>"""
 
 
 class TestHarmlessFaults:
