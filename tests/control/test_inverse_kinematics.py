@@ -181,6 +181,7 @@ def test_mistakes_are_named() -> None:
     robot, T = load("puma560"), np.eye(4)
     for words, arguments, options in (
         (r"say which frame", (T,), {}),
+        (r"give the pose first, then the frame", ("flange", T), {}),
         (r"leave `frame` out", ({"flange": T}, "flange"), {}),
         (r"unknown frame 'flang'.*Did you mean 'flange'", (T, "flang"), {}),
         (r"the pose for 'flange' has shape \(3, 4\)", (T[:3], "flange"), {}),

@@ -106,6 +106,10 @@ def targets(
     else:
         if frame is None:
             raise ArgumentError("say which frame is to reach the pose: `frame=`, or a dictionary of poses by frames")
+        if not isinstance(frame, (str, Frame)):
+            raise ArgumentError(
+                f"frame must be a frame or its name, not {type(frame).__name__}: give the pose first, then the frame"
+            )
         given = {frame: pose_or_poses}
     if not given:
         raise ArgumentError("no poses are given")
