@@ -283,6 +283,12 @@ def test_replicas() -> None:
     assert len(pair.robot.loops) == 6
 
 
+def test_names_of_ten_replicas() -> None:
+    text = f'<replicate count="10" offset="1 0 0" sep="-"><body name="a"><joint name="j"/>{SPHERE}</body></replicate>'
+    pair = Pair(f"<mujoco><worldbody>{text}</worldbody></mujoco>")  # which finds all joints by their names
+    assert [c.name for c in pair.robot.joints] == [f"j-0{k}" for k in range(10)]
+
+
 def test_floating_bodies() -> None:
     Pair(f"""<mujoco><worldbody><body name="a" pos="1 2 3" euler="10 20 30"><freejoint name="root"/>{SPHERE}{TUBE}
       <body pos=".1 .2 .3"><joint axis="1 1 1" pos="0 0 .1"/><joint axis="1 0 1" pos=".1 0 .1"/>{SPHERE}</body></body>

@@ -130,7 +130,7 @@ class Tree:
         step, at = Placement.of(turn, offset), c.at
         copies = []
         for k in range(n):
-            suffix = f"{element.attributes.get('sep', '')}{k:0{len(str(n - 1))}d}{c.suffix}"
+            suffix = f"{element.attributes.get('sep', '')}{k:0{len(str(n))}d}{c.suffix}"
             copies.append(Context(c.body, at, inherited, c.source, suffix, c.copies * n, replica=True))
             at = at @ step
         return (pair for copy in reversed(copies) for pair in self._inside(element, copy))
