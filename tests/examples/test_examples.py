@@ -19,7 +19,7 @@ NUMBER = r"\d\.?\d*e[-+]\d+"
 SAYS = {
     "01_own_urdf.py": [
         r"└─ flange",
-        r"puma560\.urdf:40: error: body 'shoulder_link'",
+        r"puma560\.urdf:70: warning: body 'forearm'",
         r"'flange_roll' has q\[5\]",
         r"-2\.1101 +-20\.0496",
         r"rank of its Jacobian 6",

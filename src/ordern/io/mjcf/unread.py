@@ -68,6 +68,8 @@ _WITH_EFFECT = {
 _OFF: tuple[list[str], ...] = ([], ["0"], ["false"], ["auto"], ["none"])
 """Values with which these attributes have no effect either."""
 
+_MOST_KINDS = 50
+"""Kinds of unread parts that a note lists; the elements and attributes that MuJoCo knows are fewer."""
 _SECTIONS = ["compiler", "option", "size", "statistic", "visual", "default", "asset", "worldbody", "equality"]
 _COUNTED_SECTIONS = ["sensor", "contact", "custom", "deformable", "extension"]
 """Sections whose elements are counted one by one."""
@@ -134,6 +136,8 @@ class Unread:
         for start, tally in (("not modelled, so that the motion differs", self._count), ("not read", self._quiet)):
             if tally:
                 counts = [f"{what} ({n})" if n > 1 else what for what, n in tally.items()]
+                if len(counts) > _MOST_KINDS:  # names that no file of MuJoCo has
+                    counts[_MOST_KINDS:] = [f"... ({len(tally)} kinds in all)"]
                 builder.note(f"{start}: {', '.join(counts)}", builder.source, quiet=tally is self._quiet)
 
 
