@@ -104,6 +104,10 @@ def test_products_with_tangents_are_rates(question: str, seed: int) -> None:
     assert_close(robot.jvp(question, given, along, **_settings(question)), rate, CLOSE)
 
 
+AT_REST = (
+    *("inverse_dynamics", "forward_dynamics", "passive_force", "kinetic_energy"),
+    *("pose", "acceleration", "integrate", "difference"),
+)
 QUICK = ("inverse_dynamics", "gravity_force", "pose", "integrate")
 
 
@@ -169,11 +173,11 @@ def test_gradients_are_known_functions() -> None:
 @pytest.mark.parametrize("joint", [x for x in ALL_JOINTS if x is not on.Fixed])
 def test_derivatives_are_finite_where_answers_are(joint: type[on.Joint]) -> None:
     """At rest, at zero angles, at half a turn, and beside them: where roots and quotients of zero lurk."""
-    robot = random_robot(1, 2, [joint], floating=True, passive=True, armature=True)
+    robot = random_robot(1, 1, [joint], passive=True, armature=True)
     half = np.pi * np.eye(robot.nv)[0]
     for turn in (np.zeros(robot.nv), half, np.full(robot.nv, 1e-9)):
         q, rest = robot.integrate(robot.neutral(), turn, 1.0), np.zeros(robot.nv)
-        for question in QUESTIONS:
+        for question in AT_REST:
             ports = [p for p in find(question)[0].inputs if not p.optional]
             scalars = {"smoothing": 0.01, "dt": 0.1}
             given = {p.name: q if p.kind == "q" else np.array(scalars.get(p.name, rest)) for p in ports}
