@@ -61,6 +61,7 @@ def by_bodies(robot: on.Robot, numbers: list[int], q: np.ndarray, v: np.ndarray)
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_sums_over_bodies(seed: int) -> None:
     robot = tree(seed)
@@ -126,6 +127,7 @@ def test_axes_at_the_origin(seed: int) -> None:
     assert_close(robot.jacobian(q, name, axes="origin"), J, ROUNDING)
 
 
+@pytest.mark.slow
 def test_a_moving_base_moves_the_centre_of_mass() -> None:
     robot = tree(2)
     q, v, a = random_state(robot, 5)
@@ -178,6 +180,7 @@ def test_every_way_gives_the_same_rate_of_the_jacobian(axes: str) -> None:
         )
 
 
+@pytest.mark.slow
 def test_subtrees_by_name() -> None:
     robot = on.load("puma560")
     q = np.zeros(6)

@@ -158,6 +158,7 @@ def test_more_digits(method: str) -> None:
     assert_close(got, ask(robot, "forward_dynamics", *arrays), 10 * tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joint", [on.Revolute, on.Spherical])
 @pytest.mark.parametrize("method", METHODS)
 def test_long_chains_keep_their_digits(method: str, joint: type[on.Joint]) -> None:
@@ -423,6 +424,7 @@ def operations(robot: on.Robot, method: str) -> int:
     return robot.kernel("forward_dynamics", method, way="unrolled").counts().total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LOOPS)
 def test_each_link_costs_the_same(method: str) -> None:
     four, five, six = (operations(chain(n, on.Revolute()), method) for n in (4, 5, 6))

@@ -31,6 +31,7 @@ def test_general_costs_more_than_special() -> None:
         assert on.count(robot, question).total < on.count(robot, question, general=True).total
 
 
+@pytest.mark.slow
 def test_order_n_is_a_line() -> None:
     """A further joint costs as much as the one before."""
     counts = [on.count(revolute_arm(n), "inverse_dynamics", method).multiplications for method, n in _lengths()]

@@ -127,6 +127,7 @@ def test_gradients_and_matrices_fit_the_products(question: str) -> None:
     assert_close(summed, rate, CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["inverse_dynamics", "forward_dynamics", "integrate", "pose"])
 def test_ways_of_running_and_precision(question: str) -> None:
     robot = _robot(1)

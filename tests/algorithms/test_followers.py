@@ -25,6 +25,7 @@ def followers(robot: on.Robot) -> int:
     return sum(c.mimic is not None for c in robot.joints)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("method", NEW)
 def test_accelerations_are_those_of_the_mass_matrix(method: str, name: str) -> None:

@@ -128,6 +128,7 @@ def test_every_way_of_running(method: str) -> None:
     assert_close(found, expected, SINGLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["bae-haug", "fd3", "armstrong"])
 def test_long_chains(method: str) -> None:
     given = inputs(LONG, shape=())

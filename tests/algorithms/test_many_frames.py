@@ -58,6 +58,7 @@ def test_the_same_as_one_by_one(seed: int, question: str) -> None:
             assert_close(ask(robot, f"body_{question}", *given, **options), np.stack(one_by_one, axis=1), ROUNDING)
 
 
+@pytest.mark.slow
 def test_a_moving_base_moves_all_frames() -> None:
     robot = tree(2)
     q, v, a = random_state(robot, 5)

@@ -141,6 +141,7 @@ def test_the_rank_does_not_depend_on_units_of_length() -> None:
         assert caught.value.rank == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [1e-2, 1e-3, 1e-4, 1e-5])
 def test_next_to_a_singular_position_the_answer_is_that_of_many_digits(angle: float) -> None:
     robot = puma()
@@ -155,6 +156,7 @@ def test_next_to_a_singular_position_the_answer_is_that_of_many_digits(angle: fl
             assert_close(asked(robot, question, q, v, "flange", tolerance=1e-14), found, NEARLY_SINGULAR / angle**2)
 
 
+@pytest.mark.slow
 def test_single_precision_next_to_a_singular_position() -> None:
     """What single precision cannot tell is computed in double."""
     robot = puma()

@@ -89,6 +89,7 @@ def test_operational_space_of_a_frame(seed: int, axes: str) -> None:
             assert (found == found.swapaxes(-1, -2)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", (0, 1, 5, 8))
 def test_what_the_answers_mean(seed: int) -> None:
     """A force on the frame, the acceleration that it causes there, and the accelerations of the joints."""
@@ -126,6 +127,7 @@ def test_gravity_in_the_bias_force() -> None:
     assert_close(inertia, np.diag([1.0, 2.0, 3.0, 2.0, 2.0, 2.0]), ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["interpreted", "unrolled", "rolled"])
 def test_a_frame_that_cannot_move_in_all_ways(way: str) -> None:
     """The compliance exists; its inverse, and what is made with it, is not finite."""
@@ -237,6 +239,7 @@ def test_momentum_changes_by_the_forces_on_a_free_robot(seed: int, method: str) 
     assert_close(change, expected, FINITE_DIFFERENCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["composite-body", "body-sum"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_momentum_is_that_of_the_bodies(seed: int, method: str) -> None:

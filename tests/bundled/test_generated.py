@@ -106,6 +106,7 @@ def test_rod() -> None:
     np.testing.assert_allclose(found["inertia"], [across, across, m * r**2 / 2], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_long_chain() -> None:
     model = robots.chain(5_000).build()
     assert len(model.bodies) == 5_000

@@ -82,6 +82,7 @@ def test_a_motion_is_the_same_from_every_kind_of_file(
     assert all(answer == answers[0] for answer in answers)
 
 
+@pytest.mark.slow
 def test_springs_follow_a_motion(folder: Path, capsys: Capture) -> None:
     assert main(["inverse", ARM, "--to", "1,0.5,0.2", "--duration", "1", "--out", "motion.csv"]) == 0
     drive = ["--pd", "500", "50", "--gravity-compensation", "--follow", "motion.csv"]

@@ -36,6 +36,7 @@ def test_the_usual_picture(motion: str, capsys: Capture) -> None:
     assert Path("fall.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_picture_is_not_replaced_unasked(motion: str, capsys: Capture) -> None:
     Path("fall.png").write_text("mine")
     assert main(["plot", motion, "q"]) == 2

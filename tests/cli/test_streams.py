@@ -112,6 +112,7 @@ def test_a_locale_without_our_letters() -> None:
     assert (status, err) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_pipe_that_nobody_reads() -> None:
     assert run("set -o pipefail; (sleep 0.05; ordern methods) | true") == (141, "")
 

@@ -37,6 +37,7 @@ def test_a_motion_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert '"curves"' in page.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_result_brings_its_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     motion, page = tmp_path / "fall.npz", tmp_path / "fall.html"
     on.load("double-pendulum").simulate([1.0, 0.5], [0.0, 0.0], until=0.2).save(motion)

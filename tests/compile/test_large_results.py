@@ -88,6 +88,7 @@ def test_streamed_rows_may_lie_apart(robot: on.Robot) -> None:
     np.testing.assert_array_equal(wide[:, robot.nv**2 :], -7.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["transposed", "every second", "amiss"])
 def test_results_with_strides_of_their_own(robot: on.Robot, way: str) -> None:
     q = states(robot, enough(robot, "float64"))

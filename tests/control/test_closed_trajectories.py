@@ -201,6 +201,7 @@ def test_check_tells_of_velocities_that_are_none() -> None:
     assert "the velocity of joint 'joint1' is 0 at t" in str(found)
 
 
+@pytest.mark.slow
 def test_check_tells_of_motors_that_are_too_few_and_of_their_limits() -> None:
     robot, (q0, q1) = on.load("five-bar"), ends("five-bar")
     motors = robot.with_actuated(["left_drive"])
@@ -252,6 +253,7 @@ def test_a_mechanism_that_ends_on_the_way() -> None:
         tr.minimum_jerk(robot, q0, q1, 1.0)
 
 
+@pytest.mark.slow
 def test_loops_do_not_let_a_frame_turn() -> None:
     robot, (q0, _) = on.load("delta-robot"), ends("delta-robot")
     goal = robot.pose(q0, "platform")

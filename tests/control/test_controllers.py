@@ -192,6 +192,7 @@ def test_operational_space_follows_a_path_while_the_elbow_moves(panda: on.Robot)
     assert np.linalg.norm(q - path(0.6).q) > 0.05  # the elbow went elsewhere
 
 
+@pytest.mark.slow
 @pytest.mark.needs("example_robot_data")
 def test_operational_space_in_a_singular_position(panda: on.Robot) -> None:
     """Stretched out, the arm cannot move along itself: that direction is let go, and forces stay finite."""

@@ -28,6 +28,7 @@ def line() -> on.trajectories.Trajectory:
     return tr.tip(PUMA, "flange", goal(), 0.5, q0=Q0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["pose", "position"])
 def test_the_frame_has_its_own_inertia(task: str) -> None:
     """L e'' + D e' + K e = -f, for positions; the rest of the arm is redundant for the second task."""

@@ -24,6 +24,7 @@ def regulator(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return -3.0 * q - 2.0 * v
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [None, False])
 @pytest.mark.parametrize("delay", [0.1, 0.3, 0.025, 0.26])
 def test_forces_act_after_their_delay(delay: float, native: bool | None) -> None:

@@ -86,6 +86,7 @@ def test_a_line_is_straight_and_a_screw_is_not(panda: on.Robot, poses: list[Arra
         assert_close(half, 0.5 * full, ROUNDING)
 
 
+@pytest.mark.slow
 def test_one_pose_is_reached_from_where_the_robot_is(panda: on.Robot, poses: list[Array]) -> None:
     found = tr.tip(panda, FRAME, poses[1], 1.0, q0=HOME)
     assert_close(found(0.0).q, HOME, 1e-9)

@@ -89,6 +89,7 @@ def test_no_series_where_goals_differ() -> None:
     assert not ARM.simulate(START, tau=lambda t, q, v: -v, until=0.01).extra
 
 
+@pytest.mark.slow
 def test_rotations() -> None:
     ball = on.Builder("ball").body("base")
     robot = ball.body("ball", parent="base", joint=on.Spherical(), mass=1.0, inertia=(0.1, 0.2, 0.15)).build()

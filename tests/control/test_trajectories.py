@@ -145,6 +145,7 @@ def test_splines_are_scipys_where_joints_are_flat(arm: on.Robot, ends: str, degr
         assert_close(found, expected(s, k), FINITE_DIFFERENCE * 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [3, 5])
 @pytest.mark.parametrize("ends", ["clamped", "natural", "periodic"])
 def test_splines_on_the_manifold(robot: on.Robot, ends: str, degree: int) -> None:

@@ -225,6 +225,7 @@ def test_two_floating_bodies_push_one() -> None:
         same(a, np.array([0, 0, 0, 2.0, 0, -9.81]))
 
 
+@pytest.mark.slow
 def test_the_conjecture_and_where_it_ends() -> None:
     """The right side is in the image of Omega on every smooth motion; a singular state that no motion has is told."""
     pendulum = (

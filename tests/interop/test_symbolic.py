@@ -65,6 +65,7 @@ def test_textbook_form_of_two_links() -> None:
     assert str(tau[1]) == wanted
 
 
+@pytest.mark.slow
 def test_assumptions_of_symbols() -> None:
     tau = on.symbolic(on.load("kuka-kr5"), "inverse_dynamics", parameters=True, gravity=True)
     found = {x.name: x for x in tau.free_symbols}
@@ -74,6 +75,7 @@ def test_assumptions_of_symbols() -> None:
     assert "l4z" not in found  # 4e-17, a rounding of the table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["inverse_dynamics", "forward_dynamics", "mass_matrix_inverse"])
 def test_short_forms_keep_the_numbers(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products, sums of angles, squares, and what is no polynomial; multiplied out or too long for that."""

@@ -129,6 +129,7 @@ def test_arguments_at_the_end_of_a_page_are_not_read_beyond() -> None:
         assert libc.mprotect(ctypes.c_void_p(start + page), page, 3) == 0
 
 
+@pytest.mark.slow
 @every_function
 def test_strides_of_arguments(kinds: Kinds, call: Call) -> None:
     arrays = drawn(kinds, (4, 6))

@@ -132,6 +132,7 @@ def test_the_spring_has_the_energy_that_it_gives_back() -> None:
     assert_close(forces(np.stack([START, q]))[1], tau, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closure", [None, on.Revolute((0.0, -1.0, 0.0))])
 def test_motion_until_30_ms(closure: on.Joint | None) -> None:
     """By SciPy's method of eighth order, without stabilisation; also with hinges, of whose rows nine are redundant."""

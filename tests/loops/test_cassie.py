@@ -55,6 +55,7 @@ def test_joints_that_are_kept_stay(cassie: on.Robot) -> None:
     assert found.ok
 
 
+@pytest.mark.slow
 def test_its_freedoms(cassie: on.Robot) -> None:
     """Each foot is driven by a flat four-bar, where the third equation of a ball is redundant; to the file's digits."""
     q = cassie.assemble(cassie.neutral(), tolerance=CASSIE).q

@@ -76,6 +76,7 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
+@pytest.mark.slow
 def test_a_fork_that_is_made_while_this_thread_compiles() -> None:
     """A joint of one's own, or a `__del__`, may fork in the middle of tracing."""
     run(

@@ -45,6 +45,7 @@ def test_a_payload_adds_its_inertia() -> None:
     assert loaded.nq == arm.nq and loaded.actuated == arm.actuated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("floating", [False, True])
 def test_a_robot_on_a_robot(floating: bool) -> None:
     """Energies add up; the palm, which was fixed to the ground, brings its mass."""
@@ -107,6 +108,7 @@ def test_the_ground_is_remembered() -> None:
     assert on.Builder("free").body("base").build().ground is None
 
 
+@pytest.mark.slow
 def test_frames_stand_for_bodies() -> None:
     rng = np.random.default_rng(7)
     first, second, place = (random_placement(rng) for _ in range(3))

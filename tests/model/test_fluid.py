@@ -114,6 +114,7 @@ def test_bias_forces_are_those_of_lagrange() -> None:
     assert_close(robot.bias_force(q, v), expected, 1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_ways_of_running(swimmer: on.Robot, state: tuple[np.ndarray, ...], way: str) -> None:
     q, v, a, tau = state
@@ -128,6 +129,7 @@ def test_ways_of_running(swimmer: on.Robot, state: tuple[np.ndarray, ...], way: 
         assert_close(swimmer.kernel(question, way=way)(*arguments), usual, 1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", [None, lambda t, q, v: -v])
 def test_energy_is_balanced(swimmer: on.Robot, tau: Any) -> None:
     run = swimmer.simulate(until=0.3, tau=tau, v0=np.full(swimmer.nv, 0.3))

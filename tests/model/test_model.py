@@ -153,6 +153,7 @@ class TestText:
             "base",
         ]
 
+    @pytest.mark.slow
     def test_summary_of_a_long_chain(self) -> None:
         """No recursion: thousands of bodies are no problem."""
         builder = on.Builder("chain").body("b0")

@@ -64,6 +64,7 @@ def test_a_kernel(robot, state) -> None:
     assert (_elsewhere(kernel, *state) == wanted).all()
 
 
+@pytest.mark.slow
 def test_a_kernel_with_settings(robot, state) -> None:
     kernel = robot.kernel("velocity", frame="tool", axes="world")
     wanted = kernel(*state[:2])

@@ -157,6 +157,7 @@ def test_given_phi_the_classes_are_those_of_solving_with_the_mass_matrix() -> No
     assert denoc_counts.classes("articulated-body", 6)["given phi"] == expected
 
 
+@pytest.mark.slow
 def test_what_one_link_takes_is_what_the_class_grows_by() -> None:
     """All multiplications of the class; of additions, those to the parent's inertia are left."""
     link, (M, A) = denoc_counts.one_link(), denoc_counts.formulas("denoc", "inertia")

@@ -82,6 +82,7 @@ def test_chosen_joints(fall: on.Result) -> None:
         fall.plot("q", joints="elbw")
 
 
+@pytest.mark.slow
 def test_units_split_panels() -> None:
     result = on.load("stanford-arm").simulate(until=0.1)
     figure = result.plot("q", "tau")
@@ -129,6 +130,7 @@ def test_references_and_errors(fall: on.Result) -> None:
         fall.plot("tracking")
 
 
+@pytest.mark.slow
 def test_many_joints_get_axes_of_their_own() -> None:
     robot = on.load("yamane-branched-30")
     t = np.linspace(0.0, 1.0, 20)

@@ -62,6 +62,7 @@ def test_direction_and_order() -> None:
         assert events[e.index].name == e.name
 
 
+@pytest.mark.slow
 def test_a_start_on_the_event_is_no_event() -> None:
     event = Event(lambda t, q, v: q[0], "start", terminal=True)
     result = FREE.simulate([0.0], [1.0], until=0.1, events=[event])

@@ -96,6 +96,7 @@ def test_every_method_agrees_with_steps_from_python(method: str, kind: str) -> N
     assert_close(ours.at(0.0333)[0], theirs.at(0.0333)[0], METHODS)
 
 
+@pytest.mark.slow
 def test_a_force_that_grows_with_time() -> None:
     """A cart of 2 kg: with the force 6 t the position is t^3 / 2, and from 1 s on the force stays 6."""
     push = on.Table([0.0, 1.0], [[[0, 0, 0, 0, 0, 0]], [[0, 0, 0, 6, 0, 0]]])

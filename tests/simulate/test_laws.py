@@ -291,6 +291,7 @@ def test_operational_space(task: str, period: float | None) -> None:
         assert_same(native, python, 100 * ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("period", [None, 0.02])
 def test_operational_space_where_directions_are_heavy(period: float | None) -> None:
     """A planar arm cannot move its tip off the plane: forces are computed from Python wherever that shows."""

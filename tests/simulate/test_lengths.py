@@ -39,6 +39,7 @@ def test_a_step_that_is_none(method: str, step: Any) -> None:
         PENDULUM.simulate(START, until=1.0, method=method, step=step)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_step_that_is_longer_than_the_run(method: str) -> None:
     """The run is one step, or as many as the method chooses; one that it cannot take is told in the report."""

@@ -80,6 +80,7 @@ def test_samples_and_times_between_are_closed() -> None:
     assert np.abs(result.loop_residuals["rod"]).max() < 1e-11
 
 
+@pytest.mark.slow
 def test_force_of_a_loop_is_the_tension() -> None:
     result = pendulum().simulate(HELD, until=1.0)
     height = -result.q[:, 1]

@@ -88,6 +88,7 @@ def test_an_event_does_not_hide_them(terminal: bool) -> None:
     assert result.t[-1] == pytest.approx(LANDING if terminal else 0.4, abs=tol.LOOP_MOTION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", ["stop", "bounce"])
 def test_a_stop_does_not_hide_them(limits: str) -> None:
     """A joint meets its stop as balls land."""

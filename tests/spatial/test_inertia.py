@@ -20,6 +20,7 @@ def test_momentum(I, v) -> None:
     assert_close(f6(I @ v), I66(I) @ m6(v), ROUNDING)
 
 
+@pytest.mark.slow
 @QUICK
 @given(inertias, inertias)
 def test_rigid_inertias_add(a, b) -> None:

@@ -47,6 +47,7 @@ def test_forces_at_rest_are_those_of_drives_alone() -> None:
     assert_close(np.linalg.norm(force, axis=1), 9.81 * np.array(weights), ROUNDING)
 
 
+@pytest.mark.slow
 def test_telescopic_legs_are_whole_in_every_position() -> None:
     """The rod of a leg reaches from the ball on the platform to the joint at the ground, wherever the platform is."""
     robot = on.load("stewart-platform")

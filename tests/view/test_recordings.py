@@ -51,6 +51,7 @@ def body_pose(result: on.Result, name: str) -> np.ndarray:
     return np.asarray(result.robot.pose(result.q, name))
 
 
+@pytest.mark.slow
 @pytest.mark.needs("mcap")
 def test_mcap(result: on.Result, tmp_path: Path) -> None:
     from mcap.reader import make_reader
