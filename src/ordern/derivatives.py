@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
@@ -15,6 +16,7 @@ from .algorithms.derivatives.derived import derived_name, tangent_kind
 from .algorithms.registry import find_question
 from .arguments import AnyArray
 from .errors import ArgumentError, unknown_name
+from .kernel.arguments import external_forces
 from .kernel.declarations import Answering, Array, Threads
 from .model import Model, core_shape
 
@@ -26,6 +28,9 @@ __all__ = ["DerivativeMethods", "Derivatives"]
 Named = Mapping[str, ArrayLike]
 _SETTINGS = {"axes": "frame", "kind": "classical"}
 """Settings that need not be given."""
+_KEEP_LOOPS = ("forward_dynamics", "joint_wrenches", "constraint_forces", "link_accelerations", "tip_acceleration")
+"""Functions of robots that keep loops closed, while the questions of these names are about the tree."""
+_OF_SUBTREES = ("subtree_kinetic_energy", "subtree_potential_energy")
 _MOST_AT_ONCE = 1000
 """The number of derivatives up to which one piece of code computes all of them."""
 
@@ -150,11 +155,36 @@ class _Call:
         method: str | None,
     ) -> None:
         self.robot, self.method = robot, method
+        if "subtree" in settings and f"subtree_{question}" in _OF_SUBTREES:
+            question = f"subtree_{question}" if settings["subtree"] is not None else question
+            settings = settings if question.startswith("subtree") else {}
         self.asked: Question = find(question, method)[0]
+        if robot.nc and question in _KEEP_LOOPS:
+            raise ArgumentError(
+                f"derivatives of {question}: {robot.name!r} has closed loops, and the derivatives are those of trees. "
+                "Differentiate 'closed_dynamics', or robot.with_loops([]) for the tree without its loops"
+            )
         self.given = self.by_name("arguments", arguments)
-        self._settings = {**{x: _SETTINGS[x] for x in self.asked.options if x in _SETTINGS}, **settings}
-        if "subtree" in self._settings:
-            self._settings["frame"] = robot._subtree(self._settings.pop("subtree"))  # type: ignore[attr-defined]
+        self.explicit = tuple(self.given)
+        """The names of the arguments that were given; others have the defaults of the function."""
+        for p in self.asked.inputs:
+            if p.kind == "bodies" and p.name in self.given:
+                self.given[p.name] = external_forces(robot, self.given[p.name])
+        known = inspect.signature(getattr(type(robot), question)).parameters if hasattr(type(robot), question) else {}
+        usual = {name: x.default for name, x in known.items() if x.default not in (x.empty, None)}
+        self.given |= {
+            p.name: usual[p.name]
+            for p in self.asked.inputs
+            if not p.optional and p.name in usual.keys() - self.given.keys()
+        }
+        self._settings = {x: usual.get(x, _SETTINGS.get(x)) for x in self.asked.options if x in usual or x in _SETTINGS}
+        self._settings |= settings
+        if (
+            "frame" in self.asked.options
+            and "frame" not in self._settings
+            and ("subtree" in known or "subtree" in self._settings)
+        ):
+            self._settings["frame"] = robot._subtree(self._settings.pop("subtree", None))  # type: ignore[attr-defined]
         missing = [p.name for p in self.asked.inputs if not p.optional and p.name not in self.given]
         if missing:
             raise ArgumentError(f"derivatives of {question}: the argument {missing[0]!r} is missing")
@@ -181,7 +211,7 @@ class _Call:
 
     def varied(self, wrt: str | Sequence[str] | None) -> tuple[str, ...]:
         """Return the names of the arguments that vary, in their order."""
-        names = tuple(self.given) if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        names = self.explicit if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
         for x in names:
             if x not in self.given:
                 raise unknown_name("argument in `wrt`", x, self.given, self.asked.name)

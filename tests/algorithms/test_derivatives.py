@@ -217,3 +217,26 @@ def test_wrong_calls_are_named(call: Any, words: str) -> None:
     robot = random_robot(0, 5, [on.Revolute])
     with pytest.raises((ArgumentError, UnknownNameError), match=words):
         call(robot, robot.neutral())
+
+
+def test_functions_that_keep_loops_closed_are_refused() -> None:
+    robot = on.load("four-bar")
+    q, rest = robot.assemble().q, np.zeros(robot.nv)
+    with pytest.raises(ArgumentError, match=r"closed loops.*'closed_dynamics'"):
+        robot.derivatives.forward_dynamics(q, rest, rest)
+    tree = robot.with_loops([])
+    assert_close(tree.derivatives.forward_dynamics(q, rest, rest).tau, tree.mass_matrix_inverse(q), CLOSE)
+
+
+def test_defaults_are_those_of_the_functions() -> None:
+    robot = random_robot(0, 4, [on.Revolute], passive=True)
+    q, v = robot.neutral(), np.ones(robot.nv)
+    for name in ("com", "momentum", "centroidal_map"):
+        arguments = (q, v) if name == "momentum" else (q,)
+        assert getattr(robot.derivatives, name)(*arguments).q.shape[-1] == robot.nv
+    assert robot.derivatives.passive_force(q, v)._fields == ("q", "v")
+    assert robot.derivatives.integrate(q, v)._fields == ("q", "v")
+    part = robot.derivatives.kinetic_energy(q, v, subtree=robot.bodies[-1].name)
+    assert part.v.shape == (robot.nv,)
+    pushed = robot.derivatives.forward_dynamics(q, v, v, external={"tool": [0, 0, 0, 0, 0, 5.0]})
+    assert pushed.external.shape == (robot.nv, len(robot.bodies), 6)

@@ -271,7 +271,8 @@ def test_convert_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["convert", "--lossy", "puma560", str(out)]) == 0
     assert capsys.readouterr().err.startswith("ordern: left out: armature of joint 'waist', ")
     assert main(["convert", "--lossy", "--force", "--json", "puma560", str(out)]) == 0
-    ((left,),) = (json.loads(capsys.readouterr().out)["left_out"],)
+    left, positions = json.loads(capsys.readouterr().out)["left_out"]
+    assert positions.startswith("named position of '")
     assert left.startswith("armature of joint 'waist', ")
     assert left.endswith("joint 'flange_roll'")
 

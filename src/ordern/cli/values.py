@@ -20,7 +20,7 @@ LIST = "LIST"
 """Lists of numbers in the help."""
 LIST_HELP = """\
 LIST is a number for each coordinate (0,0.5,-1), or names with values (elbow=0.5,wrist=30deg; the others are neutral or
-zero), or for positions the name of one of a bundled robot (ready). @FILE reads it from a file: text, or .json; or a row
+zero), or for positions the name of one of the robot (ready). @FILE reads it from a file: text, or .json; or a row
 of a table (.csv, .json, .npz, .parquet): @fall.npz:last, :first, or its number from 0. @- reads standard input."""
 
 
@@ -111,7 +111,7 @@ def named(name: str, robot: Robot, source: str) -> Array:
     """Return a position by its name: "neutral", or a position of the bundled robot `source`."""
     from ..robots import known, positions
 
-    found = {"neutral": robot.neutral()} | (positions(source) if known(source) else {})
+    found = {"neutral": robot.neutral()} | robot.positions | (positions(source) if known(source) else {})
     found = {key: q for key, q in found.items() if len(q) == robot.nq}
     if name not in found:
         raise UsageError(str(unknown_name("position", name, found, robot.name)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algorithms import find
 from ..algorithms.method_limits import require_tree
+from ..arguments import choice
 from ..errors import ArgumentError, OrdernError
 from ..graph import OPS, Graph, Node, Scalar, live
 from ..joints import Joint, Revolute
@@ -59,11 +60,18 @@ def symbolic(
         import sympy
     except ImportError:
         raise OrdernError("symbolic equations need SymPy: pip install ordern[symbolic]") from None
+    if not isinstance(robot, Model):
+        raise ArgumentError(f"symbolic: give a robot first, not {type(robot).__name__}; on.load(name) loads one")
     require_tree(robot, question)
     declared, algorithm = find(question, method)
     reason = algorithm.refuses(robot) if algorithm.refuses else ""
     if reason or algorithm.pieces:
         raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason or 'it iterates'}")
+    for name in options:
+        choice("setting", name, declared.options, question)
+    for name in declared.options:
+        if name not in options:
+            raise ArgumentError(f"{question} needs the setting {name!r}")
     options = with_frames(robot, question, options)
     graph = Graph("symbolic")
     tree = _SymbolicTree(robot, graph, parameters, gravity)

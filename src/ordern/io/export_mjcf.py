@@ -120,6 +120,7 @@ class _Writer:
             check_name(frame.name, "frame", model.source)
             self._site(frame.name, frame.body, frame.placement)
         losses.add_fluid(model)
+        losses.add_positions(model)
         for loop in model.loops:
             self._loop(loop)
         self._couplings()

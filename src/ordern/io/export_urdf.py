@@ -74,6 +74,7 @@ def describe(model: Model, losses: Losses) -> Node:
     if model.gravity != _GRAVITY:
         losses.add(f"gravity {numbers(model.gravity)} (readers take 0 0 -9.81)", "the robot", model.source)
     losses.add_fluid(model)
+    losses.add_positions(model)
     for loop in model.loops:
         losses.add("closing", f"loop {loop.name!r}", loop.where)
     for coupling in model.couplings:

@@ -146,6 +146,11 @@ class Losses:
             for part in (name for name, numbers in parts.items() if numbers):
                 self.add(part, f"body {body.name!r}", body.where)
 
+    def add_positions(self, model: Model) -> None:
+        """Add the named positions, which the format does not have."""
+        for position in model.named_positions:
+            self.remark("named position", repr(position.name))
+
     def remark(self, what: str, of: str) -> None:
         """Add an omission that does not affect the dynamics."""
         self.unsaid.setdefault(what, []).append(of)

@@ -24,6 +24,22 @@ _LOCK = threading.Lock()
 """Xacro keeps arguments, macros and packages in global variables."""
 
 
+class _Asked(dict[str, str]):
+    """Arguments that remember which of them a template looks up."""
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        super().__init__(words)
+        self.names: set[object] = set()
+
+    def __contains__(self, key: object) -> bool:
+        self.names.add(key)
+        return super().__contains__(key)
+
+    def __getitem__(self, key: str) -> str:
+        self.names.add(key)
+        return super().__getitem__(key)
+
+
 def expand_xacro(
     path: str | os.PathLike[str],
     arguments: Mapping[str, object] | None = None,
@@ -36,6 +52,8 @@ def expand_xacro(
     it, those in the folder `root`, those of a ROS installation, and `packages`, folders by name.
     """
     name = os.fspath(path)
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise ArgumentError(f"xacro_args must be a dictionary of arguments by name, not {type(arguments).__name__}")
     words = {key: _word(key, value) for key, value in (arguments or {}).items()}
     try:
         xacrodoc, xacro = import_module("xacrodoc"), import_module("xacro")
@@ -49,7 +67,14 @@ def expand_xacro(
         found.walk_up_from(str(file))
         found.update_package_cache(dict(packages or {}))
         try:
-            return str(xacro.process_file(str(file), mappings=words).toprettyxml(indent="  "))
+            asked = _Asked(words)
+            document = xacro.process_file(str(file), mappings=asked)
+            unused = sorted(words.keys() - asked.names)
+            if unused:
+                raise ModelError(f"xacro_args: the template has no argument {unused[0]!r}", name)
+            return str(document.toprettyxml(indent="  "))
+        except ModelError:
+            raise
         except Exception as e:  # of any type: the template's expressions are Python's
             raise ModelError(_fault(e), name) from None
 

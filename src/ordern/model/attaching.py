@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError
+from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Free, Joint
 from .drafts import JointDraft
 from .frame_places import with_bodies
 from .model import Model
 from .motors import is_free
-from .parts import Body
+from .parts import TERMS, Body
+from .positions import NamedPosition
 from .spanning import Edge
 
 if TYPE_CHECKING:
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["attach_body", "attach_model"]
 
 _OF_BODIES = ("mass", "com", "inertia")
+_OF_JOINTS = (*TERMS, "mimic", "actuated", "added_inertia", "displaced", "drag", "where")
 
 
 def attach_body(
     builder: ModelBuilder, other: Body | str, to: str, joint: Joint | None, joint_name: str | None, at: Any, terms: Any
 ) -> None:
     """Add a body, or the body of a name with the `mass`, `com` and `inertia` among the terms."""
+    for name in terms:
+        if name not in (*_OF_BODIES, *_OF_JOINTS):
+            raise unknown_name("keyword", name, (*_OF_BODIES, *_OF_JOINTS), "attach")
     if isinstance(other, Body):
         given = [name for name in _OF_BODIES if name in terms]
         if given:
@@ -52,6 +57,11 @@ def attach_model(
     for name in _OF_BODIES:
         if name in terms:
             raise ModelError(f"attach: {name} is for a single body; {other.name!r} has bodies of its own")
+    if tuple(other.current) != tuple(builder.current) and any(other.current):
+        raise ModelError(
+            f"attach: {other.name!r} is in a current of {tuple(other.current)} m/s, and {builder.name!r} in one of "
+            f"{tuple(builder.current)}: all bodies are in one fluid, whose current is that of the builder"
+        )
     parts, root = _parts(builder, other)
     before = f"{other.name}/" if prefix is None else str(prefix)
     mount = joint_name or f"{before}{root}_joint"
@@ -127,11 +137,18 @@ def _parts(builder: ModelBuilder, other: Model | ModelBuilder) -> tuple[ModelBui
             raise ModelError(f"attach: the loop {name!r} of {other.name!r}, which floats, is on the ground; open it")
     (floats,) = on_ground
     del parts._links[root], parts._joints[floats.name], parts._parent_joint[floats.child]
+    parts._positions = [_without(x, floats.name) for x in parts._positions]
     parts._frames = {name: place for name, place in parts._frames.items() if place[0] != root}
     parts._shapes = [shape for shape in parts._shapes if shape[0] != root]
     if parts.actuated is not None:
         parts.actuated = tuple(name for name in parts.actuated if name != floats.name)
     return parts, floats.child
+
+
+def _without(position: NamedPosition, joint: str) -> NamedPosition:
+    """Return a named position without that of a joint."""
+    left = [(x, values) for x, values in zip(position.joints, position.values, strict=True) if x != joint]
+    return replace(position, joints=tuple(x for x, _ in left), values=tuple(values for _, values in left))
 
 
 def _motors(builder: ModelBuilder) -> tuple[str, ...] | None:

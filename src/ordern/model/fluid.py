@@ -122,7 +122,8 @@ def _set_numbers(drag: Drag | EllipsoidDrag, name: str, count: int, what: str) -
 
 def drags_of(given: Any, what: str) -> tuple[Drag | EllipsoidDrag, ...]:
     """Return drags: one, several, or None."""
-    drags = () if given is None else (given,) if isinstance(given, (Drag, EllipsoidDrag)) else tuple(given)
+    one = isinstance(given, (Drag, EllipsoidDrag)) or not isinstance(given, Iterable)
+    drags = () if given is None else (given,) if one else tuple(given)
     for drag in drags:
         if not isinstance(drag, (Drag, EllipsoidDrag)):
             raise ModelError(f"{what}: a drag is a Drag or an EllipsoidDrag, not {drag!r}")
@@ -165,10 +166,14 @@ def matrix_of(numbers: Sequence[float]) -> Array:
 
 def displaced_numbers(given: Any, what: str) -> tuple[float, ...]:
     """Return a displaced fluid as four numbers: its mass and centre; none if there is no such fluid."""
-    if given is None or len(given) == 0:
+    if given is None:
+        return ()
+    if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
+        raise ModelError(f"{what}: the displaced fluid is a mass and a centre, (m, (x, y, z)), not {given!r}")
+    if len(given) == 0:
         return ()
     if len(given) == 2:  # a mass and a centre
-        given = (given[0], *given[1])
+        given = (given[0], *np.ravel(given[1]).tolist())
     found = vector(given, 4, f"{what}: the displaced fluid (mass, centre)")
     if found[0] < 0.0:
         raise ModelError(f"{what}: the mass of the displaced fluid must not be below zero, but is {found[0]:g}")

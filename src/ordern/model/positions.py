@@ -60,6 +60,7 @@ def kept(
     `known` are the joints that the builder was given.
     """
     sizes = {c.name: c.type.nq for c in joints}
+    follows = {c.name: (joints[c.mimic.joint].name, c.mimic.ratio, c.mimic.offset) for c in joints if c.mimic}
     found: dict[str, NamedPosition] = {}
     for position in positions:
         what = f"position {position.name!r}"
@@ -73,6 +74,11 @@ def kept(
             if n and len(values) != n:
                 message = f"{what} has {len(values)} numbers for joint {joint!r}; expected {n}"
                 raise ModelError(message, position.where)
+            if joint in follows:  # the position of the joint that it follows
+                leader, ratio, offset = follows[joint]
+                if leader in position.joints or ratio == 0.0:
+                    continue
+                joint, values = leader, ((values[0] - offset) / ratio,)
             chosen += [(joint, values)] if n else []
         names, values_of = tuple(joint for joint, _ in chosen), tuple(values for _, values in chosen)
         found[position.name] = replace(position, joints=names, values=values_of)

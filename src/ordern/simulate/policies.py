@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import AnyArray
+from ..control.combined import delay_of
 from ..control.imperfections import Imperfections
 from ..errors import ArgumentError
 from .exchange import read_only
@@ -34,6 +35,10 @@ class Policy:
             self.rng = np.random.default_rng(seed)
         except (TypeError, ValueError) as e:
             raise ArgumentError(f"rollout: `seed` must be a whole number or a numpy.random.Generator: {e}") from None
+        if delay_of(function):
+            raise ArgumentError(
+                "rollout: a policy has no delay; robot.simulate takes a controller that is sampled late"
+            )
         period = getattr(function, "period", None)
         if period is not None and abs(period - hold * dt) > 1e-9 * period:
             raise ArgumentError(

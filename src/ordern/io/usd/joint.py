@@ -27,7 +27,7 @@ from ...model import Placement
 from ...records import dataclass
 from ..remarks import Remarks
 from ..standing import WORLD
-from .stage import Stage, number, quaternion, schemas, triple
+from .stage import Stage, fault_of, number, quaternion, schemas, triple
 from .terms import terms_of
 
 __all__ = ["WORLD", "UsdJoint", "read_joint"]
@@ -113,10 +113,10 @@ def _type(stage: Stage, prim: Any, remarks: Remarks) -> tuple[Closure | None, tu
         axis = str(physics.RevoluteJoint(prim).GetAxisAttr().Get())
         limits = (number(prim, f"physics:{key}Limit", math.inf) for key in ("lower", "upper"))
         bounded = any(math.isfinite(x) for x in limits if x is not None)
-        return (Revolute if bounded else Continuous)(_AXES[axis]), (f"rot{axis}",)
+        return (Revolute if bounded else Continuous)(_axis(prim, axis)), (f"rot{axis}",)
     if prim.IsA(physics.PrismaticJoint):
         axis = str(physics.PrismaticJoint(prim).GetAxisAttr().Get())
-        return Prismatic(_AXES[axis]), (f"trans{axis}",)
+        return Prismatic(_axis(prim, axis)), (f"trans{axis}",)
     if prim.IsA(physics.FixedJoint):
         return Fixed(), ()
     if prim.IsA(physics.SphericalJoint):
@@ -127,6 +127,12 @@ def _type(stage: Stage, prim: Any, remarks: Remarks) -> tuple[Closure | None, tu
     if prim.IsA(physics.DistanceJoint):
         return _rod(stage, prim, remarks), ()
     return _of_freedoms(stage, prim, remarks)
+
+
+def _axis(prim: Any, axis: str) -> tuple[float, float, float]:
+    if axis not in _AXES:
+        raise fault_of(prim, f"physics:axis must be X, Y or Z, not {axis!r}")
+    return _AXES[axis]
 
 
 def _rod(stage: Stage, prim: Any, remarks: Remarks) -> Closure | None:

@@ -16,7 +16,7 @@ from ...model import ModelBuilder, Placement
 from ..remarks import Remarks
 from ..solids import NOTHING, Mass, combined
 from .shapes import shape_solid
-from .stage import Stage, quaternion, triple
+from .stage import Stage, fault_of, number, quaternion, triple
 
 __all__ = ["add_body"]
 
@@ -59,8 +59,10 @@ def _given(stage: Stage, prim: Any) -> tuple[float | None, float, Array | None, 
     if not prim.HasAPI(stage.UsdPhysics.MassAPI):
         return None, 0.0, None, None
     api, place = stage.UsdPhysics.MassAPI(prim), stage.place(prim)
-    m = float(api.GetMassAttr().Get() or 0.0) * stage.weight
-    density = float(api.GetDensityAttr().Get() or 0.0) * stage.weight / stage.length**3
+    m = (number(prim, "physics:mass", 0.0) or 0.0) * stage.weight
+    density = (number(prim, "physics:density", 0.0) or 0.0) * stage.weight / stage.length**3
+    if m < 0.0 or density < 0.0:
+        raise fault_of(prim, "its mass and density must not be below zero")
     com = triple(api.GetCenterOfMassAttr().Get())
     six = prim.GetAttribute("newton:inertia").Get() if prim.GetAttribute("newton:inertia") else None
     unit = stage.weight * stage.length**2

@@ -47,6 +47,9 @@ class Stage:
         """Metres per unit of length."""
         self.weight = float(self.UsdPhysics.GetStageKilogramsPerUnit(self.stage))
         """Kilograms per unit of mass."""
+        for what, x in (("metersPerUnit", self.length), ("kilogramsPerUnit", self.weight)):
+            if not 0.0 < x < math.inf:
+                raise ModelError(f"{what} of the stage must be a positive number, not {x:g}", path)
 
     @cached_property
     def prims(self) -> tuple[Any, ...]:
@@ -118,14 +121,23 @@ def schemas(prim: Any) -> tuple[str, ...]:
 
 
 def number(prim: Any, name: str, default: float | None = None) -> float | None:
-    """Return an attribute that is one number, by its full name; the default if it is missing or not a number."""
+    """Return an attribute that is one number, by its full name; the default if it is missing. NaN is an error."""
     attribute = prim.GetAttribute(name)
     value = attribute.Get() if attribute else None
+    if value is None:
+        return default
     try:
-        x = float(value) if value is not None else math.nan
+        x = float(value)
     except (TypeError, ValueError):
         x = math.nan
-    return default if math.isnan(x) else x
+    if math.isnan(x):
+        raise fault_of(prim, f"{name} must be a number, not {value}")
+    return x
+
+
+def fault_of(prim: Any, message: str) -> ModelError:
+    """Return the error of a prim."""
+    return ModelError(f"{prim.GetPath()}: {message}", str(prim.GetStage().GetRootLayer().identifier))
 
 
 def triple(value: Any) -> Array | None:
@@ -133,6 +145,8 @@ def triple(value: Any) -> Array | None:
     if value is None:
         return None
     x = np.array(tuple(value), float)
+    if np.isnan(x).any():
+        raise ModelError(f"three numbers of a prim must be numbers, not {tuple(value)}")
     return x if x.shape == (3,) and np.isfinite(x).all() else None
 
 
