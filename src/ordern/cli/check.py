@@ -16,13 +16,14 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import PurePath
+from typing import Any
 
 from ..check import Finding, Report, check
 from ..check.report import by_suggestion
 from ..errors import OrdernError
 from ..io.source import UnreadableError
 from ..io.warnings import ModelWarning
-from .source import ROBOT, given, robot_options
+from .source import ROBOT, given, load_options, robot_options
 from .terminal import complain, paint, to_json
 
 __all__ = ["arguments", "run"]
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     reports, unreadable = [], False
     for file in args.file:
         try:
-            report = examine(given(file), floating=args.floating, loops=args.loops, root=args.root)
+            report = examine(given(file), **load_options(args))
         except UnreadableError as e:
             complain(str(e))
             unreadable = True
@@ -61,15 +62,18 @@ def run(args: argparse.Namespace) -> int:
     return int(any(not r.ok or (args.strict and r.warnings) for r in reports))
 
 
-def examine(source: str, *, floating: bool = False, loops: str | None = None, root: str | None = None) -> Report:
-    """Return the report on a file, or on the text of one. An error while loading is a finding too."""
+def examine(source: str, **options: Any) -> Report:
+    """Return the report on a file, or on the text of one; `options` are those of `load`.
+
+    An error while loading is a finding too.
+    """
     from .. import load
 
     name = "<string>" if source.lstrip("\ufeff \t\r\n").startswith("<") else source
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            report = check(load(source, floating=floating, merge=False, loops=loops, root=root))
+            report = check(load(source, merge=False, **options))
         except UnreadableError:
             raise
         except OrdernError as e:

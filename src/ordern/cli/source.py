@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..io.source import UnreadableError
 from .standard import read_text
-from .values import LIST
+from .values import LIST, UsageError
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["ROBOT", "bundled", "given", "loaded", "robot_argument", "robot_options", "start_options"]
+__all__ = ["ROBOT", "bundled", "given", "load_options", "loaded", "robot_argument", "robot_options", "start_options"]
 
 ROBOT = "robot description, name of a bundled robot, or - for stdin"
 
@@ -29,6 +29,10 @@ def robot_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--floating", action="store_true", help="let the root float: give it a free joint")
     parser.add_argument("--loops", metavar="FILE", help="JSON file with loops that the robot's own file does not have")
     parser.add_argument("--root", metavar="FOLDER", help="folder from which the file may include others")
+    parser.add_argument("--srdf", metavar="FILE", help="SRDF file with named positions of the robot")
+    parser.add_argument(
+        "--arg", action="append", metavar="NAME=VALUE", help="argument of a xacro template; may be repeated"
+    )
 
 
 def start_options(parser: argparse._ActionsContainer) -> None:
@@ -41,10 +45,27 @@ def loaded(args: argparse.Namespace, name: str = "", *, merge: bool = True) -> R
     """Load the robot of this name, or the one that the arguments name. Only `ordern check` shows the warnings."""
     from .. import load
 
-    floating, loops, root = getattr(args, "floating", False), getattr(args, "loops", None), getattr(args, "root", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return load(given(name or args.robot), merge=merge, loops=loops, floating=floating, root=root)
+        return load(given(name or args.robot), merge=merge, **load_options(args))
+
+
+def load_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `load` that the arguments have."""
+    options: dict[str, Any] = {key: getattr(args, key, None) for key in ("loops", "root", "srdf")}
+    options["xacro_args"] = _arguments(getattr(args, "arg", None))
+    return options | {"floating": getattr(args, "floating", False)}
+
+
+def _arguments(words: list[str] | None) -> dict[str, str] | None:
+    """Return the arguments of a template, from words such as "side=left"."""
+    if not words:
+        return None
+    pairs = [word.partition("=") for word in words]
+    for name, equals, _ in pairs:
+        if not (name and equals):
+            raise UsageError(f"--arg takes NAME=VALUE, not {name!r}")
+    return {name: value for name, _, value in pairs}
 
 
 def bundled(args: argparse.Namespace) -> str:
