@@ -205,7 +205,8 @@ def test_every_method_has_its_accuracy() -> None:
     for question in ("forward_dynamics", "inverse_dynamics", "mass_matrix"):
         for m in on.methods(question):
             if m.function.__module__.startswith("ordern."):
-                mine = [row for row in rows if f"`{m.name}`" in row[1]]
+                name = m.alias_of or m.name  # another name has the accuracy of the method
+                mine = [row for row in rows if f"`{name}`" in row[1]]
                 assert any(cell.strip() not in ("", "-") for row in mine for cell in row[2:]), m.name
     assert {"conjugate-gradient", "conjugate-gradient-preconditioned", "virtual-work-split"} <= series.keys()
     assert all(float(cell) < 1e-3 for row in rows for cell in row[2:-1] if cell.strip() != "-")
