@@ -137,8 +137,9 @@ class Derivatives:
             return _named("Derivative", names)(*[call.products(x, threads) for x in names])
         flat = call.ask("jacobian", names, [], threads)
         split = call.split(names)
-        if plain:
-            single = call.kernel("jacobian", names)[0].single
+        kernel, required, optional = call.kernel("jacobian", names)
+        if plain and [*required, *optional] == inputs[: len(arguments)]:  # no defaults, and none left out
+            single = kernel.single
             self._known[usual] = lambda *given: split(single(*given))
         return split(flat)
 
@@ -268,7 +269,8 @@ class _Call:
     def products(self, name: str, threads: Threads) -> AnyArray:
         """Return the derivatives by one argument, a product with a unit tangent for each of its numbers."""
         shape = self.tangent_shape(name)
-        units = np.eye(int(np.prod(shape, dtype=int))).reshape(-1, *shape)
+        single = all(np.asarray(self.given[x]).dtype == np.float32 for x in self.explicit)
+        units = np.eye(int(np.prod(shape, dtype=int)), dtype=np.float32 if single else float).reshape(-1, *shape)
         found = self.ask("jvp", (name,), [units], threads, spread=True)
         batch = found.shape[: found.ndim - 1 - len(self.answer)]
         moved = np.moveaxis(found, len(batch), -1)

@@ -48,14 +48,19 @@ def derived_name(mode: str, question: str, wrt: Sequence[str]) -> str:
     return f"{mode} {question}{_BY}{' '.join(wrt)}"
 
 
-@lru_cache(maxsize=4096)
 def derived_question(name: str) -> Question | None:
     """Return the question of a name; None if the name is not that of a derivative."""
     mode, _, rest = name.partition(" ")
     if mode not in MODES or _BY not in rest:
         return None
     base_name, _, names = rest.partition(_BY)
-    base, wrt = find_question(base_name), names.split(" ")
+    return _derived(name, mode, find_question(base_name), tuple(names.split(" ")))
+
+
+@lru_cache(maxsize=4096)
+def _derived(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Question:
+    """Return the question about derivatives of another one."""
+    base_name = base.name
     inputs = {p.name: p for p in base.inputs}
     for x in wrt:
         if x not in inputs:
@@ -112,7 +117,7 @@ class Derived:
         if all(isinstance(x, Node) for x in flat):
             return Freedoms(self._differentiated(tree, given, flat[0].graph if flat else Graph("derived"), options))
         known = tree.model.__dict__.setdefault("_derived", {})
-        key = (self.asked.name, self.algorithm.name, tuple(x is None for x in given), repr(sorted(options.items())))
+        key = (self, tuple(x is None for x in given), tuple(sorted(options.items())))
         if key not in known:
             graph = Graph("derived")
             leaves = [None if x is None else [graph.leaf((k, n)) for n in range(len(x))] for k, x in enumerate(given)]
