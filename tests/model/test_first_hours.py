@@ -52,8 +52,8 @@ def test_wrong_arguments_are_named(call: Any, words: str) -> None:
         call()
 
 
+@pytest.mark.needs("sympy")
 def test_symbolic_questions_are_checked() -> None:
-    pytest.importorskip("sympy")
     arm = on.load("planar-3r")
     for arguments, options, words in (
         (("planar-3r", "gravity_force"), {}, "give a robot first"),
@@ -71,8 +71,8 @@ def test_a_policy_has_no_delay() -> None:
         robot.rollout(np.zeros(2), np.zeros(2), steps=2, dt=1e-3, policy=late)
 
 
+@pytest.mark.needs("xacrodoc")
 def test_unknown_arguments_of_a_template_are_named(tmp_path: Path) -> None:
-    pytest.importorskip("xacrodoc")
     file = tmp_path / "arm.urdf.xacro"
     file.write_text(
         '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="n" default="1"/>'
@@ -109,6 +109,7 @@ def PhysicsRevoluteJoint "hinge"
 """
 
 
+@pytest.mark.needs("pxr")
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -119,7 +120,6 @@ def PhysicsRevoluteJoint "hinge"
     ],
 )
 def test_impossible_numbers_of_a_stage_are_named(given: dict[str, str], words: str, tmp_path: Path) -> None:
-    pytest.importorskip("pxr")
     file = tmp_path / "arm.usda"
     file.write_text(STAGE.format(**{"mass": "1", "axis": "Z", "unit": "1"}))
     assert on.load(file).nv == 1

@@ -15,8 +15,6 @@ from ordern.model.fluid import in_frame, matrix_of, virtual_mass
 from ordern.model.json_form import from_plain, to_plain
 from tests.tolerances import assert_close as close_to
 
-mujoco = pytest.importorskip("mujoco")
-
 
 def assert_close(a: Any, b: Any, tolerance: float = 1e-13) -> None:
     close_to(np.asarray(a), np.asarray(b), tolerance)
@@ -192,6 +190,8 @@ MJCF = """<mujoco><option density="{density}" viscosity="{viscosity}" wind="{win
     ("density", "viscosity", "wind"), [(1.2, 0, "0 0 0"), (0, 0.3, "0 0 0"), (1000, 0.1, "1 -2 3")]
 )
 def test_mjcf_is_mujocos(shape: str, density: float, viscosity: float, wind: str) -> None:
+    import mujoco
+
     text = MJCF.format(shape=shape, density=density, viscosity=viscosity, wind=wind)
     robot, m = on.load(text), mujoco.MjModel.from_xml_string(text)
     d, peer, rng = mujoco.MjData(m), on.convert(robot, m), np.random.default_rng(0)
