@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
@@ -77,14 +78,7 @@ class DerivativeMethods(Answering, Model):
         """
         call = _Call(self, question, arguments, settings, method)
         names = call.varied(wrt)
-        flat = call.ask("vjp", names, [cotangent], threads)
-        parts, start = [], 0
-        for name in names:
-            shape = call.tangent_shape(name)
-            stop = start + int(np.prod(shape, dtype=int))
-            parts.append(flat[..., start:stop].reshape((*flat.shape[:-1], *shape)))
-            start = stop
-        return _named("Gradient", names)(*parts)
+        return call.split("Gradient", names, ())(call.ask("vjp", names, [cotangent], threads))
 
     @cached_property
     def derivatives(self) -> Derivatives:
@@ -131,12 +125,12 @@ class Derivatives:
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
         call = _Call(self._robot, question, given, named, method)
         names = call.varied(wrt)
-        count = sum(int(np.prod(call.tangent_shape(x), dtype=int)) for x in names)
-        rows = int(np.prod(call.answer, dtype=int))
+        count = sum(math.prod(call.tangent_shape(x)) for x in names)
+        rows = math.prod(call.answer)
         if rows * count > _MOST_AT_ONCE:
             return _named("Derivative", names)(*[call.products(x, threads) for x in names])
         flat = call.ask("jacobian", names, [], threads)
-        split = call.split(names)
+        split = call.split("Derivative", names, call.answer)
         kernel, required, optional = call.kernel("jacobian", names)
         if plain and [*required, *optional] == inputs[: len(arguments)]:  # no defaults, and none left out
             single = kernel.single
@@ -171,6 +165,14 @@ class _Call:
         for p in self.asked.inputs:
             if p.kind == "bodies" and p.name in self.given:
                 self.given[p.name] = external_forces(robot, self.given[p.name])
+        self._settings = self._add_defaults(question, settings)
+        missing = [p.name for p in self.asked.inputs if not p.optional and p.name not in self.given]
+        if missing:
+            raise ArgumentError(f"derivatives of {question}: the argument {missing[0]!r} is missing")
+
+    def _add_defaults(self, question: str, settings: dict[str, Any]) -> dict[str, Any]:
+        """Add the arguments that the function of this name has defaults for; return all settings."""
+        robot = self.robot
         known = inspect.signature(getattr(type(robot), question)).parameters if hasattr(type(robot), question) else {}
         usual = {name: x.default for name, x in known.items() if x.default not in (x.empty, None)}
         self.given |= {
@@ -178,17 +180,12 @@ class _Call:
             for p in self.asked.inputs
             if not p.optional and p.name in usual.keys() - self.given.keys()
         }
-        self._settings = {x: usual.get(x, _SETTINGS.get(x)) for x in self.asked.options if x in usual or x in _SETTINGS}
-        self._settings |= settings
-        if (
-            "frame" in self.asked.options
-            and "frame" not in self._settings
-            and ("subtree" in known or "subtree" in self._settings)
-        ):
-            self._settings["frame"] = robot._subtree(self._settings.pop("subtree", None))  # type: ignore[attr-defined]
-        missing = [p.name for p in self.asked.inputs if not p.optional and p.name not in self.given]
-        if missing:
-            raise ArgumentError(f"derivatives of {question}: the argument {missing[0]!r} is missing")
+        found = {x: usual.get(x, _SETTINGS.get(x)) for x in self.asked.options if x in usual or x in _SETTINGS}
+        found |= settings
+        of_subtree = "subtree" in known or "subtree" in found
+        if of_subtree and "frame" in self.asked.options and "frame" not in found:
+            found["frame"] = robot._subtree(found.pop("subtree", None))  # type: ignore[attr-defined]
+        return found
 
     @property
     def answer(self) -> tuple[int, ...]:
@@ -251,14 +248,17 @@ class _Call:
         array = np.asarray(self.given[name])
         return array.reshape((*array.shape[: array.ndim - rank], 1, *array.shape[array.ndim - rank :]))
 
-    def split(self, names: tuple[str, ...]) -> Callable[[AnyArray], Any]:
-        """Return a function that splits all derivatives, in one row, into an array for each argument."""
-        rows, stop, parts = int(np.prod(self.answer, dtype=int)), 0, []
+    def split(self, title: str, names: tuple[str, ...], answer: tuple[int, ...]) -> Callable[[AnyArray], Any]:
+        """Return a function that splits all derivatives, in one row, into an array for each argument.
+
+        Its shape is that of the answer, and then that of the argument's tangent.
+        """
+        stop, parts = 0, []
         for x in names:
-            shape = self.tangent_shape(x)
-            start, stop = stop, stop + rows * int(np.prod(shape, dtype=int))
-            parts.append((start, stop, (*self.answer, *shape)))
-        made = _named("Derivative", names)
+            shape = (*answer, *self.tangent_shape(x))
+            start, stop = stop, stop + math.prod(shape)
+            parts.append((start, stop, shape))
+        made = _named(title, names)
 
         def function(flat: AnyArray) -> Any:
             batch = flat.shape[:-1]
@@ -270,7 +270,7 @@ class _Call:
         """Return the derivatives by one argument, a product with a unit tangent for each of its numbers."""
         shape = self.tangent_shape(name)
         single = all(np.asarray(self.given[x]).dtype == np.float32 for x in self.explicit)
-        units = np.eye(int(np.prod(shape, dtype=int)), dtype=np.float32 if single else float).reshape(-1, *shape)
+        units = np.eye(math.prod(shape), dtype=np.float32 if single else float).reshape(-1, *shape)
         found = self.ask("jvp", (name,), [units], threads, spread=True)
         batch = found.shape[: found.ndim - 1 - len(self.answer)]
         moved = np.moveaxis(found, len(batch), -1)
