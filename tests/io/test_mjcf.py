@@ -16,7 +16,7 @@ from ordern.io.mjcf import mesh
 from ordern.io.mjcf.hull import convex_hull
 from ordern.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from ordern.model import Model, Placement
-from tests.tolerances import ROUNDING, assert_close
+from tests.tolerances import INVERSION, ROUNDING, assert_close
 
 GEOM = '<geom size=".1"/>'
 
@@ -668,6 +668,44 @@ class TestNotes:
         tendon = f'<tendon><fixed name="t" {given}><joint joint="link_joint" coef="1"/></fixed></tendon>'
         (found,) = build(arm('<joint name="link_joint"/>', after=tendon)).notes
         assert found.message.endswith(note) and found.quiet == quiet
+
+    def test_armature_of_tendons_between_branches(self) -> None:
+        """MuJoCo leaves out the inertia between branches; here it is complete."""
+        other = f'<worldbody><body name="b"><joint name="other" type="slide"/>{GEOM}</body></worldbody>'
+        joints = '<joint joint="link_joint" coef="2"/><joint joint="other" coef="-3"/>'
+        tendon = '<tendon><fixed name="t" armature="{}">' + joints + "</fixed></tendon>"
+        text = arm('<joint name="link_joint"/>', after=other + tendon)
+        without, robot = (on.load(text.format(armature)) for armature in (0, 5))
+        c, q, v = np.array([2.0, -3.0]), np.array([0.3, 0.1]), np.array([1.0, 2.0])
+        assert_close(robot.mass_matrix(q), without.mass_matrix(q) + 5.0 * np.outer(c, c), ROUNDING)
+        a = robot.forward_dynamics(q, v, c)
+        assert_close(robot.inverse_dynamics(q, v, a), c, INVERSION)
+        assert_close(robot.kinetic_energy(q, v) - without.kinetic_energy(q, v), 2.5 * (c @ v) ** 2, ROUNDING)
+        assert (robot.nv, robot.mass, robot.com(q).tolist()) == (2, without.mass, without.com(q).tolist())
+        assert [found.severity for found in robot.check().findings] == ["info"] * len(robot.check().findings)
+        assert "joints of several branches" in robot.to_mjcf()
+
+    @pytest.mark.parametrize(
+        ("tendon", "message"),
+        [
+            ('<fixed armature="-2"><joint joint="j" coef="1"/></fixed>', "has armature -2; expected zero or more"),
+            ('<fixed armature="2"><joint joint="k" coef="1"/></fixed>', "unknown joint 'k' in tendon 't'"),
+            (
+                '<fixed armature="2"><joint joint="b" coef="1"/></fixed>',
+                "is of type 'ball'; expected 'hinge' or 'slide'",
+            ),
+            ('<spatial armature="2"><site site="s"/><site site="x"/></spatial>', "unknown site 'x' in tendon 't'"),
+            (
+                '<spatial armature="2"><site site="s"/><site site="w"/></spatial>',
+                "the mass matrix would depend on its path, which is not modelled. Set the armature to zero, or",
+            ),
+        ],
+    )
+    def test_armature_of_tendons_that_is_refused(self, tendon: str, message: str) -> None:
+        world = f'<worldbody><site name="w"/><body name="o"><joint name="b" type="ball"/>{GEOM}</body></worldbody>'
+        named = tendon.replace(" armature", ' name="t" armature')
+        text = arm('<joint name="j"/><site name="s" pos="1 0 0"/>', after=f"{world}\n<tendon>{named}</tendon>")
+        refused(text, message, ":8")
 
     def test_drag_of_a_mesh(self) -> None:
         inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'

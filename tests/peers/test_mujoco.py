@@ -39,7 +39,7 @@ class Pair:
         assert (self.robot.nq, self.robot.nv) == (self.m.nq, self.m.nv)
         names = (mujoco.mj_id2name(self.m, mujoco.mjtObj.mjOBJ_JOINT, j) for j in range(self.m.njnt))
         self.joints = [self.robot.joint(name) if name else self.robot.joints[j] for j, name in enumerate(names)]
-        assert len(set(self.joints)) == len(self.robot.joints)
+        assert len(set(self.joints)) == sum(c.mimic is None for c in self.robot.joints)
 
     def ask(self, question: str, *arguments: Array, **options: object) -> Array:
         return np.asarray(self.robot.kernel(question, way="interpreted", **options)(*arguments))
@@ -314,6 +314,33 @@ def test_armature_of_a_free_joint() -> None:
 def test_armature_of_actuators(default: str, actuators: str) -> None:
     text = arm('<joint name="wrist" armature="1"/>', before=f"<default>{default}</default>")
     Pair(text.replace("</worldbody>", f"</worldbody><actuator>{actuators}</actuator>")).check()
+
+
+CABLE = '<joint joint="shoulder" coef="1.5"/><joint joint="wrist" coef="-.5"/><joint joint="reach" coef="3"/>'
+
+
+@pytest.mark.parametrize(
+    ("tendon", "actuator"),
+    [
+        (f'<fixed armature=".4">{CABLE}</fixed><fixed armature="2"><joint joint="wrist" coef=".3"/></fixed>', ""),
+        (f'<fixed name="t">{CABLE}</fixed>', '<motor tendon="t" gear="3" armature=".2"/>'),
+        ('<spatial armature="2"><site site="one"/><site site="two"/></spatial>', ""),
+    ],
+    ids=["tendon", "actuator", "constant-length"],
+)
+def test_armature_of_tendons(tendon: str, actuator: str) -> None:
+    joints = '<joint name="wrist" armature="1" springdamper="1 2"/><joint name="reach" type="slide" axis="1 1 0"/>'
+    after = f"<tendon>{tendon}</tendon><actuator>{actuator}</actuator>"
+    text = arm(joints, first='<site name="one"/><site name="two" pos="1 2 3"/>', after=after)
+    pair = Pair(text)
+    pair.check()
+    assert all(note.quiet for note in pair.robot.notes)
+    wrist = pair.m.joint("wrist")
+    assert_close(pair.robot.joint("wrist").stiffness, wrist.stiffness[:1], PEER)
+    back = on.load(pair.robot.to_mjcf())
+    q = pair.q(pair.state(np.random.default_rng(0))[0])
+    assert_close(back.mass_matrix(q), pair.robot.mass_matrix(q), ROUNDING)
+    assert [c.name for c in back.joints] == [c.name for c in pair.robot.joints]
 
 
 def test_springs_and_dampers() -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..joints import Revolute
-from ..model import BASE, Body
+from ..joints import Continuous, Revolute
+from ..model import Body
+from ..model.parts import inward
 from .report import Finding
 from .subject import Subject
 from .table import body_check, robot_check
@@ -153,8 +154,12 @@ def inertia_default(s: Subject) -> Iterator[Finding]:
 @body_check("inertia-without-mass", "warning", "give it a mass")
 def inertia_without_mass(s: Subject, k: int, b: Body) -> str:
     """Find bodies with inertia but without mass, which a body that only turns about a fixed axis does not need."""
-    turns = s.plane(k) and s.model.joints[k].parent == BASE and isinstance(s.model.joints[k].type, Revolute)
-    return "has an inertia but no mass" if b.mass == 0.0 and any(b.inertia) and not turns else ""
+    if b.mass != 0.0 or not any(b.inertia):
+        return ""
+    way = [s.model.joints[j] for j in inward(s.model.joints, k)]
+    about_one_point = not any(any(c.placement.position) for c in way[:-1])
+    turns = s.plane(k) and about_one_point and all(isinstance(c.type, (Revolute, Continuous)) for c in way)
+    return "" if turns else "has an inertia but no mass"
 
 
 @body_check("com-far", "warning", "check the units (metres), and that it is given in the body's own frame")

@@ -129,8 +129,8 @@ def convert(
     `peer` is a `pinocchio.Model`, a `mujoco.MjModel` or a Drake `MultibodyPlant`; or the name of the library, with
     `joints` the names of our joints in the order of the library. Joints are matched by name, the remaining ones by the
     name of the body that they move, and by their order if it has several; one free joint on each side matches under any
-    name. Joints of bodies without names are matched by their order in the tree. `names` maps names of our joints to the
-    library's names where they differ.
+    name. Joints of bodies without names are matched by their order in the tree. Mimic joints that only we have, such as
+    those of rotors, need no partner. `names` maps names of our joints to the library's names where they differ.
     """
     if isinstance(peer, str):
         if joints is None:

@@ -27,6 +27,7 @@ def matched(robot: Model, peer: Peer, names: dict[str, str]) -> Pairs:
     matching.by_body()
     matching.by_place_in_the_tree()
     matching.by_being_the_only_free_one()
+    matching.without_lone_followers()
     if matching.ours or matching.theirs:
         raise _unmatched(robot, [robot.joints[k].name for k in matching.ours], list(matching.theirs), peer)
     return matching.found
@@ -105,6 +106,11 @@ class _Matching:
         free = [x for x in self.theirs if "free" in x.kind or "floating" in x.kind]
         if len(floating) == len(free) == 1:
             self.pair(floating[0], free)
+
+    def without_lone_followers(self) -> None:
+        """Drop mimic joints that the other library lacks, such as rotors: they have no coordinates of their own."""
+        if not self.theirs:
+            self.ours = {k: None for k in self.ours if self.robot.joints[k].mimic is None}
 
     def _pair_in_order(self, ours: list[int], theirs: list[PeerJoint]) -> None:
         left = list(theirs)

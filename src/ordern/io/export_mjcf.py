@@ -20,6 +20,7 @@ from ..model import BASE, Body, Connection, Loop, Model, Placement, Shape
 from ..records import dataclass
 from ..rotations import matrix_from_quaternion
 from .export_mjcf_actuators import add_actuators
+from .export_mjcf_tendons import add_tendons, tendon_rotors
 from .mjcf.mesh import mesh_vertices
 from .writing import Losses, described
 from .xml_text import Node, bound, check_name, extra_frames, fresh, number, numbers, quaternion
@@ -113,6 +114,9 @@ class _Writer:
         self.flat_meshes: set[str | None] = set()
         self.parts = {k: self._split(c) for k, c in enumerate(model.joints)}
         """The MuJoCo joints of each joint."""
+        rotors = tendon_rotors(model)
+        self.turned = {k for rotor in rotors for k in rotor.bodies}
+        """The bodies that are written as tendons."""
         self._bodies()
         if any("balance" in what for what in losses.lost):
             compiler.attributes["balanceinertia"] = "true"
@@ -127,7 +131,10 @@ class _Writer:
         for shape in sorted(model.shapes, key=lambda shape: shape.body):
             self._geom(shape)
         parts = {c.name: [(p.name, p.v.stop - p.v.start) for p in self.parts[k]] for k, c in enumerate(model.joints)}
-        add_actuators(root, model, parts, losses)
+        tendons = add_actuators(root, model, parts, losses)
+        add_tendons(
+            tendons, model, rotors, {k: parts[c.name][0][0] for k, c in enumerate(model.joints) if c.type.nv}, losses
+        )
         root.children = [n for n in root.children if n is world or n.children or n.attributes]
 
     def _split(self, c: Connection) -> list[_Part]:
@@ -161,6 +168,8 @@ class _Writer:
         carried: list[_Part] = []
         start = _HERE
         for k, (c, body) in enumerate(zip(self.model.joints, self.model.bodies, strict=True)):
+            if k in self.turned:
+                continue
             check_name(body.name, "body", body.where)
             check_name(c.name, "joint", c.where)
             if body.name == "world":
@@ -281,7 +290,7 @@ class _Writer:
             other = self.parts[coupling.other][0].name if coupling.other != BASE else None
             self._coupling(coupling.name, coupling.joint, other, coupling.coefficients, coupling.active)
         for k, c in enumerate(self.model.joints):
-            if c.mimic is not None:
+            if c.mimic is not None and k not in self.turned:
                 leader = self.parts[c.mimic.joint][0].name
                 self._coupling(c.name, k, leader, (c.mimic.offset, c.mimic.ratio))
                 note = f"joint {c.name!r} follows {leader!r} by a constraint, which in MuJoCo gives way a little"

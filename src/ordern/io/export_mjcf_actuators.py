@@ -17,10 +17,10 @@ _FORCE = ("motor", "general")
 """Kinds of actuators whose control is a force. Of others, the gains are not known."""
 
 
-def add_actuators(root: Node, model: Model, parts: Mapping[str, Sequence[tuple[str, int]]], losses: Losses) -> None:
+def add_actuators(root: Node, model: Model, parts: Mapping[str, Sequence[tuple[str, int]]], losses: Losses) -> Node:
     """Add the actuators of a model, and motors of gear one for joints that have motors which no actuator describes.
 
-    `parts` has the MuJoCo joints of each joint, with their numbers of freedoms.
+    Return the section of tendons. `parts` has the MuJoCo joints of each joint, with their numbers of freedoms.
     """
     if model.motors == () and model.joints:
         losses.remark("the statement that no joint has a motor", "the robot")
@@ -52,6 +52,7 @@ def add_actuators(root: Node, model: Model, parts: Mapping[str, Sequence[tuple[s
             for row in np.eye(n, dtype=int).tolist():
                 names.add(own := fresh(f"{joint}_motor", names))
                 section.add("motor", name=own, joint=joint, gear=" ".join(map(str, row)) if n > 1 else None)
+    return tendons
 
 
 def _add(section: Node, actuator: Actuator, losses: Losses, **on: str | None) -> None:

@@ -9,7 +9,8 @@ armature, which is subtracted from a joint that has some, the donor:
 
 No result for the robot changes, but for rounding. The amount must be less than the inertia that the donor meets while
 all other joints yield, or the mass matrix of the free robot would not be positive; a part in 16,000 of the donor's own
-inertia is, unless the bodies that carry the donor are lighter still by as much. And it should not be tiny: where a body
+inertia is, unless the bodies that carry the donor are lighter still by as much. Of its armature, and of the inertia of
+its body if that is on the ground, a quarter is less, whatever yields. And the amount should not be tiny: where a body
 without inertia carries others, rounding errors grow by the inverse of that part. Elsewhere they do not.
 """
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from ..joints import Placement
 from ..spatial import Freedoms
-from .parts import carried
+from .parts import BASE, carried
 
 if TYPE_CHECKING:
     from .parts import Body, ModelJoint
@@ -31,6 +32,8 @@ __all__ = ["lent_armature", "moving_together"]
 
 _PART = 2.0**-14
 """The part of its inertia that a donor gives."""
+_SAFE_PART = 0.25
+"""The part that a donor gives of an inertia that it meets whatever the other joints do."""
 _NONE = 1e-14
 """A smaller part of the mass times the square of a body's extent is rounding."""
 
@@ -58,7 +61,7 @@ def lent_armature(bodies: Sequence[Body], joints: Sequence[ModelJoint]) -> dict[
             own = {k: _met(bodies, joints, k, carried(joints, k)) for k, _ in group}
         donor, along = max(group, key=lambda member: member[1] ** 2 * own[member[0]])
         needy = [(k, ratio) for k, ratio in needy if k != donor]
-        lends = _PART * own[donor]
+        lends = max(_PART * own[donor], _SAFE_PART * _safe(bodies, joints, donor))
         if not (along and lends and needy):
             continue
         found[donor] = -lends
@@ -68,6 +71,12 @@ def lent_armature(bodies: Sequence[Body], joints: Sequence[ModelJoint]) -> dict[
         if not any(ratio for _, ratio in needy):
             del found[donor]
     return found
+
+
+def _safe(bodies: Sequence[Body], joints: Sequence[ModelJoint], k: int) -> float:
+    """Return an inertia that a joint of one freedom meets at least, if all other joints yield."""
+    own = _met(bodies, joints, k, [k]) if joints[k].parent == BASE else 0.0
+    return max(0.0, *joints[k].armature) + own
 
 
 def _is_solid(body: Body) -> bool:

@@ -23,6 +23,7 @@ from .equality import add_equalities
 from .keyframes import add_keyframes
 from .left_out import known_masses, leave_out_deformables
 from .springs import set_springs
+from .tendons import add_rotors, add_to_joints, inertia_along, read_tendons
 from .tree import Tree
 
 __all__ = ["build_mjcf"]
@@ -42,12 +43,15 @@ def build_mjcf(root: Element, *, folder: Folder = None) -> ModelBuilder:
     tree = Tree(document)
     leave_out_deformables(builder, tree)
     masses = known_masses(builder, tree)
-    actuators = read_actuators(tree)
-    drives = drives_of(actuators)
+    tendons = read_tendons(tree)
+    actuators = read_actuators(tree, tendons)
+    drives, rotors = drives_of(actuators), inertia_along(tree, tendons, actuators)
+    add_to_joints(rotors, drives)
     add_bodies(builder, tree, masses, drives)
+    add_rotors(builder, tree, rotors)
     set_springs(builder, tree, drives)
     add_equalities(builder, tree)
     add_motors(builder, actuators)
-    add_keyframes(builder, document)
+    add_keyframes(builder, tree, document)
     document.unread.note(builder)
     return builder

@@ -17,7 +17,7 @@ from ..attributes import keyword, vector
 from ..xml import Element
 from .document import ACTUATORS
 from .nodes import Source
-from .tendons import read_tendons
+from .tendons import Tendon
 from .tree import Tree, unique
 
 __all__ = ["Drive", "add_motors", "drives_of", "read_actuators"]
@@ -39,7 +39,9 @@ class Drive:
     gear: tuple[float, ...]
     """The direction in which it pushes, six numbers."""
     added: dict[str, float]
-    """The armature and damping that it adds to its joint."""
+    """The armature and damping that it adds to its joint, or the armature that it adds to its tendon."""
+    tendon: str
+    """The tendon that it acts on, if any."""
     through: str
     """The tendon, site or body that it acts on; empty if that is a joint."""
     force_limits: tuple[float, float]
@@ -47,17 +49,17 @@ class Drive:
     where: str
 
 
-def read_actuators(tree: Tree) -> list[Drive]:
+def read_actuators(tree: Tree, tendons: Sequence[Tendon]) -> list[Drive]:
     """Return the actuators of a document, and of those that are attached."""
     joints = {part.name for body in tree.bodies for part in body.joints}
-    tendons = read_tendons(tree, joints)
+    coefficients = {tendon.name: tendon.coefficients for tendon in tendons if tendon.name}
     found: list[Drive] = []
     taken: set[str] = set()
     for source in tree.sources:
         for element in source.document.section("actuator") if source.whole else ():
             known = element.tag in ACTUATORS
             e = source.document.resolved(element, tag="actuator") if known else element
-            found.extend(_drives(e, source, joints, tendons, taken))
+            found.extend(_drives(e, source, joints, coefficients, taken))
     return found
 
 
@@ -73,8 +75,10 @@ def _drives(
     gear = vector(e, "gear", range(1, 7), what, (1.0,))
     terms = {key: vector(e, key, range(1, 4), what, (0.0,)) for key in ("armature", "damping") if e.tag in ACTUATORS}
     added = {key: gear[0] * gear[0] * x[0] for key, x in terms.items() if x[0]}
-    if added and not joint:
-        source.document.unread.add(f"armature or damping of <{e.tag}> on other things than joints")
+    for key in list(added) if not joint else ():
+        if kind != "tendon" or key != "armature":
+            del added[key]
+            source.document.unread.add(f"{key} of <{e.tag}> on other things than joints")
     limits = (_range(e, "force", what), _range(e, "ctrl", what))
     names = _joints_of(joint, e, source, joints) if joint else source.names(kind, target)
     for name in names:
@@ -84,7 +88,8 @@ def _drives(
         if not joint:
             on, through = tendons.get(name, {}) if kind == "tendon" else {}, f"{kind} {name!r}".strip()
         six = (*gear, *(0.0,) * (6 - len(gear)))
-        yield Drive(unique(own, taken), e.tag, on, six, added if joint else {}, through, *limits, e.where)
+        tendon = name if kind == "tendon" and not joint else ""
+        yield Drive(unique(own, taken), e.tag, on, six, added, tendon, through, *limits, e.where)
 
 
 def _range(e: Element, word: str, what: str) -> tuple[float, float]:
@@ -98,7 +103,7 @@ def drives_of(drives: Sequence[Drive]) -> dict[str, dict[str, float]]:
     """Return the armature, damping and limits of force that joints have by their actuators, through the gears."""
     found: dict[str, dict[str, float]] = {}
     for drive in drives:
-        for joint in drive.coefficients if drive.added else ():
+        for joint in drive.coefficients if not drive.through else ():
             here = found.setdefault(joint, {})
             for key, more in drive.added.items():
                 here[key] = here.get(key, 0.0) + more

@@ -23,7 +23,7 @@ from .nodes import BodyNode, Part
 from .orientation import fromto, placed, shifted
 from .tree import Tree, unique
 
-__all__ = ["Drives", "add_bodies", "reference", "site_placement"]
+__all__ = ["Drives", "add_bodies", "joint_kind", "reference", "site_placement"]
 
 Drives = dict[str, dict[str, float]]
 _ZERO = (0.0, 0.0, 0.0)
@@ -119,14 +119,15 @@ def _check_free(body: BodyNode, tree: Tree, part: Part, what: str) -> None:
         raise part.element.error(f"{what} is free, but {body.what} has other joints too; expected one")
 
 
-def _kind(element: Element, what: str) -> str:
+def joint_kind(element: Element, what: str) -> str:
+    """Return the type of a joint in the words of MJCF."""
     return "free" if element.tag == "freejoint" else keyword(element, "type", _KINDS, "hinge", what)
 
 
 def _joint_type(part: Part, what: str) -> tuple[Joint, Array]:
     """Return the type of a joint, its axis in the axes of the body, and the point that it turns about."""
     e, R = part.element, part.at.R
-    kind = _kind(e, what)
+    kind = joint_kind(e, what)
     if kind == "free":
         return Free(), np.zeros(3)
     anchor = part.at.p + R @ np.array(vector(e, "pos", 3, what, _ZERO))
@@ -147,7 +148,7 @@ def _joint_type(part: Part, what: str) -> tuple[Joint, Array]:
 def reference(part: Part, what: str) -> float:
     """Return the position of a joint in the pose of the file; zero for a ball."""
     ref = number(part.element, "ref", what, 0.0)
-    kind = _kind(part.element, what)
+    kind = joint_kind(part.element, what)
     return part.document.settings.angle(ref) if kind == "hinge" else ref if kind == "slide" else 0.0
 
 

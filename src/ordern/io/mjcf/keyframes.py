@@ -9,14 +9,16 @@ from ...model import ModelBuilder
 from ..attributes import vector
 from ..remarks import Remarks
 from .document import Document
+from .tree import Tree
 
 __all__ = ["add_keyframes"]
 
 
-def add_keyframes(builder: ModelBuilder, document: Document) -> None:
+def add_keyframes(builder: ModelBuilder, tree: Tree, document: Document) -> None:
     """Add the keyframes of a document that have a `qpos` as named positions. One that does not fit is noted."""
     remarks, names = Remarks(), set[str]()
-    sizes = {name: {0: 0, 3: 4, 6: 7}.get(n, n) for name in builder.joints for n in [builder.freedoms(name)]}
+    joints = [name for name in builder.joints if name in tree.joint_names]  # without those of rotors
+    sizes = {name: {0: 0, 3: 4, 6: 7}.get(n, n) for name in joints for n in [builder.freedoms(name)]}
     nq = sum(sizes.values())
     keys = [element for element in document.section("keyframe") if element.tag == "key"]
     for k, key in enumerate(keys):
