@@ -16,6 +16,7 @@ from ...model import ModelBuilder
 from ..includes import Folder
 from ..xml import Element
 from .actuators import add_motors, drives_of, read_actuators
+from .align import align_free_bodies
 from .assemble import assemble
 from .bodies import add_bodies
 from .document import Document
@@ -43,6 +44,7 @@ def build_mjcf(root: Element, *, folder: Folder = None) -> ModelBuilder:
     tree = Tree(document)
     leave_out_deformables(builder, tree)
     masses = known_masses(builder, tree)
+    align_free_bodies(tree, masses)
     tendons = read_tendons(tree)
     actuators = read_actuators(tree, tendons)
     drives, rotors = drives_of(actuators), inertia_along(tree, tendons, actuators)

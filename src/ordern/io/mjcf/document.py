@@ -31,7 +31,7 @@ _MAIN = "main"
 
 
 _FLAGS = {"autolimits": "autolimits", "balanceinertia": "balance", "strippath": "strip_path"}
-_FLAGS |= {"fitaabb": "fit_aabb", "exactmeshinertia": "exact_meshes"}
+_FLAGS |= {"fitaabb": "fit_aabb", "exactmeshinertia": "exact_meshes", "alignfree": "align_free"}
 _NUMBERS = {"boundmass": "bound_mass", "boundinertia": "bound_inertia", "settotalmass": "total_mass"}
 _TEXTS = {"assetdir": "asset_dir", "meshdir": "mesh_dir", "eulerseq": "eulerseq"}
 """Attributes of <compiler>, and the settings that they are."""
@@ -55,6 +55,7 @@ class Settings:
     strip_path: bool = False
     fit_aabb: bool = False
     exact_meshes: bool = False
+    align_free: bool = False
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
     density: float = 0.0
     viscosity: float = 0.0

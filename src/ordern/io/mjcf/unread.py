@@ -18,7 +18,7 @@ _TURN = "quat axisangle euler xyaxes zaxis"
 
 _READ = {
     "mujoco": "model",
-    "compiler": "angle assetdir autolimits balanceinertia boundinertia boundmass coordinate eulerseq fitaabb "
+    "compiler": "alignfree angle assetdir autolimits balanceinertia boundinertia boundmass coordinate eulerseq fitaabb "
     "inertiafromgeom inertiagrouprange meshdir settotalmass strippath exactmeshinertia",
     "option": "gravity density viscosity wind",
     "flag": "gravity",
@@ -28,7 +28,7 @@ _READ = {
     "inertial": f"pos mass diaginertia fullinertia {_TURN}",
     "joint": "name class type pos axis range limited ref springref stiffness damping armature frictionloss "
     "actuatorfrcrange actuatorfrclimited springdamper",
-    "freejoint": "name",
+    "freejoint": "name align",
     "geom": f"name class type size pos {_TURN} fromto mass density shellinertia mesh fitscale group contype "
     "conaffinity rgba material fluidshape fluidcoef",
     "site": f"name class pos {_TURN} fromto",
@@ -57,10 +57,8 @@ _WITHOUT_EFFECT = {
 """Attributes for contacts, solvers and viewers."""
 
 _WITH_EFFECT = {
-    "compiler": "alignfree",
     "body": "gravcomp",
     "joint": "springyield",
-    "freejoint": "align",
     "mesh": "builtin params",
 }
 """Attributes that change the forces on a robot in MuJoCo, and are noted as not read."""
