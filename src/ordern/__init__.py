@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from .model import Drag as Drag
     from .model import EllipsoidDrag as EllipsoidDrag
     from .model import Frame as Frame
+    from .model import Link as Link
     from .model import Loop as Loop
     from .model import Mimic as Mimic
     from .model import Model as Model
@@ -109,8 +110,8 @@ _WHERE = {
     ),
     "kernel": "Kernel",
     "loading": "chain from_dh load load_result tree",
-    "model": "Actuator Body Connection Coupling Drag EllipsoidDrag Frame Loop Mimic Model ModelJoint Note Placement "
-    "Shape",
+    "model": "Actuator Body Connection Coupling Drag EllipsoidDrag Frame Link Loop Mimic Model ModelJoint Note "
+    "Placement Shape",
     "robot": "Builder Robot",
     "simulate.events": "Event",
     "simulate.forces": "Table",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import ordern as on
+from ordern.model.json_form import from_plain, to_plain
 from tests.random_models import random_robot, random_state
-from tests.tolerances import ROUNDING, assert_close
+from tests.tolerances import EXACT, ROUNDING, assert_close
 
 JOINTS = (on.Revolute, on.Fixed, on.Spherical, on.Fixed, on.Prismatic)
 
@@ -123,3 +128,56 @@ def test_nothing_moves() -> None:
     assert robot.inverse_dynamics([], [], []).shape == (0,)
     assert robot.mass_matrix(np.zeros((3, 0))).shape == (3, 0, 0)
     assert_close(robot.pose([], "a")[:3, 3], (1.0, 0.0, 0.0), ROUNDING)
+
+
+class TestLinks:
+    """A model knows the links that were merged, by name, in all robots that are made of it."""
+
+    def arm(self) -> on.Robot:
+        box, thin = (0.01, 0.02, 0.015), (0.001, 0.002, 0.0015)
+        return (
+            on.Builder("arm")
+            .body("base", mass=5.0)
+            .body("post", parent="base", joint=on.Fixed(), at=(0, 0, 1), mass=1.0)
+            .body("a", parent="post", joint=on.Revolute((0, 1, 0)), mass=2.0, com=(0.1, 0, 0.2), inertia=box)
+            .body("b", parent="a", joint=on.Revolute((0, 1, 0)), at=(0, 0, 1), mass=1.0, inertia=box)
+            .body("hand", parent="b", joint=on.Fixed(), at=((0, 0.1, 0.3), (0.4, 0, 0)), mass=0.5, inertia=thin)
+            .body("pad", parent="hand", joint=on.Fixed(), at=(0.1, 0, 0), mass=0.1, com=(0, 0, 0.01))
+            .build()
+        )
+
+    def test_are_kept_in_their_own_frames(self) -> None:
+        arm = self.arm()
+        assert [(link.name, link.body) for link in arm.links] == [
+            *(("base", -1), ("post", -1), ("b", 1), ("hand", 1), ("pad", 1))
+        ]
+        hand = arm.links[3]
+        assert (hand.own.mass, hand.own.inertia) == (0.5, (0.001, 0.002, 0.0015, 0.0, 0.0, 0.0))
+        assert hand.placement == arm.frame("hand").placement
+        assert sum(link.own.mass for link in arm.links if link.body == 1) == arm.body("b").mass
+
+    @pytest.mark.parametrize("again", ["builder", "locked", "attached", "pickled", "json"])
+    def test_are_kept_in_robots_of_robots(self, again: str) -> None:
+        arm = self.arm()
+        made = {
+            "builder": lambda: arm.builder().build(),
+            "locked": lambda: arm.lock("b_joint"),
+            "attached": lambda: on.Builder("cart").body("cart").attach(arm, "cart", prefix="my ").build(),
+            "pickled": lambda: pickle.loads(pickle.dumps(arm)),
+            "json": lambda: from_plain(json.loads(json.dumps(to_plain(arm))), on.Robot),
+        }[again]()
+        before = "my " if again == "attached" else ""
+        found = {link.name: link for link in made.links}
+        for link in arm.links[2:]:
+            same = found[before + link.name]
+            assert (same.own.mass, same.own.com, same.own.inertia) == (link.own.mass, link.own.com, link.own.inertia)
+            assert_close(same.placement.matrix, made.frame(before + link.name).placement.matrix, EXACT)
+        if again == "locked":
+            assert [link.name for link in made.links if link.body == 0] == ["a", "b", "hand", "pad"]
+        if again in ("pickled", "json"):
+            assert made.links == arm.links
+
+    def test_a_link_is_on_a_body(self) -> None:
+        arm = self.arm()
+        with pytest.raises(on.ModelError, match="link 'hand' is on body 7, but 'arm' has 2 bodies"):
+            replace(arm, links=(replace(arm.links[3], body=7),))

@@ -14,6 +14,7 @@ from ..model import (
     Body,
     Coupling,
     Frame,
+    Link,
     Loop,
     ModelBuilder,
     ModelJoint,
@@ -38,6 +39,7 @@ def whole_robot(grasp: Grasp) -> Robot:
     bodies: list[Body] = []
     joints: list[ModelJoint] = []
     frames: list[Frame] = []
+    links: list[Link] = []
     shapes: list[Shape] = []
     loops: list[Loop] = []
     couplings: list[Coupling] = []
@@ -59,6 +61,9 @@ def whole_robot(grasp: Grasp) -> Robot:
         for known in robot.named_positions:
             on = tuple(prefix + name for name in known.joints)
             positions.append(replace(known, name=prefix + known.name, joints=on))
+        for link in robot.links:
+            body, place = _moved(arm, first, link.body, link.placement)
+            links.append(Link(body, replace(link.own, name=prefix + link.name), place))
         frames += [Frame(prefix + f.name, *_moved(arm, first, f.body, f.placement)) for f in robot.frames]
         for shape in robot.shapes:
             body, place = _moved(arm, first, shape.body, shape.placement)
@@ -93,6 +98,7 @@ def whole_robot(grasp: Grasp) -> Robot:
         motors=tuple(motors) if any(arm.robot.motors is not None for arm in grasp.arms) else None,
         actuators=tuple(actuators),
         named_positions=tuple(positions),
+        links=tuple(links),
     )
 
 

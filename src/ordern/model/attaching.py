@@ -76,6 +76,8 @@ def attach_model(
     builder.actuated = actuated
     for name, body in parts._links.items():
         builder._links[before + name] = replace(body, name=before + name)
+        links = [replace(link, own=replace(link.own, name=before + link.name)) for link in parts._merged.get(name, ())]
+        builder._merged[before + name] = tuple(links)
     for draft in parts._joints.values():
         new = _renamed(draft, before)
         builder._joints[new.name], builder._parent_joint[new.child] = new, new.name

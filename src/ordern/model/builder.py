@@ -21,7 +21,7 @@ from .fluid import Drag, EllipsoidDrag, added_numbers, displaced_numbers, drags_
 from .frame_places import with_bodies
 from .model import Model
 from .motors import chosen, names_of
-from .parts import BASE, SHAPES, TERMS, Body, Coupling, Frame, ModelJoint, Note, Placement, Shape, placement
+from .parts import BASE, SHAPES, TERMS, Body, Coupling, Frame, Link, ModelJoint, Note, Placement, Shape, placement
 from .positions import NamedPosition, kept, named_position
 from .spanning import require_bodies
 
@@ -65,6 +65,8 @@ class ModelBuilder(GraphBuilder):
         self._notes: list[Note] = []
         self._actuators: list[Actuator] = []
         self._positions: list[NamedPosition] = []
+        self._merged: dict[str, tuple[Link, ...]] = {}
+        """The links of bodies that were merged before, by the names of the bodies."""
 
     @classmethod
     def of(cls: type[B], model: Model) -> B:
@@ -95,6 +97,8 @@ class ModelBuilder(GraphBuilder):
         builder._notes = list(model.notes)
         builder._actuators = list(model.actuators)
         builder._positions = list(model.named_positions)
+        for link in model.links:
+            builder._merged[names[link.body]] = (*builder._merged.get(names[link.body], ()), link)
         return builder
 
     @property
@@ -429,6 +433,7 @@ class ModelBuilder(GraphBuilder):
             actuators=on_joints(self._actuators, freedoms, self._joints),
             named_positions=kept(self._positions, joints, self._joints),
             ground=_with_mass(layout.ground),
+            links=layout.links(self._merged),
         )
 
     def _root_joint(self, root: str, floating: bool | Joint) -> JointDraft:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..joints import Fixed, Joint
 from ..records import dataclass
 from .checks import require_limits
 from .fluid import added_numbers, in_frame, matrix_of, moved
-from .parts import BASE, TERMS, Body, Frame, Mimic, ModelJoint, Placement, joint_terms, placement
+from .parts import BASE, TERMS, Body, Frame, Link, Mimic, ModelJoint, Placement, joint_terms, placement
 
 __all__ = ["JointDraft", "Layout", "joint_draft", "merged", "model_joints"]
 
@@ -121,6 +121,16 @@ class Layout:
             raise ModelError(str(unknown_name("body", body, self._bodies, what)), where)
         index, outer = self.placed[body]
         return index, outer @ at
+
+    def links(self, known: Mapping[str, Sequence[Link]]) -> tuple[Link, ...]:
+        """Return the links of all bodies that have several; `known` are those that were merged before, by body."""
+        found: list[Link] = []
+        for k, parts in ((BASE, self.ground), *enumerate(self.parts)):
+            if len(parts) > 1 or (parts and known.get(parts[0][0].name)):
+                for body, at in parts:
+                    links = known.get(body.name) or (Link(k, body),)
+                    found += [Link(k, link.own, at @ link.placement) for link in links]
+        return tuple(found)
 
 
 def model_joints(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[ModelJoint]:

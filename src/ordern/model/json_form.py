@@ -18,7 +18,7 @@ from ..joints import Closure, Composite, Driven, Joint, Placement
 from .actuators import Actuator
 from .fluid import Drag, EllipsoidDrag
 from .model import Model
-from .parts import BASE, SHAPES, Body, Coupling, Frame, Loop, Mimic, ModelJoint, Note, Shape
+from .parts import BASE, SHAPES, Body, Coupling, Frame, Link, Loop, Mimic, ModelJoint, Note, Shape
 from .positions import NamedPosition
 
 __all__ = ["foreign_joints", "from_plain", "to_plain"]
@@ -235,7 +235,7 @@ def _drag(x: Any) -> Any:
 
 
 _READERS["tuple[Drag | EllipsoidDrag, ...]"] = _list(_drag)
-for _cls in (Body, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note, Actuator, NamedPosition):
+for _cls in (Body, Link, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note, Actuator, NamedPosition):
     _READERS[_cls.__name__] = _part(_cls, **_readers(_cls))
     _READERS[f"{_cls.__name__} | None"] = _maybe(_READERS[_cls.__name__])
     _READERS[f"tuple[{_cls.__name__}, ...]"] = _list(_READERS[_cls.__name__])

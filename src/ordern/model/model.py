@@ -24,7 +24,7 @@ from .inertia_numbers import spatial
 from .loops import LoopTable, loop_digest, loop_table
 from .mimic_armature import moving_together
 from .motors import listed, usual
-from .parts import BASE, Body, Coupling, Frame, Loop, ModelJoint, Note, Shape
+from .parts import BASE, Body, Coupling, Frame, Link, Loop, ModelJoint, Note, Shape
 from .positions import NamedPosition
 from .tables import INERTIA, Kind, Tables, tables_of
 
@@ -36,6 +36,7 @@ __all__ = ["Model"]
 _PARTS = {
     **{"bodies": Body, "joints": ModelJoint, "frames": Frame, "loops": Loop, "couplings": Coupling},
     **{"shapes": Shape, "notes": Note, "actuators": Actuator, "named_positions": NamedPosition},
+    "links": Link,
 }
 
 
@@ -75,6 +76,8 @@ class Model:
     ground: Body | None = field(default=None, compare=False)
     """The links that are fixed to the base, as one body in its frame; None if they have no mass. They have no part in
     the dynamics, unless this model is attached to another or begins to float."""
+    links: tuple[Link, ...] = field(default=(), compare=False)
+    """The links that fixed joints merged: for each body that has several, all of them, its own first."""
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together: they may have been replaced by hand."""
@@ -118,6 +121,9 @@ class Model:
         for frame in self.frames:
             if not BASE <= frame.body < len(self.bodies):
                 raise ModelError(f"frame {frame.name!r} is on body {frame.body}, but {self.name!r} has {_bodies(self)}")
+        for link in self.links:
+            if not BASE <= link.body < len(self.bodies):
+                raise ModelError(f"link {link.name!r} is on body {link.body}, but {self.name!r} has {_bodies(self)}")
         if self.motors is not None:
             hints = {x.name: self.constraint_hint(x.name) for x in self.constraints}
             object.__setattr__(self, "motors", listed(self.motors, self.joints, self.name, hints))

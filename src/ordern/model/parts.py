@@ -25,6 +25,7 @@ __all__ = [
     "Connection",
     "Coupling",
     "Frame",
+    "Link",
     "Loop",
     "Mimic",
     "ModelJoint",
@@ -249,6 +250,26 @@ class Frame:
 
     def __repr__(self) -> str:
         return f"Frame({self.name!r}, body={self.body})"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link that fixed joints merged with others into one body."""
+
+    body: int
+    """The index of the body that it is part of; -1 is the base."""
+    own: Body
+    """Its own mass, centre of mass and inertia, in its own frame."""
+    placement: Placement = _HERE
+    """The place of its frame in the frame of the body."""
+
+    @property
+    def name(self) -> str:
+        """The name of the link. The first link of a body has the name of the body."""
+        return self.own.name
+
+    def __repr__(self) -> str:
+        return f"Link({self.name!r}, body={self.body}, mass={self.own.mass:.6g})"
 
 
 SHAPES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0, "mesh": 3}

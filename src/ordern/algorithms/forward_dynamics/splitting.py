@@ -62,7 +62,7 @@ def split(model: Model) -> tuple[Model, list[int]]:
             last = part == parts - 1
             for child in children[k][part:] if last else children[k][part : part + 1]:
                 on_part[child] = here
-    plain = {**model.__getstate__(), "bodies": tuple(bodies), "joints": tuple(joints), "frames": ()}
+    plain = {**model.__getstate__(), "bodies": tuple(bodies), "joints": tuple(joints), "frames": (), "links": ()}
     return Model(**{**plain, "loops": (), "couplings": (), "shapes": (), "actuators": (), "named_positions": ()}), first
 
 
