@@ -16,7 +16,7 @@ from ordern.io.mjcf import mesh
 from ordern.io.mjcf.hull import convex_hull
 from ordern.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from ordern.model import Model, Placement
-from tests.tolerances import INVERSION, ROUNDING, assert_close
+from tests.tolerances import INVERSION, PUBLISHED, ROUNDING, SINGLE, assert_close
 
 GEOM = '<geom size=".1"/>'
 
@@ -499,10 +499,21 @@ class TestTree:
             ('<attach prefix="c"/>', "<attach> without a model needs the name of a body or frame"),
             ('<attach body="lnk" prefix="c"/>', "<attach>: this model has no body 'lnk'"),
             ('<attach body="link" prefix="c"/>', "attachments are nested more than 20 deep"),
-            ('<joint/><composite type="cable"/>', "has <composite>, which is not read"),
+            (
+                '<joint/><composite type="grid"/>',
+                "has <composite>, which is not read: of its types, only .cable. is read",
+            ),
+            ('<composite type="cable"/>', "a composite has 1 points; expected 3 to"),
+            (
+                '<composite prefix="c" type="cable" count="4 2 1"/>',
+                "composite 'c' has count=.4 2 1.; a cable has one line",
+            ),
+            ('<composite type="cable" count="4" curve="s t"/>', 'has curve="s t"; expected three of s, cos'),
+            ('<composite type="cable" count="4" curve="s"/>', "has a geom of type 'sphere'; a cable has capsule"),
             ('<joint/><flexcomp type="grid" name="f"/>', "deformable bodies are not supported"),
             ("<freejoint/><body><joint/></body><flexcomp/>", "deformable bodies are not supported"),
-            ('<frame scale="2"/>', "a <frame> has scale, which is not read"),
+            ('<frame scale="2 1 1"/>', "a <frame> has a scale that differs along its axes .2 1 1., which is not read"),
+            ('<frame scale="-2"/>', "a <frame> has scale -2 and massscale -8; expected positive numbers"),
             ("<joints/>", "unknown element 'joints'; did you mean 'joint'"),
             ('<body name="link"/>', "body 'link' exists already"),
             ('<body name="world"/>', "body 'world' exists already"),
@@ -633,6 +644,68 @@ class TestLeftOut:
         bound = f'<worldbody><body name="b"><freejoint/>{self.SDF}</body></worldbody>'
         bound += '<equality><weld body1="b" body2="link"/></equality>'
         refused(arm(before=self.MESH, after=bound), "mass is not known here; give the body an <inertial>", ":7")
+
+
+class TestCables:
+    """MuJoCo 3 reads them, and MuJoCo 4 does not. The numbers are those of MuJoCo 3.5."""
+
+    COIL = 'curve="cos(s) sin(s) s" count="5 1 1" size="0.25 .1 4" offset=".1 .2 .3" quat=".5 .1 .2 -.3"'
+    POSES = (
+        (
+            "cB_first",
+            (0.174000000954, 0.173999999464, 0.273999999464),
+            (-0.099111308788, 0.323097765724, 0.56001390862, 0.756418670054),
+        ),
+        ("cB_1", (0.180476287113, 0.0, 0.0), (-0.332978425674, 0.0, 0.0, -0.942934445248)),
+        ("cB_2", (0.170034366633, 0.0, 0.0), (-0.332978445598, 0.0, 4.6838e-08, 0.942934438213)),
+        ("cB_last", (0.180476275616, 0.0, 0.0), (-0.33297846597, 0.0, -3.6049e-08, -0.942934431018)),
+    )
+
+    def coil(self, more: str = "") -> on.Robot:
+        default = '<default><geom mass="7" pos="1 2 3"/><joint armature="3"/></default>'
+        parts = f'<joint kind="main" damping=".1" armature=".2"/><geom type="capsule" size=".02"/>{more}'
+        composite = f'<composite prefix="c" type="cable" {self.COIL}>{parts}</composite>'
+        return on.load(f"<mujoco>{default}<worldbody>{composite}</worldbody></mujoco>")
+
+    def test_bodies(self) -> None:
+        robot = self.coil()
+        assert [c.name for c in robot.joints] == ["cJ_first", "cJ_1", "cJ_2", "cJ_last"] and not robot.notes
+        for (name, position, quaternion), body, joint in zip(self.POSES, robot.bodies, robot.joints, strict=True):
+            assert body.name == name and joint.armature == (0.2,) * 3 and joint.damping == (0.1,) * 3
+            assert_close(joint.placement.p, np.array(position), PUBLISHED)
+            assert_close(joint.placement.R, on.rotations.matrix_from_quaternion(quaternion), PUBLISHED)
+        masses = [0.260303512735, 0.247181808467, 0.260303498287, 0.247181808701]
+        assert_close([body.mass for body in robot.bodies], masses, PUBLISHED)
+
+    def test_ends(self) -> None:
+        """The sites are at the ends of the line."""
+        cable = 'type="cable" vertex="0 0 0 .1 0 .05 .2 .1 .1 .3 .1 .2" offset="1 2 3"'
+        composite = f'<composite {cable}><geom type="cylinder" size=".02"/></composite>'
+        robot = on.load(f"<mujoco><worldbody>{composite}</worldbody></mujoco>")
+        assert_close(robot.pose(robot.neutral(), "S_first")[:3, 3], [1.0, 2.0, 3.0], SINGLE)
+        assert_close(robot.pose(robot.neutral(), "S_last")[:3, 3], [1.3, 2.1, 3.2], SINGLE)
+
+    @pytest.mark.parametrize(
+        ("cable", "quaternions"),
+        [
+            ('vertex="0 0 0 .1 0 0 .2 0 0 .3 0 0" initial="none"', [(1.0, 0.0, 0.0, 0.0)] * 3),
+            ('vertex="0 0 0 0 0 .1 0 0 .2 0 .1 .3" initial="free"', [(0.0, 0.5**0.5, 0.0, 0.5**0.5)]),
+        ],
+    )
+    def test_straight_lines_and_their_first_joint(self, cable: str, quaternions: list[tuple[float, ...]]) -> None:
+        composite = f'<composite type="cable" {cable}><geom type="box" size="1 .02 .01"/></composite>'
+        robot = on.load(f"<mujoco><worldbody>{composite}</worldbody></mujoco>")
+        joints = [type(c.type) for c in robot.joints]
+        assert joints == ([Spherical] * 2 if "none" in cable else [Free, Spherical, Spherical])
+        q = robot.neutral()
+        if "free" in cable:
+            q[:7] = robot.joints[0].rest
+        for name, quaternion in zip(("B_first", "B_1", "B_last"), quaternions, strict=False):
+            assert_close(robot.pose(q, name)[:3, :3], on.rotations.matrix_from_quaternion(quaternion), ROUNDING)
+
+    def test_forces_of_plugins_are_noted(self) -> None:
+        with pytest.warns(on.ModelWarning, match="forces of the <plugin> of a <composite>"):
+            self.coil('<plugin plugin="mujoco.elasticity.cable"/>')
 
 
 class TestNotes:

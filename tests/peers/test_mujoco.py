@@ -130,6 +130,7 @@ def agree(mine: Array, theirs: Array, tolerance: float = PEER) -> None:
 
 SPHERE = '<geom size=".1" pos=".1 .2 .3"/>'
 TUBE = '<geom type="capsule" size=".05" fromto="0 0 0 .1 .2 .3"/>'
+TETRA = '<mesh name="m" vertex="0 0 0 1 0 0 0 .7 0 .2 .1 .4 -.1 .1 .2"/>'
 INERTIAL = '<inertial pos=".1 .2 .3" mass="2" diaginertia=".3 .2 .25" quat="1 .1 .2 .3"/>'
 
 
@@ -269,6 +270,47 @@ def test_frames() -> None:
     ).check()
 
 
+TERMS = (
+    'damping="1" stiffness="2" armature="3" frictionloss="4" springref=".5" ref=".25" range="-1 2" limited="true" '
+    'actuatorfrcrange="-3 3" actuatorfrclimited="true"'
+)
+
+
+@pytest.mark.parametrize("scale", ['scale="2"', 'scale=".5 .5 .5" massscale="3" scaling="geometry"', 'massscale="3"'])
+def test_scaled_frames(scale: str) -> None:
+    bodies = f"""<frame pos=".1 .2 0" euler="0 0 30" {scale}><frame pos="1 0 0" scale="1.5">
+      <body name="a" pos="1 0 0"><joint name="h" {TERMS} pos=".1 0 0"/><joint name="s" type="slide" {TERMS}/>
+        {SPHERE}<geom type="box" size=".1 .2 .3" mass="2"/><site name="x" pos="1 1 1" euler="0 10 0"/>
+        <frame scale="1.2"><geom type="mesh" mesh="m" pos=".1 0 0"/></frame>
+        <body name="b" pos="1 0 0"><joint name="ball" type="ball" damping="1" armature="1"/>{INERTIAL}</body></body>
+      <replicate count="2" offset="0 1 0"><body name="c"><joint type="free" armature="1"/>{TUBE}</body></replicate>
+    </frame></frame>"""
+    after = """<equality><connect body1="b" body2="c0" anchor=".1 0 0"/>
+      <weld body1="b" body2="c0" relpose="1 2 3 1 .2 0 0"/><joint joint1="h" joint2="s" polycoef="1 2 3 4 5"/></equality><actuator><motor joint="h" gear="3" armature=".1"
+      forcerange="-1 1"/><position name="p" joint="s" armature=".1" ctrlrange="-1 1" forcerange="-1 1"/></actuator>"""
+    asset = f'<compiler angle="radian"/><asset>{TETRA}</asset>'
+    pair = Pair(f"<mujoco>{asset}<worldbody>{bodies}</worldbody>{after}</mujoco>")
+    pair.check(tolerance=MESH_AXES)
+    robot, m = pair.robot, pair.m
+    for k, name in enumerate("hs"):
+        joint = robot.joint(name)
+        terms = (joint.damping, joint.friction, joint.armature, joint.stiffness, joint.rest, joint.lower, joint.upper)
+        moved = m.dof_armature[k] + m.actuator_armature[k] * m.actuator_gear[k, 0] ** 2
+        theirs = (m.dof_damping[k], m.dof_frictionloss[k], moved, m.jnt_stiffness[k], m.qpos_spring[k])
+        assert_close(np.array(terms).ravel(), np.array([*theirs, *m.jnt_range[k]]), ROUNDING)
+        assert_close(robot.actuators[k].force_limits, m.actuator_forcerange[k], ROUNDING)
+    assert_close(robot.actuators[1].control_limits, m.actuator_ctrlrange[1], ROUNDING)
+    pair.m.opt.disableflags = 0
+    qpos, *_ = pair.state(np.random.default_rng(0))
+    pair.d.qpos[:] = qpos
+    mujoco.mj_forward(pair.m, pair.d)
+    ours, theirs = robot.loop_residual(pair.q(qpos)), pair.d.efc_pos[: robot.nc]
+    assert_close(np.linalg.norm(ours[:3]), np.linalg.norm(theirs[:3]), ROUNDING)
+    assert_close(abs(ours[-1]), abs(theirs[-1]), ROUNDING)
+    apart = [np.linalg.norm(ours[3:6]), np.linalg.norm(ours[6:9])]
+    assert min(abs(x - np.linalg.norm(theirs[3:6])) for x in apart) <= ROUNDING
+
+
 def test_replicas() -> None:
     pair = Pair(f"""<mujoco><worldbody>
       <replicate count="3" offset="1 0 0" euler="0 0 40" sep="-"><body name="a" pos="0 1 0"><joint name="j"/>{SPHERE}
@@ -296,7 +338,6 @@ def test_floating_bodies() -> None:
       <body><geom size="1"/><body pos="1 0 0"><joint/>{SPHERE}</body></body></worldbody></mujoco>""").check()
 
 
-TETRA = '<mesh name="m" vertex="0 0 0 1 0 0 0 .7 0 .2 .1 .4 -.1 .1 .2"/>'
 ALIGNED = {
     "inertial": INERTIAL,
     "full-inertia": '<inertial pos=".1 .2 .3" mass="2" fullinertia=".3 .2 .25 .03 -.02 .01"/>',

@@ -6,7 +6,7 @@ Gains and dynamics of actuators are not read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from ...model import ModelBuilder
 from ...records import dataclass
 from ..attributes import keyword, vector
 from ..xml import Element
+from .bodies import joint_kind
 from .document import ACTUATORS
-from .nodes import Source
+from .nodes import Part, Source
+from .scale import ONE
 from .tendons import Tendon
 from .tree import Tree, unique
 
@@ -26,6 +28,9 @@ _ADVICE = "give `actuated` to say otherwise"
 _TARGETS = ("tendon", "site", "cranksite", "slidersite", "body")
 """The attributes that name what an actuator acts on, if it is no joint."""
 _NO_LIMITS = (-math.inf, math.inf)
+_OF_FORCE, _OF_POSITION = ("motor", "general"), ("position", "velocity")
+"""Kinds of actuators whose controls are forces, and positions or velocities."""
+Pair = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class Drive:
 
 def read_actuators(tree: Tree, tendons: Sequence[Tendon]) -> list[Drive]:
     """Return the actuators of a document, and of those that are attached."""
-    joints = {part.name for body in tree.bodies for part in body.joints}
+    joints = {part.name: part for body in tree.bodies for part in body.joints}
     coefficients = {tendon.name: tendon.coefficients for tendon in tendons if tendon.name}
     found: list[Drive] = []
     taken: set[str] = set()
@@ -64,7 +69,7 @@ def read_actuators(tree: Tree, tendons: Sequence[Tendon]) -> list[Drive]:
 
 
 def _drives(
-    e: Element, source: Source, joints: set[str], tendons: dict[str, dict[str, float]], taken: set[str]
+    e: Element, source: Source, joints: Mapping[str, Part], tendons: dict[str, dict[str, float]], taken: set[str]
 ) -> Iterator[Drive]:
     """Yield an actuator, once for each replica of what it acts on."""
     has = e.attributes
@@ -88,8 +93,26 @@ def _drives(
         if not joint:
             on, through = tendons.get(name, {}) if kind == "tendon" else {}, f"{kind} {name!r}".strip()
         six = (*gear, *(0.0,) * (6 - len(gear)))
+        terms, bounds = added, limits
+        for part in (joints[name] for name in on if joints[name].scale != ONE):
+            terms, bounds = _scaled(part, added, limits, e, what, through)
         tendon = name if kind == "tendon" and not joint else ""
-        yield Drive(unique(own, taken), e.tag, on, six, added, tendon, through, *limits, e.where)
+        yield Drive(unique(own, taken), e.tag, on, six, terms, tendon, through, *bounds, e.where)
+
+
+def _scaled(
+    part: Part, added: dict[str, float], limits: tuple[Pair, Pair], e: Element, what: str, through: str
+) -> tuple[dict[str, float], tuple[Pair, Pair]]:
+    """Return terms and limits of an actuator, scaled as the frames around its joint say."""
+    kind, scale = joint_kind(part.element, f"joint {part.name!r}"), part.scale
+    if through or e.tag not in (*_OF_FORCE, *_OF_POSITION) or kind == "free":
+        why = f"{what} acts on joint {part.name!r}, which is in a <frame> with a scale; this is not read"
+        raise e.error(f"{why}: load the file in MuJoCo, which scales it, and save it")
+    force, control = limits
+    effort = scale.of_term("effort_limit", kind)
+    length = scale.of_term("rest", kind) if e.tag in _OF_POSITION else 1.0
+    terms = {term: x * scale.of_term(term, kind) for term, x in added.items()}
+    return terms, ((effort * force[0], effort * force[1]), (length * control[0], length * control[1]))
 
 
 def _range(e: Element, word: str, what: str) -> tuple[float, float]:
@@ -168,7 +191,7 @@ def _directed(gear: tuple[float, ...], freedoms: int) -> tuple[float, ...]:
     return (*gear[3:], *gear[:3]) if freedoms == 6 else gear[:freedoms]
 
 
-def _joints_of(name: str, element: Element, source: Source, joints: set[str]) -> list[str]:
+def _joints_of(name: str, element: Element, source: Source, joints: Collection[str]) -> list[str]:
     """Return the joints of a name: one, or one in each replica; none if it is not part of what is attached."""
     found = source.names("joint", name, joints)
     missing = [full for full in found if full not in joints]

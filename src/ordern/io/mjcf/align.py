@@ -60,7 +60,7 @@ def _inertial_frame(body: BodyNode, mass: Mass) -> Placement:
     geoms = [part for part in body.geoms if low <= number(part.element, "group", body.what, 0.0) <= high]
     if body.inertials and (settings.from_geoms != "true" or not geoms):
         part = body.inertials[0]
-        at = part.at @ placed(part.element, part.document.settings, body.what)
+        at = part.at @ part.scale.of_placement(placed(part.element, part.document.settings, body.what))
         return _turned(at, mass) if "fullinertia" in part.element.attributes else at
     found = [geom_of(part, body) for part in geoms]
     heavy = [geom for geom in found if mass_of(geom).m > _WEIGHTLESS]

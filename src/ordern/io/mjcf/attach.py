@@ -35,7 +35,7 @@ def attached(attach: Element, c: Context, sources: list[Source]) -> list[tuple[E
     kind = next((tag for tag in ("body", "frame") if tag in given), "")
     if not kind and own:
         raise attach.error("<attach> without a model needs the name of a body or frame")
-    top = Context(c.body, c.at, "", source, c.suffix, c.copies)
+    top = Context(c.body, c.at, "", source, c.suffix, c.copies, c.scale)
     worlds = list(other.root.all("worldbody"))
     if not kind:
         return [(child, top) for world in reversed(worlds) for child in reversed(world.children)]
@@ -43,7 +43,7 @@ def attached(attach: Element, c: Context, sources: list[Source]) -> list[tuple[E
     for world in worlds:
         for element, inherited in _walk(world):
             if element.tag == kind and element.attributes.get("name") == name:
-                return [(element, Context(c.body, c.at, inherited, source, c.suffix, c.copies))]
+                return [(element, Context(c.body, c.at, inherited, source, c.suffix, c.copies, c.scale))]
     owner = "this model" if own else f"model {given['model']!r}"
     raise attach.error(f"<attach>: {owner} has no {kind} {name!r}")
 

@@ -16,7 +16,7 @@ from ..attributes import bound, flag, keyword, number, required, vector
 from ..remarks import Remarks
 from ..solids import Mass
 from ..xml import Element
-from .document import Document, Settings
+from .document import Settings
 from .fluid import body_drags
 from .geometry import add_shapes, geom_of
 from .nodes import BodyNode, Part
@@ -60,10 +60,9 @@ def _add_site(builder: ModelBuilder, part: Part, body: BodyNode, tree: Tree, nam
 
 def site_placement(part: Part) -> Placement:
     """Return the placement of a site in its body."""
-    what = f"site {part.name!r}"
-    if "fromto" in part.element.attributes:
-        return part.at @ fromto(part.element, what)[0]
-    return part.at @ placed(part.element, part.document.settings, what)
+    what, e = f"site {part.name!r}", part.element
+    at = fromto(e, what)[0] if "fromto" in e.attributes else placed(e, part.document.settings, what)
+    return part.at @ part.scale.of_placement(at)
 
 
 def _add_body(builder: ModelBuilder, body: BodyNode, mass: Mass, tree: Tree, drives: Drives, remarks: Remarks) -> None:
@@ -77,7 +76,7 @@ def _add_body(builder: ModelBuilder, body: BodyNode, mass: Mass, tree: Tree, dri
         what = f"joint {part.name!r}"
         with np.errstate(all="ignore"):  # placements that are not finite are refused
             type, anchor = _joint_type(part, what)
-        limits = _limits(part.element, type, what, part.document)
+        limits = _limits(part, type, what)
         _note_reversed(part.element, limits, what, remarks)
         if isinstance(type, Free):
             _check_free(body, tree, part, what)
@@ -130,7 +129,7 @@ def _joint_type(part: Part, what: str) -> tuple[Joint, Array]:
     kind = joint_kind(e, what)
     if kind == "free":
         return Free(), np.zeros(3)
-    anchor = part.at.p + R @ np.array(vector(e, "pos", 3, what, _ZERO))
+    anchor = part.at.p + part.scale.length * (R @ np.array(vector(e, "pos", 3, what, _ZERO)))
     if kind == "ball":
         return Spherical(), anchor
     x, y, z = (R @ np.array(vector(e, "axis", 3, what, (0.0, 0.0, 1.0)))).tolist()
@@ -149,7 +148,7 @@ def reference(part: Part, what: str) -> float:
     """Return the position of a joint in the pose of the file; zero for a ball."""
     ref = number(part.element, "ref", what, 0.0)
     kind = joint_kind(part.element, what)
-    return part.document.settings.angle(ref) if kind == "hinge" else ref if kind == "slide" else 0.0
+    return part.document.settings.angle(ref) if kind == "hinge" else part.scale.length * ref if kind == "slide" else 0.0
 
 
 def _back(type: Joint, ref: float) -> Placement:
@@ -161,8 +160,9 @@ def _back(type: Joint, ref: float) -> Placement:
     return Placement()
 
 
-def _limits(e: Element, type: Joint, what: str, document: Document) -> dict[str, Any]:
+def _limits(part: Part, type: Joint, what: str) -> dict[str, Any]:
     """Return limits and coefficients of a joint, as arguments of the builder."""
+    e, document = part.element, part.document
     if e.tag == "freejoint":
         return {}
     settings, limits = document.settings, dict[str, Any]()
@@ -185,7 +185,8 @@ def _limits(e: Element, type: Joint, what: str, document: Document) -> dict[str,
         document.unread.add("range of ball joints")
     if scalar and _limited(e, "actuatorfrcrange", "actuatorfrclimited", what, settings):
         limits["effort_limit"] = max(map(abs, vector(e, "actuatorfrcrange", 2, what)))
-    return limits
+    kind = joint_kind(e, what)
+    return {term: x * part.scale.of_term(term, kind) for term, x in limits.items()}
 
 
 def _note_reversed(e: Element, limits: dict[str, Any], what: str, remarks: Remarks) -> None:

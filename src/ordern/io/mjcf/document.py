@@ -14,7 +14,7 @@ from ..solids import Mass
 from ..xml import Element
 from .unread import Unread
 
-__all__ = ["ORIENTATIONS", "Document", "Settings"]
+__all__ = ["ACTUATORS", "ORIENTATIONS", "PLAIN", "Document", "Settings"]
 
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 """The attributes for orientations, of which an element has one at most."""
@@ -26,6 +26,8 @@ ACTUATORS = (
 """The elements of actuators, which share one set of defaults."""
 
 
+PLAIN = "<plain>"
+"""A class without defaults, for parts to which none apply. No file can have this name."""
 _MAIN = "main"
 """The name of the top class of defaults, besides any name that a file gives it."""
 
@@ -147,7 +149,7 @@ class Document:
     def _read_defaults(self, root: Element) -> None:
         top: dict[str, dict[str, str]] = {}
         stack: list[tuple[Element, dict[str, dict[str, str]], bool]] = []
-        self._classes[_MAIN] = top
+        self._classes |= {_MAIN: top, PLAIN: {}}
         for element in reversed(list(root.all("default"))):
             self._classes[element.attributes.get("class", _MAIN)] = top
             stack.append((element, top, True))

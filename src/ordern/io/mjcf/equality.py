@@ -11,8 +11,8 @@ from ...model import ModelBuilder, Placement
 from ..attributes import flag, found, from_quaternion, number, required, vector
 from ..remarks import Remarks
 from ..xml import Element
-from .bodies import reference, site_placement
-from .nodes import BodyNode, Source
+from .bodies import joint_kind, reference, site_placement
+from .nodes import BodyNode, Part, Source
 from .orientation import shifted
 from .tree import Tree, unique
 
@@ -56,6 +56,11 @@ def _suffixes(e: Element, source: Source) -> list[str]:
         if suffixes:
             return suffixes
     return [""]
+
+
+def _unit(joint: Part, what: str) -> float:
+    """Return the factor of a joint's position by the scale of its frame."""
+    return joint.scale.of_term("rest", joint_kind(joint.element, what))
 
 
 def _full(name: str, ends: Ends) -> str:
@@ -128,12 +133,15 @@ class _Adder:
             other = found("body", _full(e.attributes["body2"], ends), self.bodies, e, what)
         relative = other.pose.inverse @ one.pose
         if e.tag == "connect":
-            at = shifted(vector(e, "anchor", 3, what))
+            at = one.scale.of_placement(shifted(vector(e, "anchor", 3, what)))
             return one, at, other, relative @ at
-        anchor = shifted(vector(e, "anchor", 3, what, _ZERO))
+        anchor = other.scale.of_placement(shifted(vector(e, "anchor", 3, what, _ZERO)))
         given = vector(e, "relpose", 7, what, (0.0,) * 7)
         if any(given[3:]):
-            return one, from_quaternion(given[3:], given[:3]), other, anchor
+            if one.scale != other.scale:
+                why = "frames scale its bodies differently, so that its relpose has no unit; leave the relpose out"
+                raise e.error(f"{what}: {why}")
+            return one, one.scale.of_placement(from_quaternion(given[3:], given[:3])), other, anchor
         return one, relative.inverse @ anchor, other, anchor
 
     def _couple(self, e: Element, name: str, ends: Ends, what: str, active: bool) -> None:
@@ -141,12 +149,14 @@ class _Adder:
         given = vector(e, "polycoef", range(1, 6), what, ())
         a = [*given, *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :]]
         joint = found("joint", _full(required(e, "joint1", what), ends), self.joints, e, what)
-        y0 = reference(joint, what)
+        y0, unit = reference(joint, what), _unit(joint, what)
+        a = [unit * x for x in a]
         if "joint2" not in e.attributes:
             self.builder.couple(name, joint.name, None, (y0 + a[0],), e.where, active)
             return
         other = found("joint", _full(e.attributes["joint2"], ends), self.joints, e, what)
-        x0 = reference(other, what)
+        x0, unit = reference(other, what), _unit(other, what)
+        a = [x / unit**k for k, x in enumerate(a)]
         with np.errstate(all="ignore"):  # the builder refuses coefficients that are not finite
             c = (np.poly1d(a[::-1])(np.poly1d((1.0, -x0))) + y0).coeffs[::-1].tolist()
         self.builder.couple(name, joint.name, other.name, c if len(c) > 1 else [*c, 0.0], e.where, active)

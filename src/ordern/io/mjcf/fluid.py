@@ -48,7 +48,7 @@ def body_drags(body: BodyNode, mass: Mass) -> list[Drag | EllipsoidDrag]:
 
 
 def _ellipsoid(geom: Geom, settings: Settings) -> EllipsoidDrag:
-    e, size = geom.element, geom.size
+    e, size = geom.element, tuple(geom.scale.length * x for x in geom.size)
     semi_axes = tuple(size[k] for k in _SEMI_AXES[geom.kind])
     if geom.kind == "capsule":
         semi_axes = (size[0], size[0], size[0] + size[1])

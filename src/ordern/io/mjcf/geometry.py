@@ -15,6 +15,7 @@ from .document import Document
 from .mesh import mesh_file, read_mesh
 from .nodes import BodyNode, Part
 from .orientation import fromto, placed
+from .scale import Scale
 
 __all__ = ["Geom", "MeshError", "UnknownMassError", "add_shapes", "geom_of", "mass_of"]
 
@@ -42,6 +43,8 @@ class Geom(NamedTuple):
     element: Element
     what: str
     document: Document
+    scale: Scale
+    """The scale of its lengths and masses; `at` has it already, the sizes do not."""
 
 
 def geom_of(part: Part, body: BodyNode) -> Geom:
@@ -59,7 +62,7 @@ def geom_of(part: Part, body: BodyNode) -> Geom:
         size = vector(e, "size", range(1, 4), what, ())[:n]
     if "mesh" not in e.attributes and (len(size) < n or any(x <= 0.0 for x in size)):
         raise e.error(f'{what}: a {kind} has size="{e.attributes.get("size", "")}"; expected {n} positive numbers')
-    return Geom(kind, size, part.at @ at, e, what, part.document)
+    return Geom(kind, size, part.at @ part.scale.of_placement(at), e, what, part.document, part.scale)
 
 
 def mass_of(geom: Geom) -> Mass:
@@ -74,7 +77,7 @@ def mass_of(geom: Geom) -> Mass:
     shell = flag(e, "shellinertia", False, what)
     if geom.kind == "sdf" and any(child.tag == "plugin" for child in (*e.children, *_asset(geom).children)):
         raise UnknownMassError(f"{what} is made by a plugin, and its mass is not known here; {_GIVE}", e.where)
-    at, size = geom.at, geom.size
+    at, size = Placement(), geom.size
     if geom.kind in ("mesh", "sdf"):
         unit = _mesh(geom, shell)
     else:
@@ -82,7 +85,8 @@ def mass_of(geom: Geom) -> Mass:
             at, size = _fitted(geom, _mesh(geom, False))
         unit = shape_mass(geom.kind, size, shell)
     scale = density if m is None else m / unit.m
-    return Mass(scale * unit.m, unit.com, scale * unit.I).moved(at)
+    mass = Mass(scale * unit.m, unit.com, scale * unit.I).moved(at)
+    return geom.scale.of_mass(mass).moved(geom.at)
 
 
 def _asset(geom: Geom) -> Element:
@@ -107,7 +111,7 @@ def _mesh(geom: Geom, shell: bool) -> Mass:
 
 
 def _fitted(geom: Geom, mesh: Mass) -> tuple[Placement, tuple[float, ...]]:
-    """Return placement and half sizes of a shape with about the inertia of a mesh, along its principal axes."""
+    """Return placement and half sizes of a shape with about the inertia of a mesh, in the frame of the geom."""
     if geom.document.settings.fit_aabb:
         why = f"is fitted to the bounding box of a mesh, which is not read; {_GIVE}"
         raise UnknownMassError(f"{geom.what} {why}", geom.element.where)
@@ -118,7 +122,7 @@ def _fitted(geom: Geom, mesh: Mass) -> tuple[Placement, tuple[float, ...]]:
     a, b, c = scale * np.sqrt(1.5 * np.maximum(moments.sum() - 2.0 * moments, 0.0) / mesh.m)
     r = 0.5 * (a + b)
     sizes = {"sphere": ((a + b + c) / 3.0,), "capsule": (r, max(0.0, c - 0.5 * r)), "cylinder": (r, c)}
-    return geom.at @ Placement.of(axes, mesh.com), tuple(map(float, sizes.get(geom.kind, (a, b, c))))
+    return Placement.of(axes, mesh.com), tuple(map(float, sizes.get(geom.kind, (a, b, c))))
 
 
 def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode) -> None:
@@ -130,11 +134,13 @@ def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode) ->
         return
     size, file, at = geom.size, "", geom.at
     if kind == "mesh":
-        file, size, at = mesh_file(_asset(geom), document, at)
+        file, size, inner = mesh_file(_asset(geom), document, Placement())
+        at = at @ geom.scale.of_placement(inner)
     elif kind == "box":
         size = tuple(2.0 * x for x in size)
     elif kind in ("cylinder", "capsule"):
         size = (size[0], 2.0 * size[1])
+    size = tuple(geom.scale.length * x for x in size)
     collides = any(number(e, bits, geom.what, 1.0) for bits in ("contype", "conaffinity"))
     seen = number(e, "group", geom.what, 0.0) <= 2 or not collides
     for role, holds in (("visual", seen), ("collision", collides)):

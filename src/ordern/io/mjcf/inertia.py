@@ -46,7 +46,7 @@ def _given(part: Part, body: BodyNode) -> Mass:
     e, what = part.element, body.what
     required(e, "pos", what)
     m = number(e, "mass", what)
-    at = part.at @ placed(e, part.document.settings, what)
+    at = placed(e, part.document.settings, what)
     if "diaginertia" in e.attributes and "fullinertia" in e.attributes:
         raise e.error(f"{what}: <inertial> has diaginertia and fullinertia; expected one of them")
     if "fullinertia" in e.attributes:
@@ -54,7 +54,7 @@ def _given(part: Part, body: BodyNode) -> Mass:
         I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     else:
         I = np.diag(vector(e, "diaginertia", 3, what, (0.0, 0.0, 0.0)))
-    return Mass(m, np.zeros(3), I).moved(at)
+    return part.scale.of_mass(Mass(m, np.zeros(3), I).moved(at)).moved(part.at)
 
 
 def _bounded(mass: Mass, settings: Settings) -> Mass:

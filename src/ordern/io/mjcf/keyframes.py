@@ -9,6 +9,7 @@ from ...model import ModelBuilder
 from ..attributes import vector
 from ..remarks import Remarks
 from .document import Document
+from .scale import ONE
 from .tree import Tree
 
 __all__ = ["add_keyframes"]
@@ -20,12 +21,15 @@ def add_keyframes(builder: ModelBuilder, tree: Tree, document: Document) -> None
     joints = [name for name in builder.joints if name in tree.joint_names]  # without those of rotors
     sizes = {name: {0: 0, 3: 4, 6: 7}.get(n, n) for name in joints for n in [builder.freedoms(name)]}
     nq = sum(sizes.values())
+    scaled = next((part.name for body in tree.bodies for part in body.joints if part.scale != ONE), "")
     keys = [element for element in document.section("keyframe") if element.tag == "key"]
     for k, key in enumerate(keys):
         name = key.attributes.get("name") or f"key{k}"
         if "qpos" not in key.attributes or name in names:
             continue
         try:
+            if scaled:
+                raise key.error(f"keyframe {name!r}: a <frame> scales joint {scaled!r}")
             qpos = vector(key, "qpos", nq, f"keyframe {name!r}")
         except ModelError as e:
             remarks.left_out("keyframes", e)

@@ -9,6 +9,7 @@ from ...model import Placement
 from ...records import dataclass
 from ..xml import Element
 from .document import Document
+from .scale import ONE, Scale
 
 __all__ = ["BodyNode", "Context", "Part", "Source"]
 
@@ -24,6 +25,8 @@ class Part:
     """The name, with the prefix of its attachment and the suffix of its replica; geoms and sites may have no name."""
     document: Document
     """The document that it comes from, whose settings apply to it."""
+    scale: Scale = ONE
+    """The scale of the frames around it; `at` has it already."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +41,8 @@ class BodyNode:
     pose: Placement
     """In the world, in the position in which the file has the robot."""
     document: Document
+    scale: Scale = ONE
+    """The scale of the frames around it; `at` and `pose` have it already."""
     joints: list[Part] = field(default_factory=list)
     geoms: list[Part] = field(default_factory=list)
     sites: list[Part] = field(default_factory=list)
@@ -97,6 +102,8 @@ class Context:
     suffix: str = ""
     copies: int = 1
     """The number of copies of the context."""
+    scale: Scale = ONE
+    """The scale of the frames around it."""
     replica: bool = False
     """True directly inside of a <replicate>."""
 

@@ -22,6 +22,7 @@ from ..remarks import Remarks
 from ..xml import Element
 from .bodies import joint_kind
 from .nodes import BodyNode, Source
+from .scale import ONE
 from .tree import Tree, unique
 
 if TYPE_CHECKING:
@@ -113,9 +114,8 @@ def _suffixes(e: Element, source: Source) -> list[str]:
 
 def inertia_along(tree: Tree, tendons: Sequence[Tendon], drives: Sequence[Drive]) -> list[Rotor]:
     """Return the inertias along fixed tendons, those of their actuators included; raise for spatial tendons."""
-    kinds = {
-        part.name: joint_kind(part.element, f"joint {part.name!r}") for body in tree.bodies for part in body.joints
-    }
+    parts = {part.name: part for body in tree.bodies for part in body.joints}
+    kinds = {name: joint_kind(part.element, f"joint {name!r}") for name, part in parts.items()}
     found: list[Rotor] = []
     for k, tendon in enumerate(tendons):
         e, what = tendon.element, f"tendon {tendon.name!r}" if tendon.name else f"a <{tendon.element.tag}> tendon"
@@ -134,6 +134,9 @@ def inertia_along(tree: Tree, tendons: Sequence[Tendon], drives: Sequence[Drive]
         for joint in terms:
             if kinds[joint] not in ("hinge", "slide"):
                 raise e.error(f"{what}: joint {joint!r} is of type {kinds[joint]!r}; expected 'hinge' or 'slide'")
+            if parts[joint].scale != ONE:
+                why = f"{what} has an armature, and its joint {joint!r} is in a <frame> with a scale; this is not read"
+                raise e.error(f"{why}: load the file in MuJoCo, which scales it, and save it")
         found.append(Rotor(tendon.name or f"tendon{k}", terms, armature, e.where))
     return found
 

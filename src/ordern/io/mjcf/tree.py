@@ -10,9 +10,11 @@ from ...model import Placement
 from ..attributes import required, vector
 from ..xml import MAX_PARTS, Element
 from .attach import attached
+from .composite import cable, is_cable
 from .document import Document
 from .nodes import BodyNode, Context, Part, Source
 from .orientation import euler_rotation, placed
+from .scale import scale_of
 
 __all__ = ["WORLD", "Tree", "unique"]
 
@@ -22,7 +24,7 @@ _LISTS = {"joint": "joints", "freejoint": "joints", "geom": "geoms", "site": "si
 _ZERO = (0.0, 0.0, 0.0)
 
 _DEFORMABLE = {
-    "composite": "load it in MuJoCo, which makes its bodies, and save it",
+    "composite": 'of its types, only "cable" is read, here and in MuJoCo; use <replicate> or <flexcomp>',
     "flexcomp": "deformable bodies are not supported; remove them",
 }
 """Elements that generate bodies and are not read, with a workaround."""
@@ -69,13 +71,17 @@ class Tree:
             if tag == "replicate":
                 return self._replicas(element, c, inherited)
             if tag == "body":
-                body, at = self._body(element, c), Placement()
+                body, at, scale = self._body(element, c), Placement(), c.scale
             else:
-                _refuse_scaling(element)
-                body, at = c.body, c.at @ placed(element, document.settings, "a frame")
-            return self._inside(element, Context(body, at, inherited, c.source, c.suffix, c.copies))
+                scale = c.scale @ scale_of(element)
+                body, at = c.body, c.at @ c.scale.of_placement(placed(element, document.settings, "a frame"))
+            return self._inside(element, Context(body, at, inherited, c.source, c.suffix, c.copies, scale))
         if tag == "attach":
             return iter(attached(element, c, self.sources))
+        if tag == "composite" and is_cable(element):
+            for plugin in element.all("plugin"):
+                document.unread.add(f"forces of the <{plugin.tag}> of a <{tag}>")
+            return self._inside(cable(element), c)
         if tag in _LISTS:
             self._part(element, c)
         elif tag in _DEFORMABLE:
@@ -92,8 +98,9 @@ class Tree:
         name = c.named(given)
         if name and name in self.names:
             raise element.error(f"body {name!r} exists already; every body needs a name of its own")
-        at = c.at @ placed(element, c.source.document.settings, f"body {name!r}" if name else "a body")
-        node = BodyNode(name, element, c.body, at, c.body.pose @ at, c.source.document)
+        own = placed(element, c.source.document.settings, f"body {name!r}" if name else "a body")
+        at = c.at @ c.scale.of_placement(own)
+        node = BodyNode(name, element, c.body, at, c.body.pose @ at, c.source.document, c.scale)
         self.bodies.append(node)
         if name:
             self.names.add(name)
@@ -109,7 +116,7 @@ class Tree:
             raise element.error(f"{body.what}: {why}")
         given = element.attributes.get("name", "")
         document = c.source.document
-        part = Part(document.resolved(element, c.inherited), c.at, c.named(given), document)
+        part = Part(document.resolved(element, c.inherited), c.at, c.named(given), document, c.scale)
         getattr(body, _LISTS[tag]).append(part)
         if given:
             self._remember(tag if tag != "freejoint" else "joint", given, c)
@@ -127,11 +134,11 @@ class Tree:
             raise element.error(f"replicas make more than {MAX_PARTS:,} elements")
         offset = vector(element, "offset", 3, "a replicate", _ZERO)
         turn = euler_rotation(vector(element, "euler", 3, "a replicate", _ZERO), document.settings)
-        step, at = Placement.of(turn, offset), c.at
+        step, at = c.scale.of_placement(Placement.of(turn, offset)), c.at
         copies = []
         for k in range(n):
             suffix = f"{element.attributes.get('sep', '')}{k:0{len(str(n))}d}{c.suffix}"
-            copies.append(Context(c.body, at, inherited, c.source, suffix, c.copies * n, replica=True))
+            copies.append(Context(c.body, at, inherited, c.source, suffix, c.copies * n, c.scale, replica=True))
             at = at @ step
         return (pair for copy in reversed(copies) for pair in self._inside(element, copy))
 
@@ -153,10 +160,3 @@ def unique(name: str, taken: set[str], others: Collection[str] = ()) -> str:
         name += "_"
     taken.add(name)
     return name
-
-
-def _refuse_scaling(frame: Element) -> None:
-    for attribute in ("scale", "massscale"):
-        if any(word != "1" for word in frame.attributes.get(attribute, "").split()):
-            why = f"a <frame> has {attribute}, which is not read"
-            raise frame.error(f"{why}: load it in MuJoCo, which scales, and save it")

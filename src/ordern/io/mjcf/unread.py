@@ -23,7 +23,7 @@ _READ = {
     "option": "gravity density viscosity wind",
     "flag": "gravity",
     "body": f"name childclass mocap pos {_TURN}",
-    "frame": f"name childclass pos {_TURN}",
+    "frame": f"name childclass pos {_TURN} scale massscale scaling",
     "replicate": "count sep offset euler childclass",
     "inertial": f"pos mass diaginertia fullinertia {_TURN}",
     "joint": "name class type pos axis range limited ref springref stiffness damping armature frictionloss "
@@ -45,7 +45,6 @@ _WITHOUT_EFFECT = {
     "compiler": "conflict convexhull discardvisual fusestatic passthrough savecanonical "
     "savecompiled saveinertial texturedir usethread",
     "body": "sleep simple fuse user",
-    "frame": "scale massscale scaling",
     "joint": "group margin solimpfriction solimplimit solreffriction solreflimit user actuatorgravcomp",
     "freejoint": "group",
     "geom": "adhesion castshadow condim friction gap hfield margin priority solimp solmix solref surfacevel user",
